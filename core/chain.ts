@@ -1,0 +1,79 @@
+import type { Exchange } from './exchange.ts'
+
+/** A result that may come later. A stage that returns `undefined` costs no promise. */
+export type Maybe<T> = T | Promise<T>
+
+/**
+ * One stage of the chain. It stops the chain by replying.
+ *
+ * @throws {GatewayError} to answer with its `{Id, Code, Detail, Status}` body;
+ *   anything else thrown becomes a 500 (specification: Errors 3 and 4).
+ */
+export type Step = (x: Exchange) => Maybe<void>
+
+/**
+ * Looks at exchanges on their way in, at their replies, and at what became of them.
+ *
+ * Life of a plugin: its factory checks the options and builds it; the hooks run for
+ * every exchange, in the order of the plugin list; `close` ends it, on shutdown or
+ * when a reload replaced it and its last exchange is done.
+ *
+ * Implement only the hooks you need: a missing hook is left out of the compiled
+ * chain and costs nothing.
+ */
+export interface Plugin {
+  /** Kebab-case and equal to the file name; used in configuration and logs. */
+  readonly name: string
+  /** Before routing: ids, limits, CORS. */
+  readonly onRequest?: Step
+  /** `x.route` is known: authorization, rate limits. */
+  readonly onRoute?: Step
+  /** Before the first byte of any reply, errors included: may change `x.status` and `x.replyHeaders`. */
+  readonly onReply?: (x: Exchange) => void
+  /** After the last byte, or when the client left (`x.aborted`). Its time is not the client's. */
+  readonly onDone?: (x: Exchange) => void
+  /** Releases timers and files. Awaited once, in reverse order of the list. */
+  readonly close?: () => Maybe<void>
+}
+
+/** The last step: forwards a routed exchange and replies. */
+export interface Handler {
+  /** `api`, `rpc`, `proxy`, `event` or `web` (specification: the handler table). */
+  readonly name: string
+  readonly handle: Step
+  readonly close?: () => Maybe<void>
+}
+
+/** Plugin list, resolver and handler as flat lists: compiled once per configuration. */
+export interface Chain {
+  readonly steps: readonly Step[]
+  readonly onReply: readonly ((x: Exchange) => void)[]
+  readonly onDone: readonly ((x: Exchange) => void)[]
+  /** Closes the plugins in reverse order. The handler belongs to whoever created it. */
+  readonly close: () => Promise<void>
+}
+
+/** Flattens the hooks of `plugins` around the step that routes and the one that handles. */
+export function compileChain(plugins: readonly Plugin[], route: Step, handle: Step): Chain {
+  return {
+    steps: [
+      ...plugins.flatMap((plugin) => plugin.onRequest?.bind(plugin) ?? []),
+      route,
+      ...plugins.flatMap((plugin) => plugin.onRoute?.bind(plugin) ?? []),
+      handle,
+    ],
+    onReply: plugins.flatMap((plugin) => plugin.onReply?.bind(plugin) ?? []),
+    onDone: plugins.flatMap((plugin) => plugin.onDone?.bind(plugin) ?? []),
+    close: async () => {
+      for (const plugin of plugins.toReversed()) await plugin.close?.()
+    },
+  }
+}
+
+/** Runs `steps` in order until one replies. Stays synchronous, and allocates nothing, until one returns a promise. */
+export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {
+  for (let i = from; i < steps.length && !x.answered; i++) {
+    const pending = steps[i]!(x)
+    if (pending !== undefined) return pending.then(() => runSteps(steps, x, i + 1))
+  }
+}

@@ -1,0 +1,74 @@
+import type { Maybe } from '../chain.ts'
+
+/** One running copy of a service (specification: Service entry, Node). */
+export interface Node {
+  /** Unique within its service. */
+  readonly id: string
+  /** `host:port`; IPv6 in brackets. */
+  readonly address: string
+  /**
+   * Known keys: `protocol` (`http`, `https`), `weight` (1 to 1000, default 1),
+   * `pipeline` (requests written ahead on one connection, default 1).
+   */
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** A described request or response field (specification: Value). */
+export interface Value {
+  readonly name: string
+  readonly type: string
+  readonly values: readonly Value[]
+}
+
+/** A method of a service (specification: Endpoint). */
+export interface Endpoint {
+  /** `<Handler>.<Method>`. */
+  readonly name: string
+  readonly request: Value
+  readonly response: Value
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** One version of a service (specification: Service entry). */
+export interface Service {
+  /** Full name, namespace included. */
+  readonly name: string
+  /** `latest` unless the service says otherwise. */
+  readonly version: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly endpoints: readonly Endpoint[]
+  readonly nodes: readonly Node[]
+}
+
+/** What happened to a service; `service` holds the state after it, no nodes when it is gone. */
+export interface RegistryEvent {
+  readonly type: 'create' | 'update' | 'delete'
+  readonly service: Service
+}
+
+/** How long a registration lives. */
+export interface RegisterOptions {
+  /** Seconds until an entry that is not registered again is dropped; 0: never. @default 0 */
+  readonly ttlSeconds?: number
+}
+
+/**
+ * Knows which services run where. Adapters store and tell; names, TTL rules and
+ * node choice belong to their callers.
+ *
+ * Optional methods are capabilities: a read-only registry has no `register`,
+ * and one without `watch` is asked again by its caller.
+ */
+export interface Registry {
+  readonly name: string
+  /** All versions of a service; empty when there is none. */
+  readonly getService: (name: string) => Maybe<readonly Service[]>
+  readonly listServices: () => Maybe<readonly Service[]>
+  /** Adds a version or merges its nodes by id; the same node again restarts its TTL. */
+  readonly register?: (service: Service, options?: RegisterOptions) => Maybe<void>
+  /** Removes the given nodes; a version left without nodes disappears. */
+  readonly deregister?: (service: Service) => Maybe<void>
+  /** Calls `listener` after every change, expiry included; returns the function that stops it. */
+  readonly watch?: (listener: (event: RegistryEvent) => void) => () => void
+  readonly close?: () => Maybe<void>
+}

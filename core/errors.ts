@@ -1,0 +1,63 @@
+import { STATUS_CODES } from 'node:http'
+
+/** The body of every error the gateway answers (specification: Error response body). */
+export interface ErrorBody {
+  /** Service name, or the id the service chose. */
+  readonly Id: string
+  /** HTTP status code. */
+  readonly Code: number
+  readonly Detail: string
+  /** Standard reason phrase of `Code`; empty when there is none. */
+  readonly Status: string
+}
+
+/** The id of errors that belong to no service: the gateway's own. */
+export const GATEWAY_ID = 'go.mx.api'
+
+export interface GatewayErrorOptions {
+  /** Kept for the log, never sent to a client. */
+  readonly cause?: unknown
+  /** Fields added to the reply: name, value, name, value. */
+  readonly headers?: readonly string[]
+}
+
+/**
+ * An error a client may see. Expected, so it carries no stack: building one costs
+ * what an object costs, and a flood of bad requests stays cheap.
+ */
+export class GatewayError extends Error {
+  readonly id: string
+  readonly code: number
+  readonly headers: readonly string[] | undefined
+
+  constructor(id: string, code: number, detail: string, options: GatewayErrorOptions = {}) {
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    Error.stackTraceLimit = limit
+    this.name = 'GatewayError'
+    this.id = id
+    this.code = code
+    this.headers = options.headers
+  }
+
+  /** Converts whatever was thrown: a {@link GatewayError} stays, anything else is a 500 that tells nothing. */
+  static from(thrown: unknown, id: string = GATEWAY_ID): GatewayError {
+    if (thrown instanceof GatewayError) return thrown
+    return new GatewayError(id, 500, 'internal error', { cause: thrown })
+  }
+
+  toBody(): ErrorBody {
+    return { Id: this.id, Code: this.code, Detail: this.message, Status: STATUS_CODES[this.code] ?? '' }
+  }
+}
+
+/** The error as `application/json`, or as RFC 9457 problem details when the client prefers them. */
+export function formatError(error: GatewayError, accept: string): { type: string; body: string } {
+  if (accept.includes('application/problem+json')) {
+    const { Id, Code, Detail, Status } = error.toBody()
+    const body = JSON.stringify({ type: 'about:blank', title: Status, status: Code, detail: Detail, instance: Id })
+    return { type: 'application/problem+json', body }
+  }
+  return { type: 'application/json', body: JSON.stringify(error.toBody()) }
+}

@@ -1,0 +1,375 @@
+import type { Chain } from './chain.ts'
+import { formatError, GatewayError } from './errors.ts'
+import { HeaderList } from './headers.ts'
+import type { RequestLine, Route } from './route.ts'
+import type { Upstream } from './upstream/upstream.ts'
+
+/** The far side of an exchange: whoever consumes the request body and produces a streamed reply. */
+export interface Peer {
+  /** The next piece of the request body; valid during the call only. `last`: nothing follows. */
+  readonly onRequestBody: (chunk: Uint8Array, last: boolean) => void
+  /** {@link Exchange.write} may go on after it returned false. */
+  readonly onDrain: () => void
+  /** The client left, or the gateway gave the exchange up: nothing more can be sent. */
+  readonly onAbort: () => void
+}
+
+/** Where a WebSocket is carried on to (RFC 6455). */
+export interface TunnelTarget {
+  readonly host: string
+  readonly port: number
+  readonly secure: boolean
+  /** Path and query of the opening handshake. */
+  readonly target: string
+  /** Fields of the opening handshake, without those of the handshake itself. */
+  readonly headers: HeaderList
+  readonly maxMessageBytes: number
+  /** Milliseconds for connecting and the backend's half of the handshake. */
+  readonly connectTimeoutMs: number
+  /** Called once when an opened tunnel has ended. */
+  readonly onClose: () => void
+}
+
+/** Request body bytes kept for a peer that is not attached yet, before reading stops. */
+const QUEUE_MAX_BYTES = 64 * 1024
+
+const NO_CHAIN: Chain = { steps: [], onReply: [], onDone: [], close: async () => {} }
+const NO_HEADERS = new HeaderList()
+const EMPTY = new Uint8Array(0)
+
+/**
+ * One request and its response, shared by every stage. Read this first.
+ *
+ * A listener copies what it needs out of its own request object before it
+ * returns, builds a subclass and hands it to the gateway. Every field is set in
+ * the constructor, so all exchanges of a listener have the same shape.
+ */
+export abstract class Exchange implements RequestLine {
+  readonly method: string
+  readonly path: string
+  /** As received, without the `?`; empty when there is none. */
+  readonly query: string
+  readonly host: string
+  /** End-to-end fields of the request: hop-by-hop and framing fields are gone (RFC 9110 §7.6.1). What is left here goes upstream. */
+  readonly headers: HeaderList
+  /** Whether the client came over TLS. */
+  readonly secure: boolean
+  /** Bytes announced by the client; 0: no body; -1: chunked, length unknown. */
+  readonly bodyLength: number
+  /** Whether the client asks for a WebSocket. */
+  readonly upgrade: boolean
+  /** `performance.now()` at arrival. */
+  readonly startMs: number
+
+  /** Request id (plugin `request-id`). */
+  id = ''
+  /** Prefix of service names (plugin `namespace`); empty: none. */
+  namespace = ''
+  /** Most body bytes accepted, then 413 (plugin `body-limit`). */
+  bodyLimit: number = Number.POSITIVE_INFINITY
+  /** Set by the resolver. */
+  route: Route | undefined = undefined
+  /** The routed service's nodes. */
+  upstream: Upstream | undefined = undefined
+  /** Id of the node that answered; empty before that. */
+  node = ''
+  /** `performance.now()` when the request went upstream, and when the reply head came back; 0: not yet. */
+  upstreamStartMs = 0
+  upstreamReplyMs = 0
+
+  /** True once a reply began or the client left: the rest of the chain is skipped. */
+  answered = false
+  /** True once the last byte was handed over or the client left. */
+  finished = false
+  /** True when the exchange ended before its reply was complete. */
+  aborted = false
+  /** Status of the reply; 0 before it. Plugins may change it in `onReply`. */
+  status = 0
+  /** Fields of the reply, from the first byte of any reply on. Plugins change it in `onReply`. */
+  replyHeaders: HeaderList = NO_HEADERS
+  /** Body bytes received and sent so far. */
+  bytesIn = 0
+  bytesOut = 0
+
+  /** The client's connection ends with this reply. */
+  protected closing = false
+  /** The whole request body was received. */
+  protected bodyDone: boolean
+  protected streaming = false
+  #chain: Chain = NO_CHAIN
+  #onFinish: ((x: Exchange) => void) | undefined = undefined
+  #peer: Peer | undefined = undefined
+  #queue: Uint8Array[] | undefined = undefined
+  #queuedBytes = 0
+  #paused = false
+  #clientAddress: string | undefined = undefined
+  #state: Map<unknown, unknown> | undefined = undefined
+
+  constructor(
+    method: string,
+    path: string,
+    query: string,
+    host: string,
+    headers: HeaderList,
+    secure: boolean,
+    bodyLength: number,
+    upgrade: boolean,
+  ) {
+    this.method = method
+    this.path = path
+    this.query = query
+    this.host = host
+    this.headers = headers
+    this.secure = secure
+    this.bodyLength = bodyLength
+    this.upgrade = upgrade
+    this.startMs = performance.now()
+    this.bodyDone = bodyLength === 0
+  }
+
+  /** IP address of the other end of the connection; empty for a Unix socket. */
+  abstract get remoteAddress(): string
+
+  /** IP address of the client: the connection's, unless a trusted proxy named another (plugin `forwarded`). */
+  get clientAddress(): string {
+    return this.#clientAddress ?? this.remoteAddress
+  }
+
+  set clientAddress(address: string) {
+    this.#clientAddress = address
+  }
+
+  /** Room for what a plugin remembers about this exchange, by a key of its own. */
+  get state(): Map<unknown, unknown> {
+    this.#state ??= new Map()
+    return this.#state
+  }
+
+  /** Path and query as received: the request target to send on. */
+  get target(): string {
+    return this.query === '' ? this.path : `${this.path}?${this.query}`
+  }
+
+  get elapsedMs(): number {
+    return performance.now() - this.startMs
+  }
+
+  /** Ties the exchange to the chain that serves it. Called once, by the gateway. */
+  begin(chain: Chain, onFinish: (x: Exchange) => void): void {
+    this.#chain = chain
+    this.#onFinish = onFinish
+  }
+
+  // --- the request body ---
+
+  /** Gives the exchange its far side: from now on the request body flows there. */
+  attach(peer: Peer): void {
+    this.#peer = peer
+    const queue = this.#queue
+    this.#queue = undefined
+    this.#queuedBytes = 0
+    if (queue !== undefined) {
+      for (const [i, chunk] of queue.entries()) peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
+    }
+    if (this.#paused) this.resumeBody()
+  }
+
+  /**
+   * Collects the whole request body. It stays available: a peer attached later receives it too.
+   *
+   * @throws {GatewayError} 413 when it is longer than `limit` bytes; 400 when the client leaves before its end.
+   */
+  readBody(limit = 1024 * 1024): Promise<Buffer> {
+    if (this.bodyLength > limit) return Promise.reject(tooLarge(limit))
+    if (this.bodyLength === 0) return Promise.resolve(Buffer.alloc(0))
+    return new Promise((resolve, reject) => {
+      const chunks: Uint8Array[] = []
+      let size = 0
+      const finish = () => {
+        const whole = Buffer.concat(chunks)
+        this.#peer = undefined
+        this.#queue = [whole]
+        resolve(whole)
+      }
+      this.attach({
+        onRequestBody: (chunk, last) => {
+          size += chunk.length
+          if (size > limit) reject(tooLarge(limit))
+          else chunks.push(Uint8Array.prototype.slice.call(chunk))
+          if (last && size <= limit) finish()
+        },
+        onDrain: () => {},
+        onAbort: () => reject(new GatewayError('', 400, 'the client left before the end of the request body')),
+      })
+    })
+  }
+
+  /** Stops reading the request body until {@link resumeBody}; what is in flight still arrives. */
+  pauseBody(): void {
+    if (this.#paused || this.bodyDone || this.finished) return
+    this.#paused = true
+    this.pauseRead()
+  }
+
+  resumeBody(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    if (!this.bodyDone && !this.finished) this.resumeRead()
+  }
+
+  /** For listeners: the next piece of the request body; valid during the call only. */
+  protected receive(chunk: Uint8Array, last: boolean): void {
+    if (this.bodyDone || this.aborted) return
+    this.bytesIn += chunk.length
+    if (last) this.bodyDone = true
+    if (this.finished) return
+    if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
+    const peer = this.#peer
+    if (peer !== undefined) return peer.onRequestBody(chunk, last)
+    this.#queue ??= []
+    this.#queue.push(Uint8Array.prototype.slice.call(chunk))
+    this.#queuedBytes += chunk.length
+    if (this.#queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
+  }
+
+  // --- the reply ---
+
+  /**
+   * Sends a whole response. Calls after the first reply are ignored.
+   *
+   * @throws {TypeError} when a header name or value is malformed.
+   */
+  reply(status: number, body: string | Uint8Array = EMPTY, headers: readonly string[] = []): void {
+    const list = new HeaderList(headers)
+    if (typeof body === 'string' && body !== '' && !list.has('content-type')) {
+      list.append('content-type', 'text/plain; charset=utf-8')
+    }
+    this.send(status, list, body)
+  }
+
+  /** Sends an error with its `{Id, Code, Detail, Status}` body. Ignored after the first reply. */
+  fail(error: GatewayError): void {
+    const { type, body } = formatError(error, this.headers.get('accept') ?? '')
+    const headers = new HeaderList(error.headers)
+    headers.append('content-type', type)
+    this.send(error.code, headers, body)
+  }
+
+  /** {@link reply} for a header list that becomes the exchange's own. */
+  send(status: number, headers: HeaderList, body: string | Uint8Array): void {
+    if (this.answered) return
+    if (this.#head(status, headers)) this.transmit(body)
+  }
+
+  /**
+   * Begins a streamed response; {@link write} and {@link end} follow.
+   *
+   * @param length exact number of body bytes, also for HEAD and 304 where none follow; -1: unknown.
+   */
+  start(status: number, headers: HeaderList, length: number): void {
+    if (this.answered) return
+    if (!this.#head(status, headers)) return
+    this.streaming = true
+    this.transmitHead(length)
+  }
+
+  /** Sends a piece of a started response. False: keep the rest until the peer's `onDrain`. */
+  write(chunk: Uint8Array): boolean {
+    if (!this.streaming || this.finished) return true
+    this.bytesOut += chunk.length
+    return this.transmitChunk(chunk)
+  }
+
+  /** Ends a started response. */
+  end(): void {
+    if (!this.streaming || this.finished) return
+    this.transmitEnd()
+  }
+
+  /** Ends the exchange after a failure: an error reply while none has begun, else a cut connection, so that the client sees the reply is incomplete. */
+  giveUp(error: GatewayError): void {
+    if (this.finished) return
+    const peer = this.#peer
+    this.#peer = undefined
+    if (this.answered) this.cut()
+    else {
+      this.closing ||= !this.bodyDone
+      this.fail(error)
+    }
+    peer?.onAbort()
+  }
+
+  /** Carries the client's WebSocket on to a backend. Rejects, with nothing sent to the client, while another node may be tried. */
+  abstract tunnel(target: TunnelTarget): Promise<void>
+
+  /** For listeners: the reply is complete, or can never be. */
+  protected finish(): void {
+    if (this.finished) return
+    this.finished = true
+    this.#queue = undefined
+    for (const hook of this.#chain.onDone) {
+      try {
+        hook(this)
+      } catch (error) {
+        process.emitWarning(error instanceof Error ? error : String(error))
+      }
+    }
+    this.#onFinish?.(this)
+  }
+
+  /** For listeners: the client left. */
+  protected abort(): void {
+    if (this.finished) return
+    this.aborted = true
+    this.answered = true
+    const peer = this.#peer
+    this.#peer = undefined
+    peer?.onAbort()
+    this.finish()
+  }
+
+  /** For listeners: the client takes more. */
+  protected drained(): void {
+    this.#peer?.onDrain()
+  }
+
+  /** Sends head and body in one go; sets no fields but the framing. */
+  protected abstract transmit(body: string | Uint8Array): void
+  protected abstract transmitHead(length: number): void
+  protected abstract transmitChunk(chunk: Uint8Array): boolean
+  protected abstract transmitEnd(): void
+  /** Closes the client's connection at once; calls {@link abort}. */
+  protected abstract cut(): void
+  protected abstract pauseRead(): void
+  protected abstract resumeRead(): void
+
+  /** Runs `onReply`; false when a hook threw and a 500 went out in place of the reply. */
+  #head(status: number, headers: HeaderList): boolean {
+    this.answered = true
+    this.status = status
+    this.replyHeaders = headers
+    if (!this.bodyDone) this.closing = true
+    const hooks = this.#chain.onReply
+    for (let i = 0; i < hooks.length; i++) {
+      try {
+        hooks[i]!(this)
+      } catch (error) {
+        const failure = GatewayError.from(error)
+        const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
+        process.emitWarning(error instanceof Error ? error : String(error))
+        this.status = failure.code
+        this.replyHeaders = new HeaderList(['content-type', type])
+        this.transmit(body)
+        const peer = this.#peer
+        this.#peer = undefined
+        peer?.onAbort()
+        return false
+      }
+    }
+    return true
+  }
+}
+
+function tooLarge(limit: number): GatewayError {
+  return new GatewayError('go.mx.api', 413, `request body must not be longer than ${limit} bytes`)
+}

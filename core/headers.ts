@@ -1,0 +1,88 @@
+/** A field name: RFC 9110 §5.1 token, lower case. */
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+/** A field value: RFC 9110 §5.5, visible characters, blanks and obs-text; no control characters. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/**
+ * Header fields in the order they were sent, repeats kept, names in lower case.
+ *
+ * Every name and value is checked when it is added, so nothing that a plugin
+ * or a backend supplies can split a message (RFC 9110 §5.5).
+ */
+export class HeaderList {
+  /** name, value, name, value… Read it in loops; change the list through the methods only. */
+  readonly flat: readonly string[]
+
+  constructor(fields: readonly string[] = []) {
+    this.flat = []
+    for (let i = 0; i + 1 < fields.length; i += 2) this.append(fields[i]!, fields[i + 1]!)
+  }
+
+  /** Number of fields. */
+  get size(): number {
+    return this.flat.length / 2
+  }
+
+  /** First value of `name` (lower case), or undefined. */
+  get(name: string): string | undefined {
+    const { flat } = this
+    for (let i = 0; i < flat.length; i += 2) if (flat[i] === name) return flat[i + 1]
+    return undefined
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined
+  }
+
+  /** All values of `name` (lower case) in order. */
+  getAll(name: string): string[] {
+    const { flat } = this
+    const values: string[] = []
+    for (let i = 0; i < flat.length; i += 2) if (flat[i] === name) values.push(flat[i + 1]!)
+    return values
+  }
+
+  /**
+   * Adds a field after the others.
+   *
+   * @throws {TypeError} when the name is no token or the value holds a control character.
+   */
+  append(name: string, value: string): void {
+    const lower = name.toLowerCase()
+    if (!NAME.test(lower)) throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
+    if (!VALUE.test(value)) {
+      throw new TypeError(`header ${lower} must hold no control characters, got ${JSON.stringify(value)}`)
+    }
+    ;(this.flat as string[]).push(lower, value)
+  }
+
+  /**
+   * Replaces every field of that name by one.
+   *
+   * @throws {TypeError} as {@link append}.
+   */
+  set(name: string, value: string): void {
+    this.delete(name.toLowerCase())
+    this.append(name, value)
+  }
+
+  /** Removes every field of that name (lower case). */
+  delete(name: string): void {
+    const flat = this.flat as string[]
+    let kept = 0
+    for (let i = 0; i < flat.length; i += 2) {
+      if (flat[i] === name) continue
+      if (kept !== i) {
+        flat[kept] = flat[i]!
+        flat[kept + 1] = flat[i + 1]!
+      }
+      kept += 2
+    }
+    flat.length = kept
+  }
+
+  /** Adds a field that a parser has checked already: for listeners and the upstream client only. */
+  appendParsed(name: string, value: string): void {
+    ;(this.flat as string[]).push(name, value)
+  }
+}

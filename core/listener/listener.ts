@@ -1,0 +1,37 @@
+import type { Exchange } from '../exchange.ts'
+import type { TlsSource } from './tls.ts'
+
+export interface ListenerOptions {
+  /** Interface to listen on: `127.0.0.1`, `0.0.0.0`, `::`. */
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  /** Whether other processes of this gateway listen on the same port (`--workers`). @default false */
+  readonly shared?: boolean
+  /** Certificates; plain HTTP without. */
+  readonly tls?: TlsSource | undefined
+  /** Client connections accepted at a time; more are closed at once. @default unlimited */
+  readonly maxConnections?: number
+  /** Called for every well-formed request. Must not throw. */
+  readonly handle: (x: Exchange) => void
+}
+
+/** An open port. */
+export interface Listener {
+  readonly name: 'uws' | 'node'
+  /** The port, also when 0 was asked for. */
+  readonly port: number
+  /** Open client connections. */
+  readonly connections: number
+  /** Closes the port. Open connections go on being served; each is closed with its next reply, idle ones at once. */
+  readonly drain: () => void
+  /** Closes WebSockets with 1012 (RFC 6455 §7.4.1, IANA registry: service restart), every connection, and the port. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens a port.
+ *
+ * @throws {Error} with one clear line when the port is in use or may not be opened.
+ */
+export type CreateListener = (options: ListenerOptions) => Promise<Listener>
