@@ -1,0 +1,51 @@
+const SIZES: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
+const DURATIONS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const AMOUNT = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]*)$/
+
+/**
+ * A number of bytes written for people: `512`, `16kb`, `1.5gb`, any letter case, 1 kb = 1024 bytes.
+ * `none` is no limit: `Infinity`.
+ *
+ * @throws {RangeError} naming the accepted forms.
+ */
+export function parseSize(text: string | number): number {
+  return parseAmount(text, SIZES, 'a size such as 512, 16kb, 100mb, 1gb or none')
+}
+
+/**
+ * A span of time written for people, in milliseconds: `250` (milliseconds), `250ms`, `30s`, `5m`, `2h`, `1d`.
+ * `none` is no limit: `Infinity`.
+ *
+ * @throws {RangeError} naming the accepted forms.
+ */
+export function parseDuration(text: string | number): number {
+  return parseAmount(text, DURATIONS, 'a duration such as 250ms, 30s, 5m, 2h or none')
+}
+
+/** {@link parseSize} the other way: the largest unit that divides the number. */
+export function formatSize(bytes: number): string {
+  return formatAmount(bytes, SIZES)
+}
+
+/** {@link parseDuration} the other way. */
+export function formatDuration(milliseconds: number): string {
+  return formatAmount(milliseconds, DURATIONS)
+}
+
+function parseAmount(text: string | number, units: Readonly<Record<string, number>>, wanted: string): number {
+  const given = String(text).trim().toLowerCase()
+  if (given === 'none' || text === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
+  const match = AMOUNT.exec(given)
+  const unit = match === null ? undefined : units[match[2]!]
+  if (match === null || unit === undefined) throw new RangeError(`must be ${wanted}, got ${JSON.stringify(text)}`)
+  return Math.round(Number(match[1]) * unit)
+}
+
+function formatAmount(amount: number, units: Readonly<Record<string, number>>): string {
+  if (amount === Number.POSITIVE_INFINITY) return 'none'
+  let text = String(amount)
+  for (const [unit, factor] of Object.entries(units)) {
+    if (unit !== '' && amount >= factor && amount % factor === 0) text = `${amount / factor}${unit}`
+  }
+  return text
+}
