@@ -49,6 +49,8 @@ export interface Chain {
   readonly steps: readonly Step[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
+  /** Exchanges it serves at the moment: it may be closed once they are done. */
+  active: number
   /** Closes the plugins in reverse order. The handler belongs to whoever created it. */
   readonly close: () => Promise<void>
 }
@@ -64,6 +66,7 @@ export function compileChain(plugins: readonly Plugin[], route: Step, handle: St
     ],
     onReply: plugins.flatMap((plugin) => plugin.onReply?.bind(plugin) ?? []),
     onDone: plugins.flatMap((plugin) => plugin.onDone?.bind(plugin) ?? []),
+    active: 0,
     close: async () => {
       for (const plugin of plugins.toReversed()) await plugin.close?.()
     },

@@ -1,4 +1,4 @@
-import type { Chain } from './chain.ts'
+import { type Chain, compileChain } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'
 import { HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
@@ -33,7 +33,7 @@ export interface TunnelTarget {
 /** Request body bytes kept for a peer that is not attached yet, before reading stops. */
 const QUEUE_MAX_BYTES = 64 * 1024
 
-const NO_CHAIN: Chain = { steps: [], onReply: [], onDone: [], close: async () => {} }
+const NO_CHAIN = compileChain([], () => {}, () => {})
 const NO_HEADERS = new HeaderList()
 const EMPTY = new Uint8Array(0)
 
@@ -60,9 +60,13 @@ export abstract class Exchange implements RequestLine {
   readonly upgrade: boolean
   /** `performance.now()` at arrival. */
   readonly startMs: number
+  /** Why the request must not be served: set by the listener, answered by the gateway. */
+  malformed: GatewayError | undefined = undefined
 
   /** Request id (plugin `request-id`). */
   id = ''
+  /** The chain that serves it: the one in force when it arrived. */
+  chain: Chain = NO_CHAIN
   /** Prefix of service names (plugin `namespace`); empty: none. */
   namespace = ''
   /** Most body bytes accepted, then 413 (plugin `body-limit`). */
@@ -96,7 +100,6 @@ export abstract class Exchange implements RequestLine {
   /** The whole request body was received. */
   protected bodyDone: boolean
   protected streaming = false
-  #chain: Chain = NO_CHAIN
   #onFinish: ((x: Exchange) => void) | undefined = undefined
   #peer: Peer | undefined = undefined
   #queue: Uint8Array[] | undefined = undefined
@@ -156,7 +159,7 @@ export abstract class Exchange implements RequestLine {
 
   /** Ties the exchange to the chain that serves it. Called once, by the gateway. */
   begin(chain: Chain, onFinish: (x: Exchange) => void): void {
-    this.#chain = chain
+    this.chain = chain
     this.#onFinish = onFinish
   }
 
@@ -307,7 +310,7 @@ export abstract class Exchange implements RequestLine {
     if (this.finished) return
     this.finished = true
     this.#queue = undefined
-    for (const hook of this.#chain.onDone) {
+    for (const hook of this.chain.onDone) {
       try {
         hook(this)
       } catch (error) {
@@ -349,7 +352,7 @@ export abstract class Exchange implements RequestLine {
     this.status = status
     this.replyHeaders = headers
     if (!this.bodyDone) this.closing = true
-    const hooks = this.#chain.onReply
+    const hooks = this.chain.onReply
     for (let i = 0; i < hooks.length; i++) {
       try {
         hooks[i]!(this)

@@ -1,0 +1,116 @@
+import { type Chain, runSteps } from './chain.ts'
+import { GATEWAY_ID, GatewayError } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+
+export interface GatewayOptions {
+  readonly chain: Chain
+  /** Told of everything thrown that is no {@link GatewayError}: a fault of a plugin, a handler or the gateway. */
+  readonly onFault: (error: unknown, x: Exchange) => void
+  /** Milliseconds an exchange may wait for a stage that answers later, then 504. @default 60000 */
+  readonly parkTimeoutMs?: number
+}
+
+/** How often parked exchanges are looked through. */
+const SWEEP_MS = 500
+
+/**
+ * Runs every exchange of its listeners through the chain, and answers what the
+ * chain throws: a fault costs its own request a 500 and nothing else.
+ */
+export class Gateway {
+  /** Exchanges not finished yet. */
+  inFlight = 0
+  #chain: Chain
+  readonly #onFault: (error: unknown, x: Exchange) => void
+  readonly #parkTimeoutMs: number
+  /** Exchanges that wait for a promise. */
+  readonly #parked = new Set<Exchange>()
+  readonly #sweeper: NodeJS.Timeout
+  /** Replaced chains that still serve exchanges. */
+  readonly #leaving = new Set<Chain>()
+  #onIdle: (() => void)[] = []
+
+  constructor({ chain, onFault, parkTimeoutMs = 60_000 }: GatewayOptions) {
+    this.#chain = chain
+    this.#onFault = onFault
+    this.#parkTimeoutMs = parkTimeoutMs
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
+  }
+
+  /** Serves one exchange. Never throws. */
+  readonly handle = (x: Exchange): void => {
+    const chain = this.#chain
+    this.inFlight++
+    chain.active++
+    x.begin(chain, this.#finished)
+    try {
+      if (x.malformed !== undefined) return x.fail(x.malformed)
+      const pending = runSteps(chain.steps, x)
+      if (pending !== undefined) this.#park(x, pending)
+    } catch (error) {
+      this.#fail(x, error)
+    }
+  }
+
+  /** Serves new exchanges with another chain; the plugins of the old one are closed after its last exchange. */
+  use(chain: Chain): void {
+    const old = this.#chain
+    if (old === chain) return
+    this.#chain = chain
+    if (old.active === 0) this.#closeChain(old)
+    else this.#leaving.add(old)
+  }
+
+  /** Resolves once no exchange is in flight. */
+  idle(): Promise<void> {
+    if (this.inFlight === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#onIdle.push(resolve))
+  }
+
+  /** Closes the plugins. Exchanges still in flight are not waited for: see {@link idle}. */
+  async close(): Promise<void> {
+    clearInterval(this.#sweeper)
+    for (const chain of this.#leaving) await chain.close()
+    await this.#chain.close()
+  }
+
+  readonly #finished = (x: Exchange): void => {
+    this.inFlight--
+    const { chain } = x
+    if (--chain.active === 0 && this.#leaving.delete(chain)) this.#closeChain(chain)
+    if (this.inFlight > 0 || this.#onIdle.length === 0) return
+    const waiting = this.#onIdle
+    this.#onIdle = []
+    for (const resolve of waiting) resolve()
+  }
+
+  #park(x: Exchange, pending: Promise<void>): void {
+    this.#parked.add(x)
+    pending.then(
+      () => this.#parked.delete(x),
+      (error) => {
+        this.#parked.delete(x)
+        this.#fail(x, error)
+      },
+    )
+  }
+
+  #fail(x: Exchange, thrown: unknown): void {
+    if (!(thrown instanceof GatewayError)) this.#onFault(thrown, x)
+    x.giveUp(GatewayError.from(thrown, x.route?.service))
+  }
+
+  #sweep(): void {
+    const oldest = performance.now() - this.#parkTimeoutMs
+    for (const x of this.#parked) {
+      if (x.startMs > oldest) continue
+      this.#parked.delete(x)
+      // One that has begun to answer is no longer the chain's, but its handler's.
+      if (!x.answered) x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, 'no stage answered in time'))
+    }
+  }
+
+  #closeChain(chain: Chain): void {
+    chain.close().catch((error) => process.emitWarning(error instanceof Error ? error : String(error)))
+  }
+}

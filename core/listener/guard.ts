@@ -1,0 +1,182 @@
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { HeaderList } from '../headers.ts'
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
+/** RFC 3986 §3.3 and what browsers send beside it; no control or non-ASCII byte, no blank, `#` or `\`. */
+const PATH = /^\/[!"$-[\]-~]*$/
+const QUERY = /^[!"$-~]*$/
+const LENGTH = /^\d{1,15}$/
+/** Bytes that change what a path means after decoding: NUL, `/`, `\` and malformed escapes. */
+const ENCODED_TRAP = /%(?:00|2f|5c|(?![0-9a-f]{2}))/i
+/** A `.` or `..` segment, plainly or percent-encoded, also with path parameters behind it. */
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|$)/i
+/** Fields a `Connection` header may name without effect: ours, and those that decide who the client is and where the message ends. */
+const UNNAMEABLE = /^(?:host|content-length|authorization|cookie|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
+
+/**
+ * Collects the fields of one request and judges its framing: the strictness
+ * that the parser below it lacks.
+ *
+ * One instance serves a whole listener, since a request is captured in one
+ * synchronous pass: {@link reset}, {@link add} per field, {@link judge}.
+ */
+export class Guard {
+  headers: HeaderList = new HeaderList()
+  host = ''
+  /** 0: none; -1: chunked. */
+  bodyLength = 0
+  /** The client asks for, or its framing demands, the end of the connection after the reply. */
+  closing = false
+  websocket = false
+  #contentLengths = 0
+  #transferEncodings = 0
+  #hosts = 0
+  #badLength = false
+  #badEncoding = false
+  #connection = ''
+  #upgrade = ''
+
+  reset(): void {
+    this.headers = new HeaderList()
+    this.host = ''
+    this.bodyLength = 0
+    this.closing = false
+    this.websocket = false
+    this.#contentLengths = 0
+    this.#transferEncodings = 0
+    this.#hosts = 0
+    this.#badLength = false
+    this.#badEncoding = false
+    this.#connection = ''
+    this.#upgrade = ''
+  }
+
+  /**
+   * Takes one field, in order; `name` in lower case. Hop-by-hop and framing fields are
+   * read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
+   * backends confuse with dashes, and `mx-*` fields, which only the gateway may set.
+   */
+  add(name: string, value: string): void {
+    // By length first: most fields leave after one comparison of numbers.
+    switch (name.length) {
+      case 2:
+        if (name === 'te') return
+        break
+      case 4:
+        if (name === 'host') {
+          this.#hosts++
+          this.host = value
+          return
+        }
+        break
+      case 6:
+        if (name === 'expect') return
+        break
+      case 7:
+        if (name === 'upgrade') {
+          this.#upgrade = value
+          return
+        }
+        if (name === 'trailer') return
+        break
+      case 10:
+        if (name === 'connection') {
+          this.#connection = this.#connection === '' ? value : `${this.#connection},${value}`
+          return
+        }
+        if (name === 'keep-alive') return
+        break
+      case 14:
+        if (name === 'content-length') {
+          this.#contentLengths++
+          if (LENGTH.test(value)) this.bodyLength = Number(value)
+          else this.#badLength = true
+          return
+        }
+        if (name === 'http2-settings') return
+        break
+      case 16:
+        if (name === 'proxy-connection') return
+        break
+      case 17:
+        if (name === 'transfer-encoding') {
+          this.#transferEncodings++
+          if (value.toLowerCase() !== 'chunked') this.#badEncoding = true
+          return
+        }
+        break
+      case 18:
+        if (name === 'proxy-authenticate') return
+        break
+      case 19:
+        if (name === 'proxy-authorization') return
+        break
+      case 25:
+        if (name === 'proxy-authentication-info') return
+        break
+    }
+    if (name.charCodeAt(0) === 109 && name.startsWith('mx-') && name !== 'mx-namespace') return
+    if (name.includes('_')) return
+    this.headers.appendParsed(name, value)
+  }
+
+  /** After the last field: the error to answer with, connection closed, or undefined for a request that may be served. */
+  judge(method: string, path: string, query: string): GatewayError | undefined {
+    const lengths = this.#contentLengths
+    const encodings = this.#transferEncodings
+    if (encodings > 0) this.bodyLength = -1
+    if (lengths + encodings > 1) return refuse('one Content-Length or one Transfer-Encoding expected, not both or several')
+    if (this.#badLength) return refuse('Content-Length must be 1 to 15 digits')
+    if (this.#badEncoding) return refuse('Transfer-Encoding must be chunked')
+    if (this.#hosts !== 1 || !HOST.test(this.host)) return refuse('one Host field with a name or an address expected')
+    if (!PATH.test(path) || !QUERY.test(query)) return refuse('the request target holds a character that must be percent-encoded')
+    if (path.includes('%') && ENCODED_TRAP.test(path)) {
+      return refuse('the path must not hold %00, %2F, %5C or a malformed escape')
+    }
+    if ((path.includes('/.') || path.includes('%')) && DOT_SEGMENT.test(path)) {
+      return refuse('the path must not hold "." or ".." segments')
+    }
+    if (this.#connection !== '') this.#readConnection()
+    switch (method) {
+      case 'GET':
+      case 'HEAD':
+      case 'OPTIONS':
+      case 'DELETE':
+        // A body here is legal but unusual: the classic carrier of a smuggled request.
+        if (this.bodyLength !== 0) this.closing = true
+        return undefined
+      case 'POST':
+      case 'PUT':
+      case 'PATCH':
+        if (lengths === 0) this.closing = true
+        return undefined
+      case 'CONNECT':
+      case 'TRACE':
+        return new GatewayError(GATEWAY_ID, 405, `method ${method} is not served here`)
+      default:
+        this.closing = true
+        return TOKEN.test(method) ? undefined : refuse('the method must be a token')
+    }
+  }
+
+  #readConnection(): void {
+    const value = this.#connection.toLowerCase()
+    if (value === 'keep-alive') return
+    if (value === 'close') {
+      this.closing = true
+      return
+    }
+    for (const part of value.split(',')) {
+      const token = part.trim()
+      if (token === 'close') this.closing = true
+      else if (token === 'upgrade') this.websocket = this.#upgrade.toLowerCase() === 'websocket'
+      else if (token !== '' && !UNNAMEABLE.test(token)) this.headers.delete(token)
+    }
+  }
+}
+
+function refuse(detail: string): GatewayError {
+  return new GatewayError(GATEWAY_ID, 400, detail)
+}

@@ -1,0 +1,90 @@
+/** The part of the uWebSockets.js 20.51 API that `uws.ts` and `websocket.ts` use. */
+
+export interface HttpRequest {
+  getCaseSensitiveMethod(): string
+  getUrl(): string
+  /** Undefined when the target has no `?`. */
+  getQuery(): string | undefined
+  forEach(callback: (name: string, value: string) => void): void
+}
+
+export interface HttpResponse {
+  onAborted(callback: () => void): void
+  onData(callback: (chunk: ArrayBuffer, last: boolean) => void): void
+  onWritable(callback: (offset: number) => boolean): void
+  cork(callback: () => void): void
+  writeStatus(status: string): void
+  writeHeader(name: string, value: string): void
+  write(chunk: string | Uint8Array): boolean
+  tryEnd(chunk: string | Uint8Array, total: number): [ok: boolean, done: boolean]
+  end(body?: string | Uint8Array, closeConnection?: boolean): void
+  endWithoutBody(length?: number, closeConnection?: boolean): void
+  getWriteOffset(): number
+  /** Since 20.52: sends the head of a chunked reply before its first chunk. */
+  beginWrite?(): void
+  close(): void
+  pause(): void
+  resume(): void
+  getRemoteAddressAsText(): ArrayBuffer
+  upgrade(data: unknown, key: string, protocol: string, extensions: string, context: SocketContext): void
+}
+
+/** Handed from an upgrade request to `HttpResponse.upgrade`. */
+export type SocketContext = object
+
+export interface WebSocket {
+  getUserData(): unknown
+  /** 0: back-pressure has built up; 1: sent; 2: dropped. */
+  send(message: string | Uint8Array, binary: boolean, compress?: boolean): number
+  getBufferedAmount(): number
+  ping(message?: string | Uint8Array): number
+  end(code?: number, reason?: string | Uint8Array): void
+  close(): void
+}
+
+export interface WebSocketBehavior {
+  maxPayloadLength?: number
+  /** Seconds; 0: none. */
+  idleTimeout?: number
+  maxBackpressure?: number
+  closeOnBackpressureLimit?: boolean
+  sendPingsAutomatically?: boolean
+  compression?: number
+  upgrade?: (res: HttpResponse, req: HttpRequest, context: SocketContext) => void
+  open?: (ws: WebSocket) => void
+  message?: (ws: WebSocket, message: ArrayBuffer, binary: boolean) => void
+  drain?: (ws: WebSocket) => void
+  ping?: (ws: WebSocket, message: ArrayBuffer) => void
+  pong?: (ws: WebSocket, message: ArrayBuffer) => void
+  close?: (ws: WebSocket, code: number, reason: ArrayBuffer) => void
+}
+
+export type ListenSocket = object
+
+export interface App {
+  any(pattern: string, handler: (res: HttpResponse, req: HttpRequest) => void): App
+  ws(pattern: string, behavior: WebSocketBehavior): App
+  listen(host: string, port: number, options: number, callback: (socket: ListenSocket | false) => void): App
+  /** Called with 1 for a new connection and -1 for one that ended. */
+  filter(callback: (res: HttpResponse, count: number) => void): App
+  close(): App
+  addServerName(name: string, options: AppOptions): App
+  removeServerName(name: string): App
+  missingServerName(callback: (name: string) => void): App
+}
+
+export interface AppOptions {
+  cert_file_name?: string
+  key_file_name?: string
+  ssl_ciphers?: string
+  ssl_prefer_low_memory_usage?: boolean
+}
+
+export interface Uws {
+  App(): App
+  SSLApp(options: AppOptions): App
+  us_listen_socket_close(socket: ListenSocket): void
+  us_socket_local_port(socket: ListenSocket): number
+  LIBUS_LISTEN_EXCLUSIVE_PORT: number
+  _cfg(option: string): void
+}

@@ -1,0 +1,337 @@
+import { STATUS_CODES } from 'node:http'
+import { createRequire } from 'node:module'
+import { isIPv6 } from 'node:net'
+import { Exchange, type TunnelTarget } from '../exchange.ts'
+import { Guard } from './guard.ts'
+import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
+import type { HttpRequest, HttpResponse, SocketContext, Uws } from './uws-types.d.ts'
+
+/** Request line and header fields together, bytes; more is answered 431. */
+const HEADER_MAX_BYTES = 16 * 1024
+
+/** `404 Not Found` and so on: built once, not per reply. */
+const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
+)
+
+/**
+ * The µWebSockets of this platform, or undefined where there is none: the
+ * platform package that npm installed, else a `@uwsjs/core` the user added.
+ */
+export function loadUws(): Uws | undefined {
+  const require = createRequire(import.meta.url)
+  // Read by the library when it is loaded.
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES + 256)
+  const major = process.versions.node.split('.')[0]
+  for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
+    try {
+      return require(name) as Uws
+    } catch {
+      // Not installed for this platform, or built for another C library: the next one.
+    }
+  }
+  return undefined
+}
+
+// The exchange whose reply is being written: `cork` takes a callback, and one
+// shared by all exchanges saves a closure per reply.
+let corked: UwsExchange
+let corkedBody: string | Uint8Array = ''
+const writeWhole = () => corked.writeWhole(corkedBody)
+
+class UwsExchange extends Exchange {
+  #res: HttpResponse
+  #address: string | undefined = undefined
+  #context: SocketContext | undefined
+  /** Inside the turn that dispatched the request, for those whose answer must wait for the next one. */
+  #waiting: boolean
+  #afterWait: (() => void) | undefined = undefined
+  /** Body bytes announced to the client; -1: chunked. */
+  #length = -1
+  #headSent = false
+  /** What the socket did not take of the last chunk of a reply of known length. */
+  #rest: Uint8Array | undefined = undefined
+  #ending = false
+
+  constructor(res: HttpResponse, req: HttpRequest, guard: Guard, secure: boolean, context: SocketContext | undefined) {
+    const method = req.getCaseSensitiveMethod()
+    const path = req.getUrl()
+    const query = req.getQuery() ?? ''
+    const malformed = guard.judge(method, path, query)
+    super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, context !== undefined)
+    this.#res = res
+    this.#context = context
+    this.malformed = malformed
+    this.closing = guard.closing || malformed !== undefined
+    // The parser goes on with pipelined bytes of the same segment after a
+    // synchronous answer, even one that closes. Only a later macrotask stops it.
+    this.#waiting = this.closing || this.bodyLength !== 0
+    res.onAborted(() => this.abort())
+    if (this.#waiting) setImmediate(() => this.#waited())
+    if (this.bodyLength !== 0 && malformed === undefined) {
+      res.onData((chunk, last) => this.receive(new Uint8Array(chunk), last))
+    }
+  }
+
+  get remoteAddress(): string {
+    if (this.#address === undefined) {
+      if (this.finished) return ''
+      this.#address = toAddress(this.#res.getRemoteAddressAsText())
+    }
+    return this.#address
+  }
+
+  /** For the listener: ends the connection with this reply. */
+  closeAfterReply(): void {
+    this.closing = true
+  }
+
+  tunnel(_target: TunnelTarget): Promise<void> {
+    throw new Error(`no tunnel yet ${this.#context}`)
+  }
+
+  protected transmit(body: string | Uint8Array): void {
+    if (this.#waiting) {
+      this.#afterWait = () => this.transmit(body)
+      return
+    }
+    corked = this
+    corkedBody = body
+    this.#res.cork(writeWhole)
+    this.finish()
+  }
+
+  writeWhole(body: string | Uint8Array): void {
+    const res = this.#res
+    this.#writeHead()
+    if (this.#isBodyless()) {
+      if (this.method === 'HEAD' && this.status !== 204 && this.status !== 304) {
+        res.writeHeader('content-length', String(byteLength(body)))
+      }
+      res.endWithoutBody(undefined, this.closing)
+      return
+    }
+    this.bytesOut = body.length
+    res.end(body, this.closing)
+  }
+
+  protected transmitHead(length: number): void {
+    if (this.#waiting) {
+      this.#afterWait = () => this.transmitHead(length)
+      return
+    }
+    // A reply that closes the connection cannot be written piecewise with a
+    // length: the library takes the wish to close only with a whole body or a
+    // chunked end.
+    this.#length = this.closing ? -1 : length
+    const res = this.#res
+    if (this.#isBodyless()) {
+      res.cork(() => {
+        this.#writeHead()
+        if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
+        res.endWithoutBody(undefined, this.closing)
+      })
+      this.finish()
+      return
+    }
+    // Must be in place before the first write: without it the library ends a
+    // stream some seconds after its back-pressure has gone.
+    res.onWritable(() => this.#writable())
+    // The head goes out with the first chunk, or on its own when none comes at once.
+    setImmediate(() => this.#flushHead())
+  }
+
+  protected transmitChunk(chunk: Uint8Array): boolean {
+    if (this.#waiting) {
+      const copy = Uint8Array.prototype.slice.call(chunk)
+      const before = this.#afterWait
+      this.#afterWait = () => {
+        before?.()
+        this.transmitChunk(copy)
+      }
+      return true
+    }
+    if (chunk.length === 0) return true
+    let taken = false
+    this.#res.cork(() => {
+      this.#headOnce()
+      taken = this.#length >= 0 ? this.#tryWrite(chunk) : this.#res.write(chunk)
+    })
+    return taken
+  }
+
+  protected transmitEnd(): void {
+    if (this.#waiting) {
+      const before = this.#afterWait
+      this.#afterWait = () => {
+        before?.()
+        this.transmitEnd()
+      }
+      return
+    }
+    if (this.#rest !== undefined) {
+      this.#ending = true
+      return
+    }
+    if (this.finished) return
+    this.#res.cork(() => {
+      this.#headOnce()
+      this.#res.end('', this.closing)
+    })
+    this.finish()
+  }
+
+  protected cut(): void {
+    // The library answers with the abort callback, which ends the exchange.
+    if (!this.finished) this.#res.close()
+  }
+
+  protected pauseRead(): void {
+    this.#res.pause()
+  }
+
+  protected resumeRead(): void {
+    this.#res.resume()
+  }
+
+  #waited(): void {
+    this.#waiting = false
+    const after = this.#afterWait
+    this.#afterWait = undefined
+    if (after !== undefined && !this.finished) after()
+  }
+
+  #isBodyless(): boolean {
+    return this.method === 'HEAD' || this.status === 204 || this.status === 304
+  }
+
+  #headOnce(): void {
+    if (!this.#headSent) this.#writeHead()
+  }
+
+  #writeHead(): void {
+    this.#headSent = true
+    const res = this.#res
+    const { status } = this
+    if (status !== 200) res.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`)
+    const { flat } = this.replyHeaders
+    for (let i = 0; i < flat.length; i += 2) res.writeHeader(flat[i]!, flat[i + 1]!)
+  }
+
+  /** Sends the head of a stream whose first chunk is not there yet, where the library can. */
+  #flushHead(): void {
+    if (this.#headSent || this.finished) return
+    const res = this.#res
+    if (this.#length > 0) {
+      res.cork(() => {
+        this.#writeHead()
+        res.tryEnd('', this.#length)
+      })
+    } else if (this.#length < 0 && res.beginWrite !== undefined) {
+      res.cork(() => {
+        this.#writeHead()
+        res.beginWrite!()
+      })
+    }
+  }
+
+  /** Writes a piece of a reply of known length; what the socket refuses is kept. */
+  #tryWrite(chunk: Uint8Array): boolean {
+    const res = this.#res
+    const before = res.getWriteOffset()
+    const [ok, done] = res.tryEnd(chunk, this.#length)
+    if (done) {
+      this.finish()
+      return true
+    }
+    if (ok) return true
+    this.#rest = Uint8Array.prototype.slice.call(chunk, res.getWriteOffset() - before)
+    return false
+  }
+
+  #writable(): boolean {
+    if (this.finished) return true
+    const rest = this.#rest
+    if (rest !== undefined) {
+      this.#rest = undefined
+      if (!this.#tryWrite(rest)) return false
+      if (this.finished) return true
+    }
+    if (this.#ending) this.transmitEnd()
+    else this.drained()
+    return true
+  }
+}
+
+/** A listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
+export const createUwsListener: CreateListener = async (options: ListenerOptions) => {
+  const uws = loadUws()
+  if (uws === undefined) {
+    throw new Error(`no uWebSockets binary for ${process.platform}-${process.arch}, Node ${process.versions.node}`)
+  }
+  uws._cfg('silent')
+  const app = uws.App()
+  const secure = options.tls !== undefined
+  const guard = new Guard()
+  const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
+  let connections = 0
+  let draining = false
+
+  const add = (name: string, value: string) => guard.add(name, value)
+  const serve = (res: HttpResponse, req: HttpRequest, context: SocketContext | undefined) => {
+    guard.reset()
+    req.forEach(add)
+    const x = new UwsExchange(res, req, guard, secure, context)
+    if (draining) x.closeAfterReply()
+    options.handle(x)
+  }
+
+  app.filter((res, count) => {
+    connections += count
+    if (count > 0 && connections > maxConnections) res.close()
+  })
+  app.any('/*', (res, req) => serve(res, req, undefined))
+
+  const socket = await new Promise<object>((resolve, reject) => {
+    const sharing = options.shared === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT
+    app.listen(options.host, options.port, sharing, (token) => {
+      if (token) resolve(token)
+      else reject(new Error(`cannot listen on ${options.host}:${options.port}: the port is in use or not allowed`))
+    })
+  })
+  const port = uws.us_socket_local_port(socket)
+  const drain = () => {
+    if (draining) return
+    draining = true
+    uws.us_listen_socket_close(socket)
+  }
+  const listener: Listener = {
+    name: 'uws',
+    port,
+    get connections() {
+      return connections
+    },
+    drain,
+    close: async () => {
+      drain()
+      app.close()
+    },
+  }
+  return listener
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
+}
+
+function toAddress(text: ArrayBuffer): string {
+  const address = Buffer.from(text).toString('latin1')
+  // The library writes IPv6 in full and IPv4 peers of an IPv6 socket as mapped addresses.
+  return isIPv6(address) ? shortenIPv6(address) : address
+}
+
+function shortenIPv6(address: string): string {
+  const url = new URL(`http://[${address}]`)
+  return url.hostname.slice(1, -1)
+}
+
