@@ -1,0 +1,204 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { type FSWatcher, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** The two PEM files of a server certificate: the certificate with its chain, and its private key. */
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** A server certificate that was read and checked. */
+export interface TlsPair extends TlsFiles {
+  /** PEM text: the certificate first, then its chain. */
+  readonly cert: string
+  /** PEM text of the private key. */
+  readonly key: string
+  /** DNS names the certificate is for, lower case; `*.` stands for one label. Without any in subjectAltName, the common name. */
+  readonly names: readonly string[]
+}
+
+/** The certificates of a listener, replaced while it serves. */
+export interface TlsSource {
+  /** The first is the default, for clients that name no host or an unknown one; the others are chosen by SNI (RFC 6066 §3). */
+  readonly pairs: readonly TlsPair[]
+  /**
+   * Reads all files again. New connections use what they hold now.
+   *
+   * @throws {Error} as {@link loadTls}; nothing has changed then.
+   */
+  readonly reload: () => void
+  /** Calls `listener` after every reload that changed a certificate. Returns the way to stop that. */
+  readonly onChange: (listener: (pairs: readonly TlsPair[]) => void) => () => void
+  /** Reloads whenever a file changes, in place or by a rename. A change that does not load is reported as a warning. */
+  readonly watch: () => void
+  /** Ends {@link watch}. */
+  readonly close: () => void
+}
+
+export interface TlsOptions {
+  /** Told, in one line, of what is wrong but no reason to stop: an expired certificate, a changed file that does not load. @default process.emitWarning */
+  readonly warn?: (message: string) => void
+  /** Milliseconds without another change before {@link TlsSource.watch} reads: certificate and key are replaced one after the other. @default 200 */
+  readonly settleMs?: number
+}
+
+/** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); the suites of TLS 1.3 are all of that kind. */
+export const TLS_CIPHERS: string = [
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
+
+/**
+ * Reads certificates and checks them, so that a listener never opens with one it cannot serve.
+ *
+ * @throws {Error} with one line that names the file: it cannot be read, holds no certificate or key,
+ *   or the key is not that of the certificate.
+ */
+export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): TlsSource {
+  if (files.length === 0) throw new Error('TLS needs at least one certificate file and its key file')
+  const { warn = (message: string) => process.emitWarning(message), settleMs = 200 } = options
+  const listeners = new Set<(pairs: readonly TlsPair[]) => void>()
+  const watchers: FSWatcher[] = []
+  let pairs = files.map((pair) => loadPair(pair, warn))
+  let timer: NodeJS.Timeout | undefined
+
+  const reload = (): void => {
+    const fresh = files.map((pair) => loadPair(pair, warn))
+    const same = fresh.every(({ cert, key }, i) => cert === pairs[i]!.cert && key === pairs[i]!.key)
+    if (same) return
+    pairs = fresh
+    for (const listener of listeners) listener(pairs)
+  }
+
+  const settle = (): void => {
+    try {
+      reload()
+    } catch (error) {
+      warn(`${(error as Error).message}; the previous certificates stay in use`)
+    }
+  }
+
+  const onEvent = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(settle, settleMs).unref()
+  }
+
+  const close = (): void => {
+    clearTimeout(timer)
+    for (const watcher of watchers.splice(0)) watcher.close()
+  }
+
+  return {
+    get pairs() {
+      return pairs
+    },
+    reload,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    watch() {
+      close()
+      // The folders, not the files: a file that is replaced by a rename, or behind a symbolic link
+      // that is switched over, would be lost to its own watch after the first change.
+      const folders = new Set(files.flatMap(({ certFile, keyFile }) => [dirname(certFile), dirname(keyFile)]))
+      for (const folder of folders) {
+        try {
+          const watcher = watch(folder, { persistent: false }, onEvent)
+          watcher.on('error', (error) => warn(`TLS folder ${folder} is no longer watched: ${error.message}`))
+          watchers.push(watcher)
+        } catch (error) {
+          warn(`TLS folder ${folder} cannot be watched: ${(error as Error).message}`)
+        }
+      }
+    },
+    close,
+  }
+}
+
+/**
+ * Lends a pair as files that no other program can change or read, for a TLS library that reads
+ * files by name. They are gone when `use` returns.
+ */
+export function withTlsFiles<T>(pair: TlsPair, use: (files: TlsFiles) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'mx-tls-'))
+  try {
+    const certFile = join(folder, 'cert.pem')
+    const keyFile = join(folder, 'key.pem')
+    writeFileSync(certFile, pair.cert, { mode: 0o600, flag: 'wx' })
+    writeFileSync(keyFile, pair.key, { mode: 0o600, flag: 'wx' })
+    return use({ certFile, keyFile })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** The pair for the server name of a handshake: the exact name, else a wildcard for its first label, else the default. */
+export function findTlsPair(pairs: readonly TlsPair[], serverName: string): TlsPair {
+  const name = serverName.toLowerCase().replace(/\.$/, '')
+  const wildcard = `*${name.slice(name.indexOf('.'))}`
+  return (
+    pairs.find(({ names }) => names.includes(name)) ??
+    pairs.find(({ names }) => name.includes('.') && names.includes(wildcard)) ??
+    pairs[0]!
+  )
+}
+
+function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => void): TlsPair {
+  const cert = readText(certFile, 'certificate')
+  const key = readText(keyFile, 'key')
+  const leaf = parseCertificates(cert, certFile)
+  if (!leaf.checkPrivateKey(parseKey(key, keyFile))) {
+    throw new Error(`TLS key ${keyFile} does not belong to certificate ${certFile}`)
+  }
+  if (Date.parse(leaf.validTo) < Date.now()) {
+    warn(`TLS certificate ${certFile} expired on ${leaf.validTo}`)
+  }
+  return { certFile, keyFile, cert, key, names: toNames(leaf) }
+}
+
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`TLS ${what} file ${file} cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function parseCertificates(text: string, file: string): X509Certificate {
+  const blocks = text.match(CERTIFICATE_BLOCK)
+  if (blocks === null) throw new Error(`TLS certificate file ${file} holds no certificate in PEM form`)
+  try {
+    return blocks.map((block) => new X509Certificate(block))[0]!
+  } catch (error) {
+    throw new Error(`TLS certificate file ${file} holds a damaged certificate`, { cause: error })
+  }
+}
+
+function parseKey(text: string, file: string): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch (error) {
+    const encrypted = text.includes('ENCRYPTED')
+    const reason = encrypted ? 'holds an encrypted key; decrypt it first' : 'holds no private key in PEM form'
+    throw new Error(`TLS key file ${file} ${reason}`, { cause: error })
+  }
+}
+
+function toNames(leaf: X509Certificate): string[] {
+  const alternative = (leaf.subjectAltName ?? '').split(', ').flatMap((entry) => {
+    return entry.startsWith('DNS:') ? [entry.slice(4).toLowerCase()] : []
+  })
+  const common = /^CN=(.+)$/m.exec(leaf.subject)?.[1]?.toLowerCase()
+  const names = alternative.length > 0 || common === undefined ? alternative : [common]
+  return names.filter((name) => DNS_NAME.test(name))
+}
