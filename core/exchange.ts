@@ -276,7 +276,7 @@ export abstract class Exchange implements RequestLine {
     this.transmitHead(length)
   }
 
-  /** Sends a piece of a started response. False: keep the rest until the peer's `onDrain`. */
+  /** Sends a piece of a started response; `chunk` may be reused after the call. False: keep the rest until the peer's `onDrain`. */
   write(chunk: Uint8Array): boolean {
     if (!this.streaming || this.finished) return true
     this.bytesOut += chunk.length
@@ -339,6 +339,7 @@ export abstract class Exchange implements RequestLine {
   /** Sends head and body in one go; sets no fields but the framing. */
   protected abstract transmit(body: string | Uint8Array): void
   protected abstract transmitHead(length: number): void
+  /** `chunk` is valid during the call only: copy what is kept. */
   protected abstract transmitChunk(chunk: Uint8Array): boolean
   protected abstract transmitEnd(): void
   /** Closes the client's connection at once; calls {@link abort}. */

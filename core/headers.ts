@@ -1,17 +1,21 @@
 /** A field name: RFC 9110 §5.1 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
-/** A field value: RFC 9110 §5.5, visible characters, blanks and obs-text; no control characters. */
+/** A field value: RFC 9110 §5.5, visible characters, blanks and obs-text (one character a byte); no control characters. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const ASCII_VALUE = /^[\t\x20-\x7e]*$/
 
 /**
  * Header fields in the order they were sent, repeats kept, names in lower case.
  *
+ * Values are strings of bytes: characters up to U+00FF, one a byte, as in node:http.
  * Every name and value is checked when it is added, so nothing that a plugin
  * or a backend supplies can split a message (RFC 9110 §5.5).
  */
 export class HeaderList {
   /** name, value, name, value… Read it in loops; change the list through the methods only. */
   readonly flat: readonly string[]
+  /** False once a value held a byte above 0x7F: such a list takes the slow way out. */
+  ascii = true
 
   constructor(fields: readonly string[] = []) {
     this.flat = []
@@ -50,8 +54,11 @@ export class HeaderList {
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
     if (!NAME.test(lower)) throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
-    if (!VALUE.test(value)) {
-      throw new TypeError(`header ${lower} must hold no control characters, got ${JSON.stringify(value)}`)
+    if (!ASCII_VALUE.test(value)) {
+      this.ascii = false
+      if (!VALUE.test(value)) {
+        throw new TypeError(`header ${lower} must hold no control characters, got ${JSON.stringify(value)}`)
+      }
     }
     ;(this.flat as string[]).push(lower, value)
   }

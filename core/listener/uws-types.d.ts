@@ -14,11 +14,11 @@ export interface HttpResponse {
   onWritable(callback: (offset: number) => boolean): void
   cork(callback: () => void): void
   writeStatus(status: string): void
-  writeHeader(name: string, value: string): void
+  writeHeader(name: string, value: string | Uint8Array): void
   write(chunk: string | Uint8Array): boolean
   tryEnd(chunk: string | Uint8Array, total: number): [ok: boolean, done: boolean]
   end(body?: string | Uint8Array, closeConnection?: boolean): void
-  endWithoutBody(length?: number, closeConnection?: boolean): void
+  endWithoutBody(): void
   getWriteOffset(): number
   /** Since 20.52: sends the head of a chunked reply before its first chunk. */
   beginWrite?(): void

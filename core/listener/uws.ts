@@ -9,6 +9,8 @@ import type { HttpRequest, HttpResponse, SocketContext, Uws } from './uws-types.
 /** Request line and header fields together, bytes; more is answered 431. */
 const HEADER_MAX_BYTES = 16 * 1024
 
+const NON_ASCII = /[^\0-\x7f]/
+
 /** `404 Not Found` and so on: built once, not per reply. */
 const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
@@ -21,7 +23,7 @@ const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
 export function loadUws(): Uws | undefined {
   const require = createRequire(import.meta.url)
   // Read by the library when it is loaded.
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES + 256)
+  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(HEADER_MAX_BYTES)
   const major = process.versions.node.split('.')[0]
   for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
     try {
@@ -104,13 +106,7 @@ class UwsExchange extends Exchange {
   writeWhole(body: string | Uint8Array): void {
     const res = this.#res
     this.#writeHead()
-    if (this.#isBodyless()) {
-      if (this.method === 'HEAD' && this.status !== 204 && this.status !== 304) {
-        res.writeHeader('content-length', String(byteLength(body)))
-      }
-      res.endWithoutBody(undefined, this.closing)
-      return
-    }
+    if (this.#isBodyless()) return this.#endBodyless(this.method === 'HEAD' ? byteLength(body) : -1)
     this.bytesOut = body.length
     res.end(body, this.closing)
   }
@@ -128,8 +124,7 @@ class UwsExchange extends Exchange {
     if (this.#isBodyless()) {
       res.cork(() => {
         this.#writeHead()
-        if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
-        res.endWithoutBody(undefined, this.closing)
+        this.#endBodyless(length)
       })
       this.finish()
       return
@@ -205,6 +200,15 @@ class UwsExchange extends Exchange {
     return this.method === 'HEAD' || this.status === 204 || this.status === 304
   }
 
+  #endBodyless(length: number): void {
+    const res = this.#res
+    // Only `end` closes a connection, and it always adds a length: better a
+    // needless `Content-Length: 0` than a connection that must not go on.
+    if (this.closing) return res.end('', true)
+    if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
+    res.endWithoutBody()
+  }
+
   #headOnce(): void {
     if (!this.#headSent) this.#writeHead()
   }
@@ -214,8 +218,11 @@ class UwsExchange extends Exchange {
     const res = this.#res
     const { status } = this
     if (status !== 200) res.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`)
-    const { flat } = this.replyHeaders
-    for (let i = 0; i < flat.length; i += 2) res.writeHeader(flat[i]!, flat[i + 1]!)
+    const { flat, ascii } = this.replyHeaders
+    for (let i = 0; i < flat.length; i += 2) {
+      const value = flat[i + 1]!
+      res.writeHeader(flat[i]!, ascii ? value : Buffer.from(value, 'latin1'))
+    }
   }
 
   /** Sends the head of a stream whose first chunk is not there yet, where the library can. */
@@ -277,7 +284,13 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   let connections = 0
   let draining = false
 
-  const add = (name: string, value: string) => guard.add(name, value)
+  const add = (name: string, value: string) => {
+    // The library decodes UTF-8; header values are strings of bytes.
+    if (NON_ASCII.test(value)) {
+      guard.headers.ascii = false
+      guard.add(name, Buffer.from(value, 'utf8').toString('latin1'))
+    } else guard.add(name, value)
+  }
   const serve = (res: HttpResponse, req: HttpRequest, context: SocketContext | undefined) => {
     guard.reset()
     req.forEach(add)
