@@ -1,0 +1,159 @@
+import type { Static, TObject } from 'typebox'
+import { Default, Errors } from 'typebox/value'
+import type { Plugin } from './chain.ts'
+import { suggest } from './suggest.ts'
+
+/** Where a plugin reports what an operator should know; same order of arguments as pino. */
+export interface PluginLog {
+  readonly info: (details: object, message: string) => void
+  readonly warn: (details: object, message: string) => void
+  readonly error: (details: object, message: string) => void
+}
+
+/** What the gateway lends a plugin when it builds it. */
+export interface PluginEnv {
+  readonly log: PluginLog
+  /** Wall clock, milliseconds since 1970. Tests replace it. */
+  readonly nowMs: () => number
+  /** Folder that relative files in options belong to: that of the configuration file. @default the working directory */
+  readonly configDir?: string
+}
+
+/** A plugin without its name: what `create` returns. */
+export type PluginHooks = Omit<Plugin, 'name'>
+
+/** How a plugin is declared: its options and how to build it. */
+export interface PluginSpec<Options extends TObject> {
+  /** Kebab-case and equal to the file name. */
+  readonly name: string
+  /** One sentence for help texts. */
+  readonly description: string
+  /** JSON Schema of the options; unknown names are errors. */
+  readonly options: Options
+  /** Builds the plugin from checked options, defaults filled in. Throws when their values make no sense. */
+  create(options: Static<Options>, env: PluginEnv): PluginHooks
+}
+
+/** A declared plugin, whatever its options. */
+export type PluginDefinition = PluginSpec<TObject>
+
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+/** Hook names in the order they run. */
+const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
+
+/**
+ * Declares a plugin.
+ *
+ * @throws {TypeError} when the name is not kebab-case.
+ */
+export function definePlugin<Options extends TObject>(spec: PluginSpec<Options>): PluginDefinition {
+  if (!NAME.test(spec.name)) throw new TypeError(`plugin name must be kebab-case, got ${show(spec.name)}`)
+  refuseUnknown(spec.options)
+  return spec as unknown as PluginDefinition
+}
+
+/** Closes every object of a schema that does not say itself what further names mean. */
+function refuseUnknown(schema: { additionalProperties?: unknown; properties?: Readonly<Record<string, object>> }): void {
+  if (schema.properties === undefined) return
+  schema.additionalProperties ??= false
+  for (const property of Object.values(schema.properties)) refuseUnknown(property)
+}
+
+/**
+ * Builds a plugin from options as they stand in a configuration.
+ *
+ * @throws {TypeError} naming plugin, option, what was expected and what was given.
+ */
+export function createPlugin(definition: PluginDefinition, rawOptions: unknown, env: PluginEnv): Plugin {
+  const { name, options: schema } = definition
+  const options = Default(schema, structuredClone(rawOptions ?? {}))
+  const problem = findProblem(schema, options)
+  if (problem !== undefined) throw new TypeError(`plugin "${name}": ${problem}`)
+  let hooks: PluginHooks
+  try {
+    hooks = definition.create(options as Static<TObject>, env)
+  } catch (error) {
+    throw new TypeError(`plugin "${name}": ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+  return toPlugin(name, hooks)
+}
+
+/**
+ * Checks that an object is a plugin and names it `name` if it has no name.
+ *
+ * @throws {TypeError} for a hook that is no function, an unknown hook, or an object with no hook at all.
+ */
+export function toPlugin(name: string, hooks: unknown): Plugin {
+  const fail = (what: string): never => {
+    throw new TypeError(`plugin "${name}": ${what}`)
+  }
+  if (typeof hooks !== 'object' || hooks === null) return fail(`must be an object with hooks, got ${show(hooks)}`)
+  if (hooks instanceof Promise) return fail('create must return the hooks, not a promise of them')
+  const given = hooks as Record<string, unknown>
+  for (const key of Object.keys(given)) {
+    if (key === 'name' || (HOOKS as readonly string[]).includes(key) || !/^(on[A-Z]|close)/.test(key)) continue
+    const meant = suggest(key, HOOKS)
+    fail(`unknown hook ${key}, ${meant === undefined ? `the hooks are ${HOOKS.join(', ')}` : `did you mean ${meant}?`}`)
+  }
+  for (const hook of HOOKS) {
+    if (given[hook] !== undefined && typeof given[hook] !== 'function') {
+      fail(`${hook} must be a function, got ${show(given[hook])}`)
+    }
+  }
+  const own = given['name']
+  if (own !== undefined && (typeof own !== 'string' || !NAME.test(own))) {
+    fail(`name must be kebab-case, got ${show(own)}`)
+  }
+  if (own === undefined && !Reflect.defineProperty(given, 'name', { value: name, enumerable: true })) {
+    fail('a frozen plugin must have a name')
+  }
+  return given as unknown as Plugin
+}
+
+/** The first thing wrong with the options, for people, or undefined. */
+function findProblem(schema: TObject, options: unknown): string | undefined {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    return `options must be an object, got ${show(options)}`
+  }
+  const errors = Errors(schema, options)
+  const unknown = errors.find((error) => error.keyword === 'additionalProperties')
+  if (unknown?.keyword === 'additionalProperties') {
+    const at = toPath(unknown.instancePath)
+    const name = unknown.params.additionalProperties[0]!
+    const known = at === '' ? Object.keys(schema.properties) : []
+    const meant = suggest(name, known)
+    const hint = meant !== undefined ? `, did you mean ${show(meant)}?` : known.length > 0 ? `; known: ${known.join(', ')}` : ''
+    return `unknown option ${show(at === '' ? name : `${at}.${name}`)}${hint}`
+  }
+  const first = errors[0]
+  if (first === undefined) return undefined
+  if (first.keyword === 'required') {
+    return `option ${show(join(toPath(first.instancePath), first.params.requiredProperties[0]!))} is missing`
+  }
+  // A value that fits none of several alternatives is reported once per alternative: say them together.
+  const wanted = errors.filter((error) => error.instancePath === first.instancePath && error.keyword !== 'anyOf')
+  const expected = [...new Set(wanted.map((error) => (error.keyword === 'const' ? show(error.params.allowedValue) : error.message.replace(/^must (be )?/, ''))))]
+  const verb = /^match|^have|^NOT/.test(expected[0] ?? '') ? 'must' : 'must be'
+  const given = first.instancePath.split('/').slice(1).reduce((value: unknown, key) => (value as Record<string, unknown>)[unescape(key)], options)
+  const secret = (schema.properties[unescape(first.instancePath.split('/')[1] ?? '')] as { writeOnly?: boolean } | undefined)?.writeOnly
+  return `option ${show(toPath(first.instancePath))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : show(given)}`
+}
+
+/** `/origins/0` as people write it: `origins[0]`. */
+function toPath(pointer: string): string {
+  return pointer.split('/').slice(1).reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : join(path, unescape(key))), '')
+}
+
+function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** RFC 6901 §4. */
+function unescape(key: string): string {
+  return key.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function show(value: unknown): string {
+  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value))
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text
+}
