@@ -1,0 +1,134 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { ReplyReader } from './reply-reader.ts'
+import type { Target } from './request.ts'
+
+/** Why a request got no whole reply. */
+export type Failure = 'refused' | 'unreachable' | 'reset' | 'closed' | 'timeout' | 'malformed'
+
+/** Who is told what became of a request. Exactly one call per {@link Connection.send}. */
+export interface ConnectionEvents {
+  readonly onReply: (connection: Connection, reader: ReplyReader) => void
+  readonly onFailure: (connection: Connection, failure: Failure, error: Error | undefined) => void
+}
+
+const READ_BYTES = 32 * 1024
+
+/** One client connection, one request at a time; it connects again when the gateway closed it. */
+export class Connection {
+  /** `performance.now()` when the running request should have gone out, and when it did. */
+  intendedMs = 0
+  sentMs = 0
+  /** A request is running. */
+  busy = false
+  /** No request is sent before this `performance.now()`: a refused connection is not asked again at once. */
+  restUntilMs = 0
+  bytesIn = 0
+  readonly #target: Target
+  readonly #events: ConnectionEvents
+  readonly #reader: ReplyReader
+  readonly #readBuffer = Buffer.allocUnsafeSlow(READ_BYTES)
+  #socket: Socket | undefined = undefined
+
+  constructor(target: Target, events: ConnectionEvents) {
+    this.#target = target
+    this.#events = events
+    this.#reader = new ReplyReader(target.method === 'HEAD')
+  }
+
+  /** Opens the connection ahead of the first request. Rejects with the socket's error; the next request tries again. */
+  open(timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = this.#connect()
+      const settle = (error?: Error) => {
+        clearTimeout(timer)
+        socket.off('error', settle).off('close', onClose)
+        if (error === undefined) resolve()
+        else reject(error)
+      }
+      const onClose = () => settle(new Error('connection closed by the other end'))
+      const timer = setTimeout(() => {
+        this.close()
+        settle(new Error(`no connection within ${timeoutMs} ms`))
+      }, timeoutMs)
+      socket.on('error', settle).on('close', onClose)
+      socket.once(this.#target.secure ? 'secureConnect' : 'connect', () => settle())
+    })
+  }
+
+  send(intendedMs: number): void {
+    this.intendedMs = intendedMs
+    this.sentMs = performance.now()
+    this.busy = true
+    this.#reader.reset()
+    const socket = this.#socket ?? this.#connect()
+    socket.write(this.#target.bytes)
+  }
+
+  /** Gives the running request up. */
+  expire(): void {
+    this.#fail('timeout', undefined)
+  }
+
+  /** Closes the connection without telling anyone. */
+  close(): void {
+    this.busy = false
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.destroy()
+  }
+
+  #connect(): Socket {
+    const { host, port, secure } = this.#target
+    const onread = { buffer: this.#readBuffer, callback: (size: number) => this.#receive(socket, size) }
+    // The address a user names is a load to measure, not a peer to trust: self-signed certificates are fine.
+    const tls = { host, port, onread, rejectUnauthorized: false, servername: isIP(host) === 0 ? host : '' }
+    const socket: Socket = secure ? connectTls(tls) : connectTcp({ host, port, onread })
+    socket.setNoDelay(true)
+    this.#socket = socket
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (socket === this.#socket) this.#fail(toFailure(error), error)
+    })
+    socket.on('close', () => {
+      if (socket !== this.#socket) return
+      if (this.busy && this.#reader.end() === 'done') this.#finish(false)
+      else this.#fail('closed', undefined)
+    })
+    return socket
+  }
+
+  #receive(socket: Socket, size: number): boolean {
+    if (socket !== this.#socket) return true
+    this.bytesIn += size
+    const result = this.busy ? this.#reader.read(this.#readBuffer.subarray(0, size)) : 'malformed'
+    if (result === 'done') this.#finish(this.#reader.keepAlive)
+    else if (result === 'malformed') this.#fail('malformed', undefined)
+    return true
+  }
+
+  #finish(keepAlive: boolean): void {
+    this.busy = false
+    if (!keepAlive) this.close()
+    this.#events.onReply(this, this.#reader)
+  }
+
+  #fail(failure: Failure, error: Error | undefined): void {
+    const { busy } = this
+    this.close()
+    if (busy) this.#events.onFailure(this, failure, error)
+  }
+}
+
+function toFailure(error: NodeJS.ErrnoException): Failure {
+  switch (error.code) {
+    case 'ECONNREFUSED':
+      return 'refused'
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return 'reset'
+    case 'ETIMEDOUT':
+      return 'timeout'
+    default:
+      return 'unreachable'
+  }
+}

@@ -1,0 +1,257 @@
+import { Connection, type Failure } from './connection.ts'
+import { Histogram } from './histogram.ts'
+import { createPacer, type Pacer } from './pacer.ts'
+import type { ReplyReader } from './reply-reader.ts'
+import type { Target } from './request.ts'
+import { parseServerTiming } from './server-timing.ts'
+
+export interface LoadOptions {
+  readonly target: Target
+  readonly connections: number
+  readonly durationMs: number
+  /** Requests per second, sent when they are due whatever the gateway does; undefined: each connection sends when its reply is there. */
+  readonly rate?: number | undefined
+  /** Milliseconds a request, or opening a connection, may take. */
+  readonly timeoutMs: number
+  /** Ends the run early; what was measured is the result. */
+  readonly signal?: AbortSignal | undefined
+  /** Called twice a second. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** The last half second of a run. */
+export interface Progress {
+  readonly elapsedMs: number
+  readonly requestsPerSecond: number
+  readonly p99Ms: number
+  /** Since the start: requests without a whole reply, and replies of 400 and above. */
+  readonly errors: number
+}
+
+/** Milliseconds. */
+export interface Latency {
+  readonly mean: number
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+  readonly p999: number
+  readonly max: number
+}
+
+export interface LoadResult {
+  readonly elapsedMs: number
+  readonly sent: number
+  readonly replies: number
+  readonly requestsPerSecond: number
+  readonly bytesIn: number
+  /** Of replies, timeouts and overdue requests; from the intended send time when a rate was given. */
+  readonly latency: Latency
+  /** Replies by status code. */
+  readonly statuses: Readonly<Record<string, number>>
+  readonly failures: Readonly<Record<Failure, number>>
+  /** Requests that were due but found no free connection before the end. */
+  readonly overdue: number
+  /** Requests still running when the run was ended early. */
+  readonly unfinished: number
+  /** Means over the replies that carried `Server-Timing`. */
+  readonly serverTiming: { readonly replies: number; readonly gatewayMs: number; readonly upstreamMs: number } | undefined
+  readonly interrupted: boolean
+}
+
+const CHECK_MS = 25
+const PROGRESS_MS = 500
+/** A connection that could not be opened rests before it is tried again. */
+const REST_MS = 100
+
+/**
+ * Sends one request over and over, and measures.
+ *
+ * @throws {Error} when no connection at all can be opened.
+ */
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const run = new Run(options)
+  await run.open()
+  return run.measure()
+}
+
+class Run {
+  readonly #options: LoadOptions
+  readonly #connections: readonly Connection[]
+  readonly #latency = new Histogram()
+  readonly #recent = new Histogram()
+  readonly #statuses = new Uint32Array(1000)
+  readonly #failures: Record<Failure, number> = { refused: 0, unreachable: 0, reset: 0, closed: 0, timeout: 0, malformed: 0 }
+  readonly #resting: Connection[] = []
+  #pacer: Pacer | undefined = undefined
+  #sent = 0
+  #replies = 0
+  #errors = 0
+  #running = 0
+  #startMs = 0
+  #endMs = 0
+  #lastReplyMs = 0
+  #stopped = false
+  #timings = 0
+  #gatewayMs = 0
+  #upstreamMs = 0
+  #finish: () => void = () => {}
+
+  constructor(options: LoadOptions) {
+    this.#options = options
+    const events = {
+      onReply: (connection: Connection, reader: ReplyReader) => this.#onReply(connection, reader),
+      onFailure: (connection: Connection, failure: Failure) => this.#onFailure(connection, failure),
+    }
+    this.#connections = Array.from({ length: options.connections }, () => new Connection(options.target, events))
+  }
+
+  /** Connections are opened before the clock starts, so that handshakes are not measured as replies. */
+  async open(): Promise<void> {
+    const results = await Promise.allSettled(this.#connections.map((connection) => connection.open(this.#options.timeoutMs)))
+    const failed = results.filter((result) => result.status === 'rejected')
+    if (failed.length < results.length) return
+    throw new Error(`cannot connect to ${this.#options.target.url}: ${describe(failed[0]?.reason)}`)
+  }
+
+  async measure(): Promise<LoadResult> {
+    const { durationMs, rate, signal } = this.#options
+    const done = new Promise<void>((resolve) => {
+      this.#finish = resolve
+    })
+    this.#startMs = performance.now()
+    this.#endMs = this.#startMs + durationMs
+    const onAbort = () => this.#finish()
+    signal?.addEventListener('abort', onAbort)
+    const check = setInterval(() => this.#check(), CHECK_MS)
+    const progress = setInterval(() => this.#report(), PROGRESS_MS)
+    if (signal?.aborted) this.#finish()
+    else if (rate === undefined) for (const connection of this.#connections) this.#send(connection, performance.now())
+    else {
+      this.#pacer = createPacer({ rate, startMs: this.#startMs, endMs: this.#endMs, send: (c, intendedMs) => this.#send(c, intendedMs) })
+      for (const connection of this.#connections) this.#pacer.release(connection)
+    }
+    await done
+    clearInterval(check)
+    clearInterval(progress)
+    signal?.removeEventListener('abort', onAbort)
+    return this.#toResult()
+  }
+
+  #send(connection: Connection, intendedMs: number): void {
+    this.#sent++
+    this.#running++
+    connection.send(intendedMs)
+  }
+
+  #onReply(connection: Connection, reader: ReplyReader): void {
+    const now = performance.now()
+    this.#record(now - connection.intendedMs)
+    this.#replies++
+    this.#lastReplyMs = now
+    this.#statuses[reader.status]!++
+    if (reader.status >= 400) this.#errors++
+    if (reader.serverTiming !== '') this.#addTiming(reader.serverTiming)
+    this.#release(connection, now)
+  }
+
+  #onFailure(connection: Connection, failure: Failure): void {
+    const now = performance.now()
+    this.#failures[failure]++
+    this.#errors++
+    // Left out, the worst requests of all would make the percentiles better.
+    if (failure === 'timeout') this.#record(now - connection.intendedMs)
+    if (failure === 'refused' || failure === 'unreachable') connection.restUntilMs = now + REST_MS
+    this.#release(connection, now)
+  }
+
+  #record(milliseconds: number): void {
+    this.#latency.record(milliseconds * 1000)
+    this.#recent.record(milliseconds * 1000)
+  }
+
+  #release(connection: Connection, now: number): void {
+    this.#running--
+    if (now >= this.#endMs) {
+      if (this.#stopped && this.#running === 0) this.#finish()
+    } else if (connection.restUntilMs > now) this.#resting.push(connection)
+    else if (this.#pacer !== undefined) this.#pacer.release(connection)
+    else this.#send(connection, now)
+  }
+
+  #check(): void {
+    const now = performance.now()
+    for (const connection of this.#connections) {
+      if (connection.busy && now - connection.sentMs >= this.#options.timeoutMs) connection.expire()
+    }
+    if (now >= this.#endMs) {
+      this.#pacer?.sendDue()
+      this.#stopped = true
+      if (this.#running === 0) this.#finish()
+      return
+    }
+    for (const connection of this.#resting.splice(0)) {
+      if (connection.restUntilMs > now) this.#resting.push(connection)
+      else if (this.#pacer !== undefined) this.#pacer.release(connection)
+      else this.#send(connection, now)
+    }
+  }
+
+  #addTiming(value: string): void {
+    const timing = parseServerTiming(value)
+    if (timing === undefined) return
+    this.#timings++
+    this.#gatewayMs += timing.gatewayMs
+    this.#upstreamMs += timing.upstreamMs
+  }
+
+  #report(): void {
+    const { onProgress } = this.#options
+    onProgress?.({
+      elapsedMs: performance.now() - this.#startMs,
+      requestsPerSecond: (this.#recent.count * 1000) / PROGRESS_MS,
+      p99Ms: this.#recent.percentile(99) / 1000,
+      errors: this.#errors,
+    })
+    this.#recent.reset()
+  }
+
+  #toResult(): LoadResult {
+    const now = performance.now()
+    const interrupted = now < this.#endMs
+    const unfinished = this.#running
+    const overdue = this.#pacer?.stop((waitedMs) => this.#record(waitedMs)) ?? 0
+    for (const connection of this.#connections) connection.close()
+    const elapsedMs = interrupted ? now - this.#startMs : Math.max(this.#endMs, this.#lastReplyMs) - this.#startMs
+    const statuses: Record<string, number> = {}
+    for (const [status, count] of this.#statuses.entries()) if (count > 0) statuses[status] = count
+    const timings = this.#timings
+    return {
+      elapsedMs,
+      sent: this.#sent,
+      replies: this.#replies,
+      requestsPerSecond: elapsedMs > 0 ? (this.#replies * 1000) / elapsedMs : 0,
+      bytesIn: this.#connections.reduce((sum, connection) => sum + connection.bytesIn, 0),
+      latency: toLatency(this.#latency),
+      statuses,
+      failures: this.#failures,
+      overdue,
+      unfinished,
+      serverTiming:
+        timings === 0
+          ? undefined
+          : { replies: timings, gatewayMs: this.#gatewayMs / timings, upstreamMs: this.#upstreamMs / timings },
+      interrupted,
+    }
+  }
+}
+
+function toLatency(histogram: Histogram): Latency {
+  const at = (percent: number) => histogram.percentile(percent) / 1000
+  return { mean: histogram.mean / 1000, p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: histogram.max / 1000 }
+}
+
+/** A connect to a name with several addresses fails with an error that holds the real ones. */
+function describe(reason: unknown): string {
+  const error = reason instanceof AggregateError ? reason.errors[0] : reason
+  return error instanceof Error ? error.message : String(error)
+}
