@@ -1,0 +1,170 @@
+import { GatewayError } from '../errors.ts'
+import type { Exchange, Peer } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import type { UpstreamCall, UpstreamFailure } from './call.ts'
+import type { Http1Connection } from './http1.ts'
+import type { UpstreamNode } from './node.ts'
+import { formatRequestHead } from './request-head.ts'
+import { mayRetry } from './retry.ts'
+
+/** RFC 9110 §9.2.2. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
+export function forward(x: Exchange): void {
+  new Forwarding(x).start()
+}
+
+/** One exchange on its way to a backend and back: the peer of the exchange, and the call on the connection. */
+class Forwarding implements Peer, UpstreamCall {
+  readonly method: string
+  readonly head: string
+  readonly bodyLength: number
+  readonly idempotent: boolean
+  connection: Http1Connection | undefined = undefined
+  readonly #x: Exchange
+  #node: UpstreamNode | undefined = undefined
+  #attempts = 0
+  /** Reply and request are done, or given up. */
+  #over = false
+
+  constructor(x: Exchange) {
+    this.#x = x
+    this.method = x.method
+    this.head = formatRequestHead(x)
+    this.bodyLength = x.bodyLength
+    this.idempotent = IDEMPOTENT.has(x.method)
+  }
+
+  start(): void {
+    const x = this.#x
+    // A body must not flow before its connection is open: until then another node may be tried.
+    if (this.bodyLength === 0) x.attach(this)
+    x.upstreamStartMs = performance.now()
+    this.#attempt()
+  }
+
+  #attempt(): void {
+    const x = this.#x
+    const node = x.upstream?.pick(x, this.#node)
+    if (node === undefined) {
+      this.#over = true
+      const service = x.route?.service ?? ''
+      return x.giveUp(new GatewayError(service, 503, `no node of ${service} is available`))
+    }
+    this.#attempts++
+    this.#node = node
+    node.active++
+    node.pool.dispatch(this)
+  }
+
+  // From the client
+
+  onRequestBody(chunk: Uint8Array, last: boolean): void {
+    const { connection } = this
+    if (connection === undefined || this.#over) return
+    if (!connection.sendBody(chunk, last) && !last) this.#x.pauseBody()
+  }
+
+  onDrain(): void {
+    this.connection?.resume()
+  }
+
+  onAbort(): void {
+    const node = this.#leave()
+    node?.pool.cancel(this)
+  }
+
+  // From the backend
+
+  onReady(): void {
+    this.#x.attach(this)
+  }
+
+  onBodyDrain(): void {
+    this.#x.resumeBody()
+  }
+
+  onReply(status: number, headers: HeaderList, body: Uint8Array): void {
+    if (this.#over) return
+    this.#receive(status, headers)
+    this.#leave()
+    this.#x.send(status, headers, body)
+  }
+
+  onReplyHead(status: number, headers: HeaderList, length: number): void {
+    if (this.#over) return
+    this.#receive(status, headers)
+    this.#x.start(status, headers, length)
+  }
+
+  onReplyBody(chunk: Uint8Array): boolean {
+    return this.#x.write(chunk)
+  }
+
+  onReplyEnd(): void {
+    if (this.#over) return
+    this.#leave()
+    this.#x.end()
+  }
+
+  onFailure({ kind, detail }: UpstreamFailure): void {
+    if (this.#over) return
+    const x = this.#x
+    const { connection } = this
+    const replying = connection?.replying ?? false
+    const node = this.#leave()!
+    this.connection = undefined
+    if (kind === 'connect' || kind === 'connect-timeout') x.upstream!.failed(node, 'connect')
+    // A kept connection that ends unused is the backend's right, not a fault.
+    else if (kind !== 'full' && (replying || connection?.served === 0)) x.upstream!.failed(node, 'gateway')
+    const nodes = x.upstream!.nodes.length
+    const repeatable = this.idempotent && this.bodyLength === 0
+    if (!x.answered && mayRetry(kind, { attempts: this.#attempts, nodes, repeatable, replying })) {
+      this.#over = false
+      return this.#attempt()
+    }
+    const { service } = x.route!
+    switch (kind) {
+      case 'full':
+        return x.giveUp(new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }))
+      case 'timeout':
+      case 'connect-timeout':
+        return x.giveUp(new GatewayError(service, 504, detail))
+      default:
+        return x.giveUp(new GatewayError(service, 502, `bad gateway: ${describe(kind)}`, { cause: detail }))
+    }
+  }
+
+  #receive(status: number, headers: HeaderList): void {
+    const x = this.#x
+    const node = this.#node!
+    const upstream = x.upstream!
+    x.node = node.id
+    x.upstreamReplyMs = performance.now()
+    if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
+    else upstream.succeeded(node)
+    const cookie = upstream.replyCookie(x, node)
+    if (cookie !== undefined) headers.append('set-cookie', cookie)
+  }
+
+  /** The attempt is over; says on which node it was. */
+  #leave(): UpstreamNode | undefined {
+    if (this.#over) return undefined
+    this.#over = true
+    const node = this.#node
+    if (node !== undefined) node.active--
+    return node
+  }
+}
+
+function describe(kind: 'connect' | 'closed' | 'malformed'): string {
+  switch (kind) {
+    case 'connect':
+      return 'the backend refused the connection'
+    case 'closed':
+      return 'the backend closed the connection before the end of its reply'
+    case 'malformed':
+      return 'the reply of the backend is malformed'
+  }
+}

@@ -1,0 +1,447 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { clock } from '../clock.ts'
+import { HeaderList } from '../headers.ts'
+import type { FailureKind, UpstreamCall } from './call.ts'
+import { ChunkedDecoder } from './chunked.ts'
+import { CHUNKED, parseReplyHead, type ReplyHead, UNTIL_CLOSE } from './reply-head.ts'
+
+export interface Http1Options {
+  /** Host name or IP address, without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly secure: boolean
+  /** Milliseconds for the connection, TLS handshake included. */
+  readonly connectTimeoutMs: number
+  /** Milliseconds from the end of the request to the head of the reply. */
+  readonly replyTimeoutMs: number
+  /** Milliseconds between two pieces of a body, either way. */
+  readonly idleTimeoutMs: number
+  /** Milliseconds an unused connection is kept, unless the backend names less. */
+  readonly keepAliveMs: number
+}
+
+/** Who a connection belongs to: told when it can be used again, and when it is gone. */
+export interface ConnectionOwner {
+  readonly onIdle: (connection: Http1Connection) => void
+  readonly onGone: (connection: Http1Connection) => void
+}
+
+/** Most bytes of a reply head. */
+const HEAD_MAX_BYTES = 64 * 1024
+/** Most informational replies before the real one. */
+const INFORMATIONAL_MAX = 16
+/** Where the head of a reply is looked for first. */
+const HEAD_GUESS_BYTES = 4096
+/** Most bytes of a reply read and thrown away to save a pipelined connection for the others. */
+const DISCARD_MAX_BYTES = 256 * 1024
+
+/**
+ * Every connection reads into the same memory: a read is handled to its end
+ * before the next one begins, and what must outlast it is copied.
+ */
+const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
+const NOTHING = Buffer.alloc(0)
+
+const HEAD = 0
+const BODY_LENGTH = 1
+const BODY_CHUNKED = 2
+const BODY_UNTIL_CLOSE = 3
+
+/** Connections with requests to write at the end of this turn of the event loop. */
+const unflushed: Http1Connection[] = []
+function flushAll(): void {
+  for (const connection of unflushed) connection.flush()
+  unflushed.length = 0
+}
+
+/**
+ * One HTTP/1.1 connection to a backend (RFC 9112), plain or TLS.
+ *
+ * Replies are parsed strictly: a malformed one fails its call, and the connection
+ * is never used again. Several calls may be under way when the pool pipelines.
+ */
+export class Http1Connection {
+  /** Calls it has answered. */
+  served = 0
+  /** True from the first byte of a reply to the current call. */
+  replying = false
+  /** True once it must not take calls. */
+  closed = false
+  /** `clock.nowMs` after which an unused connection is closed. */
+  idleUntilMs = 0
+  readonly #options: Http1Options
+  readonly #owner: ConnectionOwner
+  readonly #socket: Socket
+  #connected = false
+  /** Calls written and not yet answered, the current one first. */
+  readonly #calls: UpstreamCall[] = []
+  /** `clock.nowMs` by when the current phase must be over; 0: no limit. */
+  #deadlineMs = 0
+  #error: Error | undefined = undefined
+  // Reading
+  #state = HEAD
+  #partial: Buffer = NOTHING
+  #left = 0
+  #decoder: ChunkedDecoder | undefined = undefined
+  #informational = 0
+  readonly #head: ReplyHead = {
+    status: 0,
+    headers: new HeaderList(),
+    length: 0,
+    persistent: true,
+    idleSeconds: 0,
+  }
+  #paused = false
+  #ended = false
+  // Writing
+  #out = ''
+  /** Head of a request whose body follows: sent with its first piece. */
+  #heldHead = ''
+  #bodyLeft = 0
+
+  constructor(options: Http1Options, owner: ConnectionOwner) {
+    this.#options = options
+    this.#owner = owner
+    const { host, port } = options
+    const common = {
+      host,
+      port,
+      noDelay: true,
+      onread: {
+        buffer: READ_BUFFER,
+        callback: (length: number): boolean => {
+          this.#read(length)
+          return true
+        },
+      },
+    }
+    this.#deadlineMs = clock.nowMs + options.connectTimeoutMs
+    if (options.secure) {
+      const servername = isIP(host) === 0 ? { servername: host } : {}
+      this.#socket = connectTls({ ...common, ...servername, ALPNProtocols: ['http/1.1'] })
+      this.#socket.once('secureConnect', () => this.#open())
+    } else {
+      this.#socket = connectTcp(common)
+      this.#socket.once('connect', () => this.#open())
+    }
+    this.#socket.on('error', (error) => {
+      this.#error = error
+    })
+    this.#socket.on('end', () => {
+      this.#ended = true
+      if (this.#calls.length === 0) this.destroy()
+    })
+    this.#socket.on('drain', () => this.#calls[0]?.onBodyDrain())
+    this.#socket.on('close', () => this.#gone())
+  }
+
+  /** Calls under way. */
+  get load(): number {
+    return this.#calls.length
+  }
+
+  /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
+  send(call: UpstreamCall): void {
+    this.#take(call)
+    if (call.bodyLength === 0) {
+      this.#socket.write(call.head, 'latin1')
+      return
+    }
+    this.#heldHead = call.head
+    this.#bodyLeft = call.bodyLength
+    if (!this.#connected) return
+    call.onReady()
+    if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
+  }
+
+  /** {@link send} for pipelined calls without a body: heads of one turn of the event loop go out in one write. */
+  sendJoined(call: UpstreamCall): void {
+    this.#take(call)
+    if (this.#out === '' && unflushed.push(this) === 1) setImmediate(flushAll)
+    this.#out += call.head
+  }
+
+  flush(): void {
+    const out = this.#out
+    this.#out = ''
+    if (!this.closed) this.#socket.write(out, 'latin1')
+  }
+
+  /** Sends a piece of the current call's body; `chunk` may be reused after the call. False: wait for `onBodyDrain`. */
+  sendBody(chunk: Uint8Array, last: boolean): boolean {
+    if (this.closed) return true
+    const chunked = this.#bodyLeft < 0
+    const framing = chunked && chunk.length > 0 ? `${chunk.length.toString(16)}\r\n` : ''
+    const head = this.#heldHead + framing
+    const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
+    this.#heldHead = ''
+    const bytes = Buffer.allocUnsafe(head.length + chunk.length + tail.length)
+    bytes.write(head, 0, 'latin1')
+    bytes.set(chunk, head.length)
+    bytes.write(tail, head.length + chunk.length, 'latin1')
+    if (!chunked) this.#bodyLeft -= chunk.length
+    if (last) this.#bodyLeft = 0
+    this.#deadlineMs = clock.nowMs + (last ? this.#options.replyTimeoutMs : this.#options.idleTimeoutMs)
+    return this.#socket.write(bytes)
+  }
+
+  /** Stops reading; what has been read is still delivered. */
+  pause(): void {
+    if (this.#paused || this.closed) return
+    this.#paused = true
+    this.#deadlineMs = 0
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused || this.closed) return
+    this.#paused = false
+    this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    this.#socket.resume()
+  }
+
+  /** Gives a call up. Alone on its connection it ends it, which tells the backend; among others its reply is thrown away. */
+  cancel(call: UpstreamCall): void {
+    const at = this.#calls.indexOf(call)
+    if (at < 0) return
+    if (this.#calls.length === 1) {
+      this.#calls.length = 0
+      this.destroy()
+      return
+    }
+    this.#calls[at] = discard(call, this)
+    if (at === 0) this.resume()
+  }
+
+  /** For the pool's clock: ends what has taken too long. */
+  sweep(): void {
+    if (this.closed) return
+    if (this.#deadlineMs !== 0 && clock.nowMs > this.#deadlineMs) {
+      if (this.#connected) this.#fail('timeout', 'the backend did not answer in time')
+      else this.#fail('connect-timeout', 'no connection to the backend in time')
+    } else if (this.#calls.length === 0 && this.idleUntilMs !== 0 && clock.nowMs > this.idleUntilMs) {
+      this.destroy()
+    }
+  }
+
+  /** Closes the connection at once. Calls still under way fail. */
+  destroy(): void {
+    this.#socket.destroy()
+    this.#gone()
+  }
+
+  #take(call: UpstreamCall): void {
+    call.connection = this
+    if (this.#calls.push(call) === 1 && this.#connected) {
+      this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+    }
+  }
+
+  #open(): void {
+    this.#connected = true
+    const call = this.#calls[0]
+    if (call === undefined) return
+    this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+    if (call.bodyLength === 0) return
+    call.onReady()
+    if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
+  }
+
+  /** Sends a held head on its own: its body is slow to come. */
+  #releaseHead(): void {
+    if (this.#heldHead === '' || this.closed) return
+    const head = this.#heldHead
+    this.#heldHead = ''
+    this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    this.#socket.write(head, 'latin1')
+  }
+
+  #gone(): void {
+    if (this.closed) return
+    this.closed = true
+    const calls = this.#calls.splice(0)
+    this.#owner.onGone(this)
+    const current = calls.shift()
+    if (current === undefined) return
+    const clean = this.#ended && this.#error === undefined
+    const kind = this.#connected ? 'closed' : 'connect'
+    const detail = this.#error?.message ?? 'connection closed'
+    if (this.#state === BODY_UNTIL_CLOSE && clean) current.onReplyEnd()
+    else current.onFailure({ kind, detail })
+    this.replying = false
+    for (const call of calls) call.onFailure({ kind, detail: 'connection closed' })
+  }
+
+  /** Fails the current call; the connection is lost to the others too. */
+  #fail(kind: FailureKind, detail: string): void {
+    const current = this.#calls.shift()
+    const others = this.#calls.splice(0)
+    this.closed = true
+    this.#socket.destroy()
+    this.#owner.onGone(this)
+    current?.onFailure({ kind, detail })
+    this.replying = false
+    for (const call of others) call.onFailure({ kind: 'closed', detail: 'connection closed' })
+  }
+
+  #read(length: number): void {
+    if (this.closed) return
+    let bytes = READ_BUFFER
+    let to = length
+    if (this.#partial.length > 0) {
+      bytes = Buffer.concat([this.#partial, READ_BUFFER.subarray(0, length)])
+      to = bytes.length
+      this.#partial = NOTHING
+    }
+    let at = 0
+    while (at < to && !this.closed) {
+      if (this.#calls.length === 0) {
+        // Nobody asked: the answer to a later request must never come from here.
+        this.destroy()
+        return
+      }
+      const next = this.#state === HEAD ? this.#readHead(bytes, at, to) : this.#readBody(bytes, at, to)
+      if (next < 0) return
+      at = next
+    }
+  }
+
+  /** Offset behind the head and a body that came along whole; -1: more must come, or the connection failed. */
+  #readHead(bytes: Buffer, at: number, to: number): number {
+    let text = bytes.toString('latin1', at, Math.min(to, at + HEAD_GUESS_BYTES))
+    let stop = text.indexOf('\r\n\r\n')
+    if (stop < 0 && to - at > HEAD_GUESS_BYTES) {
+      text = bytes.toString('latin1', at, Math.min(to, at + HEAD_MAX_BYTES))
+      stop = text.indexOf('\r\n\r\n')
+    }
+    if (stop < 0) {
+      this.replying = true
+      if (to - at >= HEAD_MAX_BYTES) this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
+      else if (!text.startsWith('HTTP/1.'.slice(0, text.length))) this.#fail('malformed', 'reply is not HTTP/1.1')
+      else this.#partial = Buffer.from(bytes.subarray(at, to))
+      return -1
+    }
+    const head = this.#head
+    const fault = parseReplyHead(text.slice(0, stop), head)
+    if (fault !== undefined) {
+      this.replying = true
+      this.#fail('malformed', fault)
+      return -1
+    }
+    const from = at + stop + 4
+    const { status } = head
+    if (status < 200) {
+      // 100, 102 and 103 are for the gateway; nobody asked for an upgrade (RFC 9110 §15.2).
+      if (status === 101 || ++this.#informational > INFORMATIONAL_MAX) {
+        this.#fail('malformed', `unexpected ${status} reply`)
+        return -1
+      }
+      return from
+    }
+    this.#informational = 0
+    this.replying = true
+    const call = this.#calls[0]!
+    if (call.method === 'HEAD' || status === 204 || status === 304) {
+      // What a 204 announces may follow, and would be taken for the next reply.
+      if (status === 204 && head.length !== 0 && head.length !== UNTIL_CLOSE) head.persistent = false
+      call.onReplyHead(status, head.headers, head.length >= 0 ? head.length : -1)
+      this.#finish(true)
+      return from
+    }
+    const { length } = head
+    if (length >= 0 && length <= to - from) {
+      call.onReply(status, head.headers, bytes.subarray(from, from + length))
+      this.#finish(false)
+      return from + length
+    }
+    this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    this.#left = length
+    if (length === CHUNKED) {
+      this.#state = BODY_CHUNKED
+      this.#decoder = new ChunkedDecoder()
+    } else if (length === UNTIL_CLOSE) {
+      this.#state = BODY_UNTIL_CLOSE
+      head.persistent = false
+    } else this.#state = BODY_LENGTH
+    call.onReplyHead(status, head.headers, length >= 0 ? length : -1)
+    return from
+  }
+
+  #readBody(bytes: Buffer, at: number, to: number): number {
+    if (!this.#paused) this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    if (this.#state === BODY_CHUNKED) {
+      const next = this.#decoder!.decode(bytes, at, to, this.#deliver)
+      if (this.closed) return -1
+      if (typeof next === 'string') {
+        this.#fail('malformed', next)
+        return -1
+      }
+      if (next >= 0) this.#finish(true)
+      return next
+    }
+    const stop = this.#state === BODY_LENGTH ? Math.min(to, at + this.#left) : to
+    this.#left -= stop - at
+    this.#deliver(bytes.subarray(at, stop))
+    if (this.#state === BODY_LENGTH && this.#left === 0 && !this.closed) this.#finish(true)
+    return stop
+  }
+
+  readonly #deliver = (chunk: Uint8Array): void => {
+    const call = this.#calls[0]
+    if (call !== undefined && !this.closed && !call.onReplyBody(chunk)) this.pause()
+  }
+
+  /** The current call has its whole reply; `streamed`: it waits to be told. */
+  #finish(streamed: boolean): void {
+    this.#state = HEAD
+    this.#decoder = undefined
+    this.replying = false
+    this.served++
+    const call = this.#calls.shift()
+    if (call === undefined) return
+    // A reply that came before the end of the request leaves the rest of it without a reader.
+    const requestSent = this.#bodyLeft === 0 && this.#heldHead === ''
+    if (!this.#head.persistent || !requestSent || this.#ended) {
+      const others = this.#calls.splice(0)
+      this.destroy()
+      if (streamed) call.onReplyEnd()
+      for (const other of others) other.onFailure({ kind: 'closed', detail: 'connection closed' })
+      return
+    }
+    if (streamed) call.onReplyEnd()
+    const { idleSeconds } = this.#head
+    const { keepAliveMs, replyTimeoutMs } = this.#options
+    if (this.#calls.length > 0) this.#deadlineMs = clock.nowMs + replyTimeoutMs
+    else {
+      this.#deadlineMs = 0
+      // A second less than the backend says, so that it is not the one who closes first.
+      const keptMs = idleSeconds > 0 ? Math.min(keepAliveMs, idleSeconds * 1000 - 1000) : keepAliveMs
+      this.idleUntilMs = clock.nowMs + keptMs
+    }
+    this.#owner.onIdle(this)
+  }
+}
+
+/** Takes the place of a cancelled call: its reply still comes, and goes nowhere. */
+function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall {
+  let left = DISCARD_MAX_BYTES
+  return {
+    method: call.method,
+    head: '',
+    bodyLength: 0,
+    idempotent: true,
+    connection,
+    onReady: () => {},
+    onBodyDrain: () => {},
+    onReply: () => {},
+    onReplyHead: () => {},
+    onReplyBody: (chunk) => {
+      left -= chunk.length
+      if (left < 0) connection.destroy()
+      return true
+    },
+    onReplyEnd: () => {},
+    onFailure: () => {},
+  }
+}

@@ -1,0 +1,16 @@
+import type { Exchange } from '../exchange.ts'
+
+/**
+ * The request line and fields to send upstream: the client's end-to-end fields and
+ * what plugins made of them, framed anew (RFC 9112 §3, §6).
+ */
+export function formatRequestHead(x: Exchange): string {
+  const { flat } = x.headers
+  let head = `${x.method} ${x.target} HTTP/1.1\r\nhost: ${x.host}\r\n`
+  for (let i = 0; i < flat.length; i += 2) head += `${flat[i]}: ${flat[i + 1]}\r\n`
+  const length = x.bodyLength
+  if (length > 0) head += `content-length: ${length}\r\n`
+  else if (length < 0) head += 'transfer-encoding: chunked\r\n'
+  else if (x.method === 'POST' || x.method === 'PUT' || x.method === 'PATCH') head += 'content-length: 0\r\n'
+  return `${head}\r\n`
+}
