@@ -64,7 +64,8 @@ const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9
  *   or the key is not that of the certificate.
  */
 export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): TlsSource {
-  if (files.length === 0) throw new Error('TLS needs at least one certificate file and its key file')
+  if (files.length === 0)
+    throw new Error('TLS needs at least one certificate file and its key file')
   const { warn = (message: string) => process.emitWarning(message), settleMs = 200 } = options
   const listeners = new Set<(pairs: readonly TlsPair[]) => void>()
   const watchers: FSWatcher[] = []
@@ -110,11 +111,15 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
       close()
       // The folders, not the files: a file that is replaced by a rename, or behind a symbolic link
       // that is switched over, would be lost to its own watch after the first change.
-      const folders = new Set(files.flatMap(({ certFile, keyFile }) => [dirname(certFile), dirname(keyFile)]))
+      const folders = new Set(
+        files.flatMap(({ certFile, keyFile }) => [dirname(certFile), dirname(keyFile)]),
+      )
       for (const folder of folders) {
         try {
           const watcher = watch(folder, { persistent: false }, onEvent)
-          watcher.on('error', (error) => warn(`TLS folder ${folder} is no longer watched: ${error.message}`))
+          watcher.on('error', (error) =>
+            warn(`TLS folder ${folder} is no longer watched: ${error.message}`),
+          )
           watchers.push(watcher)
         } catch (error) {
           warn(`TLS folder ${folder} cannot be watched: ${(error as Error).message}`)
@@ -170,13 +175,16 @@ function readText(file: string, what: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new Error(`TLS ${what} file ${file} cannot be read: ${(error as Error).message}`, { cause: error })
+    throw new Error(`TLS ${what} file ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
 }
 
 function parseCertificates(text: string, file: string): X509Certificate {
   const blocks = text.match(CERTIFICATE_BLOCK)
-  if (blocks === null) throw new Error(`TLS certificate file ${file} holds no certificate in PEM form`)
+  if (blocks === null)
+    throw new Error(`TLS certificate file ${file} holds no certificate in PEM form`)
   try {
     return blocks.map((block) => new X509Certificate(block))[0]!
   } catch (error) {
@@ -189,7 +197,9 @@ function parseKey(text: string, file: string): KeyObject {
     return createPrivateKey(text)
   } catch (error) {
     const encrypted = text.includes('ENCRYPTED')
-    const reason = encrypted ? 'holds an encrypted key; decrypt it first' : 'holds no private key in PEM form'
+    const reason = encrypted
+      ? 'holds an encrypted key; decrypt it first'
+      : 'holds no private key in PEM form'
     throw new Error(`TLS key file ${file} ${reason}`, { cause: error })
   }
 }

@@ -1,0 +1,242 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { Exchange, type Peer, type TunnelTarget } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import type { Guard } from './guard.ts'
+import type { NodeConnection } from './node-connection.ts'
+import { openTunnel } from './node-tunnel.ts'
+import type { TunnelStream } from './tunnel-stream.ts'
+
+/** How long a client may keep silent in the middle of a request body, or refuse to take any of a reply. */
+const STALL_TIMEOUT_MS = 30_000
+
+const EMPTY = new Uint8Array(0)
+
+export interface NodeRequest {
+  readonly req: IncomingMessage
+  /** Made by node:http; missing for an upgrade, where node:http leaves the socket to us. */
+  readonly res: ServerResponse | undefined
+  readonly path: string
+  readonly query: string
+  readonly secure: boolean
+  /** The client waits for `100 Continue` before it sends the body. */
+  readonly expecting: boolean
+  /** The client's half of a WebSocket. */
+  readonly stream: TunnelStream | undefined
+}
+
+/** One request on node:http. */
+export class NodeExchange extends Exchange {
+  readonly #connection: NodeConnection
+  readonly #req: IncomingMessage
+  readonly #stream: TunnelStream | undefined
+  #res: ServerResponse | undefined
+  #expecting: boolean
+  /** Body bytes announced to the client; -1: unknown. */
+  #length = -1
+  /** The request body is read, not held back by its consumer. */
+  #reading = false
+  /** The client takes no more of the reply at the moment. */
+  #blocked = false
+
+  constructor(
+    connection: NodeConnection,
+    request: NodeRequest,
+    guard: Guard,
+    malformed: GatewayError | undefined,
+  ) {
+    const { req, res, path, query, secure, expecting, stream } = request
+    const { host, headers, bodyLength } = guard
+    super(req.method ?? '', path, query, host, headers, secure, bodyLength, stream !== undefined)
+    this.#connection = connection
+    this.#req = req
+    this.#res = res
+    this.#stream = stream
+    this.#expecting = expecting
+    this.malformed = malformed
+    this.closing = malformed !== undefined
+    if (res !== undefined) this.#listen(res)
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.address
+  }
+
+  /** For the connection: whether more of the body is still to come. */
+  get receiving(): boolean {
+    return !this.bodyDone
+  }
+
+  /** For the connection, when the request's turn has come: begins to read the body. */
+  receiveBody(): void {
+    if (this.bodyDone || this.malformed !== undefined) return
+    const req = this.#req
+    req.on('data', (chunk: Buffer) => {
+      this.receive(chunk, this.bytesIn + chunk.length === this.bodyLength)
+      if (this.bodyDone) this.#watchStall()
+    })
+    req.on('end', () => {
+      this.receive(EMPTY, true)
+      this.#watchStall()
+    })
+    req.on('timeout', () => {
+      this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
+    })
+    this.#reading = true
+    this.#watchStall()
+  }
+
+  /** For the connection: the client left. */
+  clientLeft(): void {
+    this.abort()
+  }
+
+  /** For the connection: the WebSocket ends with this code. */
+  closeWebSocket(code: number, reason: string): void {
+    this.#stream?.closeWith(code, reason)
+  }
+
+  override attach(peer: Peer): void {
+    // Not before someone wants the body: a request that is refused costs the client no upload.
+    if (this.#expecting && !this.answered) {
+      this.#expecting = false
+      this.#res?.writeContinue()
+    }
+    super.attach(peer)
+  }
+
+  async tunnel(target: TunnelTarget): Promise<void> {
+    const stream = this.#stream
+    if (stream === undefined)
+      throw new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here')
+    await openTunnel(this, stream, target)
+  }
+
+  /** For the tunnel: the backend accepted. False when a reply hook failed and a 500 went out instead. */
+  acceptTunnel(headers: HeaderList): boolean {
+    this.start(101, headers, -1)
+    return this.status === 101
+  }
+
+  /** For the tunnel: it has ended. */
+  tunnelEnded(bytesIn: number, bytesOut: number): void {
+    this.bytesIn = bytesIn
+    this.bytesOut = bytesOut
+    this.finish()
+  }
+
+  protected override finish(): void {
+    if (this.finished) return
+    super.finish()
+    // The rest of a refused body is read and thrown away until the client has taken the reply.
+    if (!this.bodyDone) this.#req.resume()
+    this.#connection.finished(this, this.closing)
+  }
+
+  protected transmit(body: string | Uint8Array): void {
+    // As bytes always: node:http would send a head together with text as UTF-8.
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const res = this.#writeHead(this.status === 204 || this.status === 304 ? -1 : bytes.length)
+    if (this.#isBodyless()) {
+      res.end()
+      return
+    }
+    this.bytesOut = bytes.length
+    res.end(bytes)
+  }
+
+  protected transmitHead(length: number): void {
+    // The tunnel writes the head of an accepted WebSocket itself.
+    if (this.status === 101) return
+    this.#length = length
+    const res = this.#writeHead(this.status === 204 ? -1 : length)
+    if (this.#isBodyless()) {
+      res.end()
+      return
+    }
+    res.flushHeaders()
+    res.on('drain', () => {
+      this.#blocked = false
+      this.#watchStall()
+      this.drained()
+    })
+  }
+
+  protected transmitChunk(chunk: Uint8Array): boolean {
+    const res = this.#res
+    if (res === undefined || this.#isBodyless()) return true
+    if (this.#length >= 0 && this.bytesOut > this.#length) {
+      this.cut()
+      return true
+    }
+    if (res.write(Buffer.from(chunk))) return true
+    this.#blocked = true
+    this.#watchStall()
+    return false
+  }
+
+  protected transmitEnd(): void {
+    if (this.#isBodyless()) return
+    // A reply shorter than announced must not look complete, nor be filled up by the next one.
+    if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
+    this.#res?.end()
+  }
+
+  protected cut(): void {
+    // HTTP/1.0 has no other sign of an incomplete reply of unknown length than a reset.
+    this.#connection.cut(this.#req.httpVersionMinor === 0)
+    this.abort()
+  }
+
+  protected pauseRead(): void {
+    this.#reading = false
+    this.#watchStall()
+    this.#req.pause()
+  }
+
+  protected resumeRead(): void {
+    this.#reading = true
+    this.#watchStall()
+    this.#req.resume()
+  }
+
+  /** Silence counts only while it is the client's turn: backend and handler have limits of their own. */
+  #watchStall(): void {
+    if (this.finished) return
+    const waiting = this.#blocked || (this.#reading && !this.bodyDone)
+    this.#connection.watchStall(waiting ? STALL_TIMEOUT_MS : 0)
+  }
+
+  #isBodyless(): boolean {
+    return this.method === 'HEAD' || this.status === 204 || this.status === 304
+  }
+
+  #listen(res: ServerResponse): void {
+    res.on('finish', () => this.finish())
+    // An error of the socket is followed by its `close`, which is what counts.
+    res.on('error', () => {})
+  }
+
+  #writeHead(length: number): ServerResponse {
+    this.#res ??= this.#takeSocket()
+    const res = this.#res
+    const { flat } = this.replyHeaders
+    const fields = length < 0 ? flat : [...flat, 'content-length', String(length)]
+    // HTTP/1.0 knows no other end of a reply of unknown length.
+    this.closing ||= this.#connection.leaving || (length < 0 && this.#req.httpVersionMinor === 0)
+    if (this.closing) res.shouldKeepAlive = false
+    else this.closing = !res.shouldKeepAlive
+    if (this.closing) this.#connection.lastReply(!this.bodyDone)
+    res.writeHead(this.status, fields as string[])
+    return res
+  }
+
+  /** An upgrade that is answered like any request: the connection ends with the reply. */
+  #takeSocket(): ServerResponse {
+    const res = new ServerResponse(this.#req)
+    this.closing = true
+    res.assignSocket(this.#req.socket)
+    this.#listen(res)
+    return res
+  }
+}

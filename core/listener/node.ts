@@ -1,0 +1,250 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { Guard } from './guard.ts'
+import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
+import { NodeConnection } from './node-connection.ts'
+import { NodeExchange } from './node-exchange.ts'
+import { createTlsServer } from './node-tls.ts'
+import { TunnelStream } from './tunnel-stream.ts'
+
+/** Request line and header fields together, bytes; more is answered 431. */
+const HEADER_MAX_BYTES = 16 * 1024
+/** How long a client may take for a request line with its header fields. */
+const HEADER_TIMEOUT_MS = 10_000
+const KEEP_ALIVE_TIMEOUT_MS = 60_000
+/** How often slow heads are looked for. */
+const TIMEOUT_CHECK_MS = 1000
+/** How long closing waits for what was written last before it ends connections the hard way. */
+const CLOSE_TIMEOUT_MS = 1000
+
+/** RFC 9112 §3.2.2: a target with scheme and authority. */
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i
+
+const SERVER_OPTIONS: ServerOptions = {
+  insecureHTTPParser: false,
+  // The guard judges Host, and answers with the gateway's own error body.
+  requireHostHeader: false,
+  maxHeaderSize: HEADER_MAX_BYTES,
+  headersTimeout: HEADER_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  // A body may take as long as it keeps coming.
+  requestTimeout: 0,
+  connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+  noDelay: true,
+}
+
+/** A listener on node:http: HTTP/1.1 and WebSocket, plain or TLS. Runs everywhere and parses most strictly. */
+export const createNodeListener: CreateListener = async (options: ListenerOptions) => {
+  const { tls, handle } = options
+  const { server, release } =
+    tls === undefined
+      ? { server: createServer(SERVER_OPTIONS), release: () => {} }
+      : createTlsServer(SERVER_OPTIONS, tls)
+  const secure = tls !== undefined
+  const sockets = new Set<Socket>()
+  const connections = new Map<Duplex, NodeConnection>()
+  const guard = new Guard()
+  let draining = false
+
+  // Fields beyond the limit of node:http are dropped without a word, and with them perhaps a Content-Length.
+  server.maxHeadersCount = 0
+  if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections
+
+  server.on('connection', (socket: Socket) => {
+    if (sockets.has(socket)) return
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  // Before the listeners of node:http, which may at once find a request in what has been read.
+  server.prependListener(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
+    if (connections.has(socket)) return
+    const connection = new NodeConnection(socket, handle)
+    connections.set(socket, connection)
+    socket.once('close', () => connections.delete(socket))
+    if (draining) connection.drain()
+  })
+
+  const serve = (req: IncomingMessage, res: ServerResponse, expecting: boolean): void => {
+    const connection = connections.get(req.socket)
+    if (connection === undefined || !connection.open) return
+    const { path, query, malformed } = capture(req, guard)
+    const request = {
+      req,
+      res,
+      path,
+      query,
+      secure,
+      expecting,
+      stream: undefined,
+    }
+    connection.serve(new NodeExchange(connection, request, guard, malformed))
+  }
+
+  server.on('request', (req, res) => serve(req, res, false))
+  server.on('checkContinue', (req, res) => serve(req, res, true))
+  // RFC 9110 §10.1.1 allows to ignore expectations it does not define.
+  server.on('checkExpectation', (req, res) => serve(req, res, false))
+  server.on('connect', (req: IncomingMessage) => {
+    connections
+      .get(req.socket)
+      ?.refuse(new GatewayError(GATEWAY_ID, 405, 'method CONNECT is not served here'))
+  })
+  server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const connection = connections.get(socket)
+    if (connection === undefined || !connection.open) return
+    const { path, query, malformed } = capture(req, guard)
+    if (!guard.websocket || req.method !== 'GET') return ignoreUpgrade(server, req, head)
+    if (connection.busy) {
+      connection.refuse(new GatewayError(GATEWAY_ID, 400, 'a WebSocket must not be pipelined'))
+      return
+    }
+    const wrong = malformed ?? checkHandshake(guard)
+    const stream = new TunnelStream(req.socket, head)
+    const request = {
+      req,
+      res: undefined,
+      path,
+      query,
+      secure,
+      expecting: false,
+      stream,
+    }
+    connection.serve(new NodeExchange(connection, request, guard, wrong))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const connection = connections.get(socket)
+    if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
+    else connection.refuse(toParseError(error))
+  })
+
+  await listen(server, options)
+  const { port } = server.address() as AddressInfo
+  const drain = (): void => {
+    if (draining) return
+    draining = true
+    server.close()
+    for (const connection of connections.values()) connection.drain()
+  }
+  const listener: Listener = {
+    name: 'node',
+    port,
+    get connections() {
+      return sockets.size
+    },
+    drain,
+    async close() {
+      release()
+      const closed = new Promise<void>((resolve) => {
+        // `close` comes once the port and every connection are gone; after both, never again.
+        if (server.listening || sockets.size > 0) server.once('close', resolve)
+        else resolve()
+      })
+      drain()
+      for (const connection of connections.values()) connection.end()
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, CLOSE_TIMEOUT_MS)
+      await closed
+      clearTimeout(timer)
+    },
+  }
+  return listener
+}
+
+/** Reads a request into `guard`, and judges it. */
+function capture(
+  req: IncomingMessage,
+  guard: Guard,
+): { path: string; query: string; malformed: GatewayError | undefined } {
+  const { rawHeaders } = req
+  const method = req.method ?? ''
+  let target = req.url ?? ''
+  let authority: string | undefined
+  let bytes = method.length + target.length + 12
+  const absolute = target.startsWith('/') ? null : ABSOLUTE_FORM.exec(target)
+  if (absolute !== null) {
+    authority = absolute[1]!
+    target = absolute[2]!.startsWith('/') ? absolute[2]! : `/${absolute[2]}`
+  }
+  guard.reset()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toLowerCase()
+    const value = rawHeaders[i + 1]!
+    bytes += name.length + value.length + 4
+    guard.add(name, name === 'host' && authority !== undefined ? authority : value)
+  }
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.slice(0, mark)
+  const query = mark < 0 ? '' : target.slice(mark + 1)
+  let malformed = guard.judge(method, path, query)
+  if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
+  else if (guard.bodyLength < 0 && req.httpVersionMinor === 0) {
+    malformed = new GatewayError(GATEWAY_ID, 400, 'HTTP/1.0 has no Transfer-Encoding')
+  }
+  return { path, query, malformed }
+}
+
+function checkHandshake(guard: Guard): GatewayError | undefined {
+  if (guard.bodyLength !== 0)
+    return new GatewayError(GATEWAY_ID, 400, 'a WebSocket handshake has no body')
+  if (guard.headers.getAll('sec-websocket-key').length === 1) return undefined
+  return new GatewayError(GATEWAY_ID, 400, 'a WebSocket handshake needs one Sec-WebSocket-Key')
+}
+
+/**
+ * Serves a request as if it had not asked to upgrade (RFC 9110 §7.8). node:http has
+ * stopped parsing behind its head, so the head goes through the parser once more, without that wish.
+ */
+function ignoreUpgrade(server: Server, req: IncomingMessage, head: Buffer): void {
+  const { rawHeaders, socket } = req
+  const lines = [`${req.method} ${req.url} HTTP/1.${req.httpVersionMinor}`]
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]!.toLowerCase() !== 'upgrade')
+      lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`)
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
+  server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket)
+}
+
+function toParseError(error: NodeJS.ErrnoException): GatewayError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return tooLargeHead()
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError(GATEWAY_ID, 408, 'the request head took too long')
+    case 'HPE_INVALID_VERSION':
+      return new GatewayError(GATEWAY_ID, 505, 'HTTP/1.1 expected')
+    default:
+      return new GatewayError(GATEWAY_ID, 400, 'malformed request')
+  }
+}
+
+function tooLargeHead(): GatewayError {
+  return new GatewayError(
+    GATEWAY_ID,
+    431,
+    `request line and header fields must not exceed ${HEADER_MAX_BYTES} bytes`,
+  )
+}
+
+function listen(server: Server, { host, port, shared = false }: ListenerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message
+      reject(
+        new Error(`cannot listen on ${host}:${port}: ${reason}`, {
+          cause: error,
+        }),
+      )
+    })
+    server.listen({ host, port, exclusive: !shared }, resolve)
+  })
+}

@@ -1,0 +1,126 @@
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { FrameMeter, toCloseFrame } from './frame-meter.ts'
+
+/** How long the other end may take to accept the close frame. */
+const CLOSE_TIMEOUT_MS = 2000
+
+/**
+ * The client's side of a WebSocket that is carried to a backend byte by byte.
+ *
+ * It stands in for the client's socket, so that a backend that cannot be reached
+ * takes nothing with it and another may be tried, that messages beyond the limit
+ * are refused, and that the gateway can end the WebSocket with a code of its own.
+ */
+export class TunnelStream extends Duplex {
+  readonly #socket: Socket
+  readonly #fromClient = new FrameMeter()
+  readonly #toClient = new FrameMeter()
+  /** The backend accepted the handshake, and its answer is on its way. */
+  #opened = false
+  /** The handshake's answer went out: frames follow. */
+  #framed = false
+  #closing = false
+
+  constructor(socket: Socket, head: Buffer) {
+    super({ allowHalfOpen: false })
+    // One listener per backend tried, and there is no bound to those.
+    this.setMaxListeners(0)
+    this.#socket = socket
+    if (head.length > 0) this.push(head)
+    // Read from the start: only a socket that is read tells when the client leaves.
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#closing) return
+      if (!this.push(chunk)) socket.pause()
+    })
+    socket.on('end', () => this.push(null))
+    socket.on('close', () => this.destroy())
+  }
+
+  /** Bytes of frames that came from the client. */
+  get bytesIn(): number {
+    return this.#fromClient.bytes
+  }
+
+  /** Bytes of frames that went to the client. */
+  get bytesOut(): number {
+    return this.#toClient.bytes
+  }
+
+  /** A backend accepted: its answer, then frames, are written next. */
+  open(messageMaxBytes: number): void {
+    this.#opened = true
+    this.#fromClient.messageMaxBytes = messageMaxBytes
+    this.#toClient.messageMaxBytes = messageMaxBytes
+  }
+
+  /** Ends the WebSocket with a close frame where one fits in, else by closing the connection. */
+  closeWith(code: number, reason: string): void {
+    if (this.#closing || this.destroyed) return
+    this.#closing = true
+    if (this.#framed && this.#toClient.atBoundary) this.#socket.write(toCloseFrame(code, reason))
+    const timer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+    this.#socket.destroySoon()
+  }
+
+  /** Called by the proxy when a backend failed: ends the client's connection only if it was tied to that backend. */
+  destroySoon(): void {
+    if (this.#opened) this.#socket.destroySoon()
+  }
+
+  setTimeout(timeoutMs: number): this {
+    this.#socket.setTimeout(timeoutMs)
+    return this
+  }
+
+  setNoDelay(on: boolean): this {
+    this.#socket.setNoDelay(on)
+    return this
+  }
+
+  setKeepAlive(on: boolean, delayMs: number): this {
+    this.#socket.setKeepAlive(on, delayMs)
+    return this
+  }
+
+  override push(chunk: Buffer | null): boolean {
+    if (chunk !== null && !this.#fromClient.feed(chunk)) {
+      this.closeWith(1009, 'message too long')
+      return false
+    }
+    return super.push(chunk)
+  }
+
+  override _read(): void {
+    this.#socket.resume()
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    const fits = this.#closing || !this.#framed || this.#measure(chunk)
+    // The first thing written is the answer to the handshake, in one piece.
+    this.#framed = true
+    if (this.#closing || !fits) done()
+    else this.#socket.write(chunk, done)
+  }
+
+  override _final(done: () => void): void {
+    if (this.#opened) this.#socket.end(done)
+    else done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy()
+    done(error)
+  }
+
+  /** False when a message of the backend is too long: the WebSocket ends then. */
+  #measure(chunk: Buffer): boolean {
+    const free = this.#toClient.atBoundary
+    if (this.#toClient.feed(chunk)) return true
+    if (free) this.#socket.write(toCloseFrame(1009, 'message too long'))
+    this.#closing = true
+    this.#socket.destroySoon()
+    return false
+  }
+}
