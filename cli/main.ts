@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+import { type CAC, cac } from 'cac'
+import { EXIT, printProblems } from './output.ts'
+
+interface CommandEntry {
+  readonly name: string
+  readonly description: string
+  /** Loaded when the command is used, so that the others cost nothing. */
+  readonly load: () => Promise<(cli: CAC) => void>
+}
+
+/** All commands, in the order of help. */
+const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'api',
+    description: 'start the gateway alone',
+    load: async () => (await import('./commands/api.ts')).registerApi,
+  },
+]
+
+/** Runs the command of `argv` (as `process.argv`); returns the exit status, or undefined while it goes on running. */
+async function main(argv: readonly string[]): Promise<number | undefined> {
+  const word = argv[2] ?? '--help'
+  const entry = COMMANDS.find(({ name }) => name === word)
+  if (entry === undefined && !['-h', '--help', '-v', '--version'].includes(word)) {
+    const { suggest } = await import('../core/suggest.ts')
+    const meant = suggest(word, word.startsWith('-') ? ['--help', '--version'] : COMMANDS.map(({ name }) => name))
+    const what = word.startsWith('-') ? 'flag' : 'command'
+    printProblems([`unrecognized ${what}: ${word}${meant === undefined ? '' : `, did you mean ${meant}?`} See 'mx --help'`])
+    return EXIT.usage
+  }
+  const { readVersion } = await import('../platform/version.ts')
+  const cli = cac('mx').help().version(readVersion())
+  for (const { name, description } of COMMANDS) if (name !== entry?.name) cli.command(name, description)
+  if (entry !== undefined) (await entry.load())(cli)
+  try {
+    cli.parse([argv[0]!, argv[1]!, word, ...argv.slice(3)], { run: false })
+    await cli.runMatchedCommand()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    printProblems(explain(error, cli))
+    return error.name === 'CACError' || error.name === 'SettingsError' ? EXIT.usage : EXIT.failed
+  }
+}
+
+function explain(error: Error, cli: CAC): readonly string[] {
+  if ('problems' in error) return error.problems as readonly string[]
+  const seeHelp = `See 'mx ${cli.matchedCommandName} --help'`
+  return [error.name === 'CACError' ? `${error.message.replaceAll('`', '')}. ${seeHelp}` : error.message]
+}
+
+const status = await main(process.argv)
+if (status !== undefined) process.exitCode = status

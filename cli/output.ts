@@ -1,0 +1,36 @@
+/** Exit statuses of every command. */
+export const EXIT = {
+  ok: 0,
+  /** It was asked for rightly, and failed. */
+  failed: 1,
+  /** It was asked for wrongly: unknown flag, bad value. */
+  usage: 2,
+} as const
+
+const INDENT = '  '
+const MIN_TEXT_WIDTH = 30
+const MAX_WIDTH = 100
+
+/** Writes problems to standard error, one a line, each with the program's name before it. */
+export function printProblems(problems: readonly string[]): void {
+  process.stderr.write(problems.map((problem) => `mx: ${problem}\n`).join(''))
+}
+
+/** Two columns, the right one wrapped at `width` characters. */
+export function formatColumns(rows: readonly (readonly [left: string, right: string])[], width: number): string {
+  const leftWidth = Math.max(...rows.map(([left]) => left.length))
+  const textWidth = Math.max(MIN_TEXT_WIDTH, Math.min(width, MAX_WIDTH) - leftWidth - 2 * INDENT.length)
+  const margin = `\n${' '.repeat(leftWidth + 2 * INDENT.length)}`
+  return rows.map(([left, right]) => `${INDENT}${left.padEnd(leftWidth)}${INDENT}${wrap(right, textWidth).join(margin)}`).join('\n')
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!
+    if (line === '') lines[lines.length - 1] = word
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}

@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { isMap, isSeq } from 'yaml'
+import { suggest } from '../core/suggest.ts'
+import { type YamlEntry, YamlSource } from './config-yaml.ts'
+import { SETTINGS, type Settings } from './settings.ts'
+import { findSetting, type Given, type GivenSettings, SETTING_KEYS, SettingsError, splitList } from './settings-sources.ts'
+
+/** A service of `services:`. */
+export interface ServiceEntry {
+  /** As written: one without a dot lies inside the namespace. */
+  readonly name: string
+  /** `host:port[;weight]` each, as in `--backend`. */
+  readonly nodes: readonly string[]
+  /** Its own node choice; undefined: that of the gateway. */
+  readonly balance: string | undefined
+  /** `mx.yaml:3:5`, for errors found later. */
+  readonly at: string
+}
+
+/** A plugin of `plugins:`. */
+export interface PluginEntry {
+  /** Name, package, or file (absolute). */
+  readonly specifier: string
+  readonly options: unknown
+  /** `mx.yaml:3:5`, for errors found later. */
+  readonly at: string
+}
+
+/** What a configuration file says. */
+export interface ConfigFile {
+  /** Folder that relative files in it belong to. */
+  readonly folder: string
+  readonly settings: GivenSettings
+  readonly services: readonly ServiceEntry[]
+  /** Instead of the default plugins; undefined: those. */
+  readonly plugins: readonly PluginEntry[] | undefined
+}
+
+/** Where there is no file. */
+export const NO_CONFIG: ConfigFile = { folder: process.cwd(), settings: new Map(), services: [], plugins: undefined }
+
+const KEYS: readonly string[] = [
+  'services',
+  'plugins',
+  ...SETTING_KEYS.filter((key) => SETTINGS[key].notInFile === undefined).map((key) => SETTINGS[key].name),
+]
+const SERVICE_KEYS: readonly string[] = ['nodes', 'balance']
+/** Settings that name files, which belong to the folder of the file that names them. */
+const FILE_SETTINGS: readonly (keyof Settings)[] = ['tlsCertFiles', 'tlsKeyFiles', 'accessLog']
+
+/**
+ * Reads a configuration file.
+ *
+ * @throws {SettingsError} with file, line, column and reason of every problem.
+ */
+export async function readConfig(file: string): Promise<ConfigFile> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw new SettingsError([`configuration file ${file} cannot be read: ${(error as Error).message}`])
+  }
+  return parseConfig(text, file)
+}
+
+/** {@link readConfig} of a text; `file` is what errors call it. */
+export function parseConfig(text: string, file: string): ConfigFile {
+  const source = new YamlSource(text, file)
+  // A text that is no YAML would only give more, misleading problems.
+  if (source.problems.length > 0) throw new SettingsError(source.problems)
+  const folder = dirname(resolve(file))
+  const settings = new Map<keyof Settings, Given>()
+  let services: readonly ServiceEntry[] = []
+  let plugins: readonly PluginEntry[] | undefined
+  const { root } = source
+  if (!isMap(root) && root !== undefined) source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
+  for (const entry of isMap(root) ? source.entries(root) : []) {
+    const key = findSetting(entry.name)
+    const elsewhere = key === undefined ? undefined : SETTINGS[key].notInFile
+    if (entry.name === 'services') services = readServices(source, entry)
+    else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
+    else if (key === undefined) source.report(entry.key, unknownKey(entry.name, KEYS))
+    else if (elsewhere !== undefined) source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
+    else if (settings.has(key)) source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
+    else {
+      const given = readSetting(source, key, entry, folder)
+      if (given !== undefined) settings.set(key, given)
+    }
+  }
+  if (source.problems.length > 0) throw new SettingsError(source.problems)
+  return { folder, settings, services, plugins }
+}
+
+function readSetting(source: YamlSource, key: keyof Settings, { key: keyNode, value }: YamlEntry, folder: string): Given | undefined {
+  const { name, kind, form, parse } = SETTINGS[key]
+  const isList = kind === 'list' && isSeq(source.follow(value))
+  const single = source.text(value)
+  if (!isList && single === undefined) {
+    source.report(value ?? keyNode, `${name} needs ${kind === 'list' ? 'a list' : 'a value'} (${form})`)
+    return undefined
+  }
+  const before = source.problems.length
+  const values = isList ? source.texts(value, name).map(({ text }) => text) : kind === 'list' ? splitList(key, single!) : [single!]
+  if (source.problems.length > before) return undefined
+  try {
+    parse(values)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    source.report(value, `${name} ${error.message}`)
+    return undefined
+  }
+  const isFile = FILE_SETTINGS.includes(key) && !['on', 'off', 'true', 'false'].includes(values[0]!)
+  return { source: `${source.at(value)}: ${name}`, values: isFile ? values.map((each) => resolve(folder, each)) : values }
+}
+
+function readServices(source: YamlSource, { value }: YamlEntry): ServiceEntry[] {
+  const map = source.follow(value)
+  if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry))
+  if (map !== undefined) source.report(value, 'services must be a map of service names to their nodes')
+  return []
+}
+
+function readService(source: YamlSource, { key, name, value }: YamlEntry): ServiceEntry {
+  let nodes = value
+  let balance: string | undefined
+  const body = source.follow(value)
+  if (isMap(body)) {
+    nodes = undefined
+    for (const entry of source.entries(body)) {
+      if (entry.name === 'nodes') nodes = entry.value
+      else if (entry.name === 'balance') balance = readSetting(source, 'balance', entry, '')?.values[0]
+      else source.report(entry.key, unknownKey(entry.name, SERVICE_KEYS))
+    }
+  }
+  const texts = source.follow(nodes) === undefined ? [] : source.texts(nodes, `nodes of service "${name}"`)
+  if (source.follow(nodes) === undefined) {
+    source.report(key, `service "${name}" needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`)
+  }
+  for (const { node, text } of texts) {
+    try {
+      SETTINGS.backends.parse([`${name}=${text}`])
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      source.report(node, `service "${name}": ${error.message}`)
+    }
+  }
+  return { name, nodes: texts.map(({ text }) => text), balance, at: source.at(key) }
+}
+
+function readPlugins(source: YamlSource, { key, value }: YamlEntry, folder: string): PluginEntry[] {
+  const list = source.follow(value)
+  if (isSeq(list)) return list.items.flatMap((item) => readPlugin(source, item, folder))
+  source.report(value ?? key, 'plugins must be a list of names and files; [] for none')
+  return []
+}
+
+function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEntry[] {
+  const node = source.follow(item)
+  const at = source.at(item)
+  const single = source.text(node)
+  if (single !== undefined) return [{ specifier: locate(single, folder), options: undefined, at }]
+  const entries = isMap(node) ? source.entries(node) : []
+  if (entries.length !== 1) {
+    source.report(item, 'a plugin must be a name or a file, or one of these with its options: "name: {option: value}"')
+    return []
+  }
+  const { name, value } = entries[0]!
+  const options = source.follow(value)
+  if (options !== undefined && !isMap(options)) {
+    source.report(value, `options of plugin "${name}" must be a map`)
+    return []
+  }
+  return [{ specifier: locate(name, folder), options: isMap(options) ? source.toObject(options) : undefined, at }]
+}
+
+/** A plugin as a file of `folder` when it is written like a file. */
+function locate(specifier: string, folder: string): string {
+  return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
+}
+
+function unknownKey(name: string, known: readonly string[]): string {
+  const meant = suggest(name, known)
+  return `unknown key "${name}", ${meant === undefined ? `the keys are ${known.join(', ')}` : `did you mean "${meant}"?`}`
+}

@@ -1,0 +1,18 @@
+import { SETTINGS, type Settings } from './settings.ts'
+import { type Given, type GivenSettings, SETTING_KEYS, splitList } from './settings-sources.ts'
+
+/**
+ * Settings from environment variables: `MX_API_<NAME>`, which only the gateway reads, before `MX_<NAME>`.
+ * An empty variable counts as unset; a single blank does not (specification: Namespace).
+ */
+export function readEnvironment(env: Readonly<Record<string, string | undefined>>): GivenSettings {
+  const given = new Map<keyof Settings, Given>()
+  for (const key of SETTING_KEYS) {
+    const { name, kind } = SETTINGS[key]
+    const variable = [`MX_API_${name.toUpperCase()}`, `MX_${name.toUpperCase()}`].find((each) => (env[each] ?? '') !== '')
+    if (variable === undefined) continue
+    const text = env[variable]!
+    given.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })
+  }
+  return given
+}

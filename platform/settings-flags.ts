@@ -1,0 +1,59 @@
+import { suggest } from '../core/suggest.ts'
+import { SETTINGS, type Settings } from './settings.ts'
+import { findSetting, type Given, type GivenSettings, SETTING_KEYS, SettingsError, splitList } from './settings-sources.ts'
+
+/**
+ * Settings from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
+ *
+ * Reads the words itself: the command line library turns values that look like
+ * numbers into numbers, so a namespace of one blank would arrive as 0.
+ *
+ * @throws {SettingsError} for an unknown flag, a missing value, a single value given twice, and a word that is no flag.
+ */
+export function readFlags(words: readonly string[]): GivenSettings {
+  const given = new Map<keyof Settings, Given>()
+  const problems: string[] = []
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!
+    const equals = word.indexOf('=')
+    const flag = equals === -1 ? word : word.slice(0, equals)
+    if (!/^--./.test(flag)) {
+      problems.push(flag.startsWith('-') ? `unknown flag ${flag}` : `unexpected argument ${JSON.stringify(word)}`)
+      continue
+    }
+    const key = findSetting(flag.slice(2))
+    let value = equals === -1 ? undefined : word.slice(equals + 1)
+    if (key === undefined) {
+      const meant = suggest(flag.slice(2).replaceAll('-', '_'), FLAG_NAMES)
+      problems.push(`unknown flag ${flag}${meant === undefined ? '' : `, did you mean --${meant}?`}`)
+      // What follows is most likely its value: naming it too would only confuse.
+      if (value === undefined && isValue(words[i + 1])) i++
+      continue
+    }
+    const { kind, form } = SETTINGS[key]
+    if (value === undefined && kind === 'switch') value = isSwitchWord(words[i + 1]) ? words[++i]! : 'true'
+    if (value === undefined && isValue(words[i + 1])) value = words[++i]!
+    if (value === undefined || value === '') {
+      problems.push(`${flag} needs a value: ${flag}=<${form}>`)
+    } else if (kind === 'list') {
+      const values = SETTINGS[key].splitFlag === true ? splitList(key, value) : [value]
+      given.set(key, { source: flag, values: [...(given.get(key)?.values ?? []), ...values] })
+    } else if (given.has(key)) {
+      problems.push(`${flag} may be given once only`)
+    } else {
+      given.set(key, { source: flag, values: [value] })
+    }
+  }
+  if (problems.length > 0) throw new SettingsError(problems)
+  return given
+}
+
+const FLAG_NAMES: readonly string[] = SETTING_KEYS.map((key) => SETTINGS[key].name)
+
+function isValue(word: string | undefined): word is string {
+  return word !== undefined && !word.startsWith('-')
+}
+
+function isSwitchWord(word: string | undefined): boolean {
+  return word === 'true' || word === 'false'
+}

@@ -1,0 +1,80 @@
+import { SETTINGS, type Settings } from './settings.ts'
+
+/** A setting as somebody wrote it. */
+export interface Given {
+  /** How errors call it: `--workers`, `MX_WORKERS`, `mx.yaml:3:1: workers`. */
+  readonly source: string
+  /** One element for `text` and `switch`. */
+  readonly values: readonly string[]
+}
+
+/** What one source (flags, environment, file) gives. */
+export type GivenSettings = ReadonlyMap<keyof Settings, Given>
+
+/** Bad input of whoever starts the gateway, one problem a line. Exit status 2. */
+export class SettingsError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'SettingsError'
+    this.problems = problems
+  }
+}
+
+/**
+ * The settings that `sources` give together: of each, the first source that names it wins, then its default.
+ *
+ * @throws {SettingsError} with every problem at once.
+ */
+export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
+  const problems: string[] = []
+  const merged: Record<string, unknown> = {}
+  for (const key of SETTING_KEYS) {
+    const setting = SETTINGS[key]
+    const given = sources.find((source) => source.has(key))?.get(key)
+    try {
+      merged[key] = setting.parse(given?.values ?? defaultValues(key))
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      problems.push(`${given?.source ?? setting.name} ${error.message}`)
+    }
+  }
+  // Every key of the table was set above, or a problem tells why not.
+  const settings = merged as unknown as Settings
+  if (problems.length === 0) problems.push(...checkTogether(settings))
+  if (problems.length > 0) throw new SettingsError(problems)
+  return settings
+}
+
+/** All keys, in table order. */
+export const SETTING_KEYS: readonly (keyof Settings)[] = Object.keys(SETTINGS) as (keyof Settings)[]
+
+/** The key of a setting by its flag name, in which `-` and `_` are the same. */
+export function findSetting(name: string): keyof Settings | undefined {
+  return KEYS_BY_NAME.get(name.replaceAll('-', '_'))
+}
+
+/** Parts a list written as one text. */
+export function splitList(key: keyof Settings, text: string): readonly string[] {
+  const parts = text.split(SETTINGS[key].separator ?? ',').map((part) => part.trim())
+  return parts.filter((part) => part !== '')
+}
+
+const KEYS_BY_NAME = new Map(SETTING_KEYS.map((key) => [SETTINGS[key].name, key]))
+
+function defaultValues(key: keyof Settings): readonly string[] {
+  const setting = SETTINGS[key]
+  return setting.kind === 'list' ? splitList(key, setting.default) : [setting.default]
+}
+
+function checkTogether({ enableTls, tlsCertFiles, tlsKeyFiles }: Settings): string[] {
+  if (!enableTls) return []
+  if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
+    return ['TLS certificate and key files not specified: enable_tls needs tls_cert_file and tls_key_file']
+  }
+  if (tlsCertFiles.length === tlsKeyFiles.length) return []
+  return [
+    `tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
+  ]
+}

@@ -1,0 +1,134 @@
+import { isIP } from 'node:net'
+import { parseBackend } from '../adapters/registry/static.ts'
+import { createAddressSet } from '../core/address-set.ts'
+import { suggest } from '../core/suggest.ts'
+import { parseBalance } from '../core/upstream/balance.ts'
+import { parseDuration, parseSize } from '../core/units.ts'
+
+/** Where the gateway listens. */
+export interface Address {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+}
+
+/** Longest span a Node.js timer can wait; stands for `none`. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
+const ORIGIN = /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/
+const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
+
+/**
+ * `host:port`, `[ipv6]:port`, or `:port` for all interfaces.
+ *
+ * @throws {RangeError} naming the accepted forms, as every function of this file does.
+ */
+export function parseAddress(text: string): Address {
+  const match = HOST_PORT.exec(text.trim())
+  const port = Number(match?.[3])
+  if (match === null || port > 65_535) {
+    throw wrong('host:port or :port, with a port from 0 to 65535', text)
+  }
+  if (match[1] !== undefined && isIP(match[1]) !== 6) throw wrong('an IPv6 address inside the brackets', text)
+  return { host: match[1] ?? (match[2] === '' ? '0.0.0.0' : match[2]!), port }
+}
+
+/** The address as {@link parseAddress} reads it. */
+export function formatAddress({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+export function parseSwitch(text: string): boolean {
+  const word = text.trim().toLowerCase()
+  if (word === 'true' || word === 'on' || word === 'yes' || word === '1') return true
+  if (word === 'false' || word === 'off' || word === 'no' || word === '0') return false
+  throw wrong('true or false', text)
+}
+
+/** One of `words`. */
+export function parseOneOf<T extends string>(words: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = words.find((word) => word === text.trim())
+    if (found !== undefined) return found
+    const meant = suggest(text, words)
+    throw wrong(`one of ${words.join(', ')}`, text, meant === undefined ? '' : `, did you mean ${meant}?`)
+  }
+}
+
+/** A whole number of at least `min`, or the word `auto`. */
+export function parseCountOrAuto(min: number, max: number): (text: string) => number | 'auto' {
+  return (text) => {
+    if (text.trim() === 'auto') return 'auto'
+    const count = /^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN
+    if (!(count >= min && count <= max)) throw wrong(`a whole number from ${min} to ${max}, or auto`, text)
+    return count
+  }
+}
+
+/** A timeout in milliseconds, at least 1; `none` is the longest a timer can wait, 24 days. */
+export function parseTimeout(text: string): number {
+  const timeoutMs = parseDuration(text)
+  if (timeoutMs < 1) throw wrong('a duration of at least 1ms, or none', text)
+  return Math.min(timeoutMs, MAX_TIMER_MS)
+}
+
+/** A limit in bytes, at least 1; `none` is `Infinity`. */
+export function parseLimit(text: string): number {
+  const bytes = parseSize(text)
+  if (bytes < 1) throw wrong('a size of at least 1 byte, or none', text)
+  return bytes
+}
+
+/** A prefix of service names; blanks only: none (specification: Namespace). */
+export function parseNamespace(text: string): string {
+  const namespace = text.trim()
+  if (namespace !== '' && !NAMESPACE.test(namespace)) {
+    throw wrong('names joined by dots such as go.mx.api, or a single blank for none', text)
+  }
+  return namespace
+}
+
+/** Networks such as `10.0.0.0/8` or `::1`, and the words `loopback`, `private` and `unix`. */
+export function parseNetworks(texts: readonly string[]): readonly string[] {
+  createAddressSet(texts)
+  return texts
+}
+
+/** Web origins such as `https://app.example.com` or `https://*.example.com`, or `*` for any. */
+export function parseOrigins(texts: readonly string[]): readonly string[] {
+  for (const text of texts) {
+    if (!ORIGIN.test(text)) throw wrong('an origin such as https://app.example.com (no path), or *', text)
+  }
+  return texts
+}
+
+/** `on`, `off` or the name of a file. */
+export function parseAccessLog(text: string): string {
+  const word = text.trim().toLowerCase()
+  if (word === '') throw wrong('on, off or a file', text)
+  if (word === 'on' || word === 'true') return 'on'
+  return word === 'off' || word === 'false' ? 'off' : text
+}
+
+/** A node choice, kept as text: every service gets a balancer of its own. */
+export function parseBalancePolicy(text: string): string {
+  parseBalance(text.trim())
+  return text.trim()
+}
+
+/** Backends, kept as text: what a name means depends on the namespace. */
+export function parseBackends(texts: readonly string[]): readonly string[] {
+  for (const text of texts) parseBackend(text, '')
+  return texts
+}
+
+export function parseNonEmpty(what: string): (text: string) => string {
+  return (text) => {
+    if (text.trim() === '') throw wrong(what, text)
+    return text
+  }
+}
+
+function wrong(wanted: string, got: string, hint = ''): RangeError {
+  return new RangeError(`must be ${wanted}, got ${JSON.stringify(got)}${hint}`)
+}

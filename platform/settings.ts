@@ -1,0 +1,332 @@
+// Longer than other files: the one table all ways of setting something are derived from.
+import {
+  type Address,
+  parseAccessLog,
+  parseAddress,
+  parseBackends,
+  parseBalancePolicy,
+  parseCountOrAuto,
+  parseLimit,
+  parseNamespace,
+  parseNetworks,
+  parseNonEmpty,
+  parseOneOf,
+  parseOrigins,
+  parseSwitch,
+  parseTimeout,
+} from './settings-values.ts'
+
+/** Everything `mx api` can be told, checked. One property per row of {@link SETTINGS}. */
+export interface Settings {
+  readonly address: Address
+  readonly handler: string
+  /** Empty: the one that belongs to the handler. */
+  readonly resolver: string
+  /** Prefix of service names; empty: none. */
+  readonly namespace: string
+  readonly registry: 'memory' | 'static'
+  /** `name=host:port[;weight],...` each. */
+  readonly backends: readonly string[]
+  /** Names or files, in chain order, after the default plugins. */
+  readonly plugins: readonly string[]
+  /** Configuration file; empty: `mx.yaml` in the working folder, if there is one. */
+  readonly config: string
+  readonly listener: 'uws' | 'node'
+  readonly workers: number | 'auto'
+  readonly balance: string
+  readonly trustedProxies: readonly string[]
+  readonly corsOrigins: readonly string[]
+  readonly maxBodyBytes: number
+  readonly maxMessageBytes: number
+  readonly maxConnections: number | 'auto'
+  readonly connectTimeoutMs: number
+  readonly replyTimeoutMs: number
+  readonly idleTimeoutMs: number
+  readonly drainTimeoutMs: number
+  readonly enableTls: boolean
+  readonly tlsCertFiles: readonly string[]
+  /** As many as `tlsCertFiles`, in the same order. */
+  readonly tlsKeyFiles: readonly string[]
+  /** `on`: standard output, `off`: none, else a file. */
+  readonly accessLog: string
+  readonly logLevel: LogLevel
+}
+
+/** From most to least severe. */
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** One row of {@link SETTINGS}: flag, environment variable, `mx.yaml` key, help and documentation of a setting. */
+export interface Setting<T> {
+  /** Flag and `mx.yaml` key: words joined by `_`. The variable is `MX_` and the same in capitals. */
+  readonly name: string
+  /** `list`: may be given several times. `switch`: the flag needs no value. */
+  readonly kind: 'text' | 'list' | 'switch'
+  /** What a value looks like, for help. */
+  readonly form: string
+  readonly description: string
+  /** As it would be written; for lists, the parts joined by their separator. Empty: none. */
+  readonly default: string
+  /** What the empty default means, for help. */
+  readonly unset?: string
+  /** What parts a list in one text: an environment variable always, a flag where `splitFlag`. @default ',' */
+  readonly separator?: string
+  /** Whether one flag may hold several values. */
+  readonly splitFlag?: boolean
+  /** Where else than in `mx.yaml` it is set, if it is no key there: the key to use, or why there is none. */
+  readonly notInFile?: string
+  /** Whether a change in `mx.yaml` takes effect without a restart. */
+  readonly live: boolean
+  /**
+   * The checked value. `text` and `switch`: of the only element.
+   *
+   * @throws {RangeError} saying what it must be and what it got.
+   */
+  readonly parse: (values: readonly string[]) => T
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+/** The handler table of the specification. */
+const HANDLERS = ['api', 'rpc', 'proxy', 'event', 'web'] as const
+
+/** Every setting, in the order of help and documentation. */
+export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
+  address: {
+    name: 'address',
+    kind: 'text',
+    form: 'host:port',
+    description: 'Where to listen; ":8080" is every interface, port 0 any free port',
+    default: '127.0.0.1:8080',
+    live: false,
+    parse: one(parseAddress),
+  },
+  handler: {
+    name: 'handler',
+    kind: 'text',
+    form: 'name',
+    description: 'How requests are forwarded: api, rpc, proxy, event or web (proxy and WebSockets)',
+    default: 'proxy',
+    live: false,
+    parse: one(parseOneOf(HANDLERS)),
+  },
+  resolver: {
+    name: 'resolver',
+    kind: 'text',
+    form: 'name',
+    description: 'How a request line names a service: proxy, host, path or vpath',
+    default: '',
+    unset: "the handler's own",
+    live: false,
+    parse: one((text) => text.trim()),
+  },
+  namespace: {
+    name: 'namespace',
+    kind: 'text',
+    form: 'prefix',
+    description: 'Prefix of service names, joined by a dot; a single blank disables it',
+    default: 'go.mx.api',
+    live: true,
+    parse: one(parseNamespace),
+  },
+  backends: {
+    name: 'backend',
+    kind: 'list',
+    form: 'name=host:port[;weight],...',
+    description: 'A service and its nodes; a name without a dot lies inside the namespace; "https://host:port" for TLS',
+    default: '',
+    separator: ' ',
+    notInFile: 'list backends under "services"',
+    live: true,
+    parse: parseBackends,
+  },
+  registry: {
+    name: 'registry',
+    kind: 'text',
+    form: 'name',
+    description: 'Where services are looked up: static (backends of flags and mx.yaml) or memory',
+    default: 'static',
+    live: false,
+    parse: one(parseOneOf(['memory', 'static'] as const)),
+  },
+  config: {
+    name: 'config',
+    kind: 'text',
+    form: 'file',
+    description: 'Configuration file, read again whenever it changes',
+    default: '',
+    unset: 'mx.yaml in the working folder, if present',
+    notInFile: 'it is this file',
+    live: false,
+    parse: one((text) => text),
+  },
+  plugins: {
+    name: 'plugin',
+    kind: 'list',
+    form: 'name or file',
+    description: 'A plugin to run after the default ones: a built-in name, ./file.js, ./file.ts or a package',
+    default: '',
+    notInFile: 'list plugins under "plugins"',
+    live: true,
+    parse: (texts) => texts.map(parseNonEmpty('the name or the file of a plugin')),
+  },
+  listener: {
+    name: 'listener',
+    kind: 'text',
+    form: 'name',
+    description: 'HTTP server: uws (fast) or node (strictest parser)',
+    default: 'uws',
+    live: false,
+    parse: one(parseOneOf(['uws', 'node'] as const)),
+  },
+  workers: {
+    name: 'workers',
+    kind: 'text',
+    form: 'number',
+    description: 'Processes sharing the port; auto is one per processor',
+    default: '1',
+    live: false,
+    parse: one(parseCountOrAuto(1, 256)),
+  },
+  balance: {
+    name: 'balance',
+    kind: 'text',
+    form: 'policy',
+    description: 'How a node is chosen: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>',
+    default: 'round-robin',
+    live: true,
+    parse: one(parseBalancePolicy),
+  },
+  trustedProxies: {
+    name: 'trusted_proxies',
+    kind: 'list',
+    form: 'network,...',
+    description: 'Proxies in front whose X-Forwarded-* fields are believed, such as 10.0.0.0/8',
+    default: '',
+    splitFlag: true,
+    live: true,
+    parse: parseNetworks,
+  },
+  corsOrigins: {
+    name: 'cors_origins',
+    kind: 'list',
+    form: 'origin,...',
+    description: 'Web origins that may call from a browser, such as https://app.example.com; * for any',
+    default: '',
+    splitFlag: true,
+    live: true,
+    parse: parseOrigins,
+  },
+  maxBodyBytes: {
+    name: 'max_body',
+    kind: 'text',
+    form: 'size',
+    description: 'Longest request body, then 413',
+    default: '100mb',
+    live: true,
+    parse: one(parseLimit),
+  },
+  maxMessageBytes: {
+    name: 'max_message',
+    kind: 'text',
+    form: 'size',
+    description: 'Longest WebSocket message, then the connection is closed with 1009',
+    default: '16mb',
+    live: true,
+    parse: one(parseLimit),
+  },
+  maxConnections: {
+    name: 'max_connections',
+    kind: 'text',
+    form: 'number',
+    description: 'Client connections at a time, per worker; auto leaves half of the open-file limit for backends',
+    default: 'auto',
+    live: false,
+    parse: one(parseCountOrAuto(1, 10_000_000)),
+  },
+  connectTimeoutMs: {
+    name: 'connect_timeout',
+    kind: 'text',
+    form: 'duration',
+    description: 'Longest wait for a connection to a backend, then the next node or 502',
+    default: '5s',
+    live: true,
+    parse: one(parseTimeout),
+  },
+  replyTimeoutMs: {
+    name: 'reply_timeout',
+    kind: 'text',
+    form: 'duration',
+    description: 'Longest wait for the head of a reply, then 504',
+    default: '60s',
+    live: true,
+    parse: one(parseTimeout),
+  },
+  idleTimeoutMs: {
+    name: 'idle_timeout',
+    kind: 'text',
+    form: 'duration',
+    description: 'Longest silence in the middle of a body, then it is cut off',
+    default: '60s',
+    live: true,
+    parse: one(parseTimeout),
+  },
+  drainTimeoutMs: {
+    name: 'drain_timeout',
+    kind: 'text',
+    form: 'duration',
+    description: 'How long running requests may go on after SIGTERM',
+    default: '10s',
+    live: true,
+    parse: one(parseTimeout),
+  },
+  enableTls: {
+    name: 'enable_tls',
+    kind: 'switch',
+    form: 'true or false',
+    description: 'Serve HTTPS with the certificates below, read again on SIGHUP and when they change',
+    default: 'false',
+    live: false,
+    parse: one(parseSwitch),
+  },
+  tlsCertFiles: {
+    name: 'tls_cert_file',
+    kind: 'list',
+    form: 'file,...',
+    description: 'Certificates with their chains, PEM; chosen by server name, the first is the default',
+    default: '',
+    splitFlag: true,
+    live: false,
+    parse: (texts) => texts.map(parseNonEmpty('a file')),
+  },
+  tlsKeyFiles: {
+    name: 'tls_key_file',
+    kind: 'list',
+    form: 'file,...',
+    description: 'Their private keys, PEM, in the same order',
+    default: '',
+    splitFlag: true,
+    live: false,
+    parse: (texts) => texts.map(parseNonEmpty('a file')),
+  },
+  accessLog: {
+    name: 'access_log',
+    kind: 'text',
+    form: 'on, off or file',
+    description: 'One JSON line per request, on standard output or in a file',
+    default: 'on',
+    live: true,
+    parse: one(parseAccessLog),
+  },
+  logLevel: {
+    name: 'log_level',
+    kind: 'text',
+    form: 'level',
+    description: `Least severe lines of the log: ${LOG_LEVELS.join(', ')}`,
+    default: 'info',
+    live: true,
+    parse: one(parseOneOf(LOG_LEVELS)),
+  },
+}
+
+function one<T>(parse: (text: string) => T): (values: readonly string[]) => T {
+  return (values) => parse(values[0] ?? '')
+}

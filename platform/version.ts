@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** The version of this program: that of its `package.json`, from the sources as well as from `dist`. */
+export function readVersion(): string {
+  let folder = import.meta.dirname
+  for (;;) {
+    try {
+      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, unknown>
+      if (name === 'mx' && typeof version === 'string') return version
+    } catch {
+      // No package.json in this folder: the next one up.
+    }
+    const parent = dirname(folder)
+    if (parent === folder) throw new Error(`no package.json of mx above ${import.meta.dirname}`)
+    folder = parent
+  }
+}
