@@ -1,6 +1,6 @@
 import type { Pool } from './pool.ts'
 
-/** A backend address requests can be sent to, with what is known about it. One object as long as its service lists it. */
+/** A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged. */
 export interface UpstreamNode {
   readonly id: string
   /** Full name of the service it belongs to. */
@@ -12,8 +12,18 @@ export interface UpstreamNode {
   readonly secure: boolean
   /** Share of the requests, relative to the other nodes. 1 to 1000. */
   readonly weight: number
+  /** Requests written ahead on one connection. 1 to 64. */
+  readonly pipeline: number
   /** Requests in flight. */
   active: number
   /** Its connections. */
   readonly pool: Pool
+  /** Gateway errors since its last success. */
+  failuresInRow: number
+  /** Times it was ejected since its last success: each doubles the time it stays away. */
+  ejections: number
+  /** When it is tried again, on the upstream's clock; 0: it takes part. */
+  ejectedUntilMs: number
+  /** Ejected, and one request is finding out whether it is back. */
+  onTrial: boolean
 }

@@ -1,0 +1,65 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net'
+import type { Node } from '../contracts/registry.ts'
+
+/** A registry node, read and checked. */
+export interface NodeSettings {
+  /** Host name or IP address, without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly secure: boolean
+  readonly weight: number
+  readonly pipeline: number
+}
+
+const MAX_WEIGHT = 1000
+const MAX_PIPELINE = 64
+
+/** RFC 1123 §2.1 labels, and underscores as container networks use them. */
+const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
+const DIGITS = /^[1-9]\d{0,4}$/
+
+/** Splits `host:port` or `[IPv6]:port`; undefined when it is neither, or the port is not 1 to 65535. */
+export function parseAddress(address: string): { host: string; port: number } | undefined {
+  const colon = address.lastIndexOf(':')
+  const port = address.slice(colon + 1)
+  let host = address.slice(0, Math.max(colon, 0))
+  if (!DIGITS.test(port) || Number(port) > 65_535) return undefined
+  if (host.startsWith('[') && host.endsWith(']')) {
+    host = host.slice(1, -1)
+    return isIPv6(host) ? { host, port: Number(port) } : undefined
+  }
+  if (!HOST.test(host) || host.includes('..')) return undefined
+  // 10.0.0.256 is a mistyped address, not a name to ask the DNS for.
+  if (/^[\d.]+$/.test(host) && !isIPv4(host)) return undefined
+  return { host, port: Number(port) }
+}
+
+/** The address and the known metadata of a node, or the reason why it cannot be used. */
+export function parseNode({ address, metadata }: Node): NodeSettings | string {
+  const parsed = parseAddress(address)
+  if (parsed === undefined) return `address must be host:port or [IPv6]:port, got ${JSON.stringify(address)}`
+  const protocol = readKey(metadata, 'protocol') ?? 'http'
+  if (protocol !== 'http' && protocol !== 'https') {
+    return `protocol must be http or https, got ${JSON.stringify(protocol)}`
+  }
+  const weight = readCount(metadata, 'weight', MAX_WEIGHT)
+  if (typeof weight === 'string') return weight
+  const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
+  if (typeof pipeline === 'string') return pipeline
+  return { ...parsed, secure: protocol === 'https', weight, pipeline }
+}
+
+/** `host:port` with an IPv6 address in brackets. */
+export function formatAddress(host: string, port: number): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function readCount(metadata: Node['metadata'], key: string, max: number): number | string {
+  const text = readKey(metadata, key) ?? '1'
+  if (DIGITS.test(text) && Number(text) <= max) return Number(text)
+  return `${key} must be a whole number from 1 to ${max}, got ${JSON.stringify(text)}`
+}
+
+function readKey(metadata: Node['metadata'], key: string): string | undefined {
+  return Object.hasOwn(metadata, key) ? metadata[key] : undefined
+}

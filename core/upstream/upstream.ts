@@ -1,0 +1,143 @@
+import type { Node, Service } from '../contracts/registry.ts'
+import type { Exchange } from '../exchange.ts'
+import { type Balancer, type BalanceOptions, createBalancer } from './balance.ts'
+import { type EjectionOptions, Health } from './health.ts'
+import type { UpstreamNode } from './node.ts'
+import { type NodeSettings, parseNode } from './parse-node.ts'
+import type { Pool } from './pool.ts'
+import { createSticky, type Sticky } from './sticky.ts'
+
+/** What a pool of connections is opened from. */
+export type PoolAddress = Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'>
+
+export interface UpstreamOptions {
+  /** How nodes are chosen. @default round-robin */
+  readonly balance?: BalanceOptions
+  /** Makes the connections of a new node; `close` is called when the node is gone. */
+  readonly createPool: (address: PoolAddress) => Pool
+  readonly ejection?: EjectionOptions
+  /** Milliseconds that only grow. @default performance.now */
+  readonly nowMs?: () => number
+  /** From 0 to below 1. @default Math.random */
+  readonly random?: () => number
+  /** Told of every registry entry that cannot be used, and why. */
+  readonly onSkip?: (node: Node, reason: string) => void
+  /** Told when a node is left out for `forMs` milliseconds after failures. */
+  readonly onEject?: (node: UpstreamNode, forMs: number) => void
+  /** Told when an ejected node takes part again. */
+  readonly onReturn?: (node: UpstreamNode) => void
+}
+
+/**
+ * The nodes of one service and the choice among them (all versions take part).
+ *
+ * What a choice needs is built when the usable nodes change; `pick` itself reads
+ * tables and allocates nothing.
+ */
+export class Upstream {
+  /** Full name of the service. */
+  readonly name: string
+  /** All nodes, the ejected ones too. */
+  nodes: readonly UpstreamNode[] = []
+  /** Whether a node was picked since the directory last looked. */
+  used = true
+  /** The `Set-Cookie` value that binds the client to the node that answers, or undefined when it is bound to it already. Undefined itself without sticky balancing. */
+  readonly replyCookie: ((x: Exchange, node: UpstreamNode) => string | undefined) | undefined
+  readonly #options: UpstreamOptions
+  readonly #nowMs: () => number
+  readonly #health: Health
+  readonly #sticky: Sticky | undefined
+  #balancer: Balancer
+
+  constructor(name: string, options: UpstreamOptions) {
+    this.name = name
+    this.#options = options
+    this.#nowMs = options.nowMs ?? (() => performance.now())
+    this.#health = new Health(options.ejection, options.onEject, options.onReturn)
+    const sticky = options.balance?.sticky
+    this.#sticky = sticky && createSticky(name, sticky)
+    this.replyCookie = this.#sticky?.replyCookie
+    this.#balancer = this.#build()
+  }
+
+  /** Takes over what the registry says. Unchanged nodes keep their connections and counters; those of the others are closed. */
+  update(services: readonly Service[]): void {
+    const known = new Map(this.nodes.map((node) => [node.id, node]))
+    const next = new Map<string, UpstreamNode>()
+    for (const entry of services.flatMap((service) => service.nodes)) {
+      const settings = parseNode(entry)
+      if (typeof settings === 'string') this.#options.onSkip?.(entry, settings)
+      else if (next.has(entry.id)) this.#options.onSkip?.(entry, `node id ${entry.id} is listed twice`)
+      else {
+        const old = known.get(entry.id)
+        next.set(entry.id, old !== undefined && isSame(old, settings) ? old : this.#create(entry.id, settings))
+      }
+    }
+    this.nodes = [...next.values()]
+    this.#health.update(this.nodes)
+    this.#balancer = this.#build()
+    for (const node of known.values()) if (next.get(node.id) !== node) node.pool.close()
+  }
+
+  /** The node for this request, or undefined when there is none. `tried` is returned only when no other node is usable. */
+  pick(x: Exchange, tried?: UpstreamNode): UpstreamNode | undefined {
+    this.used = true
+    if (this.#health.nextTrialMs !== Number.POSITIVE_INFINITY) {
+      const node = this.#health.takeTrial(this.#nowMs(), tried)
+      if (node !== undefined) return node
+    }
+    return this.#balancer.pick(x, tried)
+  }
+
+  /** The node answered, and not with a gateway error. */
+  succeeded(node: UpstreamNode): void {
+    if (node.failuresInRow === 0 && node.ejectedUntilMs === 0) return
+    if (this.#health.succeeded(node)) this.#balancer = this.#build()
+  }
+
+  /** The node took no connection (`connect`), or answered 502, 503, 504, malformed, or not to the end (`gateway`). */
+  failed(node: UpstreamNode, kind: 'connect' | 'gateway'): void {
+    if (this.#health.failed(node, kind, this.#nowMs())) this.#balancer = this.#build()
+  }
+
+  /** Closes the connections of all nodes. */
+  close(): void {
+    this.update([])
+  }
+
+  #build(): Balancer {
+    const { usable } = this.#health
+    const { balance, random = Math.random } = this.#options
+    const balancer = createBalancer(balance, usable, random)
+    return this.#sticky?.wrap(balancer, usable) ?? balancer
+  }
+
+  #create(id: string, settings: NodeSettings): UpstreamNode {
+    const { host, port, secure, weight, pipeline } = settings
+    return {
+      id,
+      service: this.name,
+      host,
+      port,
+      secure,
+      weight,
+      pipeline,
+      active: 0,
+      pool: this.#options.createPool({ host, port, secure, pipeline }),
+      failuresInRow: 0,
+      ejections: 0,
+      ejectedUntilMs: 0,
+      onTrial: false,
+    }
+  }
+}
+
+function isSame(node: UpstreamNode, { host, port, secure, weight, pipeline }: NodeSettings): boolean {
+  return (
+    node.host === host &&
+    node.port === port &&
+    node.secure === secure &&
+    node.weight === weight &&
+    node.pipeline === pipeline
+  )
+}
