@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { cpus, release, totalmem, type } from 'node:os'
+import { CAN_PIN } from './processes.ts'
+
+/** Where figures come from; figures of different machines say nothing about one another. */
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly memoryGiB: number
+  readonly system: string
+  readonly node: string
+  /** Whether the measured program had a processor of its own. */
+  readonly pinned: boolean
+}
+
+/** This machine. */
+export function readMachine(): Machine {
+  const all = cpus()
+  return {
+    cpu: all[0]?.model.trim() ?? 'unknown',
+    cores: all.length,
+    memoryGiB: Math.round(totalmem() / 1024 ** 3),
+    system: readDistribution() ?? `${type()} ${release()}`,
+    node: process.version,
+    pinned: CAN_PIN,
+  }
+}
+
+/** os-release(5). */
+function readDistribution(): string | undefined {
+  try {
+    return /^PRETTY_NAME="?([^"\n]+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1]
+  } catch {
+    return undefined
+  }
+}
+
+/** One line for the results. */
+export function formatMachine({ cpu, cores, memoryGiB, system, node, pinned }: Machine): string {
+  const held = pinned
+    ? 'the measured program on processor 0, wrk and the backend on processor 1'
+    : 'nothing held on a processor of its own: expect noise'
+  return `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node.js ${node}; ${held}`
+}

@@ -1,0 +1,81 @@
+import { rmSync } from 'node:fs'
+import type { Rival, Site } from '../rivals/rival.ts'
+import { writeCertificate } from './certificate.ts'
+import { type Cores, createFolder, findPort, MEASURED_CORES, type Program, readUsage, startProgram } from './processes.ts'
+import { waitUntilReady } from './ready.ts'
+import type { Scenario } from './scenarios.ts'
+import { runWrk } from './wrk.ts'
+
+/** One round of one rival. */
+export interface Measurement {
+  /** User and system time of all its processes, per request. */
+  readonly cpuMicros: number
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly errors: number
+}
+
+/** A rival that serves. */
+export interface Running {
+  readonly program: Program
+  readonly url: string
+  readonly site: Site
+  readonly readyMs: number
+  readonly stop: () => Promise<void>
+}
+
+export interface StartOptions {
+  readonly cores?: Cores
+  readonly workers?: number
+  /** Adds to the command, in front. */
+  readonly wrap?: (command: readonly string[]) => readonly string[]
+}
+
+/** Starts a rival for a scenario and waits until it answers. */
+export async function startRival(
+  rival: Rival,
+  scenario: Scenario,
+  backendPort: number,
+  { cores = MEASURED_CORES, workers = 1, wrap = (command) => command }: StartOptions = {},
+): Promise<Running> {
+  const folder = createFolder()
+  const port = await findPort()
+  const { pipeline, accessLog } = scenario
+  const tls = scenario.tls ? writeCertificate(folder) : undefined
+  const site: Site = { folder, port, backendPort, tls, pipeline, workers, accessLog }
+  const program = startProgram(wrap(rival.prepare(site)), cores)
+  const url = `${scenario.tls ? 'https' : 'http'}://127.0.0.1:${port}${scenario.path}`
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const readyMs = await waitUntilReady(program, url)
+    const stop = async () => {
+      await program.stop()
+      removeFolder()
+    }
+    return { program, url, site, readyMs, stop }
+  } catch (error) {
+    removeFolder()
+    throw new Error(`${rival.name} is ${error instanceof Error ? error.message : error}`, { cause: error })
+  }
+}
+
+/** Starts a rival, warms it up, loads it, stops it. */
+export async function measureRival(
+  rival: Rival,
+  scenario: Scenario,
+  backendPort: number,
+  { connections, seconds }: { connections: number; seconds: number },
+): Promise<Measurement> {
+  const running = await startRival(rival, scenario, backendPort)
+  try {
+    const load = (duration: number) => runWrk(running.url, scenario, connections, duration, running.site.folder)
+    await load(Math.min(2, seconds))
+    const before = readUsage(running.program.pid)
+    const { requests, requestsPerSecond, p50Ms, p99Ms, errors } = await load(seconds)
+    const cpuMs = readUsage(running.program.pid).cpuMs - before.cpuMs
+    return { cpuMicros: (cpuMs * 1000) / requests, requestsPerSecond, p50Ms, p99Ms, errors }
+  } finally {
+    await running.stop()
+  }
+}

@@ -1,0 +1,40 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../rivals/rival.ts'
+import { formatMachine, type Machine, readMachine } from './machine.ts'
+
+/** Where results lie. */
+export const RESULTS: string = join(ROOT, 'bench/results')
+
+/** What stands at the head of every result. */
+export interface Origin {
+  /** ISO 8601, UTC. */
+  readonly date: string
+  readonly machine: Machine
+  readonly command: string
+  readonly backend: string
+}
+
+/** This run: `command` with the arguments the program was given. */
+export function readOrigin(command: string, backend: string): Origin {
+  return {
+    date: new Date().toISOString(),
+    machine: readMachine(),
+    command: [command, ...process.argv.slice(2)].join(' '),
+    backend,
+  }
+}
+
+/**
+ * Writes `<date>-<name>.json` and `.md`.
+ *
+ * @returns the path without its ending.
+ */
+export function writeResult(name: string, title: string, origin: Origin, data: object, markdown: string): string {
+  mkdirSync(RESULTS, { recursive: true })
+  const path = join(RESULTS, `${origin.date.slice(0, 10)}-${name}`)
+  writeFileSync(`${path}.json`, `${JSON.stringify({ name, title, ...origin, ...data }, null, 2)}\n`)
+  const origins = `${formatMachine(origin.machine)}.\n\nBackend: ${origin.backend}. Command: \`${origin.command}\`.`
+  writeFileSync(`${path}.md`, `# ${title}\n\n${origin.date.slice(0, 16).replace('T', ' ')} UTC. ${origins}\n\n${markdown}`)
+  return path
+}

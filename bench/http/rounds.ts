@@ -1,0 +1,80 @@
+import type { Rival } from '../rivals/rival.ts'
+import { type Measurement, measureRival } from './measure.ts'
+import type { Scenario } from './scenarios.ts'
+
+export interface RoundsOptions {
+  readonly rounds: number
+  readonly seconds: number
+  readonly connections: number
+  readonly backendPort: number
+  /** Told what is being measured now. */
+  readonly onStep?: (step: string) => void
+}
+
+/** One rival in one scenario. */
+export interface Row {
+  readonly name: string
+  readonly title: string
+  readonly version: string
+  readonly rounds: readonly Measurement[]
+  /** Medians over the rounds. */
+  readonly median: Measurement
+  /** Median of the rounds' CPU per request, each against the first rival of the same round. */
+  readonly ratio: number
+  /** Why there are no figures. */
+  readonly problem?: string
+}
+
+const NOTHING: Measurement = { cpuMicros: Number.NaN, requestsPerSecond: Number.NaN, p50Ms: Number.NaN, p99Ms: Number.NaN, errors: 0 }
+
+/**
+ * Measures rivals in interleaved rounds, so that whatever else the machine does falls on all of them.
+ * Ratios are to the first rival.
+ */
+export async function runRounds(rivals: readonly Rival[], scenario: Scenario, options: RoundsOptions): Promise<readonly Row[]> {
+  const measured = rivals.map(() => [] as Measurement[])
+  const problems = new Map<Rival, string>()
+  for (let round = 0; round < options.rounds; round++) {
+    for (const [i, rival] of rivals.entries()) {
+      if (problems.has(rival)) continue
+      options.onStep?.(`${scenario.name}, round ${round + 1} of ${options.rounds}: ${rival.name}`)
+      try {
+        measured[i]!.push(await measureRival(rival, scenario, options.backendPort, options))
+      } catch (error) {
+        // A rival that does not start must not cost the others their figures.
+        problems.set(rival, error instanceof Error ? error.message : String(error))
+      }
+    }
+  }
+  return rivals.map((rival, i) => toRow(rival, measured[i]!, measured[0]!, problems.get(rival)))
+}
+
+function toRow(rival: Rival, rounds: readonly Measurement[], base: readonly Measurement[], problem: string | undefined): Row {
+  const over = (read: (round: Measurement) => number) => median(rounds.map(read))
+  const errors = rounds.reduce((sum, round) => sum + round.errors, 0)
+  return {
+    name: rival.name,
+    title: rival.title,
+    version: rival.version() ?? '',
+    rounds,
+    median:
+      rounds.length === 0
+        ? NOTHING
+        : {
+            cpuMicros: over((round) => round.cpuMicros),
+            requestsPerSecond: over((round) => round.requestsPerSecond),
+            p50Ms: over((round) => round.p50Ms),
+            p99Ms: over((round) => round.p99Ms),
+            errors,
+          },
+    ratio: median(rounds.map((round, i) => round.cpuMicros / (base[i]?.cpuMicros ?? Number.NaN))),
+    ...(problem === undefined ? {} : { problem }),
+  }
+}
+
+/** The middle value; the mean of the two in the middle for an even number; NaN for none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}

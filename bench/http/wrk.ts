@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { OTHER_CORES, toPinned } from './processes.ts'
+import type { Scenario } from './scenarios.ts'
+
+/** What one run of wrk saw. */
+export interface WrkReport {
+  readonly requests: number
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Replies other than 2xx and 3xx, and connections that failed. */
+  readonly errors: number
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
+const runFile = promisify(execFile)
+
+/** Loads `url` with the scenario's request, one thread, closed loop. */
+export async function runWrk(url: string, scenario: Scenario, connections: number, seconds: number, folder: string): Promise<WrkReport> {
+  const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency']
+  if (scenario.method !== 'GET') command.push('-s', writeScript(scenario, folder))
+  const [program, ...args] = toPinned([...command, url], OTHER_CORES)
+  const { stdout } = await runFile(program!, args, { timeout: (seconds + 30) * 1000 })
+  return parseWrk(stdout)
+}
+
+/**
+ * Reads what `wrk --latency` prints.
+ *
+ * @throws {Error} with the text when a figure is missing.
+ */
+export function parseWrk(text: string): WrkReport {
+  const find = (pattern: RegExp) => {
+    const match = pattern.exec(text)
+    if (match === null) throw new Error(`output of wrk without ${pattern}: ${text.slice(0, 500)}`)
+    return match
+  }
+  const percentile = (percent: number) => {
+    const [, amount, unit] = find(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)$`, 'm'))
+    return Number(amount) * UNITS_MS[unit!]!
+  }
+  const failed = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ?? []
+  const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0)
+  return {
+    requests: Number(find(/(\d+) requests in /)[1]),
+    requestsPerSecond: Number(find(/Requests\/sec:\s+([\d.]+)/)[1]),
+    p50Ms: percentile(50),
+    p99Ms: percentile(99),
+    errors: refused + failed.reduce((sum, count) => sum + Number(count), 0),
+  }
+}
+
+function writeScript({ method, bodyBytes }: Scenario, folder: string): string {
+  const filler = 'x'.repeat(Math.max(0, bodyBytes - '{"name":""}'.length))
+  const file = join(folder, 'request.lua')
+  writeFileSync(
+    file,
+    `wrk.method = "${method}"\nwrk.body = '{"name":"${filler}"}'\nwrk.headers["Content-Type"] = "application/json"\n`,
+  )
+  return file
+}

@@ -1,0 +1,11 @@
+import { caddy } from './caddy.ts'
+import { haproxy } from './haproxy.ts'
+import { httpProxy3 } from './http-proxy-3.ts'
+import { mx } from './mx.ts'
+import { nginx } from './nginx.ts'
+import type { Rival } from './rival.ts'
+import { undici } from './undici.ts'
+import { uwsFloor } from './uws-floor.ts'
+
+/** Everyone, in the order of the table; ratios are to the first that is installed. */
+export const RIVALS: readonly Rival[] = [nginx, mx, haproxy, caddy, httpProxy3, undici, uwsFloor]

@@ -1,0 +1,10 @@
+import { type Rival, readPackageVersion, toNodeCommand } from './rival.ts'
+
+/** What a Node.js program would use today. */
+export const httpProxy3: Rival = {
+  name: 'http-proxy-3',
+  title: 'node:http + http-proxy-3',
+  version: () => readPackageVersion('http-proxy-3'),
+  serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
+  prepare: ({ port, backendPort }) => toNodeCommand('http-proxy-3-server', String(port), String(backendPort)),
+}

@@ -1,0 +1,10 @@
+import { type Rival, readPackageVersion, toNodeCommand } from './rival.ts'
+
+/** A general HTTP client as the upstream side of a proxy. */
+export const undici: Rival = {
+  name: 'undici',
+  title: 'node:http + undici `Pool.dispatch`',
+  version: () => readPackageVersion('undici'),
+  serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
+  prepare: ({ port, backendPort }) => toNodeCommand('undici-server', String(port), String(backendPort)),
+}
