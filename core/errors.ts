@@ -48,7 +48,12 @@ export class GatewayError extends Error {
   }
 
   toBody(): ErrorBody {
-    return { Id: this.id, Code: this.code, Detail: this.message, Status: STATUS_CODES[this.code] ?? '' }
+    return {
+      Id: this.id,
+      Code: this.code,
+      Detail: this.message,
+      Status: STATUS_CODES[this.code] ?? '',
+    }
   }
 }
 
@@ -56,7 +61,13 @@ export class GatewayError extends Error {
 export function formatError(error: GatewayError, accept: string): { type: string; body: string } {
   if (accept.includes('application/problem+json')) {
     const { Id, Code, Detail, Status } = error.toBody()
-    const body = JSON.stringify({ type: 'about:blank', title: Status, status: Code, detail: Detail, instance: Id })
+    const body = JSON.stringify({
+      type: 'about:blank',
+      title: Status,
+      status: Code,
+      detail: Detail,
+      instance: Id,
+    })
     return { type: 'application/problem+json', body }
   }
   return { type: 'application/json', body: JSON.stringify(error.toBody()) }

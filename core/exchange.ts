@@ -33,7 +33,11 @@ export interface TunnelTarget {
 /** Request body bytes kept for a peer that is not attached yet, before reading stops. */
 const QUEUE_MAX_BYTES = 64 * 1024
 
-const NO_CHAIN = compileChain([], () => {}, () => {})
+const NO_CHAIN = compileChain(
+  [],
+  () => {},
+  () => {},
+)
 const NO_HEADERS = new HeaderList()
 const EMPTY = new Uint8Array(0)
 
@@ -172,7 +176,8 @@ export abstract class Exchange implements RequestLine {
     this.#queue = undefined
     this.#queuedBytes = 0
     if (queue !== undefined) {
-      for (const [i, chunk] of queue.entries()) peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
+      for (const [i, chunk] of queue.entries())
+        peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
     }
     if (this.#paused) this.resumeBody()
   }
@@ -202,7 +207,8 @@ export abstract class Exchange implements RequestLine {
           if (last && size <= limit) finish()
         },
         onDrain: () => {},
-        onAbort: () => reject(new GatewayError('', 400, 'the client left before the end of the request body')),
+        onAbort: () =>
+          reject(new GatewayError('', 400, 'the client left before the end of the request body')),
       })
     })
   }

@@ -106,11 +106,14 @@ export class Gateway {
       if (x.startMs > oldest) continue
       this.#parked.delete(x)
       // One that has begun to answer is no longer the chain's, but its handler's.
-      if (!x.answered) x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, 'no stage answered in time'))
+      if (!x.answered)
+        x.giveUp(new GatewayError(x.route?.service ?? GATEWAY_ID, 504, 'no stage answered in time'))
     }
   }
 
   #closeChain(chain: Chain): void {
-    chain.close().catch((error) => process.emitWarning(error instanceof Error ? error : String(error)))
+    chain
+      .close()
+      .catch((error) => process.emitWarning(error instanceof Error ? error : String(error)))
   }
 }

@@ -53,11 +53,14 @@ export class HeaderList {
    */
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
-    if (!NAME.test(lower)) throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
+    if (!NAME.test(lower))
+      throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
     if (!ASCII_VALUE.test(value)) {
       this.ascii = false
       if (!VALUE.test(value)) {
-        throw new TypeError(`header ${lower} must hold no control characters, got ${JSON.stringify(value)}`)
+        throw new TypeError(
+          `header ${lower} must hold no control characters, got ${JSON.stringify(value)}`,
+        )
       }
     }
     ;(this.flat as string[]).push(lower, value)

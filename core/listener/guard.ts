@@ -13,7 +13,8 @@ const ENCODED_TRAP = /%(?:00|2f|5c|(?![0-9a-f]{2}))/i
 /** A `.` or `..` segment, plainly or percent-encoded, also with path parameters behind it. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|$)/i
 /** Fields a `Connection` header may name without effect: ours, and those that decide who the client is and where the message ends. */
-const UNNAMEABLE = /^(?:host|content-length|authorization|cookie|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
+const UNNAMEABLE =
+  /^(?:host|content-length|authorization|cookie|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
 
 /**
  * Collects the fields of one request and judges its framing: the strictness
@@ -127,11 +128,14 @@ export class Guard {
     const lengths = this.#contentLengths
     const encodings = this.#transferEncodings
     if (encodings > 0) this.bodyLength = -1
-    if (lengths + encodings > 1) return refuse('one Content-Length or one Transfer-Encoding expected, not both or several')
+    if (lengths + encodings > 1)
+      return refuse('one Content-Length or one Transfer-Encoding expected, not both or several')
     if (this.#badLength) return refuse('Content-Length must be 1 to 15 digits')
     if (this.#badEncoding) return refuse('Transfer-Encoding must be chunked')
-    if (this.#hosts !== 1 || !HOST.test(this.host)) return refuse('one Host field with a name or an address expected')
-    if (!PATH.test(path) || !QUERY.test(query)) return refuse('the request target holds a character that must be percent-encoded')
+    if (this.#hosts !== 1 || !HOST.test(this.host))
+      return refuse('one Host field with a name or an address expected')
+    if (!PATH.test(path) || !QUERY.test(query))
+      return refuse('the request target holds a character that must be percent-encoded')
     if (path.includes('%') && ENCODED_TRAP.test(path)) {
       return refuse('the path must not hold %00, %2F, %5C or a malformed escape')
     }

@@ -55,12 +55,27 @@ class UwsExchange extends Exchange {
   #rest: Uint8Array | undefined = undefined
   #ending = false
 
-  constructor(res: HttpResponse, req: HttpRequest, guard: Guard, secure: boolean, context: SocketContext | undefined) {
+  constructor(
+    res: HttpResponse,
+    req: HttpRequest,
+    guard: Guard,
+    secure: boolean,
+    context: SocketContext | undefined,
+  ) {
     const method = req.getCaseSensitiveMethod()
     const path = req.getUrl()
     const query = req.getQuery() ?? ''
     const malformed = guard.judge(method, path, query)
-    super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, context !== undefined)
+    super(
+      method,
+      path,
+      query,
+      guard.host,
+      guard.headers,
+      secure,
+      guard.bodyLength,
+      context !== undefined,
+    )
     this.#res = res
     this.#context = context
     this.malformed = malformed
@@ -274,7 +289,9 @@ class UwsExchange extends Exchange {
 export const createUwsListener: CreateListener = async (options: ListenerOptions) => {
   const uws = loadUws()
   if (uws === undefined) {
-    throw new Error(`no uWebSockets binary for ${process.platform}-${process.arch}, Node ${process.versions.node}`)
+    throw new Error(
+      `no uWebSockets binary for ${process.platform}-${process.arch}, Node ${process.versions.node}`,
+    )
   }
   uws._cfg('silent')
   const app = uws.App()
@@ -299,6 +316,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     options.handle(x)
   }
 
+  // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
   app.filter((res, count) => {
     connections += count
     if (count > 0 && connections > maxConnections) res.close()
@@ -309,7 +327,12 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     const sharing = options.shared === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT
     app.listen(options.host, options.port, sharing, (token) => {
       if (token) resolve(token)
-      else reject(new Error(`cannot listen on ${options.host}:${options.port}: the port is in use or not allowed`))
+      else
+        reject(
+          new Error(
+            `cannot listen on ${options.host}:${options.port}: the port is in use or not allowed`,
+          ),
+        )
     })
   })
   const port = uws.us_socket_local_port(socket)
@@ -347,4 +370,3 @@ function shortenIPv6(address: string): string {
   const url = new URL(`http://[${address}]`)
   return url.hostname.slice(1, -1)
 }
-

@@ -10,7 +10,13 @@ import type { Http1Connection } from './http1.ts'
  * - `timeout`: the backend took too long.
  * - `malformed`: the backend's reply is not HTTP/1.1 (RFC 9112).
  */
-export type FailureKind = 'connect' | 'connect-timeout' | 'full' | 'closed' | 'timeout' | 'malformed'
+export type FailureKind =
+  | 'connect'
+  | 'connect-timeout'
+  | 'full'
+  | 'closed'
+  | 'timeout'
+  | 'malformed'
 
 /** A failed call. Expected, so a plain object without a stack. */
 export interface UpstreamFailure {

@@ -29,7 +29,12 @@ export class ChunkedDecoder {
    * @param onData gets the pieces of the body, valid during the call only.
    * @returns offset behind the end of the body; -1 when more must come; a text that says what is malformed.
    */
-  decode(bytes: Buffer, from: number, to: number, onData: (chunk: Uint8Array) => void): number | string {
+  decode(
+    bytes: Buffer,
+    from: number,
+    to: number,
+    onData: (chunk: Uint8Array) => void,
+  ): number | string {
     let at = from
     while (at < to) {
       if (this.#state === DATA) {

@@ -117,7 +117,8 @@ class Forwarding implements Peer, UpstreamCall {
     this.connection = undefined
     if (kind === 'connect' || kind === 'connect-timeout') x.upstream!.failed(node, 'connect')
     // A kept connection that ends unused is the backend's right, not a fault.
-    else if (kind !== 'full' && (replying || connection?.served === 0)) x.upstream!.failed(node, 'gateway')
+    else if (kind !== 'full' && (replying || connection?.served === 0))
+      x.upstream!.failed(node, 'gateway')
     const nodes = x.upstream!.nodes.length
     const repeatable = this.idempotent && this.bodyLength === 0
     if (!x.answered && mayRetry(kind, { attempts: this.#attempts, nodes, repeatable, replying })) {
@@ -132,7 +133,9 @@ class Forwarding implements Peer, UpstreamCall {
       case 'connect-timeout':
         return x.giveUp(new GatewayError(service, 504, detail))
       default:
-        return x.giveUp(new GatewayError(service, 502, `bad gateway: ${describe(kind)}`, { cause: detail }))
+        return x.giveUp(
+          new GatewayError(service, 502, `bad gateway: ${describe(kind)}`, { cause: detail }),
+        )
     }
   }
 
@@ -144,7 +147,7 @@ class Forwarding implements Peer, UpstreamCall {
     x.upstreamReplyMs = performance.now()
     if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
     else upstream.succeeded(node)
-    const cookie = upstream.replyCookie(x, node)
+    const cookie = upstream.replyCookie?.(x, node)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 

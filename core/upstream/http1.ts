@@ -182,7 +182,8 @@ export class Http1Connection {
     bytes.write(tail, head.length + chunk.length, 'latin1')
     if (!chunked) this.#bodyLeft -= chunk.length
     if (last) this.#bodyLeft = 0
-    this.#deadlineMs = clock.nowMs + (last ? this.#options.replyTimeoutMs : this.#options.idleTimeoutMs)
+    this.#deadlineMs =
+      clock.nowMs + (last ? this.#options.replyTimeoutMs : this.#options.idleTimeoutMs)
     return this.#socket.write(bytes)
   }
 
@@ -220,7 +221,11 @@ export class Http1Connection {
     if (this.#deadlineMs !== 0 && clock.nowMs > this.#deadlineMs) {
       if (this.#connected) this.#fail('timeout', 'the backend did not answer in time')
       else this.#fail('connect-timeout', 'no connection to the backend in time')
-    } else if (this.#calls.length === 0 && this.idleUntilMs !== 0 && clock.nowMs > this.idleUntilMs) {
+    } else if (
+      this.#calls.length === 0 &&
+      this.idleUntilMs !== 0 &&
+      clock.nowMs > this.idleUntilMs
+    ) {
       this.destroy()
     }
   }
@@ -301,7 +306,8 @@ export class Http1Connection {
         this.destroy()
         return
       }
-      const next = this.#state === HEAD ? this.#readHead(bytes, at, to) : this.#readBody(bytes, at, to)
+      const next =
+        this.#state === HEAD ? this.#readHead(bytes, at, to) : this.#readBody(bytes, at, to)
       if (next < 0) return
       at = next
     }
@@ -317,8 +323,10 @@ export class Http1Connection {
     }
     if (stop < 0) {
       this.replying = true
-      if (to - at >= HEAD_MAX_BYTES) this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
-      else if (!text.startsWith('HTTP/1.'.slice(0, text.length))) this.#fail('malformed', 'reply is not HTTP/1.1')
+      if (to - at >= HEAD_MAX_BYTES)
+        this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
+      else if (!text.startsWith('HTTP/1.'.slice(0, text.length)))
+        this.#fail('malformed', 'reply is not HTTP/1.1')
       else this.#partial = Buffer.from(bytes.subarray(at, to))
       return -1
     }
@@ -344,7 +352,8 @@ export class Http1Connection {
     const call = this.#calls[0]!
     if (call.method === 'HEAD' || status === 204 || status === 304) {
       // What a 204 announces may follow, and would be taken for the next reply.
-      if (status === 204 && head.length !== 0 && head.length !== UNTIL_CLOSE) head.persistent = false
+      if (status === 204 && head.length !== 0 && head.length !== UNTIL_CLOSE)
+        head.persistent = false
       call.onReplyHead(status, head.headers, head.length >= 0 ? head.length : -1)
       this.#finish(true)
       return from
@@ -416,7 +425,8 @@ export class Http1Connection {
     else {
       this.#deadlineMs = 0
       // A second less than the backend says, so that it is not the one who closes first.
-      const keptMs = idleSeconds > 0 ? Math.min(keepAliveMs, idleSeconds * 1000 - 1000) : keepAliveMs
+      const keptMs =
+        idleSeconds > 0 ? Math.min(keepAliveMs, idleSeconds * 1000 - 1000) : keepAliveMs
       this.idleUntilMs = clock.nowMs + keptMs
     }
     this.#owner.onIdle(this)

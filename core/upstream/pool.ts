@@ -93,7 +93,8 @@ export class Pool {
       if (best === undefined || connection.load < best.load) best = connection
     }
     const full = best === undefined || best.load >= this.#options.pipeline
-    if (best !== undefined && (!full || this.#connections.size >= this.#options.maxConnections)) return best
+    if (best !== undefined && (!full || this.#connections.size >= this.#options.maxConnections))
+      return best
     const connection = this.#open()
     this.#pipelined.push(connection)
     return connection

@@ -73,7 +73,8 @@ export function parseReplyHead(text: string, head: ReplyHead): string | undefine
   const end = text.length
   const eol = text.indexOf('\r')
   const statusLine = eol < 0 ? text : text.slice(0, eol)
-  if (!STATUS_LINE.test(statusLine)) return 'status line must be HTTP/1.1, a code of three digits and a reason'
+  if (!STATUS_LINE.test(statusLine))
+    return 'status line must be HTTP/1.1, a code of three digits and a reason'
   const minor = statusLine.charCodeAt(7) - 48
   let length = UNTIL_CLOSE
   let chunked = false
@@ -103,7 +104,8 @@ export function parseReplyHead(text: string, head: ReplyHead): string | undefine
         length = Number(value)
         break
       case TRANSFER_ENCODING:
-        if (chunked || value.toLowerCase() !== 'chunked') return 'Transfer-Encoding must be chunked, once'
+        if (chunked || value.toLowerCase() !== 'chunked')
+          return 'Transfer-Encoding must be chunked, once'
         chunked = true
         break
       case CONNECTION:

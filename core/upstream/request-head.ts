@@ -11,6 +11,7 @@ export function formatRequestHead(x: Exchange): string {
   const length = x.bodyLength
   if (length > 0) head += `content-length: ${length}\r\n`
   else if (length < 0) head += 'transfer-encoding: chunked\r\n'
-  else if (x.method === 'POST' || x.method === 'PUT' || x.method === 'PATCH') head += 'content-length: 0\r\n'
+  else if (x.method === 'POST' || x.method === 'PUT' || x.method === 'PATCH')
+    head += 'content-length: 0\r\n'
   return `${head}\r\n`
 }

@@ -20,7 +20,10 @@ const NODES_MAX = 5
  * node when the request certainly never reached a backend, once more when repeating
  * it does no harm and no reply had begun, else never.
  */
-export function mayRetry(kind: FailureKind, { attempts, nodes, repeatable, replying }: Attempt): boolean {
+export function mayRetry(
+  kind: FailureKind,
+  { attempts, nodes, repeatable, replying }: Attempt,
+): boolean {
   switch (kind) {
     case 'connect':
     case 'connect-timeout':
