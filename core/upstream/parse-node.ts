@@ -1,4 +1,4 @@
-import { isIP, isIPv4, isIPv6 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { Node } from '../contracts/registry.ts'
 
 /** A registry node, read and checked. */
@@ -37,7 +37,8 @@ export function parseAddress(address: string): { host: string; port: number } | 
 /** The address and the known metadata of a node, or the reason why it cannot be used. */
 export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const parsed = parseAddress(address)
-  if (parsed === undefined) return `address must be host:port or [IPv6]:port, got ${JSON.stringify(address)}`
+  if (parsed === undefined)
+    return `address must be host:port or [IPv6]:port, got ${JSON.stringify(address)}`
   const protocol = readKey(metadata, 'protocol') ?? 'http'
   if (protocol !== 'http' && protocol !== 'https') {
     return `protocol must be http or https, got ${JSON.stringify(protocol)}`
@@ -47,11 +48,6 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
   if (typeof pipeline === 'string') return pipeline
   return { ...parsed, secure: protocol === 'https', weight, pipeline }
-}
-
-/** `host:port` with an IPv6 address in brackets. */
-export function formatAddress(host: string, port: number): string {
-  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 function readCount(metadata: Node['metadata'], key: string, max: number): number | string {

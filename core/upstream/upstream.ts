@@ -1,6 +1,6 @@
 import type { Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
-import { type Balancer, type BalanceOptions, createBalancer } from './balance.ts'
+import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
 import type { UpstreamNode } from './node.ts'
 import { type NodeSettings, parseNode } from './parse-node.ts'
@@ -37,8 +37,6 @@ export interface UpstreamOptions {
 export class Upstream {
   /** Full name of the service. */
   readonly name: string
-  /** All nodes, the ejected ones too. */
-  nodes: readonly UpstreamNode[] = []
   /** Whether a node was picked since the directory last looked. */
   used = true
   /** The `Set-Cookie` value that binds the client to the node that answers, or undefined when it is bound to it already. Undefined itself without sticky balancing. */
@@ -47,6 +45,7 @@ export class Upstream {
   readonly #nowMs: () => number
   readonly #health: Health
   readonly #sticky: Sticky | undefined
+  #nodes: readonly UpstreamNode[] = []
   #balancer: Balancer
 
   constructor(name: string, options: UpstreamOptions) {
@@ -60,21 +59,30 @@ export class Upstream {
     this.#balancer = this.#build()
   }
 
+  /** All nodes, the ejected ones too. */
+  get nodes(): readonly UpstreamNode[] {
+    return this.#nodes
+  }
+
   /** Takes over what the registry says. Unchanged nodes keep their connections and counters; those of the others are closed. */
   update(services: readonly Service[]): void {
-    const known = new Map(this.nodes.map((node) => [node.id, node]))
+    const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
     for (const entry of services.flatMap((service) => service.nodes)) {
       const settings = parseNode(entry)
       if (typeof settings === 'string') this.#options.onSkip?.(entry, settings)
-      else if (next.has(entry.id)) this.#options.onSkip?.(entry, `node id ${entry.id} is listed twice`)
+      else if (next.has(entry.id))
+        this.#options.onSkip?.(entry, `node id ${entry.id} is listed twice`)
       else {
         const old = known.get(entry.id)
-        next.set(entry.id, old !== undefined && isSame(old, settings) ? old : this.#create(entry.id, settings))
+        next.set(
+          entry.id,
+          old !== undefined && isSame(old, settings) ? old : this.#create(entry.id, settings),
+        )
       }
     }
-    this.nodes = [...next.values()]
-    this.#health.update(this.nodes)
+    this.#nodes = [...next.values()]
+    this.#health.update(this.#nodes)
     this.#balancer = this.#build()
     for (const node of known.values()) if (next.get(node.id) !== node) node.pool.close()
   }
@@ -82,7 +90,10 @@ export class Upstream {
   /** The node for this request, or undefined when there is none. `tried` is returned only when no other node is usable. */
   pick(x: Exchange, tried?: UpstreamNode): UpstreamNode | undefined {
     this.used = true
-    if (this.#health.nextTrialMs !== Number.POSITIVE_INFINITY) {
+    if (
+      this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&
+      this.#balancer.isBound?.(x) !== true
+    ) {
       const node = this.#health.takeTrial(this.#nowMs(), tried)
       if (node !== undefined) return node
     }
@@ -107,7 +118,7 @@ export class Upstream {
 
   #build(): Balancer {
     const { usable } = this.#health
-    const { balance, random = Math.random } = this.#options
+    const { balance = { kind: 'round-robin' }, random = Math.random } = this.#options
     const balancer = createBalancer(balance, usable, random)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
   }
@@ -132,7 +143,10 @@ export class Upstream {
   }
 }
 
-function isSame(node: UpstreamNode, { host, port, secure, weight, pipeline }: NodeSettings): boolean {
+function isSame(
+  node: UpstreamNode,
+  { host, port, secure, weight, pipeline }: NodeSettings,
+): boolean {
   return (
     node.host === host &&
     node.port === port &&
