@@ -3,37 +3,52 @@ import { RIVALS } from '../rivals/all.ts'
 import type { Rival } from '../rivals/rival.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
 
+/** What `npm run bench` can measure; the first unless another is named. */
+export const MEASUREMENTS = ['scenarios', 'memory', 'soak', 'latency', 'workers'] as const
+
 /** What to measure, and how long. */
 export interface BenchOptions {
+  readonly measurement: (typeof MEASUREMENTS)[number]
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
+  /** Of a soak. */
+  readonly requests: number
   readonly scenarios: readonly Scenario[]
   /** Installed ones, in the order of the table. */
   readonly rivals: readonly Rival[]
+  /** Told what is being measured now. */
+  readonly onStep: (step: string) => void
 }
 
 /**
- * Reads `--rounds n --seconds n --connections n --scenario a,b --only nginx,mx`.
+ * Reads `[measurement] --rounds n --seconds n --connections n --requests n --scenario a,b --only nginx,mx`.
  *
- * @throws {RangeError} naming the flag that is wrong and what would be right.
+ * @throws {RangeError} naming the word or flag that is wrong and what would be right.
  */
-export function parseOptions(args: readonly string[], defaults: { scenarios?: readonly string[]; only?: readonly string[] } = {}): BenchOptions {
-  const values = readArgs(args)
-  const only = values.only ?? defaults.only?.join(',')
+export function parseOptions(args: readonly string[]): BenchOptions {
+  const { values, positionals } = readArgs(args)
+  const measurement = MEASUREMENTS.find((each) => each === (positionals[0] ?? 'scenarios'))
+  if (measurement === undefined || positionals.length > 1) {
+    throw new RangeError(`one of ${MEASUREMENTS.join(', ')} expected, got ${JSON.stringify(positionals.join(' '))}`)
+  }
   return {
+    measurement,
     rounds: toCount('--rounds', values.rounds ?? '3', 99),
     seconds: toCount('--seconds', values.seconds ?? '5', 600),
     connections: toCount('--connections', values.connections ?? '64', 10_000),
-    scenarios: pick('--scenario', values.scenario ?? defaults.scenarios?.join(','), SCENARIOS),
-    rivals: pick('--only', only, RIVALS).filter((rival) => rival.version() !== undefined),
+    requests: toCount('--requests', values.requests ?? '1000000', 1e9),
+    scenarios: pick('--scenario', values.scenario, SCENARIOS),
+    rivals: pick('--only', values.only, RIVALS).filter((rival) => rival.version() !== undefined),
+    onStep: (step) => process.stderr.write(`${step}\n`),
   }
 }
 
 function readArgs(args: readonly string[]) {
   const text = { type: 'string' } as const
+  const options = { rounds: text, seconds: text, connections: text, requests: text, scenario: text, only: text }
   try {
-    return parseArgs({ args: [...args], options: { rounds: text, seconds: text, connections: text, scenario: text, only: text } }).values
+    return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {
     throw new RangeError(error instanceof Error ? error.message : String(error), { cause: error })
   }

@@ -1,17 +1,13 @@
+import { EXIT, printProblems } from '../output.ts'
 import { formatLive, formatReport } from './format.ts'
 import { parseBenchOptions } from './options.ts'
 import { runLoad } from './run-load.ts'
-
-/** Exit codes: measured; nothing could be measured; wrong flags. */
-const OK = 0
-const FAILED = 1
-const USAGE = 2
 
 /**
  * Runs `mx bench` with the words behind it and prints the report. The live line goes to standard error,
  * so that standard output holds the report alone.
  *
- * @returns the exit code.
+ * @returns the exit status; failed when no reply came at all.
  */
 export async function bench(args: readonly string[]): Promise<number> {
   const stop = new AbortController()
@@ -32,10 +28,12 @@ export async function bench(args: readonly string[]): Promise<number> {
     process.stdout.write(
       options.output === 'json' ? `${JSON.stringify({ ...heading, ...result }, null, 2)}\n` : formatReport(heading, result),
     )
-    return result.replies > 0 ? OK : FAILED
+    return result.replies > 0 ? EXIT.ok : EXIT.failed
   } catch (error) {
-    process.stderr.write(`mx bench: ${error instanceof Error ? error.message : error}\n`)
-    return error instanceof RangeError ? USAGE : FAILED
+    const message = error instanceof Error ? error.message : String(error)
+    const isUsage = error instanceof RangeError
+    printProblems([isUsage ? `${message}. See 'mx bench --help'` : message])
+    return isUsage ? EXIT.usage : EXIT.failed
   } finally {
     process.off('SIGINT', onInterrupt)
   }

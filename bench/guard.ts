@@ -1,0 +1,60 @@
+// Fails when mx costs more CPU per request, against nginx, than recorded: `npm run bench:guard`; `--record` writes the record.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startBackend } from './http/backend.ts'
+import { readMachine } from './http/machine.ts'
+import { isInstalled } from './http/processes.ts'
+import { RESULTS } from './http/results.ts'
+import { runRounds } from './http/rounds.ts'
+import { SCENARIOS } from './http/scenarios.ts'
+import { compareRatios, type Recorded, toRecorded } from './ratios.ts'
+import { mx } from './rivals/mx.ts'
+import { nginx } from './rivals/nginx.ts'
+import { uwsFloor } from './rivals/uws-floor.ts'
+
+const FILE = join(RESULTS, 'recorded.json')
+const GUARDED: readonly string[] = ['proxy', 'proxy-pipelined']
+const ROUNDS = 3
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({ options: { record: { type: 'boolean' }, seconds: { type: 'string' } } })
+  const seconds = Number(values.seconds ?? 5)
+  if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
+  if (mx.version() === undefined) throw new Error('the gateway is not built: npm run build')
+  const base = nginx.version() === undefined ? uwsFloor : nginx
+  const ratios: Record<string, number> = {}
+  const backend = await startBackend()
+  try {
+    for (const scenario of SCENARIOS.filter(({ name }) => GUARDED.includes(name))) {
+      const onStep = (step: string) => process.stderr.write(`${step}\n`)
+      const rows = await runRounds([base, mx], scenario, { rounds: ROUNDS, seconds, connections: 64, backendPort: backend.port, onStep })
+      for (const { problem } of rows) if (problem !== undefined) throw new Error(problem)
+      const errors = rows.reduce((sum, row) => sum + row.median.errors, 0)
+      if (errors > 0) throw new Error(`${scenario.name}: ${errors} requests failed, so its ratio means nothing`)
+      ratios[scenario.name] = rows[1]!.ratio
+    }
+  } finally {
+    await backend.stop()
+  }
+  const now = toRecorded(base.name, ratios, readMachine())
+  if (values.record === true) {
+    writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
+    process.stdout.write(`recorded in ${FILE}\n`)
+    return true
+  }
+  if (!existsSync(FILE)) throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
+  const { lines, passed } = compareRatios(JSON.parse(readFileSync(FILE, 'utf8')) as Recorded, now)
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return passed
+}
+
+main().then(
+  (passed) => {
+    process.exitCode = passed ? 0 : 1
+  },
+  (error) => {
+    process.stderr.write(`bench:guard: ${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = 1
+  },
+)

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { mx } from '../rivals/mx.ts'
+import { toNodeCommand } from '../rivals/rival.ts'
+import type { Backend } from './backend.ts'
+import { type Running, startRival } from './measure.ts'
+import type { BenchOptions } from './options.ts'
+import { createFolder, readUsage } from './processes.ts'
+import { readOrigin, writeResult } from './results.ts'
+import { SCENARIOS } from './scenarios.ts'
+import { runWrk } from './wrk.ts'
+
+/** Code and caches have settled after this many. */
+const WARM_UP_REQUESTS = 100_000
+/** Growth that is noise: caches of the engine, a timer more. */
+const HEAP_SLACK_BYTES = 1024 ** 2
+const FILES_SLACK = 4
+const SLICE_SECONDS = 5
+
+interface Sample {
+  readonly requests: number
+  readonly heapBytes: number
+  readonly rssBytes: number
+  readonly files: number
+}
+
+/**
+ * Sends many requests over 64 connections and looks at the heap after a collection, and at open files, before and after.
+ *
+ * @returns whether neither grew.
+ */
+export async function runSoak(options: BenchOptions, backend: Backend): Promise<boolean> {
+  const folder = createFolder()
+  const heapFile = join(folder, 'heap.json')
+  const probe = toNodeCommand('../http/heap-probe').at(-1)!
+  const loader = probe.endsWith('.ts') ? '--import tsx ' : ''
+  const wrap = (command: readonly string[]) => [
+    'env',
+    `NODE_OPTIONS=${loader}--import ${probe}`,
+    `BENCH_HEAP_FILE=${heapFile}`,
+    ...command,
+  ]
+  const scenario = SCENARIOS[0]!
+  const running = await startRival(mx, scenario, backend.port, { wrap })
+  try {
+    let requests = 0
+    const sendUntil = async (total: number) => {
+      while (requests < total) {
+        options.onStep(`soak: ${requests} of ${total} requests`)
+        requests += (await runWrk(running.url, scenario, options.connections, SLICE_SECONDS, running.site.folder)).requests
+      }
+      return sample(running, heapFile, requests)
+    }
+    const before = await sendUntil(WARM_UP_REQUESTS)
+    const after = await sendUntil(requests + options.requests)
+    return report(before, after, backend)
+  } finally {
+    await running.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function sample(running: Running, heapFile: string, requests: number): Promise<Sample> {
+  // The gateway learns of the closed client connections in its next turns.
+  await wait(500)
+  rmSync(heapFile, { force: true })
+  process.kill(running.program.pid, 'SIGUSR2')
+  for (let tries = 0; !existsSync(heapFile); tries++) {
+    if (tries > 200) throw new Error(`no answer from the heap probe. ${running.program.output()}`)
+    await wait(50)
+  }
+  await wait(50)
+  const { heapUsed, external } = JSON.parse(readFileSync(heapFile, 'utf8')) as { heapUsed: number; external: number }
+  const { rssBytes, files } = readUsage(running.program.pid)
+  return { requests, heapBytes: heapUsed + external, rssBytes, files }
+}
+
+function report(before: Sample, after: Sample, backend: Backend): boolean {
+  const passed = after.heapBytes <= before.heapBytes + HEAP_SLACK_BYTES && after.files <= before.files + FILES_SLACK
+  const toMiB = (bytes: number) => (bytes / 1024 ** 2).toFixed(2)
+  const row = ({ requests, heapBytes, rssBytes, files }: Sample) => `| ${requests} | ${toMiB(heapBytes)} | ${toMiB(rssBytes)} | ${files} |`
+  const table = `${[
+    '| after requests | heap after collection, MiB | resident, MiB | open files |',
+    '|--:|--:|--:|--:|',
+    row(before),
+    row(after),
+    '',
+    passed ? 'Neither heap nor open files grew.' : '**Heap or open files grew.**',
+  ].join('\n')}\n`
+  const title = 'Memory and open files over many requests'
+  const path = writeResult('soak', title, readOrigin('npm run bench --', backend.description), { before, after, passed }, table)
+  process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
+  return passed
+}
