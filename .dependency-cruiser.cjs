@@ -1,0 +1,162 @@
+/**
+ * Which folder may import which, checked by `npm run check`:
+ *
+ *   core/contracts <- core <- {plugins, resolvers, handlers, adapters, sdk} <- platform ;  sdk <- cli
+ *
+ * `cli` may also use `core` helpers; it reads the table of settings in `platform`, and starts
+ * the rest of it by a dynamic import, so that `mx --help` loads nothing of the gateway.
+ *
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+
+/** Folders of parts: each part stands alone, and only the generated index knows them all. */
+const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
+/** Folders nothing else may import. */
+const LEAVES = ['bench', 'examples', 'scripts', 'test']
+/** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
+const OPTIONAL_LIBRARIES = '^(pg|consul|tsx|@nats-io/|@kubernetes/|@opentelemetry/)'
+const GENERATED = '[.]gen[.]ts$'
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circular',
+      comment:
+        'Cycles make the order of loading matter. Types are gone by then and may point back.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'not-unresolvable',
+      comment: 'The import leads nowhere.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'contracts-are-interfaces',
+      comment: 'Contracts say what adapters must do; they run nothing and know nobody.',
+      severity: 'error',
+      from: { path: '^core/contracts/' },
+      to: { pathNot: '^core/contracts/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'core-imports-nothing-above',
+      comment: 'The core is a generic reverse proxy: what it needs of a part is handed to it.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { path: `^(${[...PARTS, 'sdk', 'platform', 'cli'].join('|')})/` },
+    },
+    {
+      name: 'parts-import-only-core',
+      comment: 'Plugins, resolvers, handlers and adapters stand on the core alone.',
+      severity: 'error',
+      from: { path: `^(${PARTS.join('|')})/` },
+      to: { path: '^(sdk|platform|cli)/' },
+    },
+    ...PARTS.map((folder) => ({
+      name: `${folder}-stand-alone`,
+      comment: `What ${folder} and other parts share belongs in core/. A part too big for one file keeps the rest in a folder of its own name.`,
+      severity: 'error',
+      // $1: the part's own path without `.ts`, or its folder.
+      from: {
+        path: `^(${folder}/${folder === 'adapters' ? '[^/]+/' : ''}[^/.]+)`,
+        pathNot: GENERATED,
+      },
+      to: { path: `^(${PARTS.join('|')})/`, pathNot: '^$1([.]ts$|/)' },
+    })),
+    {
+      name: 'indexes-list-their-own-folder',
+      comment: 'A generated index imports the parts beside it; run `npm run gen`.',
+      severity: 'error',
+      from: { path: '^(.+)/index[.]gen[.]ts$' },
+      to: { path: `^(${PARTS.join('|')})/`, pathNot: '^$1/' },
+    },
+    {
+      name: 'sdk-imports-only-core',
+      comment: 'What authors import does not bring the whole program along.',
+      severity: 'error',
+      from: { path: '^sdk/' },
+      to: { path: `^(${[...PARTS, 'platform', 'cli'].join('|')})/` },
+    },
+    {
+      name: 'platform-is-not-the-command-line',
+      severity: 'error',
+      comment: 'Settings come in as values; flags, colours and exit codes stay in cli/.',
+      from: { path: '^platform/' },
+      to: { path: '^(cli|sdk)/' },
+    },
+    {
+      name: 'cli-knows-no-parts',
+      comment: 'Only platform/ assembles parts.',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: { path: `^(${PARTS.join('|')})/` },
+    },
+    {
+      name: 'cli-starts-the-platform-lazily',
+      comment:
+        '`mx --help` and client commands load nothing of the gateway. The table of settings is what flags and help are made of.',
+      severity: 'error',
+      from: { path: '^cli/' },
+      to: {
+        path: '^platform/',
+        pathNot: '^platform/settings',
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
+      },
+    },
+    {
+      name: 'leaves-are-not-imported',
+      comment:
+        'Benchmarks, examples, scripts and tests use the program, never the other way round.',
+      severity: 'error',
+      from: { pathNot: `^(${LEAVES.join('|')})/` },
+      to: { path: `^(${LEAVES.join('|')})/` },
+    },
+    {
+      name: 'only-the-listener-sees-uws',
+      comment: 'Native code has exactly one importer.',
+      severity: 'error',
+      from: { pathNot: '^core/listener/uws[.]ts$' },
+      to: { path: '(^|/)(@uwsjs/|uWebSockets[.]js)' },
+    },
+    {
+      name: 'only-the-listener-sees-uws-types',
+      comment:
+        'The declarations of native code do not leak out of its listener and the guard in front of it.',
+      severity: 'error',
+      from: { pathNot: '^core/listener/' },
+      to: { path: '^core/listener/uws-types[.]d[.]ts$' },
+    },
+    {
+      name: 'optional-libraries-are-lazy',
+      comment:
+        'Loaded with import() where they are needed: whoever does not use them does not pay for them.',
+      severity: 'error',
+      from: { path: '^(core|plugins|resolvers|handlers|adapters|platform|sdk|cli)/' },
+      to: {
+        path: `(^|node_modules/)${OPTIONAL_LIBRARIES.slice(1)}`,
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
+      },
+    },
+    {
+      name: 'no-development-dependencies-in-the-program',
+      comment: 'What users run must be in `dependencies`.',
+      severity: 'error',
+      from: { path: '^(core|plugins|resolvers|handlers|adapters|platform|sdk|cli)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|[.]tap)/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      mainFields: ['main', 'types'],
+    },
+  },
+}

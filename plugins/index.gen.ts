@@ -1,0 +1,22 @@
+// Written by `npm run gen`, not by hand.
+import type { PluginDefinition } from '../core/define-plugin.ts'
+import accessLog from './access-log.ts'
+import bodyLimit from './body-limit.ts'
+import cors from './cors.ts'
+import forwarded from './forwarded.ts'
+import headers from './headers.ts'
+import namespace from './namespace.ts'
+import requestId from './request-id.ts'
+import serverTiming from './server-timing.ts'
+
+/** Every file of this folder by its name; each exports a declared plugin. */
+export const plugins: Readonly<Record<string, PluginDefinition>> = {
+  'access-log': accessLog,
+  'body-limit': bodyLimit,
+  cors,
+  forwarded,
+  headers,
+  namespace,
+  'request-id': requestId,
+  'server-timing': serverTiming,
+}

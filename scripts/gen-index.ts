@@ -1,0 +1,111 @@
+/**
+ * Writes the `index.gen.ts` of every folder of parts: file name -> default export.
+ * `--check` writes nothing and fails when an index is not what it would be.
+ */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+interface Folder {
+  readonly path: string
+  /** Name of the exported table. */
+  readonly table: string
+  /** What a file exports by default, one sentence part. */
+  readonly exports: string
+  /** Type of every entry and the module it comes from; none: each entry keeps its own type. */
+  readonly type?: { readonly name: string; readonly from: string }
+}
+
+const FOLDERS: readonly Folder[] = [
+  {
+    path: 'plugins',
+    table: 'plugins',
+    exports: 'a declared plugin',
+    type: { name: 'PluginDefinition', from: '../core/define-plugin.ts' },
+  },
+  {
+    path: 'resolvers',
+    table: 'resolvers',
+    exports: 'a resolver',
+    type: { name: 'Resolver', from: '../core/route.ts' },
+  },
+  { path: 'handlers', table: 'handlers', exports: 'what creates a handler' },
+  { path: 'adapters/registry', table: 'registries', exports: 'what creates a registry' },
+]
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const INDEX = 'index.gen.ts'
+
+/** Names of the parts in a folder: its TypeScript files, in the order of the alphabet. */
+export async function listParts(folder: string): Promise<readonly string[]> {
+  const files = await readdir(folder)
+  return files
+    .filter((file) => /^[a-z0-9-]+\.ts$/.test(file))
+    .map((file) => basename(file, '.ts'))
+    .sort()
+}
+
+/** Source of the index that holds `parts`. */
+export function formatIndex(folder: Folder, parts: readonly string[]): string {
+  const { table, exports, type } = folder
+  const imports = parts.map((part) => `import ${toIdentifier(part)} from './${part}.ts'`)
+  if (type !== undefined) imports.unshift(`import type { ${type.name} } from '${type.from}'`)
+  const annotation =
+    type !== undefined
+      ? `Readonly<Record<string, ${type.name}>>`
+      : formatBraces(parts.map((part) => `readonly ${toKey(part)}: typeof ${toIdentifier(part)}`))
+  const value = formatBraces(
+    parts.map((part) =>
+      toKey(part) === toIdentifier(part) ? `${part},` : `${toKey(part)}: ${toIdentifier(part)},`,
+    ),
+  )
+  return `${['// Written by `npm run gen`, not by hand.', ...imports].join('\n')}
+
+/** Every file of this folder by its name; each exports ${exports}. */
+export const ${table}: ${annotation} = ${value}
+`
+}
+
+function formatBraces(lines: readonly string[]): string {
+  return lines.length === 0 ? '{}' : `{\n${lines.map((line) => `  ${line}\n`).join('')}}`
+}
+
+/** `access-log` as a variable: `accessLog`; a reserved word gets an underscore. */
+function toIdentifier(part: string): string {
+  const name = part.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+  return RESERVED.has(name) ? `${name}_` : name
+}
+
+/** Words a part may be called but a variable may not. */
+const RESERVED: ReadonlySet<string> = new Set(['static', 'default', 'package', 'public', 'switch'])
+
+/** `access-log` as a property: quoted where the language wants it. */
+function toKey(part: string): string {
+  return part.includes('-') ? `'${part}'` : part
+}
+
+/** Writes all indexes, or with `check` only names those that are stale. */
+export async function generate(root: string, check: boolean): Promise<readonly string[]> {
+  const stale: string[] = []
+  for (const folder of FOLDERS) {
+    const path = join(root, folder.path)
+    const wanted = formatIndex(folder, await listParts(path))
+    const file = join(path, INDEX)
+    const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (found === wanted) continue
+    stale.push(join(folder.path, INDEX))
+    if (!check) await writeFile(file, wanted)
+  }
+  return stale
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const check = process.argv.includes('--check')
+  const stale = await generate(ROOT, check)
+  for (const file of stale)
+    console.log(check ? `${file} is stale: run \`npm run gen\`` : `${file} written`)
+  if (check && stale.length > 0) process.exitCode = 1
+}

@@ -1,0 +1,69 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { generate } from '../../scripts/gen-index.ts'
+
+const FOLDERS = ['plugins', 'resolvers', 'handlers', 'adapters/registry']
+
+/** A tree with the folders of parts, and these empty files in it. */
+async function createTree(t: Test, files: readonly string[]): Promise<string> {
+  const root = t.testdir()
+  for (const folder of FOLDERS) await mkdir(join(root, folder), { recursive: true })
+  for (const file of files) await writeFile(join(root, file), '')
+  return root
+}
+
+t.test(
+  'an index holds every part of its folder by file name, in the order of the alphabet',
+  async (t) => {
+    const root = await createTree(t, [
+      'plugins/request-id.ts',
+      'plugins/cors.ts',
+      'plugins/README.md',
+    ])
+    await generate(root, false)
+    t.equal(
+      await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'),
+      `// Written by \`npm run gen\`, not by hand.
+import type { PluginDefinition } from '../core/define-plugin.ts'
+import cors from './cors.ts'
+import requestId from './request-id.ts'
+
+/** Every file of this folder by its name; each exports a declared plugin. */
+export const plugins: Readonly<Record<string, PluginDefinition>> = {
+  cors,
+  'request-id': requestId,
+}
+`,
+    )
+  },
+)
+
+t.test('where parts take different options, each keeps its own type', async (t) => {
+  const root = await createTree(t, ['adapters/registry/static.ts'])
+  await generate(root, false)
+  t.equal(
+    await readFile(join(root, 'adapters/registry/index.gen.ts'), 'utf8'),
+    `// Written by \`npm run gen\`, not by hand.
+import static_ from './static.ts'
+
+/** Every file of this folder by its name; each exports what creates a registry. */
+export const registries: {
+  readonly static: typeof static_
+} = {
+  static: static_,
+}
+`,
+  )
+})
+
+t.test('a check names stale indexes and changes nothing', async (t) => {
+  const root = await createTree(t, ['plugins/cors.ts'])
+  await generate(root, false)
+  t.same(await generate(root, true), [])
+  await writeFile(join(root, 'plugins/headers.ts'), '')
+  t.same(await generate(root, true), ['plugins/index.gen.ts'])
+  t.notMatch(await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'), /headers/)
+  t.same(await generate(root, false), ['plugins/index.gen.ts'])
+  t.match(await readFile(join(root, 'plugins/index.gen.ts'), 'utf8'), /headers/)
+})
