@@ -12,6 +12,8 @@ export interface ListenerOptions {
   readonly tls?: TlsSource | undefined
   /** Client connections accepted at a time; more are closed at once. @default unlimited */
   readonly maxConnections?: number
+  /** Longest WebSocket message read from a client, in bytes. @default 16777216 */
+  readonly maxMessageBytes?: number
   /** Called for every well-formed request. Must not throw. */
   readonly handle: (x: Exchange) => void
 }
@@ -25,7 +27,9 @@ export interface Listener {
   readonly connections: number
   /** Closes the port. Open connections go on being served; each is closed with its next reply, idle ones at once. */
   readonly drain: () => void
-  /** Closes WebSockets with 1012 (RFC 6455 §7.4.1, IANA registry: service restart), every connection, and the port. */
+  /** Ends every WebSocket with 1012 (IANA WebSocket Close Code Number Registry: service restart). No new ones are opened while the listener drains. */
+  readonly closeTunnels: () => void
+  /** Closes WebSockets as {@link closeTunnels} does, every connection, and the port. */
   readonly close: () => Promise<void>
 }
 

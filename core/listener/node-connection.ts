@@ -120,10 +120,16 @@ export class NodeConnection {
   end(): void {
     this.#ending = true
     this.#waiting = []
+    if (!this.closeTunnel()) this.#socket.destroy()
+  }
+
+  /** Ends the connection if it is a WebSocket: says whether it is. */
+  closeTunnel(): boolean {
     const current = this.#current
+    if (current?.status !== 101) return false
     // 1012: service restart (IANA WebSocket Close Code Number Registry).
-    if (current?.status === 101) current.closeWebSocket(1012, 'service restart')
-    else this.#socket.destroy()
+    current.closeWebSocket(1012, 'service restart')
+    return true
   }
 
   /** For the exchange: ends the connection when nothing moves on it for that long; 0: never. */

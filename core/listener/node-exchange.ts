@@ -109,6 +109,7 @@ export class NodeExchange extends Exchange {
     const stream = this.#stream
     if (stream === undefined)
       throw new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here')
+    if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
     await openTunnel(this, stream, target)
   }
 

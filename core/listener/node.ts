@@ -140,6 +140,9 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       return sockets.size
     },
     drain,
+    closeTunnels() {
+      for (const connection of connections.values()) connection.closeTunnel()
+    },
     async close() {
       release()
       const closed = new Promise<void>((resolve) => {

@@ -1,13 +1,21 @@
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
 import { isIPv6 } from 'node:net'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
 import { Guard } from './guard.ts'
+import { judgeHandshake } from './handshake.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
+import { createSocketBehavior, type Tunnel } from './tunnel.ts'
 import type { HttpRequest, HttpResponse, SocketContext, Uws } from './uws-types.d.ts'
+import { type TunnelExchange, Tunnels } from './websocket.ts'
 
 /** Request line and header fields together, bytes; more is answered 431. */
 const HEADER_MAX_BYTES = 16 * 1024
+
+/** Longest WebSocket message, unless the options say otherwise. */
+const MESSAGE_MAX_BYTES = 16 * 1024 * 1024
 
 const NON_ASCII = /[^\0-\x7f]/
 
@@ -41,10 +49,19 @@ let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
-class UwsExchange extends Exchange {
+/** What turns a response into a WebSocket. */
+interface Upgrade {
+  readonly context: SocketContext
+  readonly key: string
+  readonly tunnels: Tunnels
+}
+
+class UwsExchange extends Exchange implements TunnelExchange {
   #res: HttpResponse
   #address: string | undefined = undefined
-  #context: SocketContext | undefined
+  readonly #upgrade: Upgrade | undefined
+  #tunnel: Tunnel | undefined = undefined
+  #protocol = ''
   /** Inside the turn that dispatched the request, for those whose answer must wait for the next one. */
   #waiting: boolean
   #afterWait: (() => void) | undefined = undefined
@@ -61,23 +78,21 @@ class UwsExchange extends Exchange {
     guard: Guard,
     secure: boolean,
     context: SocketContext | undefined,
+    tunnels: Tunnels,
   ) {
     const method = req.getCaseSensitiveMethod()
     const path = req.getUrl()
     const query = req.getQuery() ?? ''
-    const malformed = guard.judge(method, path, query)
-    super(
-      method,
-      path,
-      query,
-      guard.host,
-      guard.headers,
-      secure,
-      guard.bodyLength,
-      context !== undefined,
-    )
+    let malformed = guard.judge(method, path, query)
+    // The library takes a request for a WebSocket by its key alone.
+    const upgrade = guard.websocket && method === 'GET'
+    if (upgrade) malformed ??= judgeHandshake(guard.headers, guard.bodyLength)
+    super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
     this.#res = res
-    this.#context = context
+    this.#upgrade =
+      upgrade && context !== undefined
+        ? { context, key: guard.headers.get('sec-websocket-key') ?? '', tunnels }
+        : undefined
     this.malformed = malformed
     this.closing = guard.closing || malformed !== undefined
     // The parser goes on with pipelined bytes of the same segment after a
@@ -103,8 +118,21 @@ class UwsExchange extends Exchange {
     this.closing = true
   }
 
-  tunnel(_target: TunnelTarget): Promise<void> {
-    throw new Error(`no tunnel yet ${this.#context}`)
+  tunnel(target: TunnelTarget): Promise<void> {
+    if (this.#upgrade !== undefined) return this.#upgrade.tunnels.open(this, target)
+    return Promise.reject(new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here'))
+  }
+
+  acceptTunnel(tunnel: Tunnel, protocol: string, headers: HeaderList): boolean {
+    this.#tunnel = tunnel
+    this.#protocol = protocol
+    this.start(101, headers, -1)
+    return this.#headSent && !this.finished
+  }
+
+  tunnelEnded(aborted: boolean): void {
+    this.aborted = aborted
+    this.finish()
   }
 
   protected transmit(body: string | Uint8Array): void {
@@ -127,6 +155,7 @@ class UwsExchange extends Exchange {
   }
 
   protected transmitHead(length: number): void {
+    if (this.#tunnel !== undefined) return this.#openTunnel(this.#tunnel)
     if (this.#waiting) {
       this.#afterWait = () => this.transmitHead(length)
       return
@@ -192,8 +221,10 @@ class UwsExchange extends Exchange {
   }
 
   protected cut(): void {
+    if (this.finished) return
+    if (this.#tunnel !== undefined) this.#tunnel.close(1012, 'service restart')
     // The library answers with the abort callback, which ends the exchange.
-    if (!this.finished) this.#res.close()
+    else this.#res.close()
   }
 
   protected pauseRead(): void {
@@ -209,6 +240,20 @@ class UwsExchange extends Exchange {
     const after = this.#afterWait
     this.#afterWait = undefined
     if (after !== undefined && !this.finished) after()
+  }
+
+  #openTunnel(tunnel: Tunnel): void {
+    // Not to be had any more once the response has become a WebSocket.
+    this.#address = this.remoteAddress
+    const { context, key } = this.#upgrade!
+    const res = this.#res
+    // Within `cork`: the library complains on stderr about an upgrade outside of it. For what
+    // uncorks then, 20.51 may read the response's flags behind the end of the socket's new
+    // memory, so nothing is sent or allocated here that could overwrite them.
+    res.cork(() => {
+      this.#writeHead()
+      res.upgrade(tunnel, key, this.#protocol, '', context)
+    })
   }
 
   #isBodyless(): boolean {
@@ -297,6 +342,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const app = uws.App()
   const secure = options.tls !== undefined
   const guard = new Guard()
+  const tunnels = new Tunnels()
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
   let draining = false
@@ -311,7 +357,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const serve = (res: HttpResponse, req: HttpRequest, context: SocketContext | undefined) => {
     guard.reset()
     req.forEach(add)
-    const x = new UwsExchange(res, req, guard, secure, context)
+    const x = new UwsExchange(res, req, guard, secure, context, tunnels)
     if (draining) x.closeAfterReply()
     options.handle(x)
   }
@@ -322,6 +368,16 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     if (count > 0 && connections > maxConnections) res.close()
   })
   app.any('/*', (res, req) => serve(res, req, undefined))
+  const sockets = createSocketBehavior(options.maxMessageBytes ?? MESSAGE_MAX_BYTES)
+  app.ws('/*', {
+    ...sockets,
+    upgrade: serve,
+    close: (client, code, reason) => {
+      // The filter is not told of connections that end as WebSockets.
+      connections--
+      sockets.close(client, code, reason)
+    },
+  })
 
   const socket = await new Promise<object>((resolve, reject) => {
     const sharing = options.shared === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT
@@ -348,8 +404,10 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       return connections
     },
     drain,
+    closeTunnels: () => tunnels.close(),
     close: async () => {
       drain()
+      tunnels.close()
       app.close()
     },
   }

@@ -1,0 +1,233 @@
+import type { WebSocket as BackendSocket } from 'ws'
+import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
+
+/** Bytes waiting for a slow client at which the backend is no longer read, and at which it is again. */
+const CLIENT_HIGH_BYTES = 1024 * 1024
+const CLIENT_LOW_BYTES = 256 * 1024
+/** What a frame costs in memory while it waits, beside its payload. */
+const FRAME_COST_BYTES = 512
+/** Seconds without a sign of life after which a client is asked for one, and then given up. */
+const CLIENT_IDLE_SECONDS = 60
+
+const TEXT = { binary: false } as const
+const BINARY = { binary: true } as const
+
+/** RFC 6455 §7.4.1 and the IANA registry. */
+const NO_STATUS = 1005
+const ABNORMAL = 1006
+const INVALID_DATA = 1007
+const TOO_BIG = 1009
+const INTERNAL_ERROR = 1011
+const TRY_AGAIN_LATER = 1013
+
+/** Why `ws` gave a backend up: the code it closed with. */
+const ERROR_CODES: Readonly<Record<string, number>> = {
+  WS_ERR_INVALID_UTF8: INVALID_DATA,
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: TOO_BIG,
+  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: TOO_BIG,
+  WS_ERR_TOO_MANY_BUFFERED_PARTS: 1008,
+}
+
+/** Where the payload bytes of a tunnel are counted. */
+export interface TunnelMeter {
+  bytesIn: number
+  bytesOut: number
+}
+
+/**
+ * A WebSocket of a client and one to a backend, joined: messages, pings and close codes go
+ * from one to the other, and the end of either is the end of both.
+ *
+ * A slow client holds its backend back. The library cannot hold a client back: one that
+ * sends more than its backend takes is ended with 1013 once twice the message limit waits.
+ */
+export class Tunnel {
+  readonly #meter: TunnelMeter
+  readonly #backend: BackendSocket
+  readonly #maxMessageBytes: number
+  readonly #maxWaitingBytes: number
+  readonly #onEnd: (aborted: boolean) => void
+  #client: ClientSocket | undefined = undefined
+  #ended = false
+  /** Frames the backend has not taken yet. */
+  #waiting = 0
+  /** Pings of the backend the client has not answered yet. */
+  #pings = 0
+  readonly #sent = (): void => {
+    this.#waiting--
+  }
+
+  /**
+   * @param onEnd called once after {@link opened}, when both sides are closed or closing;
+   *   `aborted`: the client left without a close frame.
+   */
+  constructor(
+    meter: TunnelMeter,
+    backend: BackendSocket,
+    maxMessageBytes: number,
+    onEnd: (aborted: boolean) => void,
+  ) {
+    this.#meter = meter
+    this.#backend = backend
+    this.#maxMessageBytes = maxMessageBytes
+    this.#maxWaitingBytes = 2 * maxMessageBytes
+    this.#onEnd = onEnd
+    backend.on('message', (data, binary) => this.#fromBackend(data as Buffer, binary))
+    backend.on('ping', (data) => this.#pingFromBackend(data))
+    backend.on('error', (error: NodeJS.ErrnoException) => this.#backendFailed(error))
+    backend.on('close', (code, reason) => this.#backendClosed(code, reason))
+  }
+
+  /** The client's half is open: messages may flow to it. */
+  opened(client: ClientSocket): void {
+    this.#client = client
+  }
+
+  /** Ends a tunnel that never opened. */
+  abandon(): void {
+    this.#ended = true
+    this.#backend.terminate()
+  }
+
+  /** Ends both sides with a code of the gateway's own. */
+  close(code: number, reason: string): void {
+    this.#closeBackend(code, reason)
+    this.#end(code, reason)
+  }
+
+  // From the client
+
+  messageFromClient(message: ArrayBuffer, binary: boolean): void {
+    if (this.#ended) return
+    const { byteLength } = message
+    this.#meter.bytesIn += byteLength
+    if (byteLength > this.#maxMessageBytes) return this.close(TOO_BIG, 'message too long')
+    this.#waiting++
+    // Masked into a copy before `send` returns, as it must be: the memory is the library's.
+    this.#backend.send(Buffer.from(message), binary ? BINARY : TEXT, this.#sent)
+    this.#checkWaiting()
+  }
+
+  /** The library has answered it already; the backend gets it too, as a sign of life. */
+  pingFromClient(data: ArrayBuffer): void {
+    if (this.#ended) return
+    this.#waiting++
+    this.#backend.ping(Buffer.from(data), undefined, this.#sent)
+    this.#checkWaiting()
+  }
+
+  pongFromClient(data: ArrayBuffer): void {
+    // An empty one may answer the library's own ping; one that nobody waits for is not carried.
+    if (this.#ended || this.#pings === 0) return
+    this.#pings--
+    this.#waiting++
+    this.#backend.pong(Buffer.from(data), undefined, this.#sent)
+  }
+
+  clientDrained(): void {
+    if (this.#ended || !this.#backend.isPaused) return
+    if (this.#client!.getBufferedAmount() <= CLIENT_LOW_BYTES) this.#backend.resume()
+  }
+
+  /** The client's half is closed. `code` 1006: without a close frame, with the library's reason. */
+  clientClosed(code: number, reason: string): void {
+    this.#client = undefined
+    if (this.#ended) return
+    if (code !== ABNORMAL) this.#closeBackend(code, reason)
+    else if (reason.includes('too big')) this.#closeBackend(TOO_BIG, 'message too long')
+    else if (reason.includes('UTF-8')) this.#closeBackend(INVALID_DATA, 'invalid UTF-8')
+    else this.#backend.terminate()
+    this.#ended = true
+    this.#onEnd(code === ABNORMAL)
+  }
+
+  // From the backend
+
+  #fromBackend(data: Buffer, binary: boolean): void {
+    if (this.#ended) return
+    this.#meter.bytesOut += data.length
+    const client = this.#client!
+    const backedUp = client.send(data, binary) !== 1
+    if (backedUp && !this.#ended && client.getBufferedAmount() > CLIENT_HIGH_BYTES) {
+      this.#backend.pause()
+    }
+  }
+
+  #pingFromBackend(data: Buffer): void {
+    if (this.#ended) return
+    this.#pings++
+    this.#client!.ping(data)
+  }
+
+  /** `ws` has closed the backend's half itself, with the same code. */
+  #backendFailed(error: NodeJS.ErrnoException): void {
+    const { code = '' } = error
+    // Without a code of the library it is the socket's error, and `close` follows.
+    if (code.startsWith('WS_ERR'))
+      this.#end(ERROR_CODES[code] ?? 1002, 'bad message of the backend')
+  }
+
+  #backendClosed(code: number, reason: Buffer): void {
+    if (code === ABNORMAL) this.#end(INTERNAL_ERROR, 'the backend is gone')
+    else this.#end(code, reason)
+  }
+
+  #end(code: number, reason: string | Buffer): void {
+    if (this.#ended) return
+    this.#ended = true
+    const client = this.#client
+    this.#client = undefined
+    // The library takes no code for a close frame without one.
+    if (code === NO_STATUS) client?.end()
+    else client?.end(code, reason)
+    this.#onEnd(false)
+  }
+
+  #closeBackend(code: number, reason: string): void {
+    const backend = this.#backend
+    // Its close frame lies behind what was not read for the client's sake.
+    if (backend.isPaused) backend.resume()
+    if (code === NO_STATUS) backend.close()
+    else backend.close(code, reason)
+  }
+
+  #checkWaiting(): void {
+    const bytes = this.#backend.bufferedAmount + this.#waiting * FRAME_COST_BYTES
+    if (bytes <= this.#maxWaitingBytes) return
+    this.#backend.terminate()
+    this.#end(TRY_AGAIN_LATER, 'the backend is too slow')
+  }
+}
+
+/**
+ * How uWebSockets serves the client's half of tunnels; a socket's user data is its {@link Tunnel}.
+ *
+ * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
+ *   answered with 1009; before a longer one the library drops the connection, without a code.
+ *   The same goes for text that is not UTF-8 (1006 in place of 1007).
+ */
+export function createSocketBehavior(
+  maxMessageBytes: number,
+): Omit<WebSocketBehavior, 'upgrade' | 'close'> & Required<Pick<WebSocketBehavior, 'close'>> {
+  return {
+    maxPayloadLength: 2 * maxMessageBytes,
+    // Beyond what back-pressure lets come together: pongs for a client that reads none of them.
+    maxBackpressure: maxMessageBytes + 2 * CLIENT_HIGH_BYTES,
+    closeOnBackpressureLimit: true,
+    idleTimeout: CLIENT_IDLE_SECONDS,
+    sendPingsAutomatically: true,
+    compression: 0,
+    open: (client) => toTunnel(client).opened(client),
+    message: (client, message, binary) => toTunnel(client).messageFromClient(message, binary),
+    ping: (client, data) => toTunnel(client).pingFromClient(data),
+    pong: (client, data) => toTunnel(client).pongFromClient(data),
+    drain: (client) => toTunnel(client).clientDrained(),
+    close: (client, code, reason) => {
+      toTunnel(client).clientClosed(code, Buffer.from(reason).toString())
+    },
+  }
+}
+
+function toTunnel(client: ClientSocket): Tunnel {
+  return client.getUserData() as Tunnel
+}

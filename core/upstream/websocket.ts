@@ -1,0 +1,115 @@
+import { randomFillSync } from 'node:crypto'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
+import { type ClientOptions, WebSocket } from 'ws'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import type { TunnelTarget } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import { toEndToEnd } from './relay.ts'
+
+/** How long a backend may take to close the connection after both close frames. */
+const CLOSE_TIMEOUT_MS = 10_000
+/** Silence after which the kernel asks a backend's host whether it is still there. */
+const KEEP_ALIVE_MS = 30_000
+
+/** What becomes of a handshake with a backend. One of the three is called, once. */
+export interface BackendEvents {
+  /**
+   * The backend accepted. Listeners for its messages must be attached before the call returns.
+   *
+   * @param protocol the subprotocol it chose; empty: none.
+   * @param headers end-to-end fields of its answer.
+   */
+  readonly onOpen: (backend: WebSocket, protocol: string, headers: HeaderList) => void
+  /** The backend answered with something else than 101. */
+  readonly onReply: (reply: IncomingMessage) => void
+  /** No valid answer came: 502, or 504 when there was none in time. */
+  readonly onFailure: (error: GatewayError) => void
+}
+
+/** Opens the gateway's WebSocket to a backend. Returns the function that gives the handshake up. */
+export function openBackend(target: TunnelTarget, events: BackendEvents): () => void {
+  const { host, port, secure } = target
+  const offered = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
+  const options: ClientOptions & { closeTimeout: number } = {
+    // Compressed by neither side: the gateway would have to undo and redo it.
+    perMessageDeflate: false,
+    // Pings are the client's to answer.
+    autoPong: false,
+    maxPayload: target.maxMessageBytes,
+    closeTimeout: CLOSE_TIMEOUT_MS,
+    generateMask,
+    finishRequest: (request) => sendHandshake(request, target),
+  }
+  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+  const backend = new WebSocket(`${secure ? 'wss' : 'ws'}://${authority}/`, options)
+  let protocol = ''
+  let answer: IncomingMessage | undefined
+  let settled = false
+  const settle = (): boolean => {
+    if (settled) return false
+    settled = true
+    clearTimeout(timer)
+    return true
+  }
+  const fail = (code: number, detail: string, cause?: unknown): void => {
+    if (!settle()) return
+    backend.terminate()
+    events.onFailure(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+  }
+  const timer = setTimeout(() => {
+    fail(504, 'the backend did not answer the WebSocket handshake in time')
+  }, target.connectTimeoutMs)
+
+  backend.on('error', (error) => {
+    const detail = answer === undefined ? 'the backend cannot be reached' : WRONG_ANSWER
+    fail(502, detail, error)
+  })
+  backend.on('upgrade', (reply) => {
+    answer = reply
+    protocol = reply.headers['sec-websocket-protocol'] ?? ''
+    if (protocol !== '' && !offered.some((offer) => offer.trim() === protocol)) {
+      return fail(502, WRONG_ANSWER, new Error('a subprotocol that was not offered'))
+    }
+    // The library judges the choice by offers it knows nothing of: it would take any for wrong.
+    delete reply.headers['sec-websocket-protocol']
+    reply.socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  })
+  backend.on('open', () => {
+    if (settle()) events.onOpen(backend, protocol, toEndToEnd(answer!))
+  })
+  backend.on('unexpected-response', (_request, reply) => {
+    if (settle()) events.onReply(reply)
+  })
+  return () => fail(502, 'the client left during the WebSocket handshake')
+}
+
+const WRONG_ANSWER = 'the backend gave a wrong answer to the WebSocket handshake'
+
+/** The handshake as the client sent it, but for the fields that `ws` has set. */
+function sendHandshake(request: ClientRequest, target: TunnelTarget): void {
+  // As received: the library would normalize it.
+  request.path = target.target
+  const { flat } = target.headers
+  if (target.headers.has('host')) request.removeHeader('host')
+  for (let i = 0; i < flat.length; i += 2) request.appendHeader(flat[i]!, flat[i + 1]!)
+  request.end()
+}
+
+const masks = Buffer.alloc(8192)
+let nextMask = masks.length
+
+/**
+ * A masking key of random bytes (RFC 6455 §5.3), never all zero: for that one the library
+ * would send the caller's memory later instead of a masked copy at once.
+ */
+function generateMask(mask: Buffer): void {
+  do {
+    if (nextMask === masks.length) {
+      randomFillSync(masks)
+      nextMask = 0
+    }
+    masks.copy(mask, 0, nextMask, nextMask + 4)
+    nextMask += 4
+  } while (mask.readUInt32LE(0) === 0)
+}
