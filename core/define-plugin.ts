@@ -47,13 +47,17 @@ const HOOKS = ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const
  * @throws {TypeError} when the name is not kebab-case.
  */
 export function definePlugin<Options extends TObject>(spec: PluginSpec<Options>): PluginDefinition {
-  if (!NAME.test(spec.name)) throw new TypeError(`plugin name must be kebab-case, got ${show(spec.name)}`)
+  if (!NAME.test(spec.name))
+    throw new TypeError(`plugin name must be kebab-case, got ${show(spec.name)}`)
   refuseUnknown(spec.options)
   return spec as unknown as PluginDefinition
 }
 
 /** Closes every object of a schema that does not say itself what further names mean. */
-function refuseUnknown(schema: { additionalProperties?: unknown; properties?: Readonly<Record<string, object>> }): void {
+function refuseUnknown(schema: {
+  additionalProperties?: unknown
+  properties?: Readonly<Record<string, object>>
+}): void {
   if (schema.properties === undefined) return
   schema.additionalProperties ??= false
   for (const property of Object.values(schema.properties)) refuseUnknown(property)
@@ -64,7 +68,11 @@ function refuseUnknown(schema: { additionalProperties?: unknown; properties?: Re
  *
  * @throws {TypeError} naming plugin, option, what was expected and what was given.
  */
-export function createPlugin(definition: PluginDefinition, rawOptions: unknown, env: PluginEnv): Plugin {
+export function createPlugin(
+  definition: PluginDefinition,
+  rawOptions: unknown,
+  env: PluginEnv,
+): Plugin {
   const { name, options: schema } = definition
   const options = Default(schema, structuredClone(rawOptions ?? {}))
   const problem = findProblem(schema, options)
@@ -73,7 +81,10 @@ export function createPlugin(definition: PluginDefinition, rawOptions: unknown, 
   try {
     hooks = definition.create(options as Static<TObject>, env)
   } catch (error) {
-    throw new TypeError(`plugin "${name}": ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new TypeError(
+      `plugin "${name}": ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    )
   }
   return toPlugin(name, hooks)
 }
@@ -87,13 +98,21 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
   const fail = (what: string): never => {
     throw new TypeError(`plugin "${name}": ${what}`)
   }
-  if (typeof hooks !== 'object' || hooks === null) return fail(`must be an object with hooks, got ${show(hooks)}`)
+  if (typeof hooks !== 'object' || hooks === null)
+    return fail(`must be an object with hooks, got ${show(hooks)}`)
   if (hooks instanceof Promise) return fail('create must return the hooks, not a promise of them')
   const given = hooks as Record<string, unknown>
   for (const key of Object.keys(given)) {
-    if (key === 'name' || (HOOKS as readonly string[]).includes(key) || !/^(on[A-Z]|close)/.test(key)) continue
+    if (
+      key === 'name' ||
+      (HOOKS as readonly string[]).includes(key) ||
+      !/^(on[A-Z]|close)/.test(key)
+    )
+      continue
     const meant = suggest(key, HOOKS)
-    fail(`unknown hook ${key}, ${meant === undefined ? `the hooks are ${HOOKS.join(', ')}` : `did you mean ${meant}?`}`)
+    fail(
+      `unknown hook ${key}, ${meant === undefined ? `the hooks are ${HOOKS.join(', ')}` : `did you mean ${meant}?`}`,
+    )
   }
   for (const hook of HOOKS) {
     if (given[hook] !== undefined && typeof given[hook] !== 'function') {
@@ -104,7 +123,10 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
   if (own !== undefined && (typeof own !== 'string' || !NAME.test(own))) {
     fail(`name must be kebab-case, got ${show(own)}`)
   }
-  if (own === undefined && !Reflect.defineProperty(given, 'name', { value: name, enumerable: true })) {
+  if (
+    own === undefined &&
+    !Reflect.defineProperty(given, 'name', { value: name, enumerable: true })
+  ) {
     fail('a frozen plugin must have a name')
   }
   return given as unknown as Plugin
@@ -122,7 +144,12 @@ function findProblem(schema: TObject, options: unknown): string | undefined {
     const name = unknown.params.additionalProperties[0]!
     const known = at === '' ? Object.keys(schema.properties) : []
     const meant = suggest(name, known)
-    const hint = meant !== undefined ? `, did you mean ${show(meant)}?` : known.length > 0 ? `; known: ${known.join(', ')}` : ''
+    const hint =
+      meant !== undefined
+        ? `, did you mean ${show(meant)}?`
+        : known.length > 0
+          ? `; known: ${known.join(', ')}`
+          : ''
     return `unknown option ${show(at === '' ? name : `${at}.${name}`)}${hint}`
   }
   const first = errors[0]
@@ -131,17 +158,37 @@ function findProblem(schema: TObject, options: unknown): string | undefined {
     return `option ${show(join(toPath(first.instancePath), first.params.requiredProperties[0]!))} is missing`
   }
   // A value that fits none of several alternatives is reported once per alternative: say them together.
-  const wanted = errors.filter((error) => error.instancePath === first.instancePath && error.keyword !== 'anyOf')
-  const expected = [...new Set(wanted.map((error) => (error.keyword === 'const' ? show(error.params.allowedValue) : error.message.replace(/^must (be )?/, ''))))]
+  const wanted = errors.filter(
+    (error) => error.instancePath === first.instancePath && error.keyword !== 'anyOf',
+  )
+  const expected = [
+    ...new Set(
+      wanted.map((error) =>
+        error.keyword === 'const'
+          ? show(error.params.allowedValue)
+          : error.message.replace(/^must (be )?/, ''),
+      ),
+    ),
+  ]
   const verb = /^match|^have|^NOT/.test(expected[0] ?? '') ? 'must' : 'must be'
-  const given = first.instancePath.split('/').slice(1).reduce((value: unknown, key) => (value as Record<string, unknown>)[unescape(key)], options)
-  const secret = (schema.properties[unescape(first.instancePath.split('/')[1] ?? '')] as { writeOnly?: boolean } | undefined)?.writeOnly
+  const given = first.instancePath
+    .split('/')
+    .slice(1)
+    .reduce((value: unknown, key) => (value as Record<string, unknown>)[decodeKey(key)], options)
+  const secret = (
+    schema.properties[decodeKey(first.instancePath.split('/')[1] ?? '')] as
+      | { writeOnly?: boolean }
+      | undefined
+  )?.writeOnly
   return `option ${show(toPath(first.instancePath))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : show(given)}`
 }
 
 /** `/origins/0` as people write it: `origins[0]`. */
 function toPath(pointer: string): string {
-  return pointer.split('/').slice(1).reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : join(path, unescape(key))), '')
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : join(path, decodeKey(key))), '')
 }
 
 function join(path: string, key: string): string {
@@ -149,7 +196,7 @@ function join(path: string, key: string): string {
 }
 
 /** RFC 6901 §4. */
-function unescape(key: string): string {
+function decodeKey(key: string): string {
   return key.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 

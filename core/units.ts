@@ -1,5 +1,19 @@
-const SIZES: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3, tb: 1024 ** 4 }
-const DURATIONS: Readonly<Record<string, number>> = { '': 1, ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const SIZES: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  kb: 1024,
+  mb: 1024 ** 2,
+  gb: 1024 ** 3,
+  tb: 1024 ** 4,
+}
+const DURATIONS: Readonly<Record<string, number>> = {
+  '': 1,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
 const AMOUNT = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]*)$/
 
 /**
@@ -32,12 +46,17 @@ export function formatDuration(milliseconds: number): string {
   return formatAmount(milliseconds, DURATIONS)
 }
 
-function parseAmount(text: string | number, units: Readonly<Record<string, number>>, wanted: string): number {
+function parseAmount(
+  text: string | number,
+  units: Readonly<Record<string, number>>,
+  wanted: string,
+): number {
   const given = String(text).trim().toLowerCase()
   if (given === 'none' || text === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
   const match = AMOUNT.exec(given)
   const unit = match === null ? undefined : units[match[2]!]
-  if (match === null || unit === undefined) throw new RangeError(`must be ${wanted}, got ${JSON.stringify(text)}`)
+  if (match === null || unit === undefined)
+    throw new RangeError(`must be ${wanted}, got ${JSON.stringify(text)}`)
   return Math.round(Number(match[1]) * unit)
 }
 

@@ -15,7 +15,9 @@ const sample = definePlugin({
     origins: Type.Array(Type.String(), { default: [] }),
     size: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('none')])),
     mode: Type.Optional(Type.Union([Type.Literal('fast'), Type.Literal('safe')])),
-    request: Type.Optional(Type.Object({ set: Type.Optional(Type.Record(Type.String(), Type.String())) })),
+    request: Type.Optional(
+      Type.Object({ set: Type.Optional(Type.Record(Type.String(), Type.String())) }),
+    ),
     secret: Type.Optional(Type.String({ writeOnly: true })),
     needed: Type.Integer(),
   }),
@@ -44,25 +46,44 @@ t.test('a list that is a default is not shared between two plugins', async (t) =
 t.test('an error names the plugin, the option, what was expected and what was given', async (t) => {
   const cases: [unknown, string][] = [
     [{ needed: 1, header: 5 }, 'plugin "sample": option "header" must be string, got 5'],
-    [{ needed: 1, origins: ['a', 4] }, 'plugin "sample": option "origins[1]" must be string, got 4'],
-    [{ needed: 1, mode: 'slow' }, 'plugin "sample": option "mode" must be "fast" or "safe", got "slow"'],
-    [{ needed: 1, size: 'big' }, 'plugin "sample": option "size" must be integer or "none", got "big"'],
+    [
+      { needed: 1, origins: ['a', 4] },
+      'plugin "sample": option "origins[1]" must be string, got 4',
+    ],
+    [
+      { needed: 1, mode: 'slow' },
+      'plugin "sample": option "mode" must be "fast" or "safe", got "slow"',
+    ],
+    [
+      { needed: 1, size: 'big' },
+      'plugin "sample": option "size" must be integer or "none", got "big"',
+    ],
     [{}, 'plugin "sample": option "needed" is missing'],
     [{ needed: 1.5 }, 'plugin "sample": option "needed" must be integer, got 1.5'],
-    [{ needed: 1, request: { set: { a: 1 } } }, 'plugin "sample": option "request.set.a" must be string, got 1'],
+    [
+      { needed: 1, request: { set: { a: 1 } } },
+      'plugin "sample": option "request.set.a" must be string, got 1',
+    ],
     [7, 'plugin "sample": options must be an object, got 7'],
     [[], 'plugin "sample": options must be an object, got []'],
     [{ needed: 1, header: 'bad' }, 'plugin "sample": header must not be bad'],
   ]
-  for (const [options, message] of cases) t.throws(() => createPlugin(sample, options, env), { name: 'TypeError', message })
+  for (const [options, message] of cases)
+    t.throws(() => createPlugin(sample, options, env), { name: 'TypeError', message })
 })
 
 t.test('an unknown option is an error that suggests the nearest known one', async (t) => {
   t.throws(() => createPlugin(sample, { needed: 1, orgins: [] }, env), {
     message: 'plugin "sample": unknown option "orgins", did you mean "origins"?',
   })
-  t.throws(() => createPlugin(sample, { needed: 1, colour: 1 }, env), /unknown option "colour"; known: header, origins/)
-  t.throws(() => createPlugin(sample, { needed: 1, request: { sett: {} } }, env), /unknown option "request.sett"/)
+  t.throws(
+    () => createPlugin(sample, { needed: 1, colour: 1 }, env),
+    /unknown option "colour"; known: header, origins/,
+  )
+  t.throws(
+    () => createPlugin(sample, { needed: 1, request: { sett: {} } }, env),
+    /unknown option "request.sett"/,
+  )
 })
 
 t.test('a value of a write-only option is never printed', async (t) => {
@@ -81,15 +102,26 @@ t.test('the options print as JSON Schema', async (t) => {
 t.test('a plugin name must be kebab-case', async (t) => {
   const options = Type.Object({})
   for (const name of ['', 'Sample', 'a_b', '1a', 'a--b']) {
-    t.throws(() => definePlugin({ name, description: '', options, create: () => ({}) }), /must be kebab-case/, name)
+    t.throws(
+      () => definePlugin({ name, description: '', options, create: () => ({}) }),
+      /must be kebab-case/,
+      name,
+    )
   }
 })
 
 t.test('what create returns must be hooks', async (t) => {
   t.throws(() => toPlugin('a', 5), { message: 'plugin "a": must be an object with hooks, got 5' })
-  t.throws(() => toPlugin('a', { onRequest: 1 }), { message: 'plugin "a": onRequest must be a function, got 1' })
-  t.throws(() => toPlugin('a', { onReqest() {} }), { message: 'plugin "a": unknown hook onReqest, did you mean onRequest?' })
-  t.throws(() => toPlugin('a', { onFoobarBaz() {} }), /the hooks are onRequest, onRoute, onReply, onDone, close/)
+  t.throws(() => toPlugin('a', { onRequest: 1 }), {
+    message: 'plugin "a": onRequest must be a function, got 1',
+  })
+  t.throws(() => toPlugin('a', { onReqest() {} }), {
+    message: 'plugin "a": unknown hook onReqest, did you mean onRequest?',
+  })
+  t.throws(
+    () => toPlugin('a', { onFoobarBaz() {} }),
+    /the hooks are onRequest, onRoute, onReply, onDone, close/,
+  )
   t.throws(() => toPlugin('a', { name: 'B' }), /name must be kebab-case, got "B"/)
   t.throws(() => toPlugin('a', Object.freeze({})), /a frozen plugin must have a name/)
   t.throws(() => toPlugin('a', Promise.resolve({})), /not a promise/)

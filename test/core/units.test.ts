@@ -31,9 +31,28 @@ t.test('durations are milliseconds unless a unit says otherwise', async (t) => {
 })
 
 t.test('what is neither is refused with the accepted forms', async (t) => {
-  for (const bad of ['', 'kb', '-1', '1e3', '5 parsecs', '16kbb', 'constructor', '1toString', 'NaN', '9'.repeat(40)]) {
-    t.throws(() => parseSize(bad), { name: 'RangeError', message: /^must be a size such as 512, 16kb/ }, bad)
-    t.throws(() => parseDuration(bad), { name: 'RangeError', message: /^must be a duration such as/ }, bad)
+  for (const bad of [
+    '',
+    'kb',
+    '-1',
+    '1e3',
+    '5 parsecs',
+    '16kbb',
+    'constructor',
+    '1toString',
+    'NaN',
+    '9'.repeat(40),
+  ]) {
+    t.throws(
+      () => parseSize(bad),
+      { name: 'RangeError', message: /^must be a size such as 512, 16kb/ },
+      bad,
+    )
+    t.throws(
+      () => parseDuration(bad),
+      { name: 'RangeError', message: /^must be a duration such as/ },
+      bad,
+    )
   }
   t.throws(() => parseSize(-1), /got -1$/)
 })

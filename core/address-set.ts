@@ -1,0 +1,93 @@
+import ipaddr from 'ipaddr.js'
+
+/** An address that was looked at before. */
+export interface KnownAddress {
+  /** Canonical text: IPv6 compressed, IPv4 inside IPv6 as IPv4; empty when it is no IP address. */
+  readonly address: string
+  /** Whether it lies in one of the ranges. */
+  readonly inside: boolean
+  /** As a node of `Forwarded` (RFC 7239 §6): IPv6 in brackets and quotes, `unknown` when it is no IP address. */
+  readonly node: string
+}
+
+/** Ranges of IP addresses, asked about the same few addresses over and over. */
+export interface AddressSet {
+  readonly look: (address: string) => KnownAddress
+}
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** Words for ranges that everyone needs (RFC 1122 §3.2.1.3, RFC 1918, RFC 3927, RFC 4193, RFC 4291). */
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  private: [
+    '10.0.0.0/8',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+    '169.254.0.0/16',
+    'fc00::/7',
+    'fe80::/10',
+  ],
+}
+
+/** Addresses remembered before the memory starts afresh: some 2 MB at most. */
+const REMEMBERED = 10_000
+
+/**
+ * A set of addresses from `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`, `loopback`, `private`, or `unix`: peers of a
+ * Unix socket, which have no address.
+ *
+ * @param what name of the option they come from, for errors.
+ * @throws {RangeError} naming the range that is none.
+ */
+export function createAddressSet(ranges: readonly string[], what: string): AddressSet {
+  const parsed = ranges
+    .filter((range) => range !== 'unix')
+    .flatMap((range) => (WORDS[range] ?? [range]).map((text) => parseRange(text, what)))
+  const unix: KnownAddress = { address: '', inside: ranges.includes('unix'), node: 'unknown' }
+  const known = new Map<string, KnownAddress>()
+  return {
+    look(address) {
+      const before = known.get(address)
+      if (before !== undefined) return before
+      const found = address === '' ? unix : examine(address, parsed)
+      if (known.size >= REMEMBERED) known.clear()
+      known.set(address, found)
+      return found
+    },
+  }
+}
+
+/** An IP address without the port that some proxies add (`192.0.2.7:4711`, `[2001:db8::1]:4711`); undefined when it is none. */
+export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  let bare = text.trim()
+  if (bare.startsWith('[')) bare = bare.slice(1, bare.indexOf(']'))
+  else if (bare.indexOf(':') === bare.lastIndexOf(':') && bare.includes('.'))
+    bare = bare.split(':')[0]!
+  // Only the usual notation: ipaddr.js also reads octal, hexadecimal and shortened IPv4.
+  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return undefined
+  return ipaddr.process(bare)
+}
+
+function examine(text: string, ranges: readonly Range[]): KnownAddress {
+  const parsed = parseAddress(text)
+  if (parsed === undefined) return { address: '', inside: false, node: 'unknown' }
+  const address = parsed.toString()
+  const inside = ranges.some(
+    ([base, bits]) => base.kind() === parsed.kind() && parsed.match(base, bits),
+  )
+  return { address, inside, node: parsed.kind() === 'ipv6' ? `"[${address}]"` : address }
+}
+
+function parseRange(text: string, what: string): Range {
+  const slash = text.indexOf('/')
+  const base = parseAddress(slash === -1 ? text : text.slice(0, slash))
+  const most = base?.kind() === 'ipv6' ? 128 : 32
+  const bits = slash === -1 ? most : Number(text.slice(slash + 1) || Number.NaN)
+  if (base === undefined || !Number.isInteger(bits) || bits < 0 || bits > most) {
+    throw new RangeError(
+      `${what} must be address ranges such as 10.0.0.0/8, 2001:db8::/32, loopback, private or unix, got ${JSON.stringify(text)}`,
+    )
+  }
+  return [base, bits]
+}

@@ -1,0 +1,129 @@
+import { close, constants, openSync, write } from 'node:fs'
+
+export interface LineWriterOptions {
+  /** File to append to, created with mode 0640; or `stdout`, `stderr`. */
+  readonly target: string
+  /** The target has begun to fail, or lines are being dropped because it is slow (no error). */
+  readonly onTrouble: (error: Error | undefined) => void
+  /** The target takes lines again, or the writer closes; `dropped` lines were lost meanwhile. */
+  readonly onRecover: (dropped: number) => void
+  /** Longest time a line waits. @default 100 */
+  readonly flushMs?: number
+  /** Buffered characters that are written without waiting. @default 65536 */
+  readonly flushChars?: number
+  /** Buffered characters kept while the target is slow; lines beyond are dropped and counted. @default 4194304 */
+  readonly maxChars?: number
+}
+
+/** Text lines on their way to a file: collected, then written in one piece off the main thread. */
+export interface LineWriter {
+  /** Queues a line: ASCII, its line feed included. */
+  readonly write: (line: string) => void
+  /** Writes what is queued, then closes the file. Gives up on a target that takes nothing for a second. */
+  readonly close: () => Promise<void>
+}
+
+const STANDARD: Readonly<Record<string, number>> = { stdout: 1, stderr: 2 }
+/** Without O_NONBLOCK, opening a named pipe that nobody reads would stop the process. */
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
+const LINE_FEED = 0x0a
+const RETRY_MS = 10
+const CLOSE_MS = 1000
+
+/**
+ * Opens a file, or a standard stream, for lines.
+ *
+ * A target that blocks holds a thread of libuv's pool and never the event loop; a pipe whose
+ * reader left (EPIPE) ends the writing, not the process.
+ *
+ * @throws {Error} when the file cannot be opened, with its path.
+ */
+export function createLineWriter(options: LineWriterOptions): LineWriter {
+  const {
+    target,
+    onTrouble,
+    onRecover,
+    flushMs = 100,
+    flushChars = 64 * 1024,
+    maxChars = 4 * 1024 * 1024,
+  } = options
+  const standard = STANDARD[target]
+  const fd = standard ?? openSync(target, FLAGS, 0o640)
+  let queued = ''
+  let writing = false
+  let broken = false
+  let troubled = false
+  let dropped = 0
+  let timer: NodeJS.Timeout | undefined
+  let onIdle: (() => void) | undefined
+
+  const trouble = (error: Error | undefined) => {
+    if (troubled) return
+    troubled = true
+    onTrouble(error)
+  }
+  const recover = () => {
+    if (!troubled) return
+    troubled = false
+    onRecover(dropped)
+    dropped = 0
+  }
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (writing || queued === '') return
+    writing = true
+    const bytes = Buffer.from(queued, 'latin1')
+    queued = ''
+    send(bytes)
+  }
+  const send = (bytes: Buffer) => {
+    write(fd, bytes, (error, count) => {
+      if (error?.code === 'EAGAIN') return void setTimeout(send, RETRY_MS, bytes)
+      if (error === null && count < bytes.length) return send(bytes.subarray(count))
+      writing = false
+      if (error === null) {
+        if (queued.length < maxChars) recover()
+      } else {
+        broken = error.code === 'EPIPE'
+        dropped += countLines(bytes)
+        trouble(error)
+      }
+      if (queued === '') onIdle?.()
+      else if (queued.length >= flushChars || onIdle !== undefined) flush()
+      else timer ??= setTimeout(flush, flushMs).unref()
+    })
+  }
+  return {
+    write(line) {
+      if (broken || queued.length + line.length > maxChars) {
+        dropped++
+        return trouble(undefined)
+      }
+      queued += line
+      if (queued.length >= flushChars) flush()
+      else timer ??= setTimeout(flush, flushMs).unref()
+    },
+    async close() {
+      flush()
+      if (writing) {
+        let giveUp: NodeJS.Timeout | undefined
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+          giveUp = setTimeout(resolve, CLOSE_MS)
+        })
+        clearTimeout(giveUp)
+      }
+      recover()
+      // A file that still is being written must stay open: its number could be given to another.
+      if (standard === undefined && !writing)
+        await new Promise<void>((resolve) => close(fd, () => resolve()))
+    },
+  }
+}
+
+function countLines(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) lines++
+  return lines
+}

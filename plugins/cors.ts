@@ -1,0 +1,135 @@
+import { Type } from 'typebox'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import type { HeaderList } from '../core/headers.ts'
+
+const options = Type.Object({
+  origins: Type.Array(Type.String(), {
+    default: ['*'],
+    description: 'Origins let in: https://app.example.com, https://*.example.com, or * for all.',
+  }),
+  credentials: Type.Boolean({
+    default: false,
+    description: 'Whether browsers may send cookies; origins must then be listed.',
+  }),
+  methods: Type.Array(Type.String(), {
+    default: ['POST', 'PATCH', 'GET', 'OPTIONS', 'PUT', 'DELETE'],
+  }),
+  headers: Type.Array(Type.String(), {
+    default: [
+      'Accept',
+      'Content-Type',
+      'Content-Length',
+      'Accept-Encoding',
+      'X-CSRF-Token',
+      'Authorization',
+      'Mx-Namespace',
+    ],
+    description: 'Request headers that scripts may set.',
+  }),
+  expose: Type.Array(Type.String(), {
+    default: [],
+    description: 'Reply headers that scripts may read.',
+  }),
+  maxAgeSeconds: Type.Integer({
+    default: 600,
+    minimum: 0,
+    description: 'How long browsers keep the answer to a preflight.',
+  }),
+})
+
+const ORIGIN = /^([a-z][a-z0-9+.-]*:\/\/)(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/
+const LABELS = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
+
+/**
+ * Lets scripts of other origins read replies (WHATWG Fetch, CORS protocol; header lists of reference 1.3).
+ *
+ * Preflights are answered here, before any authorization. A header that the backend set stays. The origin is
+ * never echoed unless it is listed, and `null`, which any sandboxed page can send, is never let in.
+ */
+const plugin: PluginDefinition = definePlugin({
+  name: 'cors',
+  description: 'Answers preflights and tells browsers which origins may read replies.',
+  options,
+  create({ origins, credentials, methods, headers, expose, maxAgeSeconds }) {
+    const any = origins.includes('*')
+    if (any && credentials) {
+      throw new TypeError(
+        'credentials need listed origins: with "*" every site could act in the name of its visitors',
+      )
+    }
+    const isAllowed = compileOrigins(origins.filter((origin) => origin !== '*'))
+    const exposed = expose.join(', ')
+    const preflight: readonly string[] = [
+      'access-control-allow-methods',
+      methods.join(', '),
+      'access-control-allow-headers',
+      headers.join(', '),
+      'access-control-max-age',
+      String(maxAgeSeconds),
+    ]
+    return {
+      onRequest(x) {
+        if (x.method !== 'OPTIONS' || !x.headers.has('access-control-request-method')) return
+        const origin = x.headers.get('origin')
+        if (origin === undefined) return
+        x.reply(204, '', any || isAllowed(origin) ? preflight : [])
+      },
+      onReply(x) {
+        const reply = x.replyHeaders
+        if (reply.has('access-control-allow-origin')) return
+        if (any) reply.appendParsed('access-control-allow-origin', '*')
+        else {
+          varyByOrigin(reply)
+          const origin = x.headers.get('origin')
+          if (origin === undefined || !isAllowed(origin)) return
+          reply.append('access-control-allow-origin', origin)
+          if (credentials) reply.set('access-control-allow-credentials', 'true')
+        }
+        if (exposed !== '' && !reply.has('access-control-expose-headers')) {
+          reply.append('access-control-expose-headers', exposed)
+        }
+      },
+    }
+  },
+})
+
+export default plugin
+
+/**
+ * Whether an `Origin` value is one of those listed.
+ *
+ * @throws {RangeError} naming the entry that is no origin.
+ */
+function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
+  const exact = new Set<string>()
+  const subdomains: { scheme: string; suffix: string }[] = []
+  for (const entry of origins) {
+    const match = ORIGIN.exec(entry)
+    if (match === null) {
+      throw new RangeError(
+        `origins must be like https://app.example.com, http://localhost:3000, https://*.example.com or *, got ${JSON.stringify(entry)}`,
+      )
+    }
+    const [, scheme = '', wildcard, host = '', port = ''] = match
+    if (wildcard === undefined) exact.add(entry)
+    else subdomains.push({ scheme, suffix: `.${host}${port}` })
+  }
+  return (origin) =>
+    exact.has(origin) ||
+    subdomains.some(
+      ({ scheme, suffix }) =>
+        origin.startsWith(scheme) &&
+        origin.endsWith(suffix) &&
+        LABELS.test(
+          origin.slice(scheme.length, Math.max(scheme.length, origin.length - suffix.length)),
+        ),
+    )
+}
+
+/** Adds `Origin` to `Vary` unless it is there: caches must not give one origin's answer to another. */
+function varyByOrigin(reply: HeaderList): void {
+  for (const value of reply.getAll('vary')) {
+    if (value.split(',').some((name) => /^(origin|\*)$/i.test(name.trim()))) return
+  }
+  reply.appendParsed('vary', 'Origin')
+}

@@ -1,0 +1,165 @@
+import { Type } from 'typebox'
+import { createAddressSet, type KnownAddress, parseAddress } from '../core/address-set.ts'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+
+const options = Type.Object({
+  trusted: Type.Array(Type.String(), {
+    default: [],
+    description: 'Proxies whose word is taken: 10.0.0.0/8, 2001:db8::/32, loopback, private, unix.',
+  }),
+  via: Type.String({
+    default: 'mx',
+    description: "This gateway's name in Via; empty: no Via and no loop detection.",
+  }),
+  hops: Type.Integer({
+    default: 10,
+    minimum: 1,
+    description: 'Passes of one request through gateways of that name, then 508.',
+  }),
+  standard: Type.Boolean({
+    default: true,
+    description: 'Whether Forwarded (RFC 7239) is written beside X-Forwarded-*.',
+  }),
+})
+
+/** Fields by which proxies tell where a request came from or was meant to go; a client's own are lies or accidents. */
+const CLAIMS: ReadonlySet<string> = new Set([
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'forwarded',
+  'true-client-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-host',
+  'x-original-method',
+  'x-original-url',
+  'x-real-ip',
+  'x-rewrite-url',
+])
+/** `X-Forwarded` and all that begins like these are claims too. */
+const CLAIM_PREFIXES: readonly string[] = ['x-forwarded', 'x-envoy-']
+
+/** Longest chain of proxies looked through for the client. */
+const WALK_MAX = 32
+
+const VIA_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z:[\]]*$/i
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
+
+/**
+ * Tells backends who the client is and that a gateway is between (RFC 7239; RFC 9110 §7.6.3).
+ *
+ * What the peer claims about earlier hops is deleted unless the peer is a trusted proxy; then the client is the
+ * last address of `X-Forwarded-For` that is no trusted proxy, read from the right.
+ */
+const plugin: PluginDefinition = definePlugin({
+  name: 'forwarded',
+  description: 'Writes X-Forwarded-*, Forwarded and Via; believes those of trusted proxies only.',
+  options,
+  create({ trusted, via, hops, standard }) {
+    if (!VIA_NAME.test(via))
+      throw new RangeError(`via must be a host name or a token, got ${JSON.stringify(via)}`)
+    const proxies = createAddressSet(trusted, 'trusted')
+    const viaValue = `1.1 ${via}`
+    const loop = new GatewayError(GATEWAY_ID, 508, `request loop: passed ${via} ${hops} times`)
+    // Consecutive requests mostly name the same host.
+    let lastHost = ''
+    let lastHostPair = ''
+    const hostPair = (host: string): string => {
+      if (host !== lastHost) {
+        lastHost = host
+        lastHostPair = host === '' ? '' : `;host=${quote(host)}`
+      }
+      return lastHostPair
+    }
+    return {
+      onRequest(x) {
+        const peer = proxies.look(x.remoteAddress)
+        const { flat } = x.headers
+        let passes = 0
+        let claims = false
+        for (let i = 0; i < flat.length; i += 2) {
+          const name = flat[i]!
+          const first = name.charCodeAt(0)
+          // c, f, t, v, x: everything else is no claim, and is told apart by one byte.
+          if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
+            continue
+          if (name === 'via') passes += countPasses(flat[i + 1]!, via)
+          else if (!claims) claims = isClaim(name)
+        }
+        if (via !== '') {
+          if (passes >= hops) return x.fail(loop)
+          x.headers.appendParsed('via', viaValue)
+        }
+        let addresses = peer.address
+        let ownProto = true
+        let ownHost = true
+        if (claims) {
+          if (peer.inside) {
+            addresses = takeAddresses(x, proxies.look, peer)
+            ownProto = !keepProto(x)
+            ownHost = !x.headers.has('x-forwarded-host')
+          } else dropClaims(x)
+        }
+        if (addresses !== '') x.headers.appendParsed('x-forwarded-for', addresses)
+        const proto = x.secure ? 'https' : 'http'
+        if (ownProto) x.headers.appendParsed('x-forwarded-proto', proto)
+        if (ownHost && x.host !== '') x.headers.appendParsed('x-forwarded-host', x.host)
+        if (standard)
+          x.headers.appendParsed('forwarded', `for=${peer.node}${hostPair(x.host)};proto=${proto}`)
+      },
+    }
+  },
+})
+
+export default plugin
+
+function isClaim(name: string): boolean {
+  return CLAIMS.has(name) || CLAIM_PREFIXES.some((prefix) => name.startsWith(prefix))
+}
+
+function dropClaims(x: Exchange): void {
+  const names = x.headers.flat.filter((name, i) => i % 2 === 0 && isClaim(name))
+  for (const name of names) x.headers.delete(name)
+}
+
+/** Finds the client in what trusted proxies wrote; returns the new value of `X-Forwarded-For`. */
+function takeAddresses(
+  x: Exchange,
+  look: (address: string) => KnownAddress,
+  peer: KnownAddress,
+): string {
+  const given = x.headers.getAll('x-forwarded-for').join(', ')
+  x.headers.delete('x-forwarded-for')
+  if (given === '') return peer.address
+  const chain = given.split(',')
+  for (let i = chain.length - 1; i >= 0 && i >= chain.length - WALK_MAX; i--) {
+    const address = parseAddress(chain[i]!)?.toString()
+    // What is no address was not written by a proxy of ours: all left of it is hearsay.
+    if (address === undefined) break
+    x.clientAddress = address
+    if (!look(address).inside) break
+  }
+  return peer.address === '' ? given : `${given}, ${peer.address}`
+}
+
+/** Whether the proxy told a scheme that can be one; anything else is deleted. */
+function keepProto(x: Exchange): boolean {
+  const proto = x.headers.get('x-forwarded-proto')
+  if (proto === 'http' || proto === 'https') return true
+  x.headers.delete('x-forwarded-proto')
+  return false
+}
+
+/** How often `name` stands in a Via value: `1.1 mx, 1.0 other (comment)`. */
+function countPasses(value: string, name: string): number {
+  let passes = 0
+  for (const hop of value.split(',')) if (hop.trim().split(/[ \t]+/, 2)[1] === name) passes++
+  return passes
+}
+
+/** A value of `Forwarded`: a token as it is, anything else quoted (RFC 7239 §4, RFC 9110 §5.6.4). */
+function quote(value: string): string {
+  return TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`
+}

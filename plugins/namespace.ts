@@ -1,0 +1,36 @@
+import { Type } from 'typebox'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { GATEWAY_ID } from '../core/errors.ts'
+
+const options = Type.Object({
+  namespace: Type.String({
+    default: GATEWAY_ID,
+    description: 'Prefix of service names; a single blank disables it.',
+  }),
+})
+
+/** Dotted names of letters, digits and inner dashes. */
+const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
+
+/** Puts services into a namespace (specification: Namespace; reference 15.7). */
+const plugin: PluginDefinition = definePlugin({
+  name: 'namespace',
+  description: 'Sets the namespace in which services are looked up.',
+  options,
+  create({ namespace }) {
+    const prefix = namespace.trim()
+    if (prefix === '') return {}
+    if (!NAMESPACE.test(prefix)) {
+      throw new RangeError(
+        `namespace must be names joined by dots such as ${GATEWAY_ID}, or a single blank for none, got ${JSON.stringify(namespace)}`,
+      )
+    }
+    return {
+      onRequest(x) {
+        x.namespace = prefix
+      },
+    }
+  },
+})
+
+export default plugin

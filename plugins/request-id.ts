@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import { Type } from 'typebox'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { HeaderList } from '../core/headers.ts'
+
+const options = Type.Object({
+  header: Type.String({
+    default: 'X-Request-Id',
+    description: 'Header that carries the id, in and out.',
+  }),
+  trust: Type.Boolean({
+    default: true,
+    description: "Whether a well-formed id of the client's is kept.",
+  }),
+})
+
+/** Visible ASCII as found in ids of other systems; nothing that needs escaping in logs, JSON, HTML or a shell. */
+const WELL_FORMED = /^[\w.:+/=@~-]{1,128}$/
+
+/** Last three digits of the ids drawn from one random block. */
+const DIGITS: readonly string[] = Array.from({ length: 4096 }, (_, n) =>
+  n.toString(16).padStart(3, '0'),
+)
+
+/** Gives every request an id: to the backend, to the client, to the log. */
+const plugin: PluginDefinition = definePlugin({
+  name: 'request-id',
+  description: 'Gives every request an id and passes it on in both directions.',
+  options,
+  create({ header, trust }) {
+    const name = header.toLowerCase()
+    new HeaderList([name, 'x'])
+    const nextId = createIds()
+    return {
+      onRequest(x) {
+        const given = x.headers.get(name)
+        if (given === undefined) {
+          x.id = nextId()
+          x.headers.appendParsed(name, x.id)
+        } else if (trust && WELL_FORMED.test(given)) x.id = given
+        else {
+          x.id = nextId()
+          x.headers.set(name, x.id)
+        }
+      },
+      onReply(x) {
+        // A request refused before the chain has no id yet.
+        if (x.id === '') x.id = nextId()
+        if (x.replyHeaders.has(name)) x.replyHeaders.delete(name)
+        x.replyHeaders.appendParsed(name, x.id)
+      },
+    }
+  },
+})
+
+export default plugin
+
+/**
+ * Ids of 96 random bits and a number. One system call pays for 4096 of them; the
+ * next block of ids cannot be guessed from the last, nor the traffic be counted from them.
+ */
+function createIds(): () => string {
+  let block = ''
+  let next = DIGITS.length
+  return () => {
+    if (next === DIGITS.length) {
+      block = randomBytes(12).toString('hex')
+      next = 0
+    }
+    return block + DIGITS[next++]!
+  }
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox'
+import { createAddressSet } from '../core/address-set.ts'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+
+const options = Type.Object({
+  clients: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Only clients in these address ranges are told: 10.0.0.0/8, loopback, private.',
+    }),
+  ),
+})
+
+/**
+ * Tells clients where the time went, in milliseconds: `Server-Timing: gateway;dur=0.21, upstream;dur=12.4`
+ * (W3C Server Timing). `upstream` ends with the head of the backend's reply, and is missing when there was none.
+ */
+const plugin: PluginDefinition = definePlugin({
+  name: 'server-timing',
+  description: 'Tells clients how long gateway and backend took.',
+  options,
+  create({ clients }) {
+    const allowed = clients && createAddressSet(clients, 'clients')
+    return {
+      onReply(x) {
+        if (allowed !== undefined && !allowed.look(x.clientAddress).inside) return
+        const upstreamMs = x.upstreamReplyMs > 0 ? x.upstreamReplyMs - x.upstreamStartMs : 0
+        let timing = `gateway;dur=${format(x.elapsedMs - upstreamMs)}`
+        if (upstreamMs > 0) timing += `, upstream;dur=${format(upstreamMs)}`
+        x.replyHeaders.appendParsed('server-timing', timing)
+      },
+    }
+  },
+})
+
+export default plugin
+
+function format(ms: number): number {
+  return Math.round(ms * 1000) / 1000
+}

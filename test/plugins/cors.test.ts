@@ -1,0 +1,152 @@
+import t from 'tap'
+import plugin from '../../plugins/cors.ts'
+import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
+
+const APP = 'https://app.example.com'
+const listed = buildPlugin(plugin, {
+  origins: [APP, 'https://*.shop.example'],
+  credentials: true,
+  expose: ['ETag'],
+})
+
+function preflight(origin: string) {
+  return { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'PUT' } }
+}
+
+t.test('by default every origin may read replies, without credentials', async (t) => {
+  const { headers } = await runPlugin(buildPlugin(plugin), {
+    headers: { origin: 'https://any.example' },
+  })
+  t.same(headers.flat, ['access-control-allow-origin', '*'])
+})
+
+t.test('a preflight is answered before the backend, with the lists of the options', async (t) => {
+  const { status, headers, forwarded, body } = await runPlugin(
+    buildPlugin(plugin),
+    preflight('https://any.example'),
+  )
+  t.equal(status, 204)
+  t.equal(body, '')
+  t.notOk(forwarded)
+  t.equal(headers.get('access-control-allow-origin'), '*')
+  t.equal(headers.get('access-control-allow-methods'), 'POST, PATCH, GET, OPTIONS, PUT, DELETE')
+  t.equal(
+    headers.get('access-control-allow-headers'),
+    'Accept, Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, Mx-Namespace',
+  )
+  t.equal(headers.get('access-control-max-age'), '600')
+  t.notOk(headers.has('access-control-allow-credentials'))
+})
+
+t.test('an OPTIONS request that is no preflight goes to the backend', async (t) => {
+  t.ok((await runPlugin(listed, { method: 'OPTIONS', headers: { origin: APP } })).forwarded)
+  t.ok(
+    (
+      await runPlugin(listed, {
+        method: 'OPTIONS',
+        headers: { 'access-control-request-method': 'PUT' },
+      })
+    ).forwarded,
+  )
+})
+
+t.test(
+  'a listed origin is echoed, with credentials where they are allowed, on errors too',
+  async (t) => {
+    for (const origin of [APP, 'https://a.shop.example', 'https://a.b.shop.example']) {
+      const { headers } = await runPlugin(
+        listed,
+        { headers: { origin } },
+        { reply: { status: 502 } },
+      )
+      t.equal(headers.get('access-control-allow-origin'), origin)
+      t.equal(headers.get('access-control-allow-credentials'), 'true')
+      t.equal(headers.get('access-control-expose-headers'), 'ETag')
+      t.equal(headers.get('vary'), 'Origin')
+    }
+    const { headers } = await runPlugin(listed, preflight(APP))
+    t.equal(headers.get('access-control-allow-origin'), APP)
+    t.equal(headers.get('access-control-allow-credentials'), 'true')
+  },
+)
+
+t.test('an origin that is not listed is told nothing', async (t) => {
+  const strangers = [
+    'null',
+    'https://evil.example',
+    'http://app.example.com',
+    'https://app.example.com.evil.example',
+    'https://app.example.com:8443',
+    'https://evilshop.example',
+    'https://shop.example',
+    'https://.shop.example',
+    'https://evil.example/.shop.example',
+    'https://evil.example#.shop.example',
+    'https://user@a.shop.example',
+    'https://a.shop.example:8443',
+    'HTTPS://APP.EXAMPLE.COM',
+    '',
+  ]
+  for (const origin of strangers) {
+    const { headers } = await runPlugin(listed, { headers: { origin } })
+    t.same(headers.flat, ['vary', 'Origin'], origin)
+    const answer = await runPlugin(listed, preflight(origin))
+    t.equal(answer.status, 204)
+    t.same(answer.headers.flat, ['vary', 'Origin'], `preflight from ${origin}`)
+  }
+})
+
+t.test('a reply to a request without an origin still varies by it', async (t) => {
+  t.same((await runPlugin(listed)).headers.flat, ['vary', 'Origin'])
+})
+
+t.test('Vary of the backend is kept and not doubled', async (t) => {
+  const vary = async (value: string | string[]) =>
+    (
+      await runPlugin(listed, { headers: { origin: APP } }, { reply: { headers: { vary: value } } })
+    ).headers.getAll('vary')
+  t.same(await vary('Accept-Encoding'), ['Accept-Encoding', 'Origin'])
+  t.same(await vary('accept, ORIGIN'), ['accept, ORIGIN'])
+  t.same(await vary('*'), ['*'])
+})
+
+t.test('a header that the backend set is not overwritten', async (t) => {
+  const reply = { headers: { 'Access-Control-Allow-Origin': 'https://own.example' } }
+  for (const built of [listed, buildPlugin(plugin)]) {
+    const { headers } = await runPlugin(built, { headers: { origin: APP } }, { reply })
+    t.same(headers.flat, ['access-control-allow-origin', 'https://own.example'])
+  }
+})
+
+t.test('with an empty list no origin is let in', async (t) => {
+  const { headers } = await runPlugin(buildPlugin(plugin, { origins: [] }), {
+    headers: { origin: APP },
+  })
+  t.same(headers.flat, ['vary', 'Origin'])
+})
+
+t.test('credentials for every origin are refused when the plugin is built', async (t) => {
+  t.throws(() => buildPlugin(plugin, { credentials: true }), /credentials need listed origins/)
+  t.throws(
+    () => buildPlugin(plugin, { origins: [APP, '*'], credentials: true }),
+    /credentials need listed origins/,
+  )
+})
+
+t.test('an entry that is no origin is refused', async (t) => {
+  for (const origin of [
+    'null',
+    'app.example.com',
+    'https://app.example.com/',
+    'https://*',
+    'https://a.*.b',
+    'https://*a.b',
+    '',
+  ]) {
+    t.throws(
+      () => buildPlugin(plugin, { origins: [origin] }),
+      /origins must be like https:\/\/app\.example\.com/,
+      origin,
+    )
+  }
+})

@@ -1,0 +1,189 @@
+import t from 'tap'
+import plugin from '../../plugins/forwarded.ts'
+import { buildPlugin, runPlugin, type TestRequest } from '../../sdk/testing.ts'
+
+const PROXY = '10.0.0.1'
+const trusting = buildPlugin(plugin, { trusted: ['10.0.0.0/8', '2001:db8::/32'] })
+
+async function forward(request: TestRequest, built = buildPlugin(plugin)) {
+  const { x } = await runPlugin(built, {
+    host: 'shop.example',
+    remoteAddress: '192.0.2.1',
+    ...request,
+  })
+  const all = (name: string) => x.headers.getAll(name)
+  return { x, all }
+}
+
+t.test('a backend is told client, scheme, host and gateway', async (t) => {
+  const { x, all } = await forward({})
+  t.same(x.headers.flat, [
+    'via',
+    '1.1 mx',
+    'x-forwarded-for',
+    '192.0.2.1',
+    'x-forwarded-proto',
+    'http',
+    'x-forwarded-host',
+    'shop.example',
+    'forwarded',
+    'for=192.0.2.1;host=shop.example;proto=http',
+  ])
+  t.same(all('x-forwarded-for'), ['192.0.2.1'])
+})
+
+t.test('IPv6 addresses and ports are quoted in Forwarded', async (t) => {
+  const { all } = await forward({
+    remoteAddress: '2001:0db8:0:0:0:0:0:1',
+    host: 'shop.example:8080',
+    secure: true,
+  })
+  t.same(all('forwarded'), ['for="[2001:db8::1]";host="shop.example:8080";proto=https'])
+  t.same(all('x-forwarded-for'), ['2001:db8::1'])
+  t.same(all('x-forwarded-proto'), ['https'])
+  const odd = await forward({ host: 'a"b\\c' })
+  t.same(odd.all('forwarded'), ['for=192.0.2.1;host="a\\"b\\\\c";proto=http'])
+})
+
+t.test('what a client claims about earlier hops is deleted', async (t) => {
+  const claims = [
+    'Forwarded',
+    'X-Forwarded',
+    'X-Forwarded-For',
+    'X-Forwarded-Host',
+    'X-Forwarded-Port',
+    'X-Forwarded-Prefix',
+    'X-Forwarded-Proto',
+    'X-Forwarded-Server',
+    'X-Forwarded-Client-Cert',
+    'X-Real-IP',
+    'X-Client-IP',
+    'True-Client-IP',
+    'CF-Connecting-IP',
+    'X-Original-URL',
+    'X-Rewrite-URL',
+    'X-Original-Method',
+    'X-Envoy-Original-Path',
+    'x-envoy-external-address',
+  ]
+  const headers = Object.fromEntries(claims.map((name) => [name, ['6.6.6.6', '7.7.7.7']]))
+  const { x, all } = await forward({
+    headers: { ...headers, cookie: 'c', 'x-custom': 'kept', 'content-type': 'a/b' },
+  })
+  t.notOk(x.headers.flat.some((text) => text.includes('6.6.6.6') || text.includes('7.7.7.7')))
+  t.same(all('x-forwarded-for'), ['192.0.2.1'])
+  t.same(all('x-custom'), ['kept'])
+  t.same(all('cookie'), ['c'])
+  t.same(all('content-type'), ['a/b'])
+  t.equal(x.clientAddress, '192.0.2.1')
+})
+
+t.test('a trusted proxy is believed', async (t) => {
+  const headers = {
+    'X-Forwarded-For': '203.0.113.9',
+    'X-Forwarded-Proto': 'https',
+    'X-Forwarded-Host': 'public.example',
+    'X-Forwarded-Port': '443',
+    Forwarded: 'for=203.0.113.9',
+  }
+  const { x, all } = await forward({ remoteAddress: PROXY, headers }, trusting)
+  t.equal(x.clientAddress, '203.0.113.9')
+  t.same(all('x-forwarded-for'), ['203.0.113.9, 10.0.0.1'])
+  t.same(all('x-forwarded-proto'), ['https'])
+  t.same(all('x-forwarded-host'), ['public.example'])
+  t.same(all('x-forwarded-port'), ['443'])
+  t.same(all('forwarded'), ['for=203.0.113.9', 'for=10.0.0.1;host=shop.example;proto=http'])
+})
+
+t.test('the client is the last address from the right that is no trusted proxy', async (t) => {
+  const cases: [string | string[], string][] = [
+    ['6.6.6.6, 203.0.113.9, 10.0.0.2', '203.0.113.9'],
+    ['203.0.113.9:5555', '203.0.113.9'],
+    ['[2001:db9::5]:443', '2001:db9::5'],
+    ['2001:db8::9, 10.0.0.7', '2001:db8::9'],
+    ['10.0.0.3', '10.0.0.3'],
+    [['6.6.6.6', '203.0.113.9', '10.0.0.2'], '203.0.113.9'],
+    ['203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
+    ['nonsense', PROXY],
+    ['', PROXY],
+  ]
+  for (const [value, client] of cases) {
+    const { x } = await forward(
+      { remoteAddress: PROXY, headers: { 'x-forwarded-for': value } },
+      trusting,
+    )
+    t.equal(x.clientAddress, client, JSON.stringify(value))
+  }
+})
+
+t.test('a long list of proxies costs bounded time', async (t) => {
+  const value = Array.from({ length: 1000 }, () => '10.0.0.2').join(', ')
+  const { x } = await forward(
+    { remoteAddress: PROXY, headers: { 'x-forwarded-for': `6.6.6.6, ${value}` } },
+    trusting,
+  )
+  t.equal(x.clientAddress, '10.0.0.2')
+})
+
+t.test('a scheme that is none is replaced, also from a trusted proxy', async (t) => {
+  for (const proto of ['gopher', 'https, http', '', 'HTTPS']) {
+    const { all } = await forward(
+      { remoteAddress: PROXY, headers: { 'x-forwarded-proto': proto } },
+      trusting,
+    )
+    t.same(all('x-forwarded-proto'), ['http'], proto)
+  }
+})
+
+t.test('a peer on a Unix socket has no address to pass on', async (t) => {
+  const { all } = await forward({ remoteAddress: '' })
+  t.same(all('x-forwarded-for'), [])
+  t.same(all('forwarded'), ['for=unknown;host=shop.example;proto=http'])
+  const { x } = await forward(
+    { remoteAddress: '', headers: { 'x-forwarded-for': '203.0.113.9' } },
+    buildPlugin(plugin, { trusted: ['unix'] }),
+  )
+  t.equal(x.clientAddress, '203.0.113.9')
+  t.same(x.headers.getAll('x-forwarded-for'), ['203.0.113.9'])
+})
+
+t.test('Via of earlier proxies stays and this gateway is added', async (t) => {
+  const { all } = await forward({ headers: { via: '1.0 fred, 1.1 p.example (Apache)' } })
+  t.same(all('via'), ['1.0 fred, 1.1 p.example (Apache)', '1.1 mx'])
+})
+
+t.test('a request that passed ten times is a loop and is answered 508', async (t) => {
+  const nine = Array.from({ length: 9 }, () => '1.1 mx').join(', ')
+  t.equal((await forward({ headers: { via: nine } })).x.status, 200)
+  const { status, body, forwarded } = await runPlugin(buildPlugin(plugin), {
+    headers: { via: [nine, '1.1 fred,1.1 mx'] },
+  })
+  t.equal(status, 508)
+  t.match(JSON.parse(body), {
+    Id: 'go.mx.api',
+    Code: 508,
+    Detail: 'request loop: passed mx 10 times',
+  })
+  t.notOk(forwarded)
+  const other = buildPlugin(plugin, { via: 'edge-1', hops: 1 })
+  t.equal((await runPlugin(other, { headers: { via: nine } })).status, 200)
+  t.equal((await runPlugin(other, { headers: { via: '1.1 edge-1' } })).status, 508)
+})
+
+t.test('Via and Forwarded can be left out', async (t) => {
+  const { all } = await forward({}, buildPlugin(plugin, { via: '', standard: false }))
+  t.same(all('via'), [])
+  t.same(all('forwarded'), [])
+  t.same(all('x-forwarded-for'), ['192.0.2.1'])
+})
+
+t.test('options that are no ranges or no name are refused', async (t) => {
+  t.throws(
+    () => buildPlugin(plugin, { trusted: ['10.0.0/8'] }),
+    /plugin "forwarded": trusted must be address ranges/,
+  )
+  t.throws(
+    () => buildPlugin(plugin, { via: 'a b' }),
+    /via must be a host name or a token, got "a b"/,
+  )
+})

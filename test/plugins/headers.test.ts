@@ -1,0 +1,79 @@
+import t from 'tap'
+import plugin from '../../plugins/headers.ts'
+import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
+
+t.test(
+  'request fields are removed, set and appended before the request goes upstream',
+  async (t) => {
+    const built = buildPlugin(plugin, {
+      request: { remove: ['X-Debug'], set: { 'X-Team': 'a' }, append: { Accept: 'text/html' } },
+    })
+    const { x } = await runPlugin(built, {
+      headers: { 'x-debug': ['1', '2'], 'x-team': ['b', 'c'], accept: '*/*', 'x-kept': 'k' },
+    })
+    t.same(x.headers.flat, ['accept', '*/*', 'x-kept', 'k', 'x-team', 'a', 'accept', 'text/html'])
+  },
+)
+
+t.test('reply fields are removed, set and appended, on errors too', async (t) => {
+  const built = buildPlugin(plugin, {
+    reply: { remove: ['server'], set: { 'x-frame-options': 'DENY' } },
+  })
+  const { headers } = await runPlugin(
+    built,
+    {},
+    { reply: { headers: { Server: 'nginx', 'X-Frame-Options': 'ALLOW' } } },
+  )
+  t.same(headers.flat, ['x-frame-options', 'DENY'])
+  const failed = await runPlugin(
+    built,
+    {},
+    {
+      handle: () => {
+        throw new Error('fault')
+      },
+    },
+  )
+  t.equal(failed.status, 500)
+  t.equal(failed.headers.get('x-frame-options'), 'DENY')
+})
+
+t.test('a hook that has nothing to do does not exist', async (t) => {
+  t.same(Object.keys(buildPlugin(plugin)), ['name'])
+  t.same(Object.keys(buildPlugin(plugin, { reply: { remove: ['server'] } })).sort(), [
+    'name',
+    'onReply',
+  ])
+})
+
+t.test('malformed names and values are refused when the plugin is built', async (t) => {
+  t.throws(
+    () => buildPlugin(plugin, { request: { set: { 'a b': '1' } } }),
+    /plugin "headers": request: header name must be a token/,
+  )
+  t.throws(
+    () => buildPlugin(plugin, { reply: { append: { a: '1\r\nset-cookie: x' } } }),
+    /reply: header a must hold no control/,
+  )
+  t.throws(() => buildPlugin(plugin, { reply: { remove: [''] } }), /header name must be a token/)
+  t.throws(() => buildPlugin(plugin, { reply: { sett: {} } }), /unknown option "reply.sett"/)
+  t.throws(
+    () => buildPlugin(plugin, { reply: { set: { a: 1 } } }),
+    /option "reply.set.a" must be string, got 1/,
+  )
+})
+
+t.test('fields that frame or route messages cannot be changed', async (t) => {
+  for (const name of ['Content-Length', 'Transfer-Encoding', 'Connection', 'Host', 'Upgrade']) {
+    t.throws(
+      () => buildPlugin(plugin, { request: { set: { [name]: '1' } } }),
+      /belongs to the gateway/,
+      name,
+    )
+    t.throws(
+      () => buildPlugin(plugin, { reply: { remove: [name] } }),
+      /belongs to the gateway/,
+      name,
+    )
+  }
+})

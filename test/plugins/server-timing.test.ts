@@ -1,0 +1,40 @@
+import t from 'tap'
+import type { Exchange } from '../../core/exchange.ts'
+import plugin from '../../plugins/server-timing.ts'
+import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
+
+/** Answers like a handler whose backend took 4.5 ms. */
+function answer(x: Exchange): void {
+  x.upstreamStartMs = x.startMs
+  x.upstreamReplyMs = x.startMs + 4.5
+  x.reply(200, 'ok', ['server-timing', 'db;dur=3'])
+}
+
+t.test(
+  'a reply tells how long gateway and backend took, after what the backend told itself',
+  async (t) => {
+    const { headers } = await runPlugin(buildPlugin(plugin), {}, { handle: answer })
+    const [own, added] = headers.getAll('server-timing')
+    t.equal(own, 'db;dur=3')
+    t.match(added, /^gateway;dur=-?\d+(\.\d{1,3})?, upstream;dur=4\.5$/)
+  },
+)
+
+t.test('a reply of the gateway itself tells no upstream time', async (t) => {
+  const { headers } = await runPlugin(buildPlugin(plugin))
+  t.match(headers.get('server-timing'), /^gateway;dur=\d+(\.\d{1,3})?$/)
+})
+
+t.test('only clients in the listed ranges are told', async (t) => {
+  const built = buildPlugin(plugin, { clients: ['10.0.0.0/8', 'loopback'] })
+  const told = async (remoteAddress: string) =>
+    (await runPlugin(built, { remoteAddress })).headers.has('server-timing')
+  t.ok(await told('10.1.2.3'))
+  t.ok(await told('::1'))
+  t.notOk(await told('192.0.2.1'))
+  t.notOk(await told(''))
+  t.throws(
+    () => buildPlugin(plugin, { clients: ['10.0.0.0/33'] }),
+    /plugin "server-timing": clients must be address ranges/,
+  )
+})
