@@ -6,15 +6,20 @@ interface CommandEntry {
   readonly name: string
   readonly description: string
   /** Loaded when the command is used, so that the others cost nothing. */
-  readonly load: () => Promise<(cli: CAC) => void>
+  readonly load: () => Promise<(cli: CAC) => Promise<void> | void>
 }
 
 /** All commands, in the order of help. */
 const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'api',
-    description: 'start the gateway alone',
+    description: 'Start the gateway alone',
     load: async () => (await import('./commands/api.ts')).registerApi,
+  },
+  {
+    name: 'bench',
+    description: 'Drive one route of a running gateway and measure it',
+    load: async () => (await import('./commands/bench.ts')).registerBench,
   },
 ]
 
@@ -32,7 +37,7 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
   const { readVersion } = await import('../platform/version.ts')
   const cli = cac('mx').help().version(readVersion())
   for (const { name, description } of COMMANDS) if (name !== entry?.name) cli.command(name, description)
-  if (entry !== undefined) (await entry.load())(cli)
+  if (entry !== undefined) await (await entry.load())(cli)
   try {
     cli.parse([argv[0]!, argv[1]!, word, ...argv.slice(3)], { run: false })
     await cli.runMatchedCommand()

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { suggest } from '../core/suggest.ts'
-import { parseBalance } from '../core/upstream/balance.ts'
+import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
 
 /** Where the gateway listens. */
@@ -90,7 +90,7 @@ export function parseNamespace(text: string): string {
 
 /** Networks such as `10.0.0.0/8` or `::1`, and the words `loopback`, `private` and `unix`. */
 export function parseNetworks(texts: readonly string[]): readonly string[] {
-  createAddressSet(texts)
+  withoutSubject('networks', () => createAddressSet(texts, 'networks'))
   return texts
 }
 
@@ -112,13 +112,13 @@ export function parseAccessLog(text: string): string {
 
 /** A node choice, kept as text: every service gets a balancer of its own. */
 export function parseBalancePolicy(text: string): string {
-  parseBalance(text.trim())
+  withoutSubject('balance', () => parseBalance(text))
   return text.trim()
 }
 
 /** Backends, kept as text: what a name means depends on the namespace. */
 export function parseBackends(texts: readonly string[]): readonly string[] {
-  for (const text of texts) parseBackend(text, '')
+  for (const text of texts) withoutSubject('backend', () => parseBackend(text, ''))
   return texts
 }
 
@@ -131,4 +131,14 @@ export function parseNonEmpty(what: string): (text: string) => string {
 
 function wrong(wanted: string, got: string, hint = ''): RangeError {
   return new RangeError(`must be ${wanted}, got ${JSON.stringify(got)}${hint}`)
+}
+
+/** Runs a check whose message begins with what is wrong; here the reader of the setting says that, more exactly. */
+function withoutSubject(subject: string, check: () => unknown): void {
+  try {
+    check()
+  } catch (error) {
+    const { message } = error as Error
+    throw new RangeError(message.startsWith(`${subject} `) ? message.slice(subject.length + 1) : message, { cause: error })
+  }
 }

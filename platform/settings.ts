@@ -190,7 +190,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'balance',
     kind: 'text',
     form: 'policy',
-    description: 'How a node is chosen: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>',
+    description: 'How a node is chosen: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>; "sticky:" before it binds clients by a cookie',
     default: 'round-robin',
     live: true,
     parse: one(parseBalancePolicy),

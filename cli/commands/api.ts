@@ -1,16 +1,17 @@
 import type { CAC } from 'cac'
-import { SETTING_KEYS } from '../../platform/settings-sources.ts'
-import { SETTINGS } from '../../platform/settings.ts'
+import type { Setting } from '../../platform/settings.ts'
 import { formatColumns } from '../output.ts'
 
-/** `mx api`: the gateway alone. */
-export function registerApi(cli: CAC): void {
+/** Adds `mx api`: the gateway alone. */
+export async function registerApi(cli: CAC): Promise<void> {
+  const { SETTINGS } = await import('../../platform/settings.ts')
+  const settings: readonly Setting<unknown>[] = Object.values(SETTINGS)
   const command = cli
-    .command('api [...words]', 'start the gateway alone')
+    .command('api [...words]', 'Start the gateway alone')
     .usage('api [flags]')
-    .example('  $ mx api --backend greeter=127.0.0.1:9001,127.0.0.1:9002')
-    .example('  $ mx api --handler=web --address :8080 --config mx.yaml')
-    // The flags are read and checked by the platform, which says what was meant.
+    .example((bin) => `  ${bin} api --backend greeter=127.0.0.1:9001,127.0.0.1:9002`)
+    .example((bin) => `  ${bin} api --handler=web --address :8080 --config mx.yaml`)
+    // The flags are read by the platform, from the words as they were typed.
     .allowUnknownOptions()
     .action(async () => {
       const { readFlags } = await import('../../platform/settings-flags.ts')
@@ -18,20 +19,21 @@ export function registerApi(cli: CAC): void {
       const { runApi } = await import('../../platform/run-api.ts')
       await runApi(flags, process.env)
     })
-  for (const key of SETTING_KEYS) {
-    const { name, form, kind, description } = SETTINGS[key]
+  for (const { name, form, kind, description } of settings) {
     command.option(kind === 'switch' ? `--${name}` : `--${name} [${form}]`, description)
   }
   cli.globalCommand.helpCallback = (sections) => {
-    const body = formatColumns(SETTING_KEYS.map(describe), process.stdout.columns ?? 100)
-    const note = 'Every flag is also an environment variable (MX_ and its name in capitals) and a key of mx.yaml.'
+    const rows = [...settings.map(describe), ['-h, --help', 'Show this help'] as const]
+    const body = formatColumns(rows, process.stdout.columns ?? 100)
+    const note =
+      'Every flag is also an environment variable (MX_ and its name in capitals), and most are keys of mx.yaml.'
     return sections.map((each) => (each.title === 'Options' ? { title: 'Flags', body: `${body}\n\n${note}` } : each))
   }
 }
 
-function describe(key: (typeof SETTING_KEYS)[number]): [string, string] {
-  const { name, form, kind, description, default: standard, unset } = SETTINGS[key]
+function describe({ name, form, kind, description, ...setting }: Setting<unknown>): readonly [string, string] {
   const left = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
-  const note = standard === '' ? unset : standard
-  return [left, `${description}${note === undefined ? '' : ` (default: ${note})`}${kind === 'list' ? '; repeatable' : ''}`]
+  const standard = setting.default === '' ? setting.unset : setting.default
+  const repeat = kind === 'list' ? '; repeatable' : ''
+  return [left, `${description}${repeat}${standard === undefined ? '' : ` (default: ${standard})`}`]
 }

@@ -1,0 +1,57 @@
+import type { Log } from './log.ts'
+import type { Settings } from './settings.ts'
+import { type Address, formatAddress } from './settings-values.ts'
+
+/** What is shown once the gateway serves. */
+export interface BannerFacts {
+  readonly version: string
+  readonly settings: Settings
+  /** The real port where 0 was asked for. */
+  readonly address: Address
+  readonly listener: string
+  readonly workers: number
+  readonly config: string | undefined
+  /** Full service names. */
+  readonly services: readonly string[]
+  readonly plugins: readonly string[]
+}
+
+const SERVICES_SHOWN = 8
+
+/** Tells that the gateway serves: a few lines on a terminal, one log line elsewhere. */
+export function printBanner(facts: BannerFacts, log: Log): void {
+  if (process.stderr.isTTY && log.isLevelEnabled('info')) process.stderr.write(formatBanner(facts))
+  else log.info(toFields(facts), 'gateway ready')
+}
+
+/** The lines for a terminal. Exported for its test. */
+export function formatBanner(facts: BannerFacts): string {
+  const { url, config, ...fields } = toFields(facts)
+  const rows = { ...fields, ...(config === undefined ? {} : { config }) }
+  const width = Math.max(...Object.keys(rows).map((key) => key.length))
+  const lines = Object.entries(rows).map(([key, value]) => {
+    const text = Array.isArray(value) ? formatList(value) : String(value)
+    return `  ${key.padEnd(width)}  ${text}\n`
+  })
+  return `\n  mx ${facts.version} gateway on ${url}\n\n${lines.join('')}\n`
+}
+
+function toFields({ version, settings, address, listener, workers, config, services, plugins }: BannerFacts) {
+  return {
+    url: `${settings.enableTls ? 'https' : 'http'}://${formatAddress(address)}`,
+    version,
+    handler: settings.handler,
+    namespace: settings.namespace === '' ? 'none' : settings.namespace,
+    services,
+    plugins,
+    listener,
+    workers,
+    config,
+  }
+}
+
+function formatList(names: readonly string[]): string {
+  if (names.length === 0) return 'none'
+  const rest = names.length - SERVICES_SHOWN
+  return names.slice(0, SERVICES_SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+}

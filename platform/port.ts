@@ -1,0 +1,40 @@
+import { createServer } from 'node:net'
+import { type Address, formatAddress } from './settings-values.ts'
+
+/**
+ * Makes sure that nobody listens on an address, another gateway with shared port included,
+ * and returns its port: a free one where 0 was asked for.
+ *
+ * @throws {Error} with one line that says what is wrong and what to do.
+ */
+export async function claimPort({ host, port }: Address): Promise<number> {
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw new Error(explainListenError(error as NodeJS.ErrnoException, { host, port }), { cause: error })
+  }
+  const bound = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof bound === 'object' && bound !== null ? bound.port : port
+}
+
+/** Why a port cannot be opened, for people. */
+export function explainListenError(error: NodeJS.ErrnoException, address: Address): string {
+  const where = formatAddress(address)
+  const elsewhere = 'choose another with --address or MX_API_ADDRESS'
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `address ${where} is in use by another program; ${elsewhere}`
+    case 'EACCES':
+      return `address ${where} may not be opened by this user; ${elsewhere}`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `address ${where} does not belong to this machine; ${elsewhere}`
+    default:
+      return `address ${where} cannot be opened: ${error.message}`
+  }
+}

@@ -1,0 +1,37 @@
+import type { Configuration, LoadConfiguration } from './configuration.ts'
+import type { Log } from './log.ts'
+import { SettingsError } from './settings-sources.ts'
+
+/**
+ * Makes the function that reads the configuration again and hands it on. What does not validate is
+ * refused, each problem with file and line in the log, and the running configuration goes on serving.
+ * Calls while one is under way lead to one more afterwards.
+ */
+export function createReloader(
+  load: LoadConfiguration,
+  apply: (next: Configuration) => Promise<void> | void,
+  log: Log,
+): () => Promise<void> {
+  let running: Promise<void> | undefined
+  let again = false
+  const once = async (): Promise<void> => {
+    try {
+      await apply(await load())
+    } catch (error) {
+      if (!(error instanceof SettingsError)) log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
+      else for (const problem of error.problems) log.error(`configuration refused: ${problem}; the previous one keeps serving`)
+    }
+  }
+  const loop = async (): Promise<void> => {
+    do {
+      again = false
+      await once()
+    } while (again)
+    running = undefined
+  }
+  return () => {
+    if (running !== undefined) again = true
+    running ??= loop()
+    return running
+  }
+}

@@ -1,0 +1,51 @@
+import type { Log } from './log.ts'
+
+export interface SignalActions {
+  /** Finishes what is running. The process ends when it resolves. */
+  readonly stop: () => Promise<void>
+  /** Reads configuration and certificates again. */
+  readonly reload: () => void
+}
+
+/**
+ * Makes this process obey its operator: SIGTERM and SIGINT drain it, a second one ends it
+ * at once with status 1, SIGHUP reloads it.
+ */
+export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
+  let stopping = false
+  const onStop = (signal: NodeJS.Signals): void => {
+    if (stopping) {
+      log.warn(`${signal} again: ending at once`)
+      process.exit(1)
+    }
+    stopping = true
+    log.info(`${signal}: finishing running requests, once more to end at once`)
+    endAfter(stop(), log)
+  }
+  process.on('SIGTERM', onStop)
+  process.on('SIGINT', onStop)
+  process.on('SIGHUP', reload)
+}
+
+/** Ends the process when `work` is done: status 0, or 1 when it failed. */
+export function endAfter(work: Promise<void>, log: Log): void {
+  work.then(
+    () => process.exit(0),
+    (error) => {
+      log.fatal({ err: error }, 'could not end in order')
+      process.exit(1)
+    },
+  )
+}
+
+/**
+ * Keeps serving when something throws outside of any request, such as a timer of a plugin:
+ * ending the process would end every other request too.
+ */
+export function surviveFaults(log: Log): void {
+  process.on('uncaughtException', (error) => log.error({ err: error }, 'uncaught exception'))
+  process.on('unhandledRejection', (reason) => {
+    log.error({ err: reason instanceof Error ? reason : new Error(String(reason)) }, 'unhandled rejection')
+  })
+  process.on('warning', (warning) => log.warn({ name: warning.name }, warning.message))
+}

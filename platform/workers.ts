@@ -1,0 +1,122 @@
+import cluster, { type Worker } from 'node:cluster'
+import type { Log } from './log.ts'
+
+/** What the primary tells its workers. */
+export type WorkerOrder = 'drain' | 'reload'
+/** What a worker tells the primary: it serves. */
+export const READY = 'ready' as const
+
+export interface WorkersOptions {
+  readonly count: number
+  /** The port they share. */
+  readonly port: number
+  readonly log: Log
+  /** Milliseconds a worker is given to drain before it is killed. */
+  readonly drainTimeoutMs: () => number
+}
+
+/** The processes that share the port. */
+export interface Workers {
+  readonly reload: () => void
+  /** Lets every worker finish its requests; resolves when all are gone. */
+  readonly drain: () => Promise<void>
+}
+
+/** Port that the primary chose, told to workers through their environment. */
+export const PORT_VARIABLE = 'MX_WORKER_PORT'
+
+const RESTART_MIN_MS = 100
+const RESTART_MAX_MS = 10_000
+/** A worker that served this long is taken for healthy: its next crash starts with a short wait again. */
+const HEALTHY_MS = 30_000
+/** Over the drain timeout, for a worker to close what is left. */
+const GRACE_MS = 2000
+
+/**
+ * Starts worker processes, one after the other, and keeps them running: one that ends by itself is replaced,
+ * after a wait that doubles from 100 ms to 10 s while it keeps happening.
+ *
+ * @throws {WorkerStartError} when one does not come up; none is left running then.
+ */
+export async function startWorkers({ count, port, log, drainTimeoutMs }: WorkersOptions): Promise<Workers> {
+  const running = new Set<Worker>()
+  const restarts = new Set<NodeJS.Timeout>()
+  let draining = false
+  let onAllGone: (() => void) | undefined
+
+  const start = (waitMs: number): Promise<void> => {
+    const worker = cluster.fork({ [PORT_VARIABLE]: String(port) })
+    const startedMs = performance.now()
+    let ready = false
+    running.add(worker)
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message) => {
+        if (message !== READY) return
+        ready = true
+        resolve()
+      })
+      worker.on('exit', (code, signal) => {
+        running.delete(worker)
+        if (!ready) reject(new WorkerStartError(code ?? 1))
+        if (draining) {
+          if (running.size === 0) onAllGone?.()
+        } else if (ready || waitMs > 0) {
+          const healthy = performance.now() - startedMs > HEALTHY_MS
+          const nextMs = healthy || waitMs === 0 ? RESTART_MIN_MS : Math.min(waitMs * 2, RESTART_MAX_MS)
+          log.error({ worker: worker.process.pid, code, signal, restartInMs: nextMs }, 'a worker ended; starting another')
+          restartLater(nextMs)
+        }
+      })
+    })
+  }
+
+  const restartLater = (waitMs: number): void => {
+    const timer = setTimeout(() => {
+      restarts.delete(timer)
+      start(waitMs).catch(() => {
+        // The exit of this worker was logged, and the next attempt is on its way.
+      })
+    }, waitMs)
+    restarts.add(timer)
+  }
+
+  const tell = (order: WorkerOrder): void => {
+    for (const worker of running) if (worker.isConnected()) worker.send(order)
+  }
+
+  const drain = async (): Promise<void> => {
+    draining = true
+    for (const timer of restarts) clearTimeout(timer)
+    if (running.size === 0) return
+    const allGone = new Promise<void>((resolve) => {
+      onAllGone = resolve
+    })
+    tell('drain')
+    const killer = setTimeout(() => {
+      for (const worker of running) worker.process.kill('SIGKILL')
+    }, Math.min(drainTimeoutMs() + GRACE_MS, 2 ** 31 - 1))
+    await allGone
+    clearTimeout(killer)
+  }
+
+  try {
+    // The first alone: whatever is wrong is then told once, not by every worker.
+    await start(0)
+    await Promise.all(Array.from({ length: count - 1 }, () => start(0)))
+  } catch (error) {
+    await drain()
+    throw error
+  }
+  return { reload: () => tell('reload'), drain }
+}
+
+/** A worker ended before it served. It has said why; `status` is its exit status. */
+export class WorkerStartError extends Error {
+  readonly status: number
+
+  constructor(status: number) {
+    super(`a worker process ended with status ${status} before it served`)
+    this.name = 'WorkerStartError'
+    this.status = status
+  }
+}
