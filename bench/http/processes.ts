@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,7 +86,10 @@ export function startProgram(command: readonly string[], cores: Cores, env: Node
 
 /** A fresh temporary folder; whoever asks removes it. */
 export function createFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'mx-bench-'))
+  const folder = mkdtempSync(join(tmpdir(), 'mx-bench-'))
+  // Started by root, nginx gives its workers to another user, who must get in.
+  chmodSync(folder, 0o755)
+  return folder
 }
 
 /** A port of 127.0.0.1 that is free now. */

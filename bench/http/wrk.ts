@@ -15,7 +15,8 @@ export interface WrkReport {
   readonly errors: number
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
+/** Per millisecond: 567 / 1000 is exact where 567 * 0.001 is not. */
+const UNITS: Readonly<Record<string, number>> = { us: 1000, ms: 1, s: 0.001, m: 1 / 60_000 }
 const runFile = promisify(execFile)
 
 /** Loads `url` with the scenario's request, one thread, closed loop. */
@@ -40,7 +41,7 @@ export function parseWrk(text: string): WrkReport {
   }
   const percentile = (percent: number) => {
     const [, amount, unit] = find(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)$`, 'm'))
-    return Number(amount) * UNITS_MS[unit!]!
+    return Number(amount) / UNITS[unit!]!
   }
   const failed = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ?? []
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0)

@@ -13,6 +13,8 @@ export const caddy: Rival = {
       certFile: site.tls?.certFile,
       keyFile: site.tls?.keyFile,
     })
-    return ['env', `GOMAXPROCS=${site.workers}`, 'caddy', 'run', '--adapter', 'caddyfile', '--config', file]
+    // It would keep its last configuration in the home of whoever runs this.
+    const env = [`GOMAXPROCS=${site.workers}`, `XDG_CONFIG_HOME=${site.folder}`, `XDG_DATA_HOME=${site.folder}`]
+    return ['env', ...env, 'caddy', 'run', '--adapter', 'caddyfile', '--config', file]
   },
 }
