@@ -22,6 +22,8 @@ export interface Route {
 export interface Resolver {
   /** Kebab-case and equal to the file name. */
   readonly name: string
+  /** What a request line must look like, for the answer to one that does not. */
+  readonly expected: string
   /** The part of the request line the answer depends on; equal keys give equal routes. Key of the route cache. */
   readonly key: (request: RequestLine) => string
   /** The route, or undefined when the request line has no shape this resolver knows. */

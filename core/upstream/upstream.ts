@@ -28,6 +28,8 @@ export interface UpstreamOptions {
   readonly onReturn?: (node: UpstreamNode) => void
 }
 
+const NO_CHOICE: Balancer = { pick: () => undefined }
+
 /**
  * The nodes of one service and the choice among them (all versions take part).
  *
@@ -39,29 +41,40 @@ export class Upstream {
   readonly name: string
   /** Whether a node was picked since the directory last looked. */
   used = true
-  /** The `Set-Cookie` value that binds the client to the node that answers, or undefined when it is bound to it already. Undefined itself without sticky balancing. */
-  readonly replyCookie: ((x: Exchange, node: UpstreamNode) => string | undefined) | undefined
   readonly #options: UpstreamOptions
   readonly #nowMs: () => number
   readonly #health: Health
-  readonly #sticky: Sticky | undefined
+  #balance: BalanceOptions = { kind: 'round-robin' }
+  #sticky: Sticky | undefined
   #nodes: readonly UpstreamNode[] = []
-  #balancer: Balancer
+  #balancer: Balancer = NO_CHOICE
 
   constructor(name: string, options: UpstreamOptions) {
     this.name = name
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
     this.#health = new Health(options.ejection, options.onEject, options.onReturn)
-    const sticky = options.balance?.sticky
-    this.#sticky = sticky && createSticky(name, sticky)
-    this.replyCookie = this.#sticky?.replyCookie
-    this.#balancer = this.#build()
+    this.rebalance(options.balance)
   }
 
   /** All nodes, the ejected ones too. */
   get nodes(): readonly UpstreamNode[] {
     return this.#nodes
+  }
+
+  /**
+   * The `Set-Cookie` value that binds the client to the node that answers; undefined when it is bound
+   * to it already. Undefined itself without sticky balancing.
+   */
+  get replyCookie(): Sticky['replyCookie'] | undefined {
+    return this.#sticky?.replyCookie
+  }
+
+  /** Chooses in another way from now on. */
+  rebalance(balance: BalanceOptions = { kind: 'round-robin' }): void {
+    this.#balance = balance
+    this.#sticky = balance.sticky && createSticky(this.name, balance.sticky)
+    this.#balancer = this.#build()
   }
 
   /** Takes over what the registry says. Unchanged nodes keep their connections and counters; those of the others are closed. */
@@ -81,7 +94,10 @@ export class Upstream {
         )
       }
     }
-    this.#nodes = [...next.values()]
+    const nodes = [...next.values()]
+    if (nodes.length === this.#nodes.length && nodes.every((node, i) => node === this.#nodes[i]))
+      return
+    this.#nodes = nodes
     this.#health.update(this.#nodes)
     this.#balancer = this.#build()
     for (const node of known.values()) if (next.get(node.id) !== node) node.pool.close()
@@ -118,8 +134,8 @@ export class Upstream {
 
   #build(): Balancer {
     const { usable } = this.#health
-    const { balance = { kind: 'round-robin' }, random = Math.random } = this.#options
-    const balancer = createBalancer(balance, usable, random)
+    const { random = Math.random } = this.#options
+    const balancer = createBalancer(this.#balance, usable, random)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
   }
 

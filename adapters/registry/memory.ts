@@ -1,0 +1,128 @@
+import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
+import { createWatchers } from '../../core/registry-watchers.ts'
+import { checkService, isSameMap, isSameNode } from '../../core/service-entry.ts'
+
+export interface MemoryRegistryOptions {
+  /** Milliseconds that only grow. @default performance.now */
+  readonly nowMs?: () => number
+  /** How often expired nodes are looked for, milliseconds. @default 1000 */
+  readonly sweepMs?: number
+}
+
+/** One version, with the time each of its nodes ends (Infinity: never). */
+interface Entry {
+  service: Service
+  readonly expiresMs: Map<string, number>
+}
+
+/**
+ * Services registered in this process, forgotten when it ends.
+ *
+ * @throws {TypeError} (`register`) when a name, version, node id or address is malformed, or there is no node.
+ */
+export function createMemoryRegistry({
+  nowMs = () => performance.now(),
+  sweepMs = 1000,
+}: MemoryRegistryOptions = {}): Registry {
+  /** Name, then version. */
+  const services = new Map<string, Map<string, Entry>>()
+  const { watch, emit } = createWatchers()
+  /** No node expires before this. */
+  let nextExpiryMs = Number.POSITIVE_INFINITY
+  const sweeper = setInterval(expire, sweepMs).unref()
+
+  function find({ name, version }: Service): Entry | undefined {
+    return services.get(name)?.get(version)
+  }
+
+  /** Keeps the nodes for which `stays` holds. */
+  function retain(entry: Entry, stays: (node: Node) => boolean): void {
+    const { service, expiresMs } = entry
+    const nodes = service.nodes.filter(stays)
+    if (nodes.length === service.nodes.length) return
+    const kept = new Set(nodes.map(({ id }) => id))
+    for (const { id } of service.nodes) if (!kept.has(id)) expiresMs.delete(id)
+    entry.service = { ...service, nodes }
+    if (nodes.length > 0) return emit({ type: 'update', service: entry.service })
+    const versions = services.get(service.name)!
+    versions.delete(service.version)
+    if (versions.size === 0) services.delete(service.name)
+    emit({ type: 'delete', service: entry.service })
+  }
+
+  function expire(): void {
+    const now = nowMs()
+    if (now < nextExpiryMs) return
+    const entries = [...services.values()].flatMap((versions) => [...versions.values()])
+    nextExpiryMs = Number.POSITIVE_INFINITY
+    for (const { expiresMs } of entries) {
+      for (const ms of expiresMs.values()) if (ms > now) nextExpiryMs = Math.min(nextExpiryMs, ms)
+    }
+    for (const entry of entries) retain(entry, ({ id }) => entry.expiresMs.get(id)! > now)
+  }
+
+  return {
+    name: 'memory',
+
+    getService(name) {
+      expire()
+      return [...(services.get(name)?.values() ?? [])].map(({ service }) => service)
+    },
+
+    listServices() {
+      expire()
+      return [...services.values()].flatMap((versions) =>
+        [...versions.values()].map(({ service }) => service),
+      )
+    },
+
+    register(service, { ttlSeconds = 0 } = {}) {
+      checkService(service)
+      if (service.nodes.length === 0)
+        throw new TypeError(`service ${service.name} must be registered with a node`)
+      expire()
+      const expiryMs = ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY
+      const old = find(service)
+      const nodes = new Map(old?.service.nodes.map((node) => [node.id, node]))
+      let changed = old === undefined || !isSameDescription(old.service, service)
+      for (const node of service.nodes) {
+        const known = nodes.get(node.id)
+        if (known !== undefined && isSameNode(known, node)) continue
+        nodes.set(node.id, { ...node, metadata: { ...node.metadata } })
+        changed = true
+      }
+      const entry: Entry = old ?? { service, expiresMs: new Map() }
+      for (const { id } of service.nodes) entry.expiresMs.set(id, expiryMs)
+      nextExpiryMs = Math.min(nextExpiryMs, expiryMs)
+      if (!changed) return
+      entry.service = { ...service, metadata: { ...service.metadata }, nodes: [...nodes.values()] }
+      if (old === undefined) {
+        const versions = services.get(service.name) ?? new Map<string, Entry>()
+        services.set(service.name, versions.set(service.version, entry))
+      }
+      emit({ type: old === undefined ? 'create' : 'update', service: entry.service })
+    },
+
+    deregister(service) {
+      expire()
+      const entry = find(service)
+      const ids = new Set(service.nodes.map(({ id }) => id))
+      if (entry !== undefined) retain(entry, ({ id }) => !ids.has(id))
+    },
+
+    watch,
+
+    close() {
+      clearInterval(sweeper)
+    },
+  }
+}
+
+export default createMemoryRegistry
+
+/** Whether a registration says the same about the service itself. */
+function isSameDescription(a: Service, b: Service): boolean {
+  return (
+    isSameMap(a.metadata, b.metadata) && JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)
+  )
+}

@@ -1,0 +1,151 @@
+import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
+import { createWatchers } from '../../core/registry-watchers.ts'
+import { joinName } from '../../core/route.ts'
+import { checkService, isSameMap, isSameNode } from '../../core/service-entry.ts'
+import { parseNode } from '../../core/upstream/parse-node.ts'
+
+/** A registry whose services are written down: in flags and in a file. */
+export interface StaticRegistry extends Registry {
+  /**
+   * Takes over another list; watchers are told what became different.
+   *
+   * @throws {TypeError} when an entry is malformed; the old list stays.
+   */
+  readonly replace: (entries: readonly Service[]) => void
+}
+
+/** All versions of each service by its name. */
+type Services = ReadonlyMap<string, readonly Service[]>
+
+const SCHEME = /^(https?):\/\//
+const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
+const HAS_PORT = /:\d+$/
+
+/**
+ * @param entries entries of the same name and version are one, their nodes merged by id.
+ * @throws {TypeError} when an entry is malformed.
+ */
+export function createStaticRegistry(entries: readonly Service[]): StaticRegistry {
+  const { watch, emit } = createWatchers()
+  let services = merge(entries)
+
+  const find = ({ name, version }: Service, list: Services): Service | undefined =>
+    list.get(name)?.find((service) => service.version === version)
+
+  return {
+    name: 'static',
+    getService: (name) => services.get(name) ?? [],
+    listServices: () => [...services.values()].flat(),
+    watch,
+
+    replace(next) {
+      const old = services
+      services = merge(next)
+      for (const service of [...services.values()].flat()) {
+        const before = find(service, old)
+        if (before === undefined) emit({ type: 'create', service })
+        else if (!isSame(before, service)) emit({ type: 'update', service })
+      }
+      for (const service of [...old.values()].flat()) {
+        if (find(service, services) === undefined)
+          emit({ type: 'delete', service: { ...service, nodes: [] } })
+      }
+    },
+  }
+}
+
+export default createStaticRegistry
+
+/**
+ * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://]host:port[;weight][;pipeline=n]`.
+ * IPv6 addresses stand in brackets. A node is known by its text up to the first `;`.
+ *
+ * @param namespace a name without a dot lies inside it; empty: none.
+ * @throws {RangeError} naming the wrong part and what would be right.
+ */
+export function parseBackend(text: string, namespace: string): Service {
+  const equals = text.indexOf('=')
+  const nodes = text.slice(equals + 1).trim()
+  if (equals < 0 || nodes === '') {
+    throw new RangeError(`backend must be name=host:port[;weight],..., got ${JSON.stringify(text)}`)
+  }
+  return toService(text.slice(0, equals).trim(), nodes.split(','), namespace)
+}
+
+/**
+ * A service and its nodes, each as in {@link parseBackend}; no nodes: a known service that is down.
+ *
+ * @throws {RangeError} naming the wrong part and what would be right.
+ */
+export function toService(name: string, nodeTexts: readonly string[], namespace: string): Service {
+  const nodes = nodeTexts.map(parseBackendNode)
+  const ids = new Set<string>()
+  for (const { id } of nodes) {
+    if (ids.has(id)) throw new RangeError(`backend ${name} lists ${id} twice`)
+    ids.add(id)
+  }
+  const service: Service = {
+    name: name.includes('.') ? name : joinName(namespace, name),
+    version: 'latest',
+    metadata: {},
+    endpoints: [],
+    nodes,
+  }
+  try {
+    checkService(service)
+  } catch (error) {
+    throw new RangeError(`backend ${JSON.stringify(name)}: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+  return service
+}
+
+function parseBackendNode(text: string): Node {
+  const [id = '', ...settings] = text.split(';').map((part) => part.trim())
+  const metadata: Record<string, string> = {}
+  const protocol = SCHEME.exec(id)?.[1]
+  let address = id
+  if (protocol !== undefined) {
+    metadata['protocol'] = protocol
+    address = id.slice(protocol.length + '://'.length)
+    if (!HAS_PORT.test(address)) address += DEFAULT_PORT[protocol]!
+  }
+  for (const setting of settings) {
+    const [key, value] = setting.startsWith('pipeline=')
+      ? ['pipeline', setting.slice(9)]
+      : ['weight', setting]
+    if (metadata[key!] !== undefined || value!.includes('=')) {
+      throw new RangeError(
+        `backend node ${id} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
+      )
+    }
+    metadata[key] = value!
+  }
+  const node: Node = { id, address, metadata }
+  const wrong = parseNode(node)
+  if (typeof wrong === 'string')
+    throw new RangeError(`backend node ${JSON.stringify(text)}: ${wrong}`)
+  return node
+}
+
+function merge(entries: readonly Service[]): Services {
+  const merged = new Map<string, Map<string, Service>>()
+  for (const entry of entries) {
+    checkService(entry)
+    const versions = merged.get(entry.name) ?? new Map<string, Service>()
+    const nodes = new Map(versions.get(entry.version)?.nodes.map((node) => [node.id, node]))
+    for (const node of entry.nodes) nodes.set(node.id, node)
+    merged.set(entry.name, versions.set(entry.version, { ...entry, nodes: [...nodes.values()] }))
+  }
+  return new Map([...merged].map(([name, versions]) => [name, [...versions.values()]]))
+}
+
+function isSame(a: Service, b: Service): boolean {
+  return (
+    a.nodes.length === b.nodes.length &&
+    a.nodes.every((node, i) => isSameNode(node, b.nodes[i]!)) &&
+    isSameMap(a.metadata, b.metadata) &&
+    JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)
+  )
+}

@@ -1,0 +1,24 @@
+import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
+import { isServiceName } from '../core/service-name.ts'
+
+/** Port, and the dot that ends a fully qualified name (RFC 1034 §3.1). */
+const TAIL = /\.?(?::\d{1,5})?$/
+
+/**
+ * `Host` without port, in lower case, as service name (reference 1.6). A name without a dot lies
+ * inside the namespace, one with a dot is whole.
+ */
+const host: Resolver = {
+  name: 'host',
+  expected: 'a Host that names a service',
+
+  key: (request: RequestLine) => request.host,
+
+  resolve({ host: given, namespace }) {
+    const name = given.replace(TAIL, '').toLowerCase()
+    if (!isServiceName(name)) return undefined
+    return { service: name.includes('.') ? name : joinName(namespace, name), endpoint: '' }
+  },
+}
+
+export default host

@@ -1,0 +1,38 @@
+import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
+import { isServiceName } from '../core/service-name.ts'
+
+const VERSION = /^\/v\d+$/
+const SLASH = '/'
+const LETTER_V = 118
+
+/**
+ * First path segment as service name (specification: Proxy resolver). In paths of three or more
+ * segments a version segment first is part of the name (specification: Versioning; reference 15.8).
+ *
+ * | path | service |
+ * |---|---|
+ * | `/<a>`, `/<a>/...` | `<ns>.<a>` |
+ * | `/v<n>/<a>/<b>...` | `<ns>.v<n>.<a>` |
+ */
+const proxy: Resolver = {
+  name: 'proxy',
+  expected: '/<service>[/...]',
+
+  key({ path }: RequestLine) {
+    const first = path.indexOf(SLASH, 1)
+    if (first < 0) return path
+    if (path.charCodeAt(1) === LETTER_V && VERSION.test(path.slice(0, first))) {
+      const second = path.indexOf(SLASH, first + 1)
+      if (second > 0 && second < path.length - 1) return path.slice(0, second)
+    }
+    return path.slice(0, first)
+  },
+
+  resolve(request) {
+    const name = proxy.key(request).slice(1).replace(SLASH, '.')
+    if (!isServiceName(name)) return undefined
+    return { service: joinName(request.namespace, name), endpoint: '' }
+  },
+}
+
+export default proxy

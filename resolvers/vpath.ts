@@ -1,0 +1,37 @@
+import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
+import { isServiceName } from '../core/service-name.ts'
+
+const VERSION = /^\/v\d+$/
+const SLASH = '/'
+const LETTER_V = 118
+
+/**
+ * First path segment as service name, together with the second where the first is a version (reference 1.6).
+ *
+ * | path | service |
+ * |---|---|
+ * | `/<a>`, `/<a>/...` | `<ns>.<a>` |
+ * | `/v<n>` | `<ns>.v<n>` |
+ * | `/v<n>/<a>`, `/v<n>/<a>/...` | `<ns>.v<n>.<a>` |
+ */
+const vpath: Resolver = {
+  name: 'vpath',
+  expected: '/<service>[/...] or /v<n>/<service>[/...]',
+
+  key({ path }: RequestLine) {
+    const first = path.indexOf(SLASH, 1)
+    if (first < 0) return path
+    const versioned = path.charCodeAt(1) === LETTER_V && VERSION.test(path.slice(0, first))
+    if (!versioned || first === path.length - 1) return path.slice(0, first)
+    const second = path.indexOf(SLASH, first + 1)
+    return second < 0 ? path : path.slice(0, second)
+  },
+
+  resolve(request) {
+    const name = vpath.key(request).slice(1).replace(SLASH, '.')
+    if (!isServiceName(name)) return undefined
+    return { service: joinName(request.namespace, name), endpoint: '' }
+  },
+}
+
+export default vpath
