@@ -26,7 +26,9 @@ export interface TunnelTarget {
   readonly maxMessageBytes: number
   /** Milliseconds for connecting and the backend's half of the handshake. */
   readonly connectTimeoutMs: number
-  /** Called once when an opened tunnel has ended. */
+  /** Called with the backend's answer, 101 or any other, before it goes to the client; may change its fields. */
+  readonly onAnswer?: (status: number, headers: HeaderList) => void
+  /** Called once when an opened tunnel, or the reply in its place, has ended. */
   readonly onClose: () => void
 }
 

@@ -1,9 +1,12 @@
 // Written by `npm run gen`, not by hand.
 import proxy from './proxy.ts'
+import web from './web.ts'
 
 /** Every file of this folder by its name; each exports what creates a handler. */
 export const handlers: {
   readonly proxy: typeof proxy
+  readonly web: typeof web
 } = {
   proxy,
+  web,
 }

@@ -20,7 +20,8 @@ export interface TunnelExchange extends Exchange {
 /** The open tunnels of a listener. */
 export class Tunnels {
   readonly #open = new Set<Tunnel>()
-  #closing = false
+  #accepting = true
+  #closed = false
 
   get size(): number {
     return this.#open.size
@@ -33,7 +34,7 @@ export class Tunnels {
    * @throws {GatewayError} 502 or 504 when the backend gave no valid answer, 503 when the gateway shuts down; nothing was sent to the client then.
    */
   open(x: TunnelExchange, target: TunnelTarget): Promise<void> {
-    if (this.#closing) return Promise.reject(new GatewayError(GATEWAY_ID, 503, 'shutting down'))
+    if (!this.#accepting) return Promise.reject(new GatewayError(GATEWAY_ID, 503, 'shutting down'))
     return new Promise((resolve, reject) => {
       const abandon = openBackend(target, {
         onOpen: (backend, protocol, headers) => {
@@ -42,7 +43,7 @@ export class Tunnels {
         },
         onReply: (reply) => {
           resolve()
-          relayReply(x, reply, target.onClose)
+          relayReply(x, reply, target)
         },
         onFailure: reject,
       })
@@ -50,9 +51,15 @@ export class Tunnels {
     })
   }
 
+  /** Opens no more tunnels. */
+  drain(): void {
+    this.#accepting = false
+  }
+
   /** Ends every tunnel with 1012 (IANA WebSocket Close Code Number Registry: service restart), also those that still open. */
   close(): void {
-    this.#closing = true
+    this.#accepting = false
+    this.#closed = true
     for (const tunnel of [...this.#open]) tunnel.close(1012, 'service restart')
   }
 
@@ -68,12 +75,13 @@ export class Tunnels {
       x.tunnelEnded(aborted)
       target.onClose()
     })
+    if (!x.answered) target.onAnswer?.(101, headers)
     if (x.answered || !x.acceptTunnel(tunnel, protocol, headers)) {
       tunnel.abandon()
       target.onClose()
       return
     }
     this.#open.add(tunnel)
-    if (this.#closing) tunnel.close(1012, 'service restart')
+    if (this.#closed) tunnel.close(1012, 'service restart')
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
+import type { Exchange, TunnelTarget } from '../exchange.ts'
 import { HeaderList } from '../headers.ts'
 
 /** How long a backend may keep silent in the middle of a reply. */
@@ -42,11 +42,9 @@ export function toEndToEnd(message: IncomingMessage): HeaderList {
 /**
  * Relays a reply that node:http has parsed, in pieces and with back-pressure. The exchange gets
  * it as its peer. A reply that breaks off cuts the client's connection.
- *
- * @param onClose called once, when the reply has ended either way.
  */
-export function relayReply(x: Exchange, reply: IncomingMessage, onClose: () => void): void {
-  reply.once('close', onClose)
+export function relayReply(x: Exchange, reply: IncomingMessage, target: TunnelTarget): void {
+  reply.once('close', target.onClose)
   const service = x.route?.service ?? ''
   reply.once('error', () => {
     x.giveUp(new GatewayError(service, 502, 'the reply of the backend broke off'))
@@ -61,8 +59,11 @@ export function relayReply(x: Exchange, reply: IncomingMessage, onClose: () => v
     onDrain: () => reply.resume(),
     onAbort: () => reply.destroy(),
   })
+  const status = reply.statusCode!
+  const headers = toEndToEnd(reply)
   const length = reply.headers['content-length']
-  x.start(reply.statusCode!, toEndToEnd(reply), length === undefined ? -1 : Number(length))
+  target.onAnswer?.(status, headers)
+  x.start(status, headers, length === undefined ? -1 : Number(length))
   reply.on('data', (chunk: Buffer) => {
     if (!x.write(chunk)) reply.pause()
   })

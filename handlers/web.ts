@@ -1,0 +1,152 @@
+import type { Handler } from '../core/chain.ts'
+import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { HeaderList } from '../core/headers.ts'
+import { forward } from '../core/upstream/forward.ts'
+import type { UpstreamNode } from '../core/upstream/node.ts'
+
+export interface WebOptions {
+  /**
+   * Whose pages may open WebSockets: anyone's, those of the host the request names, or those of
+   * the listed origins (`https://app.example.com`). Browsers send cookies along whatever page
+   * asks, and say in `Origin` which it is; clients that send no `Origin` are no browsers and pass.
+   *
+   * @default 'any' - the backend decides
+   */
+  readonly origins?: 'any' | 'same-host' | readonly string[]
+  /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
+  readonly maxMessageBytes?: number
+  /** Milliseconds for connecting and the backend's half of the WebSocket handshake, then 504. @default 10000 */
+  readonly connectTimeoutMs?: number
+}
+
+/** Fields of the client's handshake that the gateway's own replaces. */
+const OWN_HANDSHAKE = new Set([
+  'sec-websocket-accept',
+  'sec-websocket-extensions',
+  'sec-websocket-key',
+  'sec-websocket-version',
+])
+
+/** Most nodes tried for one WebSocket. */
+const NODES_MAX = 5
+
+type OriginCheck = (x: Exchange) => boolean
+
+/**
+ * HTTP reverse proxy that also carries WebSockets (specification: handler `web`).
+ *
+ * A WebSocket goes to the next node when one cannot be reached or gives no valid answer to
+ * its handshake. Once a backend has answered, its answer is the client's.
+ *
+ * @throws {TypeError} when a listed origin is none.
+ */
+export default function web(options: WebOptions = {}): Handler {
+  const { origins = 'any', maxMessageBytes = 16 * 1024 * 1024, connectTimeoutMs = 10_000 } = options
+  const isAllowed = compileOrigins(origins)
+  const limits = { maxMessageBytes, connectTimeoutMs }
+  return {
+    name: 'web',
+    handle: (x) => {
+      if (!x.upgrade) return forward(x)
+      if (isAllowed(x)) return openTunnel(x, limits)
+      const service = x.route?.service ?? GATEWAY_ID
+      throw new GatewayError(service, 403, 'WebSockets from pages of this origin are not allowed')
+    },
+  }
+}
+
+async function openTunnel(
+  x: Exchange,
+  limits: { readonly maxMessageBytes: number; readonly connectTimeoutMs: number },
+): Promise<void> {
+  const { upstream } = x
+  const service = x.route?.service ?? GATEWAY_ID
+  const headers = toHandshake(x)
+  let tried: UpstreamNode | undefined
+  x.upstreamStartMs = performance.now()
+  for (let attempts = 1; ; attempts++) {
+    const node = upstream?.pick(x, tried)
+    if (upstream === undefined || node === undefined) {
+      throw new GatewayError(service, 503, `no node of ${service} is available`)
+    }
+    const { host, port, secure } = node
+    node.active++
+    try {
+      return await x.tunnel({
+        ...limits,
+        host,
+        port,
+        secure,
+        target: x.target,
+        headers,
+        onAnswer: (status, fields) => receive(x, node, status, fields),
+        onClose: () => node.active--,
+      })
+    } catch (error) {
+      node.active--
+      // One that left says nothing about the node.
+      if (x.finished) return
+      const failure = GatewayError.from(error, service)
+      const { code } = failure
+      if (code !== 502 && code !== 504) throw error
+      upstream.failed(node, code === 502 ? 'connect' : 'gateway')
+      if (code === 504 || attempts >= Math.min(upstream.nodes.length, NODES_MAX)) {
+        throw inNameOf(service, failure)
+      }
+      tried = node
+    }
+  }
+}
+
+function inNameOf(service: string, cause: GatewayError): GatewayError {
+  return new GatewayError(service, cause.code, cause.message, { cause })
+}
+
+/** The backend has answered, with 101 or with a reply. */
+function receive(x: Exchange, node: UpstreamNode, status: number, headers: HeaderList): void {
+  const upstream = x.upstream!
+  x.node = node.id
+  x.upstreamReplyMs = performance.now()
+  if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
+  else upstream.succeeded(node)
+  const cookie = upstream.replyCookie?.(x, node)
+  if (cookie !== undefined) headers.append('set-cookie', cookie)
+}
+
+/** The client's handshake as the backend gets it. */
+function toHandshake(x: Exchange): HeaderList {
+  const headers = new HeaderList(['host', x.host])
+  const { flat } = x.headers
+  for (let i = 0; i < flat.length; i += 2) {
+    if (!OWN_HANDSHAKE.has(flat[i]!)) headers.append(flat[i]!, flat[i + 1]!)
+  }
+  return headers
+}
+
+function compileOrigins(origins: NonNullable<WebOptions['origins']>): OriginCheck {
+  if (origins === 'any') return () => true
+  if (origins === 'same-host') return (x) => matchOrigin(x, (origin) => isSameHost(origin, x.host))
+  const listed = new Set(origins.map(toOrigin))
+  return (x) => matchOrigin(x, (origin) => listed.has(origin.toLowerCase()))
+}
+
+function matchOrigin(x: Exchange, matches: (origin: string) => boolean): boolean {
+  const given = x.headers.getAll('origin')
+  return given.length === 0 || (given.length === 1 && matches(given[0]!))
+}
+
+/** @throws {TypeError} for anything but scheme, host and, where it is not the scheme's own, port. */
+function toOrigin(text: string): string {
+  const lower = text.toLowerCase()
+  if (URL.canParse(lower) && new URL(lower).origin === lower) return lower
+  const expected = 'must be scheme and host as in https://app.example.com'
+  throw new TypeError(`origin ${expected}, got ${JSON.stringify(text)}`)
+}
+
+/** Whether the page came from the host the request is for; a port that is the scheme's own may be left out. */
+function isSameHost(origin: string, host: string): boolean {
+  const scheme = /^https?:\/\//i.exec(origin)?.[0]
+  if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(scheme + host)) return false
+  return new URL(origin).host === new URL(scheme + host).host
+}
