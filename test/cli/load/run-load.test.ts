@@ -58,7 +58,7 @@ t.test('without a rate every connection sends again when its reply is there', as
 
 t.test('with a rate exactly the requests of the timetable are sent', async (t) => {
   const address = await listenHttp(t, (_request, response) => response.end('hello'))
-  const result = await load(address, { rate: 500, durationMs: 400 })
+  const result = await load(address, { rate: 500, durationMs: 400, connections: 64 })
   t.equal(result.sent, 200)
   t.equal(result.replies, 200)
   t.equal(result.overdue, 0)
