@@ -120,15 +120,13 @@ export class NodeConnection {
   end(): void {
     this.#ending = true
     this.#waiting = []
-    if (!this.closeTunnel()) this.#socket.destroy()
+    if (!this.endTunnel()) this.#socket.destroy()
   }
 
-  /** Ends the connection if it is a WebSocket: says whether it is. */
-  closeTunnel(): boolean {
-    const current = this.#current
-    if (current?.status !== 101) return false
-    // 1012: service restart (IANA WebSocket Close Code Number Registry).
-    current.closeWebSocket(1012, 'service restart')
+  /** Ends a WebSocket with 1012: service restart (IANA WebSocket Close Code Number Registry). False when it is none. */
+  endTunnel(): boolean {
+    if (this.#current?.status !== 101) return false
+    this.#current.closeWebSocket(1012, 'service restart')
     return true
   }
 

@@ -4,33 +4,18 @@ import { isIP, type Socket } from 'node:net'
 import proxyModule from 'http-proxy-3'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
-import { HeaderList } from '../headers.ts'
+import type { HeaderList } from '../headers.ts'
+import { relayReply, toEndToEnd } from '../upstream/relay.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
 
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** Fields of a backend's answer that belong to its own connection (RFC 9110 §7.6.1), and `Date`, which the listener writes. */
-const NOT_RELAYED = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 /** The client's part of the handshake that the backend must see as it was sent. */
 const HANDSHAKE = [
   'sec-websocket-key',
   'sec-websocket-version',
-  'sec-websocket-protocol',
   'sec-websocket-extensions',
 ] as const
 
@@ -67,6 +52,10 @@ export function openTunnel(
   return new Promise((resolve, reject) => {
     let settled = false
     const headers = toHandshake(x, target)
+    const offers = target.headers
+      .getAll('sec-websocket-protocol')
+      .join(',')
+      .split(/\s*,\s*/)
     const req = {
       method: 'GET',
       url: target.target,
@@ -120,11 +109,11 @@ export function openTunnel(
       })
       request.on('response', (reply) => {
         settle()
-        relayReply(x, reply, target.onClose)
+        relayReply(x, reply, target)
       })
       request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
         socket.on('error', () => {})
-        if (!isAccepted(reply, headers['sec-websocket-key'])) {
+        if (!isAccepted(reply, headers['sec-websocket-key'], offers)) {
           socket.destroy()
           return fail(
             new GatewayError(
@@ -135,7 +124,9 @@ export function openTunnel(
           )
         }
         settle()
-        if (x.answered || !x.acceptTunnel(toRelayed(reply))) {
+        const answer = toEndToEnd(reply)
+        if (!x.answered) target.onAnswer?.(101, answer)
+        if (x.answered || !x.acceptTunnel(answer)) {
           socket.destroy()
           target.onClose()
           return
@@ -154,9 +145,9 @@ export function openTunnel(
     const protocol = target.secure ? 'https:' : 'http:'
     const { host, port } = target
     const ssl = { servername: isIP(host) > 0 ? '' : host }
-    // biome-ignore lint/suspicious/noExplicitAny: the library reads method, url and headers of the request and no more
+    // The library reads method, target and fields of the request, and no more.
     proxy.ws(
-      req as any,
+      req as unknown as IncomingMessage,
       stream,
       Buffer.alloc(0),
       { target: { host, port, protocol }, ssl },
@@ -178,25 +169,19 @@ function toHandshake(x: NodeExchange, target: TunnelTarget): Record<string, stri
   return headers
 }
 
-function isAccepted(reply: IncomingMessage, key: unknown): boolean {
+/** Whether the backend's answer belongs to the handshake (RFC 6455 §4.1). */
+function isAccepted(
+  { headers }: IncomingMessage,
+  key: unknown,
+  offers: readonly string[],
+): boolean {
   const expected = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
+  const protocol = headers['sec-websocket-protocol']
   return (
-    reply.headers['sec-websocket-accept'] === expected &&
-    reply.headers.upgrade?.toLowerCase() === 'websocket'
+    headers['sec-websocket-accept'] === expected &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    (protocol === undefined || offers.includes(protocol))
   )
-}
-
-/** The end-to-end fields of a backend's answer. */
-function toRelayed(reply: IncomingMessage): HeaderList {
-  const list = new HeaderList()
-  const named = (reply.headers.connection ?? '').toLowerCase().split(',')
-  const { rawHeaders } = reply
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase()
-    if (!NOT_RELAYED.has(name)) list.append(name, rawHeaders[i + 1]!)
-  }
-  for (const name of named) list.delete(name.trim())
-  return list
 }
 
 /** The answer to the handshake as the library writes it: what reply hooks left, and the fields that make it a 101. */
@@ -206,34 +191,14 @@ function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['he
   for (let i = 0; i < flat.length; i += 2) addField(headers, flat[i]!, flat[i + 1]!)
   headers['connection'] = 'Upgrade'
   headers['upgrade'] = 'websocket'
-  headers['sec-websocket-accept'] = reply.headers['sec-websocket-accept']!
+  for (const name of ['accept', 'protocol', 'extensions'] as const) {
+    const value = reply.headers[`sec-websocket-${name}`]
+    if (value !== undefined) headers[`sec-websocket-${name}`] = value
+  }
   return headers
 }
 
 function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
   const before = headers[name]
   headers[name] = before === undefined ? value : [...[before].flat(), value]
-}
-
-/** The backend would rather not: its answer is the reply. */
-function relayReply(x: NodeExchange, reply: IncomingMessage, onClose: () => void): void {
-  const length = reply.headers['content-length']
-  reply.once('close', onClose)
-  if (x.answered) {
-    reply.destroy()
-    return
-  }
-  x.attach({
-    onRequestBody: () => {},
-    onDrain: () => reply.resume(),
-    onAbort: () => reply.destroy(),
-  })
-  x.start(reply.statusCode ?? 502, toRelayed(reply), length === undefined ? -1 : Number(length))
-  reply.on('data', (chunk: Buffer) => {
-    if (!x.write(chunk)) reply.pause()
-  })
-  reply.on('end', () => x.end())
-  reply.on('error', () =>
-    x.giveUp(new GatewayError(GATEWAY_ID, 502, 'the reply of the backend broke off')),
-  )
 }

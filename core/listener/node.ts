@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Guard } from './guard.ts'
+import { judgeHandshake } from './handshake.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeExchange } from './node-exchange.ts'
@@ -106,7 +107,10 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       connection.refuse(new GatewayError(GATEWAY_ID, 400, 'a WebSocket must not be pipelined'))
       return
     }
-    const wrong = malformed ?? checkHandshake(guard)
+    const wrong =
+      malformed ??
+      judgeHandshake(guard.headers, guard.bodyLength) ??
+      (draining ? new GatewayError(GATEWAY_ID, 503, 'shutting down') : undefined)
     const stream = new TunnelStream(req.socket, head)
     const request = {
       req,
@@ -121,7 +125,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     const connection = connections.get(socket)
-    if (connection === undefined || error.code === 'ECONNRESET') socket.destroy()
+    const gone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
+    if (connection === undefined || gone) socket.destroy()
     else connection.refuse(toParseError(error))
   })
 
@@ -141,7 +146,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     },
     drain,
     closeTunnels() {
-      for (const connection of connections.values()) connection.closeTunnel()
+      for (const connection of connections.values()) connection.endTunnel()
     },
     async close() {
       release()
@@ -189,17 +194,12 @@ function capture(
   const query = mark < 0 ? '' : target.slice(mark + 1)
   let malformed = guard.judge(method, path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
+  // llhttp knows 0.9 and 2.0 as well.
+  else if (req.httpVersionMajor !== 1) malformed = wrongVersion()
   else if (guard.bodyLength < 0 && req.httpVersionMinor === 0) {
     malformed = new GatewayError(GATEWAY_ID, 400, 'HTTP/1.0 has no Transfer-Encoding')
   }
   return { path, query, malformed }
-}
-
-function checkHandshake(guard: Guard): GatewayError | undefined {
-  if (guard.bodyLength !== 0)
-    return new GatewayError(GATEWAY_ID, 400, 'a WebSocket handshake has no body')
-  if (guard.headers.getAll('sec-websocket-key').length === 1) return undefined
-  return new GatewayError(GATEWAY_ID, 400, 'a WebSocket handshake needs one Sec-WebSocket-Key')
 }
 
 /**
@@ -224,10 +224,14 @@ function toParseError(error: NodeJS.ErrnoException): GatewayError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GatewayError(GATEWAY_ID, 408, 'the request head took too long')
     case 'HPE_INVALID_VERSION':
-      return new GatewayError(GATEWAY_ID, 505, 'HTTP/1.1 expected')
+      return wrongVersion()
     default:
       return new GatewayError(GATEWAY_ID, 400, 'malformed request')
   }
+}
+
+function wrongVersion(): GatewayError {
+  return new GatewayError(GATEWAY_ID, 505, 'HTTP/1.1 expected')
 }
 
 function tooLargeHead(): GatewayError {

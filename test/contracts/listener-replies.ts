@@ -1,0 +1,206 @@
+import t from 'tap'
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { HeaderList } from '../../core/headers.ts'
+import { openListener } from '../fixtures/open-listener.ts'
+import { RawClient, splitReplies } from '../fixtures/raw-client.ts'
+import type { ListenerSubject } from './listener.ts'
+
+const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
+
+/** How replies leave, whole ones and streamed ones. */
+export function testListenerReplies({ create }: ListenerSubject): void {
+  t.test('a reply has its status, its fields with repeats, one length and one date', async (t) => {
+    const { port } = await openListener(t, create, (x) => {
+      x.reply(418, 'short and stout', ['set-cookie', 'a=1', 'x-a', 'b', 'set-cookie', 'c=2'])
+    })
+    const client = new RawClient(port)
+    const [reply] = await client.send(REQUEST).replies(1)
+    client.destroy()
+    t.match(reply, /^HTTP\/1\.1 418 I'm a Teapot\r\n/)
+    t.match(reply, /set-cookie: a=1\r\nx-a: b\r\nset-cookie: c=2\r\n/i)
+    t.equal(reply!.match(/\r\ndate: /gi)?.length, 1)
+    t.equal(reply!.match(/\r\ncontent-length: 15\r\n/gi)?.length, 1)
+    t.notMatch(reply, /uwebsockets|powered-by|transfer-encoding/i)
+    t.ok(reply!.endsWith('\r\n\r\nshort and stout'))
+  })
+
+  t.test('text is sent as UTF-8, also beside field values above 0x7F', async (t) => {
+    const { port } = await openListener(t, create, (x) => x.reply(200, 'grün', ['x-a', '\xfc']))
+    const client = new RawClient(port)
+    const [reply] = await client.send(REQUEST).replies(1)
+    client.destroy()
+    t.match(reply, /\r\nx-a: \xfc\r\n/i)
+    t.match(reply, /\r\ncontent-length: 5\r\n/i)
+    t.ok(reply!.endsWith('\r\n\r\ngr\xc3\xbcn'))
+  })
+
+  const bodyless: [string, (x: Exchange) => void, string, RegExp | undefined][] = [
+    ['HEAD, whole', (x) => x.reply(200, 'hello'), 'HEAD', /^5$/],
+    ['HEAD, streamed', (x) => startAndEnd(x, 200, 1234), 'HEAD', /^1234$/],
+    ['HEAD, streamed, length unknown', (x) => startAndEnd(x, 200, -1), 'HEAD', undefined],
+    ['HEAD, an error', (x) => x.fail(new GatewayError('a', 404, 'b')), 'HEAD', /^\d+$/],
+    ['204, whole', (x) => x.reply(204), 'GET', undefined],
+    ['204, streamed', (x) => startAndEnd(x, 204, 0), 'GET', undefined],
+    ['204 to a HEAD', (x) => x.reply(204), 'HEAD', undefined],
+    ['304, whole', (x) => x.reply(304, '', ['etag', '"a"']), 'GET', undefined],
+    ['304, streamed with the length of the 200', (x) => startAndEnd(x, 304, 777), 'GET', /^777$/],
+  ]
+  for (const [title, handle, method, length] of bodyless) {
+    t.test(`${title}: no body, the right length, and the connection goes on`, async (t) => {
+      const { port } = await openListener(t, create, (x) => {
+        if (x.path === '/next') x.reply(200, 'next')
+        else handle(x)
+      })
+      const client = new RawClient(port)
+      client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`)
+      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      const head = client.text.slice(0, client.text.indexOf('\r\n\r\n') + 4)
+      client.send('GET /next HTTP/1.1\r\nHost: a.test\r\n\r\n')
+      await client.until(({ text }) => text.endsWith('\r\n\r\nnext'))
+      client.destroy()
+      t.match(client.text.slice(head.length), /^HTTP\/1\.1 200 /, 'the next reply follows at once')
+      const sent = /\r\ncontent-length: (.*)\r\n/i.exec(head)?.[1]
+      if (length === undefined) t.equal(sent, undefined)
+      else t.match(sent, length)
+    })
+  }
+
+  t.test('a streamed reply of known length, and one of unknown length in chunks', async (t) => {
+    const { port } = await openListener(t, create, async (x) => {
+      x.start(200, new HeaderList(['x-a', '1']), x.path === '/known' ? 6 : -1)
+      for (const part of ['one', '', 'two']) {
+        x.write(Buffer.from(part))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      x.end()
+    })
+    const client = new RawClient(port)
+    client.send('GET /known HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    const [known] = await client.replies(1)
+    t.match(known, /\r\nx-a: 1\r\n/i)
+    t.ok(known!.endsWith('\r\n\r\nonetwo'))
+    client.send('GET /unknown HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    const unknown = client.text.slice(known!.length)
+    client.destroy()
+    t.match(unknown, /\r\ntransfer-encoding: chunked\r\n/i)
+    t.notMatch(unknown, /content-length/i)
+    t.match(unknown, /\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n$/)
+  })
+
+  t.test('the head and each piece of a stream go out when they are written', async (t) => {
+    let x: Exchange | undefined
+    const { port } = await openListener(t, create, (exchange) => {
+      x = exchange
+      x.start(200, new HeaderList(['content-type', 'text/event-stream']), -1)
+      x.write(Buffer.from('data: 1\n\n'))
+    })
+    const client = new RawClient(port)
+    await client.send(REQUEST).until(({ text }) => text.includes('data: 1\n\n'))
+    x!.write(Buffer.from('data: 2\n\n'))
+    await client.until(({ text }) => text.includes('data: 2\n\n'))
+    x!.end()
+    await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+    client.destroy()
+    t.ok(x!.finished)
+    t.equal(x!.aborted, false)
+  })
+
+  t.test(
+    'what the chain throws is answered, costs its own request only, and the connection goes on',
+    async (t) => {
+      const { port, faults, gateway } = await openListener(t, create, (x) => {
+        if (x.path === '/thrown') throw new Error('secret')
+        if (x.path === '/rejected') return Promise.reject(new Error('secret'))
+        if (x.path === '/error')
+          throw new GatewayError('go.mx.greeter', 429, 'slow down', {
+            headers: ['retry-after', '1'],
+          })
+        if (x.path === '/name') return x.reply(200, '', ['bad name', 'x'])
+        if (x.path === '/value') return x.reply(200, '', ['x-a', 'b\r\nx-injected: 1'])
+        x.reply(200, 'fine')
+      })
+      const client = new RawClient(port)
+      const paths = ['/thrown', '/rejected', '/error', '/name', '/value', '/fine']
+      for (const [i, path] of paths.entries()) {
+        await client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).replies(i + 1)
+      }
+      client.destroy()
+      const replies = splitReplies(client.text)
+      t.same(
+        replies.map((reply) => reply.slice(9, 12)),
+        ['500', '500', '429', '500', '500', '200'],
+      )
+      t.match(
+        replies[0],
+        /\{"Id":"go.mx.api","Code":500,"Detail":"internal error","Status":"Internal Server Error"\}$/,
+      )
+      t.match(replies[2], /\r\nretry-after: 1\r\n/i)
+      t.match(
+        replies[2],
+        /\{"Id":"go.mx.greeter","Code":429,"Detail":"slow down","Status":"Too Many Requests"\}$/,
+      )
+      t.notMatch(client.text, /secret|injected/)
+      t.equal(faults.length, 4)
+      t.equal(gateway.inFlight, 0)
+    },
+  )
+
+  t.test('a reply hook that throws gives a 500 in place of the reply', async (t) => {
+    const warnings: unknown[] = []
+    const onWarning = (warning: unknown) => warnings.push(warning)
+    process.on('warning', onWarning)
+    t.teardown(() => process.off('warning', onWarning))
+    const plugin = {
+      name: 'broken',
+      onReply: (x: Exchange) => {
+        if (x.path === '/broken') throw new Error('broken hook')
+        x.replyHeaders.set('x-hook', 'ran')
+      },
+    }
+    const { port } = await openListener(t, create, (x) => startAndEnd(x, 200, 0), {}, [plugin])
+    const client = new RawClient(port)
+    client.send('GET /broken HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await client.replies(1)
+    const replies = await client.send(REQUEST).replies(2)
+    client.destroy()
+    t.match(replies[0], /^HTTP\/1\.1 500 /)
+    t.match(replies[1], /^HTTP\/1\.1 200 .*\r\nx-hook: ran\r\n/is)
+  })
+
+  t.test('only the first reply counts', async (t) => {
+    const { port } = await openListener(t, create, (x) => {
+      x.reply(200, 'first')
+      x.reply(500, 'second')
+      x.start(500, new HeaderList(), -1)
+      x.write(Buffer.from('third'))
+      x.end()
+    })
+    const client = new RawClient(port)
+    await client.send(REQUEST).replies(1)
+    const replies = await client.send(REQUEST).replies(2)
+    client.destroy()
+    for (const reply of replies) t.match(reply, /^HTTP\/1\.1 200 .*first$/s)
+  })
+
+  t.test('a stream that is given up is cut, so that it cannot look complete', async (t) => {
+    const { port } = await openListener(t, create, async (x) => {
+      x.start(200, new HeaderList(), x.path === '/known' ? 100 : -1)
+      x.write(Buffer.from('some'))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      x.giveUp(new GatewayError('a', 502, 'backend broke off'))
+    })
+    for (const path of ['/known', '/unknown']) {
+      const client = new RawClient(port)
+      await client.send(`GET ${path} HTTP/1.1\r\nHost: a.test\r\n\r\n`).ended()
+      t.match(client.text, /some/)
+      t.notMatch(client.text, /\r\n0\r\n\r\n$/)
+    }
+  })
+}
+
+function startAndEnd(x: Exchange, status: number, length: number): void {
+  x.start(status, new HeaderList(), length)
+  x.end()
+}
