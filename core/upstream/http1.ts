@@ -4,7 +4,13 @@ import { clock } from '../clock.ts'
 import { HeaderList } from '../headers.ts'
 import type { FailureKind, UpstreamCall } from './call.ts'
 import { ChunkedDecoder } from './chunked.ts'
-import { CHUNKED, parseReplyHead, type ReplyHead, UNTIL_CLOSE } from './reply-head.ts'
+import {
+  CHUNKED,
+  type LineMemory,
+  parseReplyHead,
+  type ReplyHead,
+  UNTIL_CLOSE,
+} from './reply-head.ts'
 
 export interface Http1Options {
   /** Host name or IP address, without brackets. */
@@ -23,6 +29,8 @@ export interface Http1Options {
 
 /** Who a connection belongs to: told when it can be used again, and when it is gone. */
 export interface ConnectionOwner {
+  /** What heads from this node look like; shared by its connections. */
+  readonly memory: LineMemory
   readonly onIdle: (connection: Http1Connection) => void
   readonly onGone: (connection: Http1Connection) => void
 }
@@ -143,9 +151,15 @@ export class Http1Connection {
 
   /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
   send(call: UpstreamCall): void {
-    this.#take(call)
+    call.connection = this
+    if (this.#calls.push(call) === 1 && this.#connected) {
+      this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+    }
     if (call.bodyLength === 0) {
-      this.#socket.write(call.head, 'latin1')
+      // Written at the end of this turn of the event loop: pipelined heads go out
+      // in one write, and the system calls of all connections follow one another.
+      if (this.#out === '' && unflushed.push(this) === 1) setImmediate(flushAll)
+      this.#out += call.head
       return
     }
     this.#heldHead = call.head
@@ -153,13 +167,6 @@ export class Http1Connection {
     if (!this.#connected) return
     call.onReady()
     if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
-  }
-
-  /** {@link send} for pipelined calls without a body: heads of one turn of the event loop go out in one write. */
-  sendJoined(call: UpstreamCall): void {
-    this.#take(call)
-    if (this.#out === '' && unflushed.push(this) === 1) setImmediate(flushAll)
-    this.#out += call.head
   }
 
   flush(): void {
@@ -236,13 +243,6 @@ export class Http1Connection {
     this.#gone()
   }
 
-  #take(call: UpstreamCall): void {
-    call.connection = this
-    if (this.#calls.push(call) === 1 && this.#connected) {
-      this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
-    }
-  }
-
   #open(): void {
     this.#connected = true
     const call = this.#calls[0]
@@ -316,28 +316,26 @@ export class Http1Connection {
   /** Offset behind the head and a body that came along whole; -1: more must come, or the connection failed. */
   #readHead(bytes: Buffer, at: number, to: number): number {
     let text = bytes.toString('latin1', at, Math.min(to, at + HEAD_GUESS_BYTES))
-    let stop = text.indexOf('\r\n\r\n')
-    if (stop < 0 && to - at > HEAD_GUESS_BYTES) {
-      text = bytes.toString('latin1', at, Math.min(to, at + HEAD_MAX_BYTES))
-      stop = text.indexOf('\r\n\r\n')
-    }
-    if (stop < 0) {
-      this.replying = true
-      if (to - at >= HEAD_MAX_BYTES)
-        this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
-      else if (!text.startsWith('HTTP/1.'.slice(0, text.length)))
-        this.#fail('malformed', 'reply is not HTTP/1.1')
-      else this.#partial = Buffer.from(bytes.subarray(at, to))
-      return -1
-    }
     const head = this.#head
-    const fault = parseReplyHead(text.slice(0, stop), head)
-    if (fault !== undefined) {
-      this.replying = true
-      this.#fail('malformed', fault)
+    let stop = parseReplyHead(text, head, this.#owner.memory)
+    if (stop === 0 && to - at > HEAD_GUESS_BYTES) {
+      text = bytes.toString('latin1', at, Math.min(to, at + HEAD_MAX_BYTES))
+      stop = parseReplyHead(text, head, this.#owner.memory)
+    }
+    this.replying = true
+    if (typeof stop === 'string') {
+      this.#fail('malformed', stop)
       return -1
     }
-    const from = at + stop + 4
+    if (stop === 0) {
+      if (to - at >= HEAD_MAX_BYTES) {
+        this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
+      } else if (!text.startsWith('HTTP/1.'.slice(0, text.length))) {
+        this.#fail('malformed', 'reply is not HTTP/1.1')
+      } else this.#partial = Buffer.from(bytes.subarray(at, to))
+      return -1
+    }
+    const from = at + stop
     const { status } = head
     if (status < 200) {
       // 100, 102 and 103 are for the gateway; nobody asked for an upgrade (RFC 9110 §15.2).
@@ -348,7 +346,6 @@ export class Http1Connection {
       return from
     }
     this.#informational = 0
-    this.replying = true
     const call = this.#calls[0]!
     if (call.method === 'HEAD' || status === 204 || status === 304) {
       // What a 204 announces may follow, and would be taken for the next reply.

@@ -1,6 +1,6 @@
 import { clock } from '../clock.ts'
 import type { UpstreamCall } from './call.ts'
-import { Http1Connection, type Http1Options } from './http1.ts'
+import { type ConnectionOwner, Http1Connection, type Http1Options } from './http1.ts'
 
 export interface PoolOptions extends Http1Options {
   /** Idempotent requests written ahead on one connection; 1: none. */
@@ -25,9 +25,10 @@ export class Pool {
   /** Connections that take several calls at a time. */
   readonly #pipelined: Http1Connection[] = []
   readonly #waiting: { readonly call: UpstreamCall; readonly untilMs: number }[] = []
-  readonly #owner = {
-    onIdle: (connection: Http1Connection) => this.#reuse(connection),
-    onGone: (connection: Http1Connection) => this.#forget(connection),
+  readonly #owner: ConnectionOwner = {
+    memory: [],
+    onIdle: (connection) => this.#reuse(connection),
+    onGone: (connection) => this.#forget(connection),
   }
   #closed = false
 
@@ -45,7 +46,7 @@ export class Pool {
   /** Sends a call on a connection of its own, or behind others where the node pipelines and the call allows it. */
   dispatch(call: UpstreamCall): void {
     if (this.#options.pipeline > 1 && call.idempotent && call.bodyLength === 0) {
-      this.#leastLoaded().sendJoined(call)
+      this.#leastLoaded().send(call)
       return
     }
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {

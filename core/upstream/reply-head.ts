@@ -2,48 +2,63 @@ import { HeaderList } from '../headers.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DIGITS = /^\d{1,15}$/
-/** Whatever an ASCII head with CRLF line ends does not hold: one pass finds both what is forbidden and what is merely rare. */
-const UNUSUAL = /[^\t\r\n\x20-\x7e]|\r(?!\n)|(?<!\r)\n/
-const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
-/** RFC 9112 §4. Backends that leave out the blank before an empty reason are many. */
+/** RFC 9112 §4; the blank before an empty reason is often left out. */
 const STATUS_LINE = /^HTTP\/1\.[01] [1-5]\d\d(?: .*)?$/
+const ASCII_LINE = /^[\t\x20-\x7e]*$/
+const FORBIDDEN = /[\0-\x08\n-\x1f\x7f]/
+const BARE_LINE_FEED = /(?<!\r)\n/
 
-/** What a field means to the connection it came on. */
+/** What a line means to the connection it came on. */
 const PASS = 0
 const DROP = 1
 const CONTENT_LENGTH = 2
 const TRANSFER_ENCODING = 3
 const CONNECTION = 4
 const KEEP_ALIVE = 5
+const STATUS = 6
 
 /** Fields that end here: hop-by-hop (RFC 9110 §7.6.1), and `Date`, which listeners write themselves. */
-const MEANING: Readonly<Record<string, number>> = {
-  'content-length': CONTENT_LENGTH,
-  'transfer-encoding': TRANSFER_ENCODING,
-  connection: CONNECTION,
-  'keep-alive': KEEP_ALIVE,
-  'proxy-connection': DROP,
-  'proxy-authenticate': DROP,
-  'proxy-authentication-info': DROP,
-  'proxy-authorization': DROP,
-  te: DROP,
-  trailer: DROP,
-  upgrade: DROP,
-  date: DROP,
-}
-
-interface FieldName {
-  readonly lower: string
-  readonly meaning: number
-}
-
-/** Names as backends write them: checked and lowered once. Bounded, since backends choose them. */
-const names = new Map<string, FieldName>()
-const NAMES_MAX = 2000
+const MEANING = new Map([
+  ['content-length', CONTENT_LENGTH],
+  ['transfer-encoding', TRANSFER_ENCODING],
+  ['connection', CONNECTION],
+  ['keep-alive', KEEP_ALIVE],
+  ['proxy-connection', DROP],
+  ['proxy-authenticate', DROP],
+  ['proxy-authentication-info', DROP],
+  ['proxy-authorization', DROP],
+  ['te', DROP],
+  ['trailer', DROP],
+  ['upgrade', DROP],
+  ['date', DROP],
+])
 
 /** The body goes on until the connection ends (RFC 9112 §6.3, case 8). */
 export const UNTIL_CLOSE = -2
 export const CHUNKED = -1
+
+/** A line of a reply head that was found correct. */
+interface Line {
+  /** As received, CRLF included. */
+  readonly text: string
+  readonly meaning: number
+  /** Lower case. */
+  readonly name: string
+  readonly value: string
+  /** Status code, or what a Content-Length announces. */
+  readonly number: number
+  readonly ascii: boolean
+}
+
+/**
+ * The lines of the last head from a node, by position. Backends repeat themselves:
+ * a line that stands where it stood is known to be correct and is not parsed again.
+ */
+export type LineMemory = Line[]
+
+/** Lines kept, and the longest one. */
+const MEMORY_LINES = 32
+const MEMORY_LINE_LENGTH = 256
 
 /** A parsed reply head. One per connection, filled anew for every reply. */
 export interface ReplyHead {
@@ -59,84 +74,120 @@ export interface ReplyHead {
 }
 
 /**
- * Parses status line and fields, without the empty line that ends them.
+ * Parses a status line and its fields (RFC 9112 §4, §5, §6.3).
  *
- * @param text one character a byte; every line ends in CRLF but the last.
- * @returns undefined when `head` was filled, else what is malformed (RFC 9112 §4, §5, §6.3).
+ * @param text begins with the head; one character a byte.
+ * @returns offset behind the empty line; 0 when that has not come yet; a text that says what is malformed.
  */
-export function parseReplyHead(text: string, head: ReplyHead): string | undefined {
+export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory): number | string {
   const headers = new HeaderList()
-  if (UNUSUAL.test(text)) {
-    if (FORBIDDEN.test(text)) return 'control character or bare line end in the head'
-    headers.ascii = false
-  }
-  const end = text.length
-  const eol = text.indexOf('\r')
-  const statusLine = eol < 0 ? text : text.slice(0, eol)
-  if (!STATUS_LINE.test(statusLine))
-    return 'status line must be HTTP/1.1, a code of three digits and a reason'
-  const minor = statusLine.charCodeAt(7) - 48
   let length = UNTIL_CLOSE
   let chunked = false
   let connection = ''
   let keepAlive = ''
-  for (let start = eol < 0 ? end : eol + 2; start < end; ) {
-    let stop = text.indexOf('\r', start)
-    if (stop < 0) stop = end
-    const colon = text.indexOf(':', start)
-    if (colon < 0 || colon > stop) return 'field without a colon'
-    const raw = text.slice(start, colon)
-    const name = names.get(raw) ?? learnName(raw)
-    if (name === undefined) return 'field name must be a token'
-    let from = colon + 1
-    let to = stop
-    while (from < to && isBlank(text.charCodeAt(from))) from++
-    while (to > from && isBlank(text.charCodeAt(to - 1))) to--
-    const value = text.slice(from, to)
-    start = stop + 2
-    switch (name.meaning) {
+  let at = 0
+  for (let i = 0; ; i++) {
+    let line = memory[i]
+    if (line === undefined || !text.startsWith(line.text, at)) {
+      const stop = text.indexOf('\r\n', at)
+      if (stop < 0) return BARE_LINE_FEED.test(text) ? 'bare line feed in the head' : 0
+      if (stop === at && i > 0) break
+      const parsed = i === 0 ? parseStatusLine(text, stop) : parseField(text, at, stop)
+      if (typeof parsed === 'string') return parsed
+      line = parsed
+      if (i < MEMORY_LINES && line.text.length <= MEMORY_LINE_LENGTH) memory[i] = line
+    }
+    at += line.text.length
+    if (!line.ascii) headers.ascii = false
+    switch (line.meaning) {
       case PASS:
-        headers.appendParsed(name.lower, value)
+        headers.appendParsed(line.name, line.value)
         break
       case CONTENT_LENGTH:
         if (length !== UNTIL_CLOSE) return 'more than one Content-Length'
-        if (!DIGITS.test(value)) return 'Content-Length must be 1 to 15 digits'
-        length = Number(value)
+        length = line.number
         break
       case TRANSFER_ENCODING:
-        if (chunked || value.toLowerCase() !== 'chunked')
-          return 'Transfer-Encoding must be chunked, once'
+        if (chunked) return 'more than one Transfer-Encoding'
         chunked = true
         break
       case CONNECTION:
-        connection = connection === '' ? value : `${connection},${value}`
+        connection = connection === '' ? line.value : `${connection},${line.value}`
         break
       case KEEP_ALIVE:
-        keepAlive = value
+        keepAlive = line.value
+        break
+      case STATUS:
+        head.status = line.number
+        head.persistent = line.text.charCodeAt(7) === 49
         break
     }
   }
   if (chunked) {
     if (length !== UNTIL_CLOSE) return 'both Content-Length and Transfer-Encoding'
-    if (minor === 0) return 'Transfer-Encoding in a reply of HTTP/1.0'
+    if (!head.persistent) return 'Transfer-Encoding in a reply of HTTP/1.0'
     length = CHUNKED
   }
-  head.status = Number(statusLine.slice(9, 12))
   head.headers = headers
   head.length = length
-  head.persistent = minor === 1
   head.idleSeconds = keepAlive === '' ? 0 : Number(/timeout=(\d{1,6})/i.exec(keepAlive)?.[1] ?? 0)
   if (connection !== '') readConnection(connection.toLowerCase(), head)
-  return undefined
+  return at + 2
+}
+
+function parseStatusLine(text: string, stop: number): Line | string {
+  const line = text.slice(0, stop)
+  if (!STATUS_LINE.test(line) || FORBIDDEN.test(line)) {
+    return 'status line must be HTTP/1.1, a code of three digits and a reason'
+  }
+  const number = Number(line.slice(9, 12))
+  return {
+    text: text.slice(0, stop + 2),
+    meaning: STATUS,
+    name: '',
+    value: '',
+    number,
+    ascii: true,
+  }
+}
+
+function parseField(text: string, start: number, stop: number): Line | string {
+  const line = text.slice(start, stop)
+  const ascii = ASCII_LINE.test(line)
+  if (!ascii && FORBIDDEN.test(line)) return 'control character in a field'
+  const colon = line.indexOf(':')
+  if (colon < 0) return 'field without a colon'
+  const raw = line.slice(0, colon)
+  if (!TOKEN.test(raw)) return 'field name must be a token'
+  const name = raw.toLowerCase()
+  const value = trimBlanks(line, colon + 1)
+  const meaning = MEANING.get(name) ?? PASS
+  let number = 0
+  if (meaning === CONTENT_LENGTH) {
+    if (!DIGITS.test(value)) return 'Content-Length must be 1 to 15 digits'
+    number = Number(value)
+  } else if (meaning === TRANSFER_ENCODING && value.toLowerCase() !== 'chunked') {
+    return 'Transfer-Encoding must be chunked'
+  }
+  return { text: text.slice(start, stop + 2), meaning, name, value, number, ascii }
+}
+
+/** Without the blanks around a field value: only those, not what `trim` takes (RFC 9110 §5.5). */
+function trimBlanks(line: string, start: number): string {
+  let from = start
+  let to = line.length
+  while (from < to && isBlank(line.charCodeAt(from))) from++
+  while (to > from && isBlank(line.charCodeAt(to - 1))) to--
+  return line.slice(from, to)
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 9
 }
 
 function readConnection(value: string, head: ReplyHead): void {
   if (value === 'keep-alive') {
     head.persistent = true
-    return
-  }
-  if (value === 'close') {
-    head.persistent = false
     return
   }
   let close = false
@@ -147,16 +198,4 @@ function readConnection(value: string, head: ReplyHead): void {
     else head.headers.delete(token)
   }
   if (close) head.persistent = false
-}
-
-function learnName(raw: string): FieldName | undefined {
-  if (!TOKEN.test(raw)) return undefined
-  const lower = raw.toLowerCase()
-  const name = { lower, meaning: Object.hasOwn(MEANING, lower) ? MEANING[lower]! : PASS }
-  if (names.size < NAMES_MAX) names.set(raw, name)
-  return name
-}
-
-function isBlank(code: number): boolean {
-  return code === 32 || code === 9
 }
