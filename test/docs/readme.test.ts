@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import type { PluginDefinition } from '../../core/define-plugin.ts'
+import { parseConfig } from '../../platform/config-file.ts'
+import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const README = await readFile(join(ROOT, 'README.md'), 'utf8')
+
+/** The first code block of a language in the README. */
+function findBlock(language: string): string {
+  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(README)?.[1]
+  if (block === undefined) throw new Error(`README.md has no ${language} block`)
+  return block
+}
+
+t.test('the configuration file of the README is accepted', async (t) => {
+  const { services, plugins } = parseConfig(findBlock('yaml'), 'mx.yaml')
+  t.match(services, [{ name: 'greeter', nodes: ['127.0.0.1:9001', '127.0.0.1:9002'] }])
+  t.equal(plugins?.length, 4)
+})
+
+t.test('the plugin of the README does what is said of it', async (t) => {
+  const sdk = pathToFileURL(join(ROOT, 'sdk/index.ts')).href
+  const folder = t.testdir({ 'word-limit.ts': findBlock('ts').replace("'mx'", `'${sdk}'`) })
+  const module: { default: PluginDefinition } = await import(
+    pathToFileURL(join(folder, 'word-limit.ts')).href
+  )
+  const plugin = buildPlugin(module.default, { max: 2 })
+  t.match(await runPlugin(plugin, { path: '/search?q=a+b' }), { status: 200, forwarded: true })
+  t.match(await runPlugin(plugin, { path: '/search?q=a+b+c' }), { status: 400, forwarded: false })
+})
+
+t.test('the error body of the README is the one that is sent', async (t) => {
+  t.same(Object.keys(JSON.parse(findBlock('json'))), ['Id', 'Code', 'Detail', 'Status'])
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import {
+  definePlugin,
+  type Exchange,
+  type Maybe,
+  type Plugin,
+  type PluginDefinition,
+  type PluginHooks,
+  type Step,
+  Type,
+} from '../../sdk/index.ts'
+
+// Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
+// not to, or the other way round, is an error there.
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const isTrue = <_ extends true>(): void => {}
+
+t.test('options reach `create` with the types of their schema', async (t) => {
+  const definition: PluginDefinition = definePlugin({
+    name: 'typed',
+    description: 'A plugin whose types are looked at.',
+    options: Type.Object({ max: Type.Integer({ default: 1 }), words: Type.Array(Type.String()) }),
+    create({ max, words }) {
+      isTrue<Equal<typeof max, number>>()
+      isTrue<Equal<typeof words, string[]>>()
+      return {}
+    },
+  })
+  t.equal(definition.name, 'typed')
+})
+
+t.test('an option that is not declared does not compile', async (t) => {
+  const definition = definePlugin({
+    name: 'typed',
+    description: 'A plugin whose types are looked at.',
+    options: Type.Object({ max: Type.Integer({ default: 1 }) }),
+    create(options) {
+      // @ts-expect-error: the schema says `max`
+      void options.min
+      return {}
+    },
+  })
+  t.equal(definition.name, 'typed')
+})
+
+t.test('hooks before the reply may answer later; those after it may not', async (t) => {
+  isTrue<Equal<ReturnType<Step>, Maybe<void>>>()
+  isTrue<Equal<Parameters<Step>, [x: Exchange]>>()
+  isTrue<Equal<ReturnType<NonNullable<Plugin['onReply']>>, void>>()
+  isTrue<Equal<ReturnType<NonNullable<Plugin['onDone']>>, void>>()
+  const hooks: PluginHooks = { onRequest: async () => {}, onReply: () => {} }
+  t.same(Object.keys(hooks), ['onRequest', 'onReply'])
+})
+
+t.test('what identifies a request is read-only', async (t) => {
+  const change = (x: Exchange): void => {
+    // @ts-expect-error: the listener captured it
+    x.path = '/other'
+    // @ts-expect-error: change the list through its methods
+    x.headers = undefined
+    x.status = 418
+  }
+  t.type(change, 'function')
+})

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import * as sdk from '../../sdk/index.ts'
+import * as testing from '../../sdk/testing.ts'
+
+t.test('the entry `mx` exports what authors of plugins need, and nothing else', async (t) => {
+  t.same(Object.keys(sdk).sort(), [
+    'GatewayError',
+    'HeaderList',
+    'Type',
+    'definePlugin',
+    'formatDuration',
+    'formatSize',
+    'parseDuration',
+    'parseSize',
+  ])
+})
+
+t.test('the entry `mx/testing` exports the test kit, and nothing else', async (t) => {
+  t.same(Object.keys(testing).sort(), [
+    'TestExchange',
+    'buildPlugin',
+    'createTestEnv',
+    'createTestExchange',
+    'runPlugin',
+  ])
+})
+
+t.test('the package opens these two entries and its own description', async (t) => {
+  const { exports, bin } = JSON.parse(
+    await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'),
+  )
+  t.same(exports, {
+    '.': { types: './dist/sdk/index.d.ts', default: './dist/sdk/index.js' },
+    './testing': { types: './dist/sdk/testing.d.ts', default: './dist/sdk/testing.js' },
+    './package.json': './package.json',
+  })
+  t.same(bin, { mx: 'dist/cli/main.js' })
+})
