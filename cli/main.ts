@@ -29,14 +29,20 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
   const entry = COMMANDS.find(({ name }) => name === word)
   if (entry === undefined && !['-h', '--help', '-v', '--version'].includes(word)) {
     const { suggest } = await import('../core/suggest.ts')
-    const meant = suggest(word, word.startsWith('-') ? ['--help', '--version'] : COMMANDS.map(({ name }) => name))
+    const meant = suggest(
+      word,
+      word.startsWith('-') ? ['--help', '--version'] : COMMANDS.map(({ name }) => name),
+    )
     const what = word.startsWith('-') ? 'flag' : 'command'
-    printProblems([`unrecognized ${what}: ${word}${meant === undefined ? '' : `, did you mean ${meant}?`} See 'mx --help'`])
+    printProblems([
+      `unrecognized ${what}: ${word}${meant === undefined ? '' : `, did you mean ${meant}?`} See 'mx --help'`,
+    ])
     return EXIT.usage
   }
   const { readVersion } = await import('../platform/version.ts')
   const cli = cac('mx').help().version(readVersion())
-  for (const { name, description } of COMMANDS) if (name !== entry?.name) cli.command(name, description)
+  for (const { name, description } of COMMANDS)
+    if (name !== entry?.name) cli.command(name, description)
   if (entry !== undefined) await (await entry.load())(cli)
   try {
     cli.parse([argv[0]!, argv[1]!, word, ...argv.slice(3)], { run: false })
@@ -52,7 +58,9 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
 function explain(error: Error, cli: CAC): readonly string[] {
   if ('problems' in error) return error.problems as readonly string[]
   const seeHelp = `See 'mx ${cli.matchedCommandName} --help'`
-  return [error.name === 'CACError' ? `${error.message.replaceAll('`', '')}. ${seeHelp}` : error.message]
+  return [
+    error.name === 'CACError' ? `${error.message.replaceAll('`', '')}. ${seeHelp}` : error.message,
+  ]
 }
 
 const status = await main(process.argv)

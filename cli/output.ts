@@ -17,11 +17,22 @@ export function printProblems(problems: readonly string[]): void {
 }
 
 /** Two columns, the right one wrapped at `width` characters. */
-export function formatColumns(rows: readonly (readonly [left: string, right: string])[], width: number): string {
+export function formatColumns(
+  rows: readonly (readonly [left: string, right: string])[],
+  width: number,
+): string {
   const leftWidth = Math.max(...rows.map(([left]) => left.length))
-  const textWidth = Math.max(MIN_TEXT_WIDTH, Math.min(width, MAX_WIDTH) - leftWidth - 2 * INDENT.length)
+  const textWidth = Math.max(
+    MIN_TEXT_WIDTH,
+    Math.min(width, MAX_WIDTH) - leftWidth - 2 * INDENT.length,
+  )
   const margin = `\n${' '.repeat(leftWidth + 2 * INDENT.length)}`
-  return rows.map(([left, right]) => `${INDENT}${left.padEnd(leftWidth)}${INDENT}${wrap(right, textWidth).join(margin)}`).join('\n')
+  return rows
+    .map(
+      ([left, right]) =>
+        `${INDENT}${left.padEnd(leftWidth)}${INDENT}${wrap(right, textWidth).join(margin)}`,
+    )
+    .join('\n')
 }
 
 function wrap(text: string, width: number): string[] {

@@ -36,7 +36,16 @@ export function formatBanner(facts: BannerFacts): string {
   return `\n  mx ${facts.version} gateway on ${url}\n\n${lines.join('')}\n`
 }
 
-function toFields({ version, settings, address, listener, workers, config, services, plugins }: BannerFacts) {
+function toFields({
+  version,
+  settings,
+  address,
+  listener,
+  workers,
+  config,
+  services,
+  plugins,
+}: BannerFacts) {
   return {
     url: `${settings.enableTls ? 'https' : 'http'}://${formatAddress(address)}`,
     version,

@@ -4,7 +4,14 @@ import { isMap, isSeq } from 'yaml'
 import { suggest } from '../core/suggest.ts'
 import { type YamlEntry, YamlSource } from './config-yaml.ts'
 import { SETTINGS, type Settings } from './settings.ts'
-import { findSetting, type Given, type GivenSettings, SETTING_KEYS, SettingsError, splitList } from './settings-sources.ts'
+import {
+  findSetting,
+  type Given,
+  type GivenSettings,
+  SETTING_KEYS,
+  SettingsError,
+  splitList,
+} from './settings-sources.ts'
 
 /** A service of `services:`. */
 export interface ServiceEntry {
@@ -38,12 +45,19 @@ export interface ConfigFile {
 }
 
 /** Where there is no file. */
-export const NO_CONFIG: ConfigFile = { folder: process.cwd(), settings: new Map(), services: [], plugins: undefined }
+export const NO_CONFIG: ConfigFile = {
+  folder: process.cwd(),
+  settings: new Map(),
+  services: [],
+  plugins: undefined,
+}
 
 const KEYS: readonly string[] = [
   'services',
   'plugins',
-  ...SETTING_KEYS.filter((key) => SETTINGS[key].notInFile === undefined).map((key) => SETTINGS[key].name),
+  ...SETTING_KEYS.filter((key) => SETTINGS[key].notInFile === undefined).map(
+    (key) => SETTINGS[key].name,
+  ),
 ]
 const SERVICE_KEYS: readonly string[] = ['nodes', 'balance']
 /** Settings that name files, which belong to the folder of the file that names them. */
@@ -59,7 +73,10 @@ export async function readConfig(file: string): Promise<ConfigFile> {
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    throw new SettingsError([`configuration file ${file} cannot be read: ${(error as Error).message}`])
+    throw new SettingsError(
+      [`configuration file ${file} cannot be read: ${(error as Error).message}`],
+      { cause: error },
+    )
   }
   return parseConfig(text, file)
 }
@@ -74,15 +91,18 @@ export function parseConfig(text: string, file: string): ConfigFile {
   let services: readonly ServiceEntry[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
-  if (!isMap(root) && root !== undefined) source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
+  if (!isMap(root) && root !== undefined)
+    source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
   for (const entry of isMap(root) ? source.entries(root) : []) {
     const key = findSetting(entry.name)
     const elsewhere = key === undefined ? undefined : SETTINGS[key].notInFile
     if (entry.name === 'services') services = readServices(source, entry)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
     else if (key === undefined) source.report(entry.key, unknownKey(entry.name, KEYS))
-    else if (elsewhere !== undefined) source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
-    else if (settings.has(key)) source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
+    else if (elsewhere !== undefined)
+      source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
+    else if (settings.has(key))
+      source.report(entry.key, `key "${SETTINGS[key].name}" stands here twice`)
     else {
       const given = readSetting(source, key, entry, folder)
       if (given !== undefined) settings.set(key, given)
@@ -92,16 +112,28 @@ export function parseConfig(text: string, file: string): ConfigFile {
   return { folder, settings, services, plugins }
 }
 
-function readSetting(source: YamlSource, key: keyof Settings, { key: keyNode, value }: YamlEntry, folder: string): Given | undefined {
+function readSetting(
+  source: YamlSource,
+  key: keyof Settings,
+  { key: keyNode, value }: YamlEntry,
+  folder: string,
+): Given | undefined {
   const { name, kind, form, parse } = SETTINGS[key]
   const isList = kind === 'list' && isSeq(source.follow(value))
   const single = source.text(value)
   if (!isList && single === undefined) {
-    source.report(value ?? keyNode, `${name} needs ${kind === 'list' ? 'a list' : 'a value'} (${form})`)
+    source.report(
+      value ?? keyNode,
+      `${name} needs ${kind === 'list' ? 'a list' : 'a value'} (${form})`,
+    )
     return undefined
   }
   const before = source.problems.length
-  const values = isList ? source.texts(value, name).map(({ text }) => text) : kind === 'list' ? splitList(key, single!) : [single!]
+  const values = isList
+    ? source.texts(value, name).map(({ text }) => text)
+    : kind === 'list'
+      ? splitList(key, single!)
+      : [single!]
   if (source.problems.length > before) return undefined
   try {
     parse(values)
@@ -111,13 +143,17 @@ function readSetting(source: YamlSource, key: keyof Settings, { key: keyNode, va
     return undefined
   }
   const isFile = FILE_SETTINGS.includes(key) && !['on', 'off', 'true', 'false'].includes(values[0]!)
-  return { source: `${source.at(value)}: ${name}`, values: isFile ? values.map((each) => resolve(folder, each)) : values }
+  return {
+    source: `${source.at(value)}: ${name}`,
+    values: isFile ? values.map((each) => resolve(folder, each)) : values,
+  }
 }
 
 function readServices(source: YamlSource, { value }: YamlEntry): ServiceEntry[] {
   const map = source.follow(value)
   if (isMap(map)) return source.entries(map).map((entry) => readService(source, entry))
-  if (map !== undefined) source.report(value, 'services must be a map of service names to their nodes')
+  if (map !== undefined)
+    source.report(value, 'services must be a map of service names to their nodes')
   return []
 }
 
@@ -129,13 +165,18 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Servi
     nodes = undefined
     for (const entry of source.entries(body)) {
       if (entry.name === 'nodes') nodes = entry.value
-      else if (entry.name === 'balance') balance = readSetting(source, 'balance', entry, '')?.values[0]
+      else if (entry.name === 'balance')
+        balance = readSetting(source, 'balance', entry, '')?.values[0]
       else source.report(entry.key, unknownKey(entry.name, SERVICE_KEYS))
     }
   }
-  const texts = source.follow(nodes) === undefined ? [] : source.texts(nodes, `nodes of service "${name}"`)
+  const texts =
+    source.follow(nodes) === undefined ? [] : source.texts(nodes, `nodes of service "${name}"`)
   if (source.follow(nodes) === undefined) {
-    source.report(key, `service "${name}" needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`)
+    source.report(
+      key,
+      `service "${name}" needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`,
+    )
   }
   for (const { node, text } of texts) {
     try {
@@ -162,7 +203,10 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
   if (single !== undefined) return [{ specifier: locate(single, folder), options: undefined, at }]
   const entries = isMap(node) ? source.entries(node) : []
   if (entries.length !== 1) {
-    source.report(item, 'a plugin must be a name or a file, or one of these with its options: "name: {option: value}"')
+    source.report(
+      item,
+      'a plugin must be a name or a file, or one of these with its options: "name: {option: value}"',
+    )
     return []
   }
   const { name, value } = entries[0]!
@@ -171,7 +215,13 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
     source.report(value, `options of plugin "${name}" must be a map`)
     return []
   }
-  return [{ specifier: locate(name, folder), options: isMap(options) ? source.toObject(options) : undefined, at }]
+  return [
+    {
+      specifier: locate(name, folder),
+      options: isMap(options) ? source.toObject(options) : undefined,
+      at,
+    },
+  ]
 }
 
 /** A plugin as a file of `folder` when it is written like a file. */

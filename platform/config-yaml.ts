@@ -1,4 +1,13 @@
-import { type Document, isAlias, isScalar, isSeq, LineCounter, type Node as YamlNode, parseDocument, type YAMLMap } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type YAMLMap,
+  type Node as YamlNode,
+} from 'yaml'
 
 /** A key of a map, its name and its value. */
 export interface YamlEntry {
@@ -19,10 +28,15 @@ export class YamlSource {
 
   constructor(text: string, file: string) {
     this.#file = file
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false }) as Document
+    this.#document = parseDocument(text, {
+      lineCounter: this.#lines,
+      prettyErrors: false,
+    }) as Document
     for (const { code, message, pos } of [...this.#document.errors, ...this.#document.warnings]) {
       const key = /^[^\s:#]+/.exec(text.slice(pos[0]))?.[0]
-      this.problems.push(`${this.#atOffset(pos[0])}: ${code === 'DUPLICATE_KEY' ? `key "${key}" stands here twice` : message}`)
+      this.problems.push(
+        `${this.#atOffset(pos[0])}: ${code === 'DUPLICATE_KEY' ? `key "${key}" stands here twice` : message}`,
+      )
     }
     this.root = this.follow(this.#document.contents)
   }

@@ -36,7 +36,10 @@ export function configurationFrom(flags: GivenSettings, env: NodeJS.ProcessEnv):
 /**
  * `next` as far as it can replace `running` without a restart, and the names of the settings that cannot.
  */
-export function keepFixed(running: Settings, next: Settings): { settings: Settings; restart: readonly string[] } {
+export function keepFixed(
+  running: Settings,
+  next: Settings,
+): { settings: Settings; restart: readonly string[] } {
   const fixed = SETTING_KEYS.filter((key) => !SETTINGS[key].live)
   const changed = fixed.filter((key) => JSON.stringify(running[key]) !== JSON.stringify(next[key]))
   const kept = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>

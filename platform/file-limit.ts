@@ -22,12 +22,19 @@ export function readFileLimit(): number {
  * Client connections to accept. `auto` leaves as many files for connections to backends; more than the
  * limit allows is cut down: a process that runs out of files spins in accept and can answer nobody.
  */
-export function capConnections(wanted: number | 'auto', fileLimit: number, log: Pick<Log, 'warn'>): number {
+export function capConnections(
+  wanted: number | 'auto',
+  fileLimit: number,
+  log: Pick<Log, 'warn'>,
+): number {
   const available = Math.max(1, fileLimit - RESERVED)
   if (wanted === 'auto') return Math.max(1, Math.floor(available / 2))
   // Every client may need a connection to a backend, but most share them: one in eight is kept back.
   const most = Math.max(1, Math.floor((available * 7) / 8))
   if (wanted <= most) return wanted
-  log.warn({ wanted, used: most, open_files: fileLimit }, 'max_connections is beyond the open-file limit (ulimit -n)')
+  log.warn(
+    { wanted, used: most, open_files: fileLimit },
+    'max_connections is beyond the open-file limit (ulimit -n)',
+  )
   return most
 }

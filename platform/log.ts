@@ -6,7 +6,14 @@ import type { LogLevel } from './settings.ts'
 export type Log = Logger
 
 const STDERR = 2
-const LABELS: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' }
+const LABELS: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
 const COLORS: Readonly<Record<number, string>> = { 40: '33', 50: '31', 60: '31' }
 /** Fields a person at a terminal does not need on every line. */
 const HIDDEN: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'err'])
@@ -20,7 +27,9 @@ export function createLog(level: LogLevel): Log {
 
 /** Turns pino's lines into `12:00:00 warn  message key=value`. */
 function toReadable(lines: DestinationStream, colored: boolean): DestinationStream {
-  return { write: (line) => lines.write(formatLine(JSON.parse(line) as Record<string, unknown>, colored)) }
+  return {
+    write: (line) => lines.write(formatLine(JSON.parse(line) as Record<string, unknown>, colored)),
+  }
 }
 
 /** One line of the log for a terminal. Exported for its test. */
@@ -29,7 +38,10 @@ export function formatLine(entry: Readonly<Record<string, unknown>>, colored: bo
   const label = (LABELS[level] ?? String(level)).padEnd(5)
   const color = colored ? COLORS[level] : undefined
   const fields = Object.entries(entry).filter(([key]) => !HIDDEN.has(key))
-  const tail = fields.map(([key, value]) => ` ${key}=${typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)}`)
+  const tail = fields.map(
+    ([key, value]) =>
+      ` ${key}=${typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value)}`,
+  )
   const failure = entry['err'] as { stack?: string } | undefined
   const time = String(entry['time']).slice(11, 19)
   const stack = failure?.stack === undefined ? '' : `\n${failure.stack}`

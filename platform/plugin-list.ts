@@ -37,7 +37,10 @@ export function planPlugins({ settings, config }: Configuration): readonly Plann
  *
  * @throws {SettingsError} naming every plugin that cannot be built and where it was asked for; none is left open then.
  */
-export async function buildPlugins(plan: readonly PlannedPlugin[], env: PluginEnv): Promise<readonly Plugin[]> {
+export async function buildPlugins(
+  plan: readonly PlannedPlugin[],
+  env: PluginEnv,
+): Promise<readonly Plugin[]> {
   const plugins: Plugin[] = []
   const problems: string[] = []
   for (const { specifier, options, source } of plan) {

@@ -15,7 +15,9 @@ export async function claimPort({ host, port }: Address): Promise<number> {
       server.listen({ host, port, exclusive: true }, resolve)
     })
   } catch (error) {
-    throw new Error(explainListenError(error as NodeJS.ErrnoException, { host, port }), { cause: error })
+    throw new Error(explainListenError(error as NodeJS.ErrnoException, { host, port }), {
+      cause: error,
+    })
   }
   const bound = server.address()
   await new Promise((resolve) => server.close(resolve))

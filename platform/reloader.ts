@@ -18,8 +18,11 @@ export function createReloader(
     try {
       await apply(await load())
     } catch (error) {
-      if (!(error instanceof SettingsError)) log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
-      else for (const problem of error.problems) log.error(`configuration refused: ${problem}; the previous one keeps serving`)
+      if (!(error instanceof SettingsError))
+        log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
+      else
+        for (const problem of error.problems)
+          log.error(`configuration refused: ${problem}; the previous one keeps serving`)
     }
   }
   const loop = async (): Promise<void> => {

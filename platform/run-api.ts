@@ -1,17 +1,23 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
-import { type Api, type ApiOptions, startApi } from './api.ts'
+import { reportReload, startApi } from './api.ts'
 import { printBanner } from './banner.ts'
-import { type Configuration, configurationFrom, keepFixed, type LoadConfiguration } from './configuration.ts'
+import {
+  type Configuration,
+  configurationFrom,
+  keepFixed,
+  type LoadConfiguration,
+} from './configuration.ts'
+import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
 import { planPlugins } from './plugin-list.ts'
 import { claimPort } from './port.ts'
 import { createReloader } from './reloader.ts'
-import { backendServices } from './services.ts'
+import { listServices } from './services.ts'
 import type { GivenSettings } from './settings-sources.ts'
 import { endAfter, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
-import { watchFile } from './watch-file.ts'
+import { watchFiles } from './watch-files.ts'
 import { PORT_VARIABLE, READY, startWorkers, type WorkerOrder } from './workers.ts'
 
 /**
@@ -26,27 +32,36 @@ export async function runApi(flags: GivenSettings, env: NodeJS.ProcessEnv): Prom
   const log = createLog(settings.logLevel)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
   const port = env[PORT_VARIABLE]
-  if (cluster.isWorker && port !== undefined) await runWorker(load, configuration, Number(port), log)
+  if (cluster.isWorker && port !== undefined) await runWorker(load, Number(port), log)
   else if (count > 1) await runPrimary(load, configuration, count, log)
   else await runAlone(load, configuration, log)
 }
 
-async function runAlone(load: LoadConfiguration, configuration: Configuration, log: Log): Promise<void> {
+async function runAlone(
+  load: LoadConfiguration,
+  configuration: Configuration,
+  log: Log,
+): Promise<void> {
   const { settings, file } = configuration
   if (settings.address.port !== 0) await claimPort(settings.address)
-  const api = await startOrReport({ configuration, log })
-  const reload = createReloader(load, api.reload, log)
-  const unwatch = watchConfiguration(file, reload, log)
+  const api = await startApi({ configuration, log })
+  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  const watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
   const stop = async (): Promise<void> => {
-    unwatch()
+    watched.close()
     await api.drain()
   }
-  obeySignals({ stop, reload: () => void reload() }, log)
+  obeySignals({ stop, reload: watched.reload }, log)
   surviveFaults(log)
-  announce(configuration, api.listener, api.port, 1, log)
+  announce(configuration, api, 1, log)
 }
 
-async function runPrimary(load: LoadConfiguration, configuration: Configuration, count: number, log: Log): Promise<void> {
+async function runPrimary(
+  load: LoadConfiguration,
+  configuration: Configuration,
+  count: number,
+  log: Log,
+): Promise<void> {
   let current = configuration
   const { settings, file } = configuration
   const port = await claimPort(settings.address)
@@ -56,29 +71,32 @@ async function runPrimary(load: LoadConfiguration, configuration: Configuration,
     const { settings, restart } = keepFixed(current.settings, next.settings)
     current = { ...next, settings }
     log.level = settings.logLevel
-    warnOfRestart(restart, log)
     workers.reload()
+    reportReload(restart, log)
   }
-  const reload = createReloader(load, apply, log)
-  const unwatch = watchConfiguration(file, reload, log)
+  const files = (): readonly string[] => (file === undefined ? [] : [file])
+  const watched = reloadOnChange(createReloader(load, apply, log), files, log)
   const stop = async (): Promise<void> => {
-    unwatch()
+    watched.close()
     await workers.drain()
   }
-  obeySignals({ stop, reload: () => void reload() }, log)
-  announce(configuration, settings.listener, port, count, log)
+  obeySignals({ stop, reload: watched.reload }, log)
+  announce(configuration, { listener: settings.listener, port }, count, log)
 }
 
-async function runWorker(load: LoadConfiguration, configuration: Configuration, port: number, log: Log): Promise<void> {
-  const { settings } = configuration
-  const address = { ...settings.address, port }
-  const shared = { ...configuration, settings: { ...settings, address } }
-  const api = await startOrReport({ configuration: shared, log, shared: true })
-  const reload = createReloader(load, api.reload, log)
+/** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */
+async function runWorker(load: LoadConfiguration, port: number, log: Log): Promise<void> {
+  const loadShared = async (): Promise<Configuration> => {
+    const { settings, ...rest } = await load()
+    return { ...rest, settings: { ...settings, address: { ...settings.address, port } } }
+  }
+  const api = await startApi({ configuration: await loadShared(), log, shared: true })
+  const watched = reloadOnChange(createReloader(loadShared, api.reload, log), pluginFiles, log)
   let draining = false
   const drain = (): void => {
     if (draining) return
     draining = true
+    watched.close()
     endAfter(api.drain(), log)
   }
   surviveFaults(log)
@@ -89,19 +107,46 @@ async function runWorker(load: LoadConfiguration, configuration: Configuration, 
   process.on('disconnect', drain)
   process.on('message', (order: WorkerOrder) => {
     if (order === 'drain') drain()
-    else if (order === 'reload') void reload()
+    else if (order === 'reload') watched.reload()
   })
   process.send?.(READY)
 }
 
-/** {@link startApi}, with settings that need a restart reported at reloads. */
-async function startOrReport(options: ApiOptions): Promise<Api> {
-  const api = await startApi(options)
-  return api
+/** Reloads when one of `files` changed; which they are is asked again after every reload. */
+function reloadOnChange(
+  reload: () => Promise<void>,
+  files: () => readonly string[],
+  log: Log,
+): { readonly reload: () => void; readonly close: () => void } {
+  const onTrouble = (folder: string, error: Error): void =>
+    log.warn({ folder, err: error }, 'changes in this folder go unnoticed; SIGHUP reads it again')
+  const now = (): void => {
+    reload().then(
+      () => watched.set(files()),
+      (error) => log.error({ err: error }, 'reload failed'),
+    )
+  }
+  const watched = watchFiles(now, onTrouble)
+  watched.set(files())
+  return { reload: now, close: watched.close }
 }
 
-function watchConfiguration(file: string | undefined, reload: () => Promise<void>, log: Log): () => void {
-  if (file === undefined) return () => {}
-  const onTrouble = (error: Error): void => log.warn({ file, err: error }, 'configuration file is not watched; SIGHUP still reads it')
-  return watchFile(file, () => void reload(), onTrouble)
+function announce(
+  configuration: Configuration,
+  { listener, port }: { listener: string; port: number },
+  workers: number,
+  log: Log,
+): void {
+  const { settings, file } = configuration
+  const facts = {
+    version: readVersion(),
+    settings,
+    address: { ...settings.address, port },
+    listener,
+    workers,
+    config: file,
+    services: listServices(configuration).map(({ name }) => name),
+    plugins: planPlugins(configuration).map(({ specifier }) => specifier),
+  }
+  printBanner(facts, log)
 }

@@ -8,7 +8,9 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   const { namespace } = settings
   const flagged = settings.backends.map((text) => parseBackend(text, namespace))
   const names = new Set(flagged.map(({ name }) => name))
-  const listed = config.services.map(({ name, nodes }) => parseBackend(`${name}=${nodes.join(',')}`, namespace))
+  const listed = config.services.map(({ name, nodes }) =>
+    parseBackend(`${name}=${nodes.join(',')}`, namespace),
+  )
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
 }
 

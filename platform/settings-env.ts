@@ -9,7 +9,9 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
   const given = new Map<keyof Settings, Given>()
   for (const key of SETTING_KEYS) {
     const { name, kind } = SETTINGS[key]
-    const variable = [`MX_API_${name.toUpperCase()}`, `MX_${name.toUpperCase()}`].find((each) => (env[each] ?? '') !== '')
+    const variable = [`MX_API_${name.toUpperCase()}`, `MX_${name.toUpperCase()}`].find(
+      (each) => (env[each] ?? '') !== '',
+    )
     if (variable === undefined) continue
     const text = env[variable]!
     given.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })

@@ -1,6 +1,13 @@
 import { suggest } from '../core/suggest.ts'
 import { SETTINGS, type Settings } from './settings.ts'
-import { findSetting, type Given, type GivenSettings, SETTING_KEYS, SettingsError, splitList } from './settings-sources.ts'
+import {
+  findSetting,
+  type Given,
+  type GivenSettings,
+  SETTING_KEYS,
+  SettingsError,
+  splitList,
+} from './settings-sources.ts'
 
 /**
  * Settings from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
@@ -18,20 +25,27 @@ export function readFlags(words: readonly string[]): GivenSettings {
     const equals = word.indexOf('=')
     const flag = equals === -1 ? word : word.slice(0, equals)
     if (!/^--./.test(flag)) {
-      problems.push(flag.startsWith('-') ? `unknown flag ${flag}` : `unexpected argument ${JSON.stringify(word)}`)
+      problems.push(
+        flag.startsWith('-')
+          ? `unknown flag ${flag}`
+          : `unexpected argument ${JSON.stringify(word)}`,
+      )
       continue
     }
     const key = findSetting(flag.slice(2))
     let value = equals === -1 ? undefined : word.slice(equals + 1)
     if (key === undefined) {
       const meant = suggest(flag.slice(2).replaceAll('-', '_'), FLAG_NAMES)
-      problems.push(`unknown flag ${flag}${meant === undefined ? '' : `, did you mean --${meant}?`}`)
+      problems.push(
+        `unknown flag ${flag}${meant === undefined ? '' : `, did you mean --${meant}?`}`,
+      )
       // What follows is most likely its value: naming it too would only confuse.
       if (value === undefined && isValue(words[i + 1])) i++
       continue
     }
     const { kind, form } = SETTINGS[key]
-    if (value === undefined && kind === 'switch') value = isSwitchWord(words[i + 1]) ? words[++i]! : 'true'
+    if (value === undefined && kind === 'switch')
+      value = isSwitchWord(words[i + 1]) ? words[++i]! : 'true'
     if (value === undefined && isValue(words[i + 1])) value = words[++i]!
     if (value === undefined || value === '') {
       problems.push(`${flag} needs a value: ${flag}=<${form}>`)

@@ -15,8 +15,8 @@ export type GivenSettings = ReadonlyMap<keyof Settings, Given>
 export class SettingsError extends Error {
   readonly problems: readonly string[]
 
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'))
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(problems.join('\n'), options)
     this.name = 'SettingsError'
     this.problems = problems
   }
@@ -71,7 +71,9 @@ function defaultValues(key: keyof Settings): readonly string[] {
 function checkTogether({ enableTls, tlsCertFiles, tlsKeyFiles }: Settings): string[] {
   if (!enableTls) return []
   if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
-    return ['TLS certificate and key files not specified: enable_tls needs tls_cert_file and tls_key_file']
+    return [
+      'TLS certificate and key files not specified: enable_tls needs tls_cert_file and tls_key_file',
+    ]
   }
   if (tlsCertFiles.length === tlsKeyFiles.length) return []
   return [

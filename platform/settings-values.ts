@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { suggest } from '../core/suggest.ts'
-import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
+import { parseBalance } from '../core/upstream/parse-balance.ts'
 
 /** Where the gateway listens. */
 export interface Address {
@@ -15,7 +15,8 @@ export interface Address {
 /** Longest span a Node.js timer can wait; stands for `none`. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
-const ORIGIN = /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/
+const ORIGIN =
+  /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 
 /**
@@ -29,7 +30,8 @@ export function parseAddress(text: string): Address {
   if (match === null || port > 65_535) {
     throw wrong('host:port or :port, with a port from 0 to 65535', text)
   }
-  if (match[1] !== undefined && isIP(match[1]) !== 6) throw wrong('an IPv6 address inside the brackets', text)
+  if (match[1] !== undefined && isIP(match[1]) !== 6)
+    throw wrong('an IPv6 address inside the brackets', text)
   return { host: match[1] ?? (match[2] === '' ? '0.0.0.0' : match[2]!), port }
 }
 
@@ -51,7 +53,11 @@ export function parseOneOf<T extends string>(words: readonly T[]): (text: string
     const found = words.find((word) => word === text.trim())
     if (found !== undefined) return found
     const meant = suggest(text, words)
-    throw wrong(`one of ${words.join(', ')}`, text, meant === undefined ? '' : `, did you mean ${meant}?`)
+    throw wrong(
+      `one of ${words.join(', ')}`,
+      text,
+      meant === undefined ? '' : `, did you mean ${meant}?`,
+    )
   }
 }
 
@@ -60,7 +66,8 @@ export function parseCountOrAuto(min: number, max: number): (text: string) => nu
   return (text) => {
     if (text.trim() === 'auto') return 'auto'
     const count = /^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN
-    if (!(count >= min && count <= max)) throw wrong(`a whole number from ${min} to ${max}, or auto`, text)
+    if (!(count >= min && count <= max))
+      throw wrong(`a whole number from ${min} to ${max}, or auto`, text)
     return count
   }
 }
@@ -97,7 +104,19 @@ export function parseNetworks(texts: readonly string[]): readonly string[] {
 /** Web origins such as `https://app.example.com` or `https://*.example.com`, or `*` for any. */
 export function parseOrigins(texts: readonly string[]): readonly string[] {
   for (const text of texts) {
-    if (!ORIGIN.test(text)) throw wrong('an origin such as https://app.example.com (no path), or *', text)
+    if (!ORIGIN.test(text))
+      throw wrong('an origin such as https://app.example.com (no path), or *', text)
+  }
+  return texts
+}
+
+/** `any`, `same-host`, or web origins. */
+export function parseWebOrigins(texts: readonly string[]): 'any' | 'same-host' | readonly string[] {
+  const [first] = texts
+  if (texts.length === 1 && (first === 'any' || first === 'same-host')) return first
+  for (const text of texts) {
+    if (text === '*' || !ORIGIN.test(text))
+      throw wrong('any, same-host, or origins such as https://app.example.com', text)
   }
   return texts
 }
@@ -139,6 +158,9 @@ function withoutSubject(subject: string, check: () => unknown): void {
     check()
   } catch (error) {
     const { message } = error as Error
-    throw new RangeError(message.startsWith(`${subject} `) ? message.slice(subject.length + 1) : message, { cause: error })
+    throw new RangeError(
+      message.startsWith(`${subject} `) ? message.slice(subject.length + 1) : message,
+      { cause: error },
+    )
   }
 }

@@ -14,6 +14,7 @@ import {
   parseOrigins,
   parseSwitch,
   parseTimeout,
+  parseWebOrigins,
 } from './settings-values.ts'
 
 /** Everything `mx api` can be told, checked. One property per row of {@link SETTINGS}. */
@@ -36,6 +37,8 @@ export interface Settings {
   readonly balance: string
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
+  /** Whose pages may open WebSockets. */
+  readonly webOrigins: 'any' | 'same-host' | readonly string[]
   readonly maxBodyBytes: number
   readonly maxMessageBytes: number
   readonly maxConnections: number | 'auto'
@@ -131,7 +134,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'backend',
     kind: 'list',
     form: 'name=host:port[;weight],...',
-    description: 'A service and its nodes; a name without a dot lies inside the namespace; "https://host:port" for TLS',
+    description:
+      'A service and its nodes; a name without a dot lies inside the namespace; "https://host:port" for TLS',
     default: '',
     separator: ' ',
     notInFile: 'list backends under "services"',
@@ -162,7 +166,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'plugin',
     kind: 'list',
     form: 'name or file',
-    description: 'A plugin to run after the default ones: a built-in name, ./file.js, ./file.ts or a package',
+    description:
+      'A plugin to run after the default ones: a built-in name, ./file.js, ./file.ts or a package',
     default: '',
     notInFile: 'list plugins under "plugins"',
     live: true,
@@ -190,7 +195,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'balance',
     kind: 'text',
     form: 'policy',
-    description: 'How a node is chosen: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>; "sticky:" before it binds clients by a cookie',
+    description:
+      'How a node is chosen: round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name>, hash:cookie:<name>; "sticky:" before it binds clients by a cookie',
     default: 'round-robin',
     live: true,
     parse: one(parseBalancePolicy),
@@ -209,11 +215,22 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'cors_origins',
     kind: 'list',
     form: 'origin,...',
-    description: 'Web origins that may call from a browser, such as https://app.example.com; * for any',
+    description:
+      'Web origins that may call from a browser, such as https://app.example.com; * for any',
     default: '',
     splitFlag: true,
     live: true,
     parse: parseOrigins,
+  },
+  webOrigins: {
+    name: 'web_origins',
+    kind: 'list',
+    form: 'origin,...',
+    description: 'Web pages that may open WebSockets (handler web): any, same-host, or origins',
+    default: 'any',
+    splitFlag: true,
+    live: true,
+    parse: parseWebOrigins,
   },
   maxBodyBytes: {
     name: 'max_body',
@@ -237,7 +254,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'max_connections',
     kind: 'text',
     form: 'number',
-    description: 'Client connections at a time, per worker; auto leaves half of the open-file limit for backends',
+    description:
+      'Client connections at a time, per worker; auto leaves half of the open-file limit for backends',
     default: 'auto',
     live: false,
     parse: one(parseCountOrAuto(1, 10_000_000)),
@@ -282,7 +300,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'enable_tls',
     kind: 'switch',
     form: 'true or false',
-    description: 'Serve HTTPS with the certificates below, read again on SIGHUP and when they change',
+    description:
+      'Serve HTTPS with the certificates below, read again on SIGHUP and when they change',
     default: 'false',
     live: false,
     parse: one(parseSwitch),
@@ -291,7 +310,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'tls_cert_file',
     kind: 'list',
     form: 'file,...',
-    description: 'Certificates with their chains, PEM; chosen by server name, the first is the default',
+    description:
+      'Certificates with their chains, PEM; chosen by server name, the first is the default',
     default: '',
     splitFlag: true,
     live: false,

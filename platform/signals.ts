@@ -45,7 +45,10 @@ export function endAfter(work: Promise<void>, log: Log): void {
 export function surviveFaults(log: Log): void {
   process.on('uncaughtException', (error) => log.error({ err: error }, 'uncaught exception'))
   process.on('unhandledRejection', (reason) => {
-    log.error({ err: reason instanceof Error ? reason : new Error(String(reason)) }, 'unhandled rejection')
+    log.error(
+      { err: reason instanceof Error ? reason : new Error(String(reason)) },
+      'unhandled rejection',
+    )
   })
   process.on('warning', (warning) => log.warn({ name: warning.name }, warning.message))
 }

@@ -6,7 +6,9 @@ export function readVersion(): string {
   let folder = import.meta.dirname
   for (;;) {
     try {
-      const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, unknown>
+      const { name, version } = JSON.parse(
+        readFileSync(join(folder, 'package.json'), 'utf8'),
+      ) as Record<string, unknown>
       if (name === 'mx' && typeof version === 'string') return version
     } catch {
       // No package.json in this folder: the next one up.

@@ -38,7 +38,12 @@ const GRACE_MS = 2000
  *
  * @throws {WorkerStartError} when one does not come up; none is left running then.
  */
-export async function startWorkers({ count, port, log, drainTimeoutMs }: WorkersOptions): Promise<Workers> {
+export async function startWorkers({
+  count,
+  port,
+  log,
+  drainTimeoutMs,
+}: WorkersOptions): Promise<Workers> {
   const running = new Set<Worker>()
   const restarts = new Set<NodeJS.Timeout>()
   let draining = false
@@ -62,8 +67,12 @@ export async function startWorkers({ count, port, log, drainTimeoutMs }: Workers
           if (running.size === 0) onAllGone?.()
         } else if (ready || waitMs > 0) {
           const healthy = performance.now() - startedMs > HEALTHY_MS
-          const nextMs = healthy || waitMs === 0 ? RESTART_MIN_MS : Math.min(waitMs * 2, RESTART_MAX_MS)
-          log.error({ worker: worker.process.pid, code, signal, restartInMs: nextMs }, 'a worker ended; starting another')
+          const nextMs =
+            healthy || waitMs === 0 ? RESTART_MIN_MS : Math.min(waitMs * 2, RESTART_MAX_MS)
+          log.error(
+            { worker: worker.process.pid, code, signal, restartInMs: nextMs },
+            'a worker ended; starting another',
+          )
           restartLater(nextMs)
         }
       })
@@ -92,9 +101,12 @@ export async function startWorkers({ count, port, log, drainTimeoutMs }: Workers
       onAllGone = resolve
     })
     tell('drain')
-    const killer = setTimeout(() => {
-      for (const worker of running) worker.process.kill('SIGKILL')
-    }, Math.min(drainTimeoutMs() + GRACE_MS, 2 ** 31 - 1))
+    const killer = setTimeout(
+      () => {
+        for (const worker of running) worker.process.kill('SIGKILL')
+      },
+      Math.min(drainTimeoutMs() + GRACE_MS, 2 ** 31 - 1),
+    )
     await allGone
     clearTimeout(killer)
   }

@@ -27,11 +27,19 @@ export async function registerApi(cli: CAC): Promise<void> {
     const body = formatColumns(rows, process.stdout.columns ?? 100)
     const note =
       'Every flag is also an environment variable (MX_ and its name in capitals), and most are keys of mx.yaml.'
-    return sections.map((each) => (each.title === 'Options' ? { title: 'Flags', body: `${body}\n\n${note}` } : each))
+    return sections.map((each) =>
+      each.title === 'Options' ? { title: 'Flags', body: `${body}\n\n${note}` } : each,
+    )
   }
 }
 
-function describe({ name, form, kind, description, ...setting }: Setting<unknown>): readonly [string, string] {
+function describe({
+  name,
+  form,
+  kind,
+  description,
+  ...setting
+}: Setting<unknown>): readonly [string, string] {
   const left = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
   const standard = setting.default === '' ? setting.unset : setting.default
   const repeat = kind === 'list' ? '; repeatable' : ''

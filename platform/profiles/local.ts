@@ -12,14 +12,19 @@ export const LOCAL_PLUGINS: readonly DefaultPlugin[] = [
   { name: 'request-id', options: () => ({}) },
   {
     name: 'access-log',
-    options: ({ accessLog }) => (accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog }),
+    options: ({ accessLog }) =>
+      accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog },
   },
   { name: 'server-timing', options: () => ({}) },
-  { name: 'cors', options: ({ corsOrigins }) => (corsOrigins.length === 0 ? undefined : { origins: corsOrigins }) },
+  {
+    name: 'cors',
+    options: ({ corsOrigins }) => (corsOrigins.length === 0 ? undefined : { origins: corsOrigins }),
+  },
   { name: 'namespace', options: ({ namespace }) => (namespace === '' ? undefined : { namespace }) },
   { name: 'forwarded', options: ({ trustedProxies }) => ({ trusted: trustedProxies }) },
   {
     name: 'body-limit',
-    options: ({ maxBodyBytes }) => (maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes }),
+    options: ({ maxBodyBytes }) =>
+      maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes },
   },
 ]

@@ -50,7 +50,12 @@ plugins:
     corsOrigins: ['https://a.test'],
   })
   t.match(services, [
-    { name: 'greeter', nodes: ['127.0.0.1:9001', '127.0.0.1:9002;3'], balance: undefined, at: '/etc/mx/mx.yaml:10:3' },
+    {
+      name: 'greeter',
+      nodes: ['127.0.0.1:9001', '127.0.0.1:9002;3'],
+      balance: undefined,
+      at: '/etc/mx/mx.yaml:10:3',
+    },
     { name: 'one', nodes: ['127.0.0.1:9003'] },
     { name: 'acme.shop', nodes: ['127.0.0.1:9004'], balance: 'least-conn' },
   ])
@@ -63,7 +68,10 @@ plugins:
 })
 
 t.test('files named in it belong to its folder', async (t) => {
-  const { settings } = parseConfig('tls_cert_file: a.pem\ntls_key_file: [/k/a.key]\naccess_log: access.log', '/etc/mx/mx.yaml')
+  const { settings } = parseConfig(
+    'tls_cert_file: a.pem\ntls_key_file: [/k/a.key]\naccess_log: access.log',
+    '/etc/mx/mx.yaml',
+  )
   t.match(mergeSettings(settings), {
     tlsCertFiles: ['/etc/mx/a.pem'],
     tlsKeyFiles: ['/k/a.key'],
@@ -85,22 +93,33 @@ t.test('an anchor may be used again', async (t) => {
 })
 
 t.test('a text is kept as it is written, whatever YAML takes it for', async (t) => {
-  t.match(mergeSettings(parseConfig('namespace: 1.10\n', 'mx.yaml').settings), { namespace: '1.10' })
+  t.match(mergeSettings(parseConfig('namespace: 1.10\n', 'mx.yaml').settings), {
+    namespace: '1.10',
+  })
 })
 
 t.test('every problem is told with file, line, column and reason', async (t) => {
   const cases: [text: string, problem: string | RegExp][] = [
     ['adress: :80', 'mx.yaml:1:1: unknown key "adress", did you mean "address"?'],
-    ['\nzzzzzzzzzzz: 1', /^mx\.yaml:2:1: unknown key "zzzzzzzzzzz", the keys are services, plugins, address/],
+    [
+      '\nzzzzzzzzzzz: 1',
+      /^mx\.yaml:2:1: unknown key "zzzzzzzzzzz", the keys are services, plugins, address/,
+    ],
     ['workers: 1\nworkers: 2', 'mx.yaml:2:1: key "workers" stands here twice'],
     ['drain_timeout: 1s\ndrain-timeout: 2s', 'mx.yaml:2:1: key "drain_timeout" stands here twice'],
-    ['workers:  none', 'mx.yaml:1:11: workers must be a whole number from 1 to 256, or auto, got "none"'],
+    [
+      'workers:  none',
+      'mx.yaml:1:11: workers must be a whole number from 1 to 256, or auto, got "none"',
+    ],
     ['workers: [1]', /^mx\.yaml:1:10: workers needs a value/],
     ['workers:', /^mx\.yaml:1:\d+: workers needs a value/],
     ['trusted_proxies: {a: b}', /^mx\.yaml:1:18: trusted_proxies needs a list/],
     ['trusted_proxies: [[a]]', /^mx\.yaml:1:19: trusted_proxies must be a list of single values/],
     ['plugin: a', /^mx\.yaml:1:1: "plugin" is no key of this file: list plugins under "plugins"/],
-    ['backend: a', /^mx\.yaml:1:1: "backend" is no key of this file: list backends under "services"/],
+    [
+      'backend: a',
+      /^mx\.yaml:1:1: "backend" is no key of this file: list backends under "services"/,
+    ],
     ['- a', /^mx\.yaml:1:1: a map of settings expected/],
     ['a: [1\nb: 2', /^mx\.yaml:2:1: /],
     ['a: *b', /^mx\.yaml:1:/],
@@ -108,19 +127,25 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
     ['services:\n  a:', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
     ['services:\n  a: {balance: random}', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
     ['services:\n  a: [127.0.0.1]', /^mx\.yaml:2:7: service "a": .*127\.0\.0\.1/],
-    ['services:\n  a: {nodes: [127.0.0.1:1], balans: p2c}', 'mx.yaml:2:29: unknown key "balans", did you mean "balance"?'],
+    [
+      'services:\n  a: {nodes: [127.0.0.1:1], balans: p2c}',
+      'mx.yaml:2:29: unknown key "balans", did you mean "balance"?',
+    ],
     ['services:\n  a: {nodes: [127.0.0.1:1], balance: nope}', /^mx\.yaml:2:38: balance .*nope/],
     ['plugins: cors', /^mx\.yaml:1:10: plugins must be a list/],
     ['plugins:\n  - a: 1', /^mx\.yaml:2:8: options of plugin "a" must be a map/],
     ['plugins:\n  - a: {}\n    b: {}', /^mx\.yaml:2:5: a plugin must be a name or a file/],
   ]
-  for (const [text, problem] of cases) t.match(problemsOf(text)[0] ?? 'no problem', problem, JSON.stringify(text))
+  for (const [text, problem] of cases)
+    t.match(problemsOf(text)[0] ?? 'no problem', problem, JSON.stringify(text))
   t.equal(problemsOf('adress: 1\nworkers: x\nservices: 1').length, 3)
 })
 
 t.test('a file that cannot be read is named', async (t) => {
   const file = join(t.testdir(), 'missing.yaml')
-  await t.rejects(readConfig(file), { message: new RegExp(`^configuration file ${file} cannot be read: ENOENT`) })
+  await t.rejects(readConfig(file), {
+    message: new RegExp(`^configuration file ${file} cannot be read: ENOENT`),
+  })
   writeFileSync(file, 'workers: 3')
   t.equal(mergeSettings((await readConfig(file)).settings).workers, 3)
 })

@@ -2,7 +2,12 @@ import t from 'tap'
 import { SETTINGS, type Settings } from '../../platform/settings.ts'
 import { readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
-import { findSetting, mergeSettings, SETTING_KEYS, SettingsError } from '../../platform/settings-sources.ts'
+import {
+  findSetting,
+  mergeSettings,
+  SETTING_KEYS,
+  SettingsError,
+} from '../../platform/settings-sources.ts'
 
 function problemsOf(run: () => unknown): readonly string[] {
   try {
@@ -16,7 +21,11 @@ function problemsOf(run: () => unknown): readonly string[] {
 
 t.test('every setting has a default that its own check accepts', async (t) => {
   const settings = mergeSettings()
-  t.same(settings.address, { host: '127.0.0.1', port: 8080 }, 'profile local listens on loopback only (reference 15.18)')
+  t.same(
+    settings.address,
+    { host: '127.0.0.1', port: 8080 },
+    'profile local listens on loopback only (reference 15.18)',
+  )
   t.equal(settings.namespace, 'go.mx.api')
   t.equal(settings.drainTimeoutMs, 10_000)
   t.equal(settings.maxMessageBytes, 16 * 1024 * 1024)
@@ -37,8 +46,16 @@ t.test('names are words joined by underscores, unique, and found with hyphens to
 
 t.test('values are read from flags and from variables alike', async (t) => {
   const cases: [flags: string[], env: Record<string, string>, expected: Partial<Settings>][] = [
-    [['--address', 'localhost:80'], { MX_ADDRESS: 'localhost:80' }, { address: { host: 'localhost', port: 80 } }],
-    [['--address=:8080'], { MX_API_ADDRESS: ':8080' }, { address: { host: '0.0.0.0', port: 8080 } }],
+    [
+      ['--address', 'localhost:80'],
+      { MX_ADDRESS: 'localhost:80' },
+      { address: { host: 'localhost', port: 80 } },
+    ],
+    [
+      ['--address=:8080'],
+      { MX_API_ADDRESS: ':8080' },
+      { address: { host: '0.0.0.0', port: 8080 } },
+    ],
     [['--address=[::1]:0'], { MX_ADDRESS: '[::1]:0' }, { address: { host: '::1', port: 0 } }],
     [['--handler', 'web'], { MX_API_HANDLER: 'web' }, { handler: 'web' }],
     [['--namespace', 'a.b-c'], { MX_NAMESPACE: 'a.b-c' }, { namespace: 'a.b-c' }],
@@ -49,7 +66,11 @@ t.test('values are read from flags and from variables alike', async (t) => {
     [['--max_body', '1.5mb'], { MX_MAX_BODY: '1536kb' }, { maxBodyBytes: 1536 * 1024 }],
     [['--max_body', 'none'], { MX_MAX_BODY: 'none' }, { maxBodyBytes: Number.POSITIVE_INFINITY }],
     [['--workers', 'auto'], { MX_WORKERS: 'auto' }, { workers: 'auto' }],
-    [['--plugin', 'a', '--plugin=./b.ts'], { MX_PLUGIN: 'a, ./b.ts' }, { plugins: ['a', './b.ts'] }],
+    [
+      ['--plugin', 'a', '--plugin=./b.ts'],
+      { MX_PLUGIN: 'a, ./b.ts' },
+      { plugins: ['a', './b.ts'] },
+    ],
     [
       ['--backend', 'a=127.0.0.1:1,127.0.0.1:2;3', '--backend', 'b=[::1]:1'],
       { MX_BACKEND: 'a=127.0.0.1:1,127.0.0.1:2;3 b=[::1]:1' },
@@ -60,14 +81,28 @@ t.test('values are read from flags and from variables alike', async (t) => {
       { MX_TRUSTED_PROXIES: '10.0.0.0/8, ::1, loopback' },
       { trustedProxies: ['10.0.0.0/8', '::1', 'loopback'] },
     ],
-    [['--cors_origins', 'https://a.test,*'], { MX_CORS_ORIGINS: 'https://a.test,*' }, { corsOrigins: ['https://a.test', '*'] }],
+    [
+      ['--cors_origins', 'https://a.test,*'],
+      { MX_CORS_ORIGINS: 'https://a.test,*' },
+      { corsOrigins: ['https://a.test', '*'] },
+    ],
     [['--access_log', 'off'], { MX_ACCESS_LOG: 'false' }, { accessLog: 'off' }],
     [
-      ['--enable_tls', '--tls_cert_file', 'a.pem,b.pem', '--tls_key_file=a.key', '--tls_key_file=b.key'],
+      [
+        '--enable_tls',
+        '--tls_cert_file',
+        'a.pem,b.pem',
+        '--tls_key_file=a.key',
+        '--tls_key_file=b.key',
+      ],
       { MX_ENABLE_TLS: 'true', MX_TLS_CERT_FILE: 'a.pem,b.pem', MX_TLS_KEY_FILE: 'a.key,b.key' },
       { enableTls: true, tlsCertFiles: ['a.pem', 'b.pem'], tlsKeyFiles: ['a.key', 'b.key'] },
     ],
-    [['--enable_tls', 'false', '--log_level=debug'], { MX_ENABLE_TLS: '0', MX_LOG_LEVEL: 'debug' }, { enableTls: false, logLevel: 'debug' }],
+    [
+      ['--enable_tls', 'false', '--log_level=debug'],
+      { MX_ENABLE_TLS: '0', MX_LOG_LEVEL: 'debug' },
+      { enableTls: false, logLevel: 'debug' },
+    ],
   ]
   for (const [flags, env, expected] of cases) {
     t.match(mergeSettings(readFlags(flags)), expected, flags.join(' '))
@@ -75,15 +110,19 @@ t.test('values are read from flags and from variables alike', async (t) => {
   }
 })
 
-t.test('a flag wins over MX_API_*, that over MX_*, that over the file, that over the default', async (t) => {
-  const file = new Map([['workers', { source: 'mx.yaml', values: ['2'] }]] as const)
-  const workers = (flags: string[], env: Record<string, string>) => mergeSettings(readFlags(flags), readEnvironment(env), file).workers
-  t.equal(workers(['--workers=5'], { MX_API_WORKERS: '4', MX_WORKERS: '3' }), 5)
-  t.equal(workers([], { MX_API_WORKERS: '4', MX_WORKERS: '3' }), 4)
-  t.equal(workers([], { MX_WORKERS: '3' }), 3)
-  t.equal(workers([], { MX_WORKERS: '' }), 2, 'an empty variable counts as unset')
-  t.equal(mergeSettings(readFlags([]), readEnvironment({})).workers, 1)
-})
+t.test(
+  'a flag wins over MX_API_*, that over MX_*, that over the file, that over the default',
+  async (t) => {
+    const file = new Map([['workers', { source: 'mx.yaml', values: ['2'] }]] as const)
+    const workers = (flags: string[], env: Record<string, string>) =>
+      mergeSettings(readFlags(flags), readEnvironment(env), file).workers
+    t.equal(workers(['--workers=5'], { MX_API_WORKERS: '4', MX_WORKERS: '3' }), 5)
+    t.equal(workers([], { MX_API_WORKERS: '4', MX_WORKERS: '3' }), 4)
+    t.equal(workers([], { MX_WORKERS: '3' }), 3)
+    t.equal(workers([], { MX_WORKERS: '' }), 2, 'an empty variable counts as unset')
+    t.equal(mergeSettings(readFlags([]), readEnvironment({})).workers, 1)
+  },
+)
 
 t.test('a wrong flag is named, with what was meant', async (t) => {
   const cases: [flags: string[], problem: RegExp][] = [
@@ -98,7 +137,8 @@ t.test('a wrong flag is named, with what was meant', async (t) => {
     [['greeter'], /^unexpected argument "greeter"$/],
     [['--workers=1', '2'], /^unexpected argument "2"$/],
   ]
-  for (const [flags, problem] of cases) t.match(problemsOf(() => readFlags(flags))[0], problem, flags.join(' '))
+  for (const [flags, problem] of cases)
+    t.match(problemsOf(() => readFlags(flags))[0], problem, flags.join(' '))
 })
 
 t.test('a wrong value is named with its source, what it must be and what it is', async (t) => {
@@ -106,22 +146,35 @@ t.test('a wrong value is named with its source, what it must be and what it is',
     [['--address=8080'], /^--address must be host:port or :port.*, got "8080"$/],
     [['--address=:65536'], /^--address must be .* got ":65536"$/],
     [['--address=a b:80'], /^--address must be /],
-    [['--handler=prxy'], /^--handler must be one of api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/],
+    [
+      ['--handler=prxy'],
+      /^--handler must be one of api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
+    ],
     [['--workers=0'], /^--workers must be a whole number from 1 to 256, or auto, got "0"$/],
     [['--workers=1.5'], /^--workers must be /],
     [['--namespace=a..b'], /^--namespace must be names joined by dots/],
     [['--max_body=5xb'], /^--max_body must be a size/],
     [['--connect_timeout=0'], /^--connect_timeout must be a duration of at least 1ms/],
-    [['--trusted_proxies=10.0.0.0/33'], /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/],
+    [
+      ['--trusted_proxies=10.0.0.0/33'],
+      /^--trusted_proxies must be address ranges such as .*"10\.0\.0\.0\/33"$/,
+    ],
     [['--cors_origins=https://a.test/'], /^--cors_origins must be an origin/],
     [['--backend=greeter'], /^--backend .*greeter/],
     [['--balance=rand'], /^--balance .*rand/],
     [['--enable_tls=maybe'], /^--enable_tls must be true or false, got "maybe"$/],
     [['--enable_tls'], /^TLS certificate and key files not specified/],
-    [['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'], /as many files each, got 2 and 1$/],
+    [
+      ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
+      /as many files each, got 2 and 1$/,
+    ],
   ]
-  for (const [flags, problem] of cases) t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
-  t.match(problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0], /^MX_WORKERS must be/)
+  for (const [flags, problem] of cases)
+    t.match(problemsOf(() => mergeSettings(readFlags(flags)))[0], problem, flags.join(' '))
+  t.match(
+    problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
+    /^MX_WORKERS must be/,
+  )
   const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
   t.equal(both.length, 2, 'every problem is told at once')
 })

@@ -1,0 +1,246 @@
+import { type Chain, compileChain } from '../core/chain.ts'
+import { Directory } from '../core/directory.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { Gateway } from '../core/gateway.ts'
+import type { CreateListener, Listener } from '../core/listener/listener.ts'
+import { createNodeListener } from '../core/listener/node.ts'
+import { loadTls, type TlsSource } from '../core/listener/tls.ts'
+import { createUwsListener, loadUws } from '../core/listener/uws.ts'
+import { createRouter } from '../core/router.ts'
+import { parseBalance } from '../core/upstream/parse-balance.ts'
+import { Pool } from '../core/upstream/pool.ts'
+import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
+import { type Configuration, keepFixed } from './configuration.ts'
+import { capConnections, readFileLimit } from './file-limit.ts'
+import type { Log } from './log.ts'
+import { findHandler, findResolver, toHandlerOptions } from './parts.ts'
+import { buildPlugins, type PlannedPlugin, planPlugins } from './plugin-list.ts'
+import { REGISTRIES } from './registries.ts'
+import { listBalances, listServices } from './services.ts'
+import type { Settings } from './settings.ts'
+import { readVersion } from './version.ts'
+
+export interface ApiOptions {
+  readonly configuration: Configuration
+  readonly log: Log
+  /** Whether other processes of this gateway listen on the same port. @default false */
+  readonly shared?: boolean
+}
+
+/** A running gateway. */
+export interface Api {
+  readonly listener: Listener['name']
+  /** The real port where 0 was asked for. */
+  readonly port: number
+  /** Requests not finished yet. */
+  readonly inFlight: number
+  /** Full names of the services the configuration lists. */
+  readonly services: readonly string[]
+  /** Names of the plugins, in chain order. */
+  readonly plugins: readonly string[]
+  /**
+   * Serves new requests by another configuration, and reads the certificates again. Running requests
+   * finish by the old one. Settings that need a restart stay as they are, which the log tells.
+   *
+   * @throws {SettingsError} and changes nothing, when a plugin cannot be built.
+   */
+  readonly reload: (next: Configuration) => Promise<void>
+  /** Takes no more connections, finishes running requests up to `drain_timeout`, then {@link close}. */
+  readonly drain: () => Promise<void>
+  /** Ends everything at once: WebSockets with 1012, requests by closing their connections. */
+  readonly close: () => Promise<void>
+}
+
+/** How long an unused connection to a backend is kept, unless the backend names less. */
+const KEEP_ALIVE_MS = 30_000
+/** Requests that may wait for a connection to one node, once it has as many as it may. */
+const MAX_WAITING = 1024
+
+/**
+ * Starts a gateway: plugins, registry, certificates, then the port.
+ *
+ * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line
+ *   for anything else; nothing is left open then.
+ */
+export async function startApi({ configuration, log, shared = false }: ApiOptions): Promise<Api> {
+  let current = configuration
+  let plan = planPlugins(configuration)
+  const { settings } = configuration
+  const createHandler = findHandler(settings.handler)
+  const resolver = findResolver(settings)
+  const maxConnections = capConnections(settings.maxConnections, readFileLimit(), log)
+  const { registry, replace } = REGISTRIES[settings.registry](listServices(configuration))
+  let balances = listBalances(configuration)
+
+  const createPool = ({ host, port, secure, pipeline }: PoolAddress): Pool => {
+    return new Pool({
+      host,
+      port,
+      secure,
+      pipeline,
+      // Asked for anew each time, so that a reload changes them for open connections too.
+      get connectTimeoutMs() {
+        return current.settings.connectTimeoutMs
+      },
+      get replyTimeoutMs() {
+        return current.settings.replyTimeoutMs
+      },
+      get idleTimeoutMs() {
+        return current.settings.idleTimeoutMs
+      },
+      keepAliveMs: KEEP_ALIVE_MS,
+      maxConnections,
+      maxWaiting: MAX_WAITING,
+    })
+  }
+  const upstream = (service: string): UpstreamOptions => ({
+    balance: parseBalance(balances.get(service) ?? current.settings.balance),
+    createPool,
+    onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
+    onEject: (node, forMs) =>
+      log.warn({ service, node: node.id, forMs }, 'node ejected after failures'),
+    onReturn: (node) => log.info({ service, node: node.id }, 'node is back'),
+  })
+  const onError = (service: string, error: unknown): void =>
+    log.warn({ service, err: error }, 'registry failed')
+  const directory = new Directory(registry, { upstream, onError })
+  const route = createRouter({ resolver, directory, version: readVersion() })
+
+  const buildChain = async (
+    next: Configuration,
+    planned: readonly PlannedPlugin[],
+  ): Promise<Chain> => {
+    const plugins = await buildPlugins(planned, {
+      log,
+      nowMs: Date.now,
+      configDir: next.config.folder,
+    })
+    const handler = createHandler(toHandlerOptions(next.settings))
+    const chain = compileChain(plugins, route, handler.handle)
+    const close = async (): Promise<void> => {
+      await chain.close()
+      await handler.close?.()
+    }
+    return { ...chain, close }
+  }
+
+  const onFault = (error: unknown, x: Exchange): void => {
+    log.error(
+      { err: error, id: x.id, method: x.method, service: x.route?.service },
+      'a stage failed; answered 500',
+    )
+  }
+  let gateway: Gateway | undefined
+  let tls: TlsSource | undefined
+  let listener: Listener
+  try {
+    gateway = new Gateway({ chain: await buildChain(configuration, plan), onFault })
+    tls = openTls(settings, log)
+    const { host, port } = settings.address
+    const createListener = chooseListener(settings, log)
+    listener = await createListener({
+      host,
+      port,
+      shared,
+      tls,
+      maxConnections,
+      handle: gateway.handle,
+    })
+  } catch (error) {
+    tls?.close()
+    await gateway?.close()
+    directory.close()
+    await registry.close?.()
+    throw error
+  }
+  const serving = gateway
+
+  const reload = async (next: Configuration): Promise<void> => {
+    const { settings, restart } = keepFixed(current.settings, next.settings)
+    const merged = { ...next, settings }
+    const nextPlan = planPlugins(merged)
+    const chain = await buildChain(merged, nextPlan)
+    current = merged
+    plan = nextPlan
+    balances = listBalances(merged)
+    log.level = settings.logLevel
+    replace(listServices(merged))
+    directory.reconfigure()
+    serving.use(chain)
+    tls?.reload()
+    // Of several processes, the primary reports.
+    if (!shared) reportReload(restart, log)
+  }
+
+  let closing: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closing ??= (async () => {
+      await listener.close()
+      directory.close()
+      await serving.close()
+      tls?.close()
+      await registry.close?.()
+    })()
+    return closing
+  }
+  const drain = async (): Promise<void> => {
+    listener.drain()
+    await orAfter(serving.idle(), current.settings.drainTimeoutMs)
+    if (serving.inFlight > 0)
+      log.warn({ requests: serving.inFlight }, 'drain_timeout is over; cutting off what still runs')
+    await close()
+  }
+
+  return {
+    listener: listener.name,
+    port: listener.port,
+    get inFlight() {
+      return serving.inFlight
+    },
+    get services() {
+      return listServices(current).map(({ name }) => name)
+    },
+    get plugins() {
+      return plan.map(({ specifier }) => specifier)
+    },
+    reload,
+    drain,
+    close,
+  }
+}
+
+/** Tells of a reload, and of the settings it could not change. */
+export function reportReload(restart: readonly string[], log: Log): void {
+  if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
+  log.info('configuration reloaded')
+}
+
+function chooseListener({ listener }: Settings, log: Log): CreateListener {
+  if (listener === 'node') return createNodeListener
+  if (loadUws() !== undefined) return createUwsListener
+  log.warn(
+    `no uWebSockets binary for ${process.platform} ${process.arch} and Node ${process.versions.node}: using --listener=node`,
+  )
+  return createNodeListener
+}
+
+function openTls(
+  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
+  log: Log,
+): TlsSource | undefined {
+  if (!enableTls) return undefined
+  const files = tlsCertFiles.map((certFile, i) => ({ certFile, keyFile: tlsKeyFiles[i]! }))
+  const tls = loadTls(files, { warn: (message) => log.warn(message) })
+  tls.watch()
+  return tls
+}
+
+/** Resolves with `work`, or after `timeoutMs`. */
+async function orAfter(work: Promise<void>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs)
+  })
+  await Promise.race([work, timeout])
+  clearTimeout(timer)
+}
