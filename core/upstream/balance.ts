@@ -46,7 +46,7 @@ const NOBODY: Balancer = { pick: () => undefined }
 export function createBalancer(
   { kind, hashOf = { from: 'ip', name: '' } }: BalanceOptions,
   nodes: readonly UpstreamNode[],
-  random: () => number,
+  randomBits: () => number,
 ): Balancer {
   if (nodes.length === 0) return NOBODY
   if (nodes.length === 1) return { pick: () => nodes[0] }
@@ -54,9 +54,9 @@ export function createBalancer(
     case 'round-robin':
       return createRoundRobin(nodes)
     case 'random':
-      return createRandom(nodes, random)
+      return createRandom(nodes, randomBits)
     case 'p2c':
-      return createTwoChoices(nodes, random)
+      return createTwoChoices(nodes, randomBits)
     case 'least-conn':
       return createLeastConnections(nodes)
     case 'hash':
@@ -79,14 +79,14 @@ function createRoundRobin(nodes: readonly UpstreamNode[]): Balancer {
   }
 }
 
-function createRandom(nodes: readonly UpstreamNode[], random: () => number): Balancer {
-  const draw = createDraw(nodes, random)
+function createRandom(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
+  const draw = createDraw(nodes, randomBits)
   return { pick: (_x, tried) => drawOther(nodes, draw, tried) }
 }
 
 /** Mitzenmacher 2001, "The Power of Two Choices": close to the best node without looking at all of them, and no herd on the emptiest. */
-function createTwoChoices(nodes: readonly UpstreamNode[], random: () => number): Balancer {
-  const draw = createDraw(nodes, random)
+function createTwoChoices(nodes: readonly UpstreamNode[], randomBits: () => number): Balancer {
+  const draw = createDraw(nodes, randomBits)
   return {
     pick(_x, tried) {
       const first = drawOther(nodes, draw, tried)

@@ -37,7 +37,7 @@ export function createHash(
       let best = Number.POSITIVE_INFINITY
       for (let i = 0; i < nodes.length; i++) {
         // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest of them belongs to i with probability w_i / sum of w.
-        const u = (mix(seeds[i]! ^ Math.imul(slot + 1, STRIDE)) + 0.5) / 2 ** 32
+        const u = ((mix(seeds[i]! ^ Math.imul(slot + 1, STRIDE)) >>> 0) + 0.5) / 2 ** 32
         const score = -Math.log(u) / weights[i]!
         if (score < best) {
           best = score
@@ -54,10 +54,10 @@ export function createHash(
       const key = readKey(x)
       if (key < 0) return keyless.pick(x, tried)
       for (let i = 0; i < PROBES; i++) {
-        const node = nodeOf(mix(key + Math.imul(i, STRIDE)) & (SLOTS - 1))
+        const node = nodeOf(mix((key + Math.imul(i, STRIDE)) | 0) & (SLOTS - 1))
         if (node !== tried) return node
       }
-      return nodes.find((node) => node !== tried)
+      return nodes[0] === tried ? nodes[1] : nodes[0]
     },
   }
 }
@@ -89,10 +89,10 @@ function hashText(text: string, from: number, to: number): number {
   return mix(hash) >>> 1
 }
 
-/** The finalizer of MurmurHash3 (32 bits): every bit of the input moves every bit of the result. */
+/** The finalizer of MurmurHash3 (32 bits): every bit of the input moves every bit of the result. A signed integer. */
 function mix(value: number): number {
   let h = value | 0
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
-  return (h ^ (h >>> 16)) >>> 0
+  return h ^ (h >>> 16)
 }

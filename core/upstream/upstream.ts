@@ -6,6 +6,7 @@ import type { UpstreamNode } from './node.ts'
 import { type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool.ts'
 import { createSticky, type Sticky } from './sticky.ts'
+import { createRandomBits } from './weighted.ts'
 
 /** What a pool of connections is opened from. */
 export type PoolAddress = Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'>
@@ -18,8 +19,8 @@ export interface UpstreamOptions {
   readonly ejection?: EjectionOptions
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
-  /** From 0 to below 1. @default Math.random */
-  readonly random?: () => number
+  /** 32 random bits as a signed integer. @default seeded by Math.random */
+  readonly randomBits?: () => number
   /** Told of every registry entry that cannot be used, and why. */
   readonly onSkip?: (node: Node, reason: string) => void
   /** Told when a node is left out for `forMs` milliseconds after failures. */
@@ -43,6 +44,7 @@ export class Upstream {
   used = true
   readonly #options: UpstreamOptions
   readonly #nowMs: () => number
+  readonly #randomBits: () => number
   readonly #health: Health
   #balance: BalanceOptions = { kind: 'round-robin' }
   #sticky: Sticky | undefined
@@ -53,6 +55,7 @@ export class Upstream {
     this.name = name
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
+    this.#randomBits = options.randomBits ?? createRandomBits()
     this.#health = new Health(options.ejection, options.onEject, options.onReturn)
     this.rebalance(options.balance)
   }
@@ -134,8 +137,7 @@ export class Upstream {
 
   #build(): Balancer {
     const { usable } = this.#health
-    const { random = Math.random } = this.#options
-    const balancer = createBalancer(this.#balance, usable, random)
+    const balancer = createBalancer(this.#balance, usable, this.#randomBits)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
   }
 

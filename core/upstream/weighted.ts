@@ -2,6 +2,8 @@ import type { UpstreamNode } from './node.ts'
 
 /** Longest sequence built: above it, weights are rounded to what fits. */
 const MAX_LENGTH = 16_384
+/** Values of 32 bits. */
+const BITS = 2 ** 32
 
 /**
  * Node indexes in the order of weighted round-robin: each as often as its weight says, evenly spread.
@@ -24,10 +26,25 @@ export function buildSequence(nodes: readonly UpstreamNode[]): Uint32Array {
 }
 
 /**
+ * 32 random bits at a time, as signed integers, which cost no allocation where a fraction would
+ * (xorshift32, Marsaglia 2003). Not for secrets.
+ */
+export function createRandomBits(seed: number = Math.random() * 2 ** 32): () => number {
+  // 0 is the one state it never leaves.
+  let state = seed | 0 || 1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state
+  }
+}
+
+/**
  * Draws node indexes with a probability proportional to their weight, in two array reads (alias method, Vose 1991).
  * Only for at least one node.
  */
-export function createDraw(nodes: readonly UpstreamNode[], random: () => number): () => number {
+export function createDraw(nodes: readonly UpstreamNode[], randomBits: () => number): () => number {
   const { length } = nodes
   const total = nodes.reduce((sum, { weight }) => sum + weight, 0)
   /** Share of column i that is node i's own; the rest is `alias[i]`'s. */
@@ -44,9 +61,8 @@ export function createDraw(nodes: readonly UpstreamNode[], random: () => number)
     ;(own[more] < 1 ? small : large).push(more)
   }
   return () => {
-    const place = random() * length
-    const column = Math.floor(place)
-    return place - column < own[column]! ? column : alias[column]!
+    const column = Math.floor(((randomBits() >>> 0) / BITS) * length)
+    return (randomBits() >>> 0) / BITS < own[column]! ? column : alias[column]!
   }
 }
 

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { BalanceOptions } from '../../core/upstream/balance.ts'
+import type { UpstreamNode } from '../../core/upstream/node.ts'
+import { createRandomBits } from '../../core/upstream/weighted.ts'
+import { TestExchange } from '../../sdk/testing.ts'
+import { makeUpstream } from '../fixtures/services.ts'
+
+/** Requests that differ in everything a choice may look at. */
+const requests = Array.from(
+  { length: 8000 },
+  (_, i) =>
+    new TestExchange({
+      path: `/greeter/${i}`,
+      remoteAddress: `10.0.${i >> 8}.${i & 255}`,
+      headers: { 'x-user': `user-${i}`, cookie: `sid=${i}` },
+    }),
+)
+
+/** What every way to choose a node must do. */
+export function testBalancer(t: Test, name: string, balance: BalanceOptions): void {
+  const weights = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 2, maxLength: 6 })
+
+  t.test(`${name}: no node, no choice`, async (t) => {
+    t.equal(makeUpstream([], { balance }).pick(requests[0]!), undefined)
+  })
+
+  t.test(`${name}: a single node is always chosen, even when it was tried`, async (t) => {
+    const upstream = makeUpstream([1], { balance })
+    const node = upstream.nodes[0]!
+    t.equal(upstream.pick(requests[0]!), node)
+    t.equal(upstream.pick(requests[1]!, node), node)
+  })
+
+  t.test(`${name}: every node gets requests`, async (t) => {
+    const upstream = makeUpstream([1, 1, 1, 1], { balance, randomBits: createRandomBits(1) })
+    const chosen = new Set<UpstreamNode | undefined>()
+    for (let i = 0; i < 400; i++) chosen.add(upstream.pick(requests[i % requests.length]!))
+    t.same([...chosen].map((node) => node?.port).sort(), [9001, 9002, 9003, 9004])
+  })
+
+  t.test(`${name}: requests are shared by weight`, async () => {
+    fc.assert(
+      fc.property(weights, fc.integer(), (weights, seed) => {
+        const total = weights.reduce((sum, weight) => sum + weight)
+        const upstream = makeUpstream(weights, { balance, randomBits: createRandomBits(seed) })
+        const rounds = requests.length
+        const counts = new Map<number, number>()
+        for (let i = 0; i < rounds; i++) {
+          const { port } = upstream.pick(requests[i % requests.length]!)!
+          counts.set(port, (counts.get(port) ?? 0) + 1)
+        }
+        return weights.every((weight, i) => {
+          const expected = (weight / total) * rounds
+          const got = counts.get(9001 + i) ?? 0
+          // Five standard deviations of a draw, and what a table of slots adds.
+          return Math.abs(got - expected) < 5 * Math.sqrt(expected) + 0.05 * expected
+        })
+      }),
+      { numRuns: 15 },
+    )
+  })
+
+  t.test(`${name}: a node that was tried is left out while there is another`, async () => {
+    fc.assert(
+      fc.property(weights, fc.nat(), fc.integer(), (weights, which, seed) => {
+        const upstream = makeUpstream(weights, { balance, randomBits: createRandomBits(seed) })
+        const tried = upstream.nodes[which % weights.length]!
+        for (let i = 0; i < 200; i++) {
+          const node = upstream.pick(requests[i % requests.length]!, tried)
+          if (node === tried || node === undefined) return false
+        }
+        return true
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  t.test(`${name}: an ejected node is not chosen before its time is up`, async (t) => {
+    const upstream = makeUpstream([3, 1, 1], {
+      balance,
+      randomBits: createRandomBits(2),
+      nowMs: () => 0,
+    })
+    const [heavy] = upstream.nodes
+    upstream.failed(heavy!, 'connect')
+    const chosen = new Set<UpstreamNode | undefined>()
+    for (let i = 0; i < 200; i++) chosen.add(upstream.pick(requests[i % requests.length]!))
+    t.notOk(chosen.has(heavy))
+    t.equal(chosen.size, 2)
+  })
+}
