@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire, Module } from 'node:module'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { BuildFailure } from 'esbuild'
+import * as sdk from '../sdk/index.ts'
+
+/** What evaluating a plugin file gave. */
+export interface EvaluatedPlugin {
+  readonly exports: unknown
+  /** The file and all it imports relatively, with the content that was used. */
+  readonly sources: ReadonlyMap<string, Uint8Array>
+}
+
+/** The part of Node's CommonJS module that is not in its types; loaders of TypeScript have stood on it since Node 0.x. */
+interface CompilingModule {
+  exports: unknown
+  _compile(code: string, filename: string, format: 'commonjs'): void
+}
+
+/**
+ * How esbuild imports a package from a file of a `"type": "module"` package: it takes every package for CommonJS and
+ * its `default` for all of it. Without the mark, `default` of an ES module is its default export.
+ */
+const NODE_INTEROP = /__toESM\((require\("[^"\n]+"\)), 1\)/g
+
+/** Builds under way: esbuild's process is stopped after the last. */
+let building = 0
+
+/**
+ * Evaluates a plugin file, JavaScript or TypeScript, of one file or several, without a build step.
+ *
+ * The files are joined by esbuild into one CommonJS module and evaluated without entering any module cache: Node never
+ * lets go of an ES module once imported, so `import()` of every edit would leak. `mx` is this very program's, so that its
+ * classes are the same on both sides and a plugin needs no installed copy to run.
+ *
+ * @throws {Error} with file, line and column when it does not parse, or what its top level threw.
+ */
+export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
+  const { code, sources } = await bundle(file)
+  // Stack traces then show the lines of the source, as the author wrote them.
+  process.setSourceMapsEnabled(true)
+  const module = new Module(file) as unknown as CompilingModule & { pluginRequire: unknown }
+  const requireNative = createRequire(file)
+  module.pluginRequire = (id: string): unknown => (id === 'mx' ? sdk : requireNative(id))
+  try {
+    module._compile(code, file, 'commonjs')
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new Error(`plugin ${file}: failed while loading: ${message}`, { cause: error })
+  }
+  return { exports: module.exports, sources }
+}
+
+async function bundle(file: string): Promise<{ code: string; sources: Map<string, Uint8Array> }> {
+  const { build, stop } = await import('esbuild')
+  const sources = new Map<string, Uint8Array>()
+  building++
+  try {
+    const { outputFiles } = await build({
+      entryPoints: [file],
+      absWorkingDir: dirname(file),
+      outfile: `${file}.cjs`,
+      write: false,
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'cjs',
+      target: 'node20',
+      // import() of a package then goes through the same require.
+      supported: { 'dynamic-import': false },
+      sourcemap: 'inline',
+      sourcesContent: false,
+      logLevel: 'silent',
+      banner: { js: 'var require = module.pluginRequire;' },
+      define: {
+        'import.meta.url': JSON.stringify(pathToFileURL(file).href),
+        'import.meta.filename': JSON.stringify(file),
+        'import.meta.dirname': JSON.stringify(dirname(file)),
+      },
+      plugins: [
+        {
+          name: 'sources',
+          setup(hooks) {
+            // Read here, so that what is hashed is what was compiled even while an editor is saving.
+            hooks.onLoad({ filter: /.*/ }, async ({ path }) => {
+              const contents = await readFile(path)
+              sources.set(path, contents)
+              return { contents, loader: 'default' }
+            })
+          },
+        },
+      ],
+    })
+    return { code: outputFiles[0]!.text.replace(NODE_INTEROP, '__toESM($1)'), sources }
+  } catch (error) {
+    throw new Error(formatFailure(file, error), { cause: error })
+  } finally {
+    if (--building === 0) await stop()
+  }
+}
+
+/** The first error as editors and terminals link it: file:line:column. */
+function formatFailure(file: string, error: unknown): string {
+  const first = (error as Partial<BuildFailure>).errors?.[0]
+  if (first === undefined)
+    return `plugin ${file}: ${error instanceof Error ? error.message : String(error)}`
+  const { location, text } = first
+  return location === null
+    ? `plugin ${file}: ${text}`
+    : `plugin ${file}: ${location.file}:${location.line}:${location.column + 1}: ${text}`
+}
