@@ -199,8 +199,13 @@ export class Tunnel {
   }
 }
 
+/** The library copies what a socket is given field by field: an object of a class would lose its methods. */
+export interface SocketData {
+  readonly tunnel: Tunnel
+}
+
 /**
- * How uWebSockets serves the client's half of tunnels; a socket's user data is its {@link Tunnel}.
+ * How uWebSockets serves the client's half of tunnels; a socket's user data is its {@link SocketData}.
  *
  * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
  *   answered with 1009; before a longer one the library drops the connection, without a code.
@@ -229,5 +234,5 @@ export function createSocketBehavior(
 }
 
 function toTunnel(client: ClientSocket): Tunnel {
-  return client.getUserData() as Tunnel
+  return (client.getUserData() as SocketData).tunnel
 }

@@ -7,7 +7,7 @@ import type { HeaderList } from '../headers.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
-import { createSocketBehavior, type Tunnel } from './tunnel.ts'
+import { createSocketBehavior, type SocketData, type Tunnel } from './tunnel.ts'
 import type { HttpRequest, HttpResponse, SocketContext, Uws } from './uws-types.d.ts'
 import { type TunnelExchange, Tunnels } from './websocket.ts'
 
@@ -68,6 +68,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
   /** Body bytes announced to the client; -1: chunked. */
   #length = -1
   #headSent = false
+  #readPaused = false
   /** What the socket did not take of the last chunk of a reply of known length. */
   #rest: Uint8Array | undefined = undefined
   #ending = false
@@ -101,7 +102,11 @@ class UwsExchange extends Exchange implements TunnelExchange {
     res.onAborted(() => this.abort())
     if (this.#waiting) setImmediate(() => this.#waited())
     if (this.bodyLength !== 0 && malformed === undefined) {
-      res.onData((chunk, last) => this.receive(new Uint8Array(chunk), last))
+      res.onData((chunk, last) => {
+        // A connection that stays paused would neither take the next request nor notice its end.
+        if (last) this.#unpause()
+        this.receive(new Uint8Array(chunk), last)
+      })
     }
   }
 
@@ -140,6 +145,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
       this.#afterWait = () => this.transmit(body)
       return
     }
+    this.#unpause()
     corked = this
     corkedBody = body
     this.#res.cork(writeWhole)
@@ -213,6 +219,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
       return
     }
     if (this.finished) return
+    this.#unpause()
     this.#res.cork(() => {
       this.#headOnce()
       this.#res.end('', this.closing)
@@ -228,11 +235,17 @@ class UwsExchange extends Exchange implements TunnelExchange {
   }
 
   protected pauseRead(): void {
+    this.#readPaused = true
     this.#res.pause()
   }
 
   protected resumeRead(): void {
+    this.#readPaused = false
     this.#res.resume()
+  }
+
+  #unpause(): void {
+    if (this.#readPaused) this.resumeRead()
   }
 
   #waited(): void {
@@ -252,7 +265,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     // memory, so nothing is sent or allocated here that could overwrite them.
     res.cork(() => {
       this.#writeHead()
-      res.upgrade(tunnel, key, this.#protocol, '', context)
+      res.upgrade({ tunnel } satisfies SocketData, key, this.#protocol, '', context)
     })
   }
 

@@ -1,0 +1,530 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import type { CreateListener } from '../../core/listener/listener.ts'
+import { RawClient } from '../fixtures/raw-client.ts'
+import {
+  closeOf,
+  connectWebSocket,
+  nextMessage,
+  openBackendServer,
+  openWebGateway,
+  refusedWebSocket,
+  until,
+} from '../fixtures/web-gateway.ts'
+
+export interface TunnelSubject {
+  readonly create: CreateListener
+  readonly name: 'uws' | 'node'
+  /** What a client is told when its backend died without a close frame. */
+  readonly backendDied: string
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const HANDSHAKE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+
+/** What every listener does with WebSockets on their way to a backend (RFC 6455). */
+export function testTunnel({ create, name, backendDied }: TunnelSubject): void {
+  t.test(`${name}: text stays text, bytes stay bytes, in order`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    backend.accepted().then((socket) => {
+      socket.on('message', (data, binary) => socket.send(data, { binary }))
+    }, t.threw)
+    const client = await connectWebSocket(t, port)
+    const got: (string | Buffer)[] = []
+    client.on('message', (data, binary) => got.push(binary ? (data as Buffer) : data.toString()))
+    const sent = ['grüße ✓', Buffer.from([0, 255, 1]), '', Buffer.alloc(0), 'x'.repeat(70_000)]
+    for (const message of sent) client.send(message)
+    await until(() => got.length === sent.length)
+    t.strictSame(got, sent)
+  })
+
+  t.test(`${name}: the backend chooses the subprotocol, and gets the client's handshake`, async (t) => {
+    const backend = await openBackendServer(t, { handleProtocols: (offers) => [...offers][1]! })
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const handshake = once(backend.server, 'upgrade')
+    const client = await connectWebSocket(t, port, ['a.v1', 'b.v2'], {
+      path: '/app/a%20b;c?x=1&y=%2F?',
+      headers: { 'X-Custom': 'yes', Cookie: 'sid=1', Host: 'app.test:8080', Origin: 'https://app.test' },
+    })
+    t.equal(client.protocol, 'b.v2')
+    const [request] = await handshake
+    t.equal(request.url, '/app/a%20b;c?x=1&y=%2F?')
+    t.match(request.headers, {
+      host: 'app.test:8080',
+      'x-custom': 'yes',
+      cookie: 'sid=1',
+      origin: 'https://app.test',
+      'sec-websocket-protocol': 'a.v1,b.v2',
+    })
+  })
+
+  t.test(`${name}: a backend may choose none of the subprotocols`, async (t) => {
+    const backend = await openBackendServer(t, { handleProtocols: () => false })
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const client = new RawClient(port)
+    t.teardown(() => client.socket.destroy())
+    client.send(`GET /app HTTP/1.1\r\nHost: a\r\nSec-WebSocket-Protocol: a, b\r\n${HANDSHAKE}`)
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    t.match(client.text, /^HTTP\/1.1 101 /)
+    t.match(client.text, /s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/, 'the answer to this very key')
+    t.notMatch(client.text, /sec-websocket-protocol/i)
+  })
+
+  t.test(`${name}: fields of the backend's 101 and of reply hooks reach the client`, async (t) => {
+    const backend = await openBackendServer(t)
+    backend.server.prependListener('upgrade', () => {})
+    const hook = { name: 'test', onReply: (x: Exchange) => x.replyHeaders.set('x-hook', '101') }
+    const { port } = await openWebGateway(t, create, [backend.port], { plugins: [hook] })
+    const client = new WebSocket(`ws://127.0.0.1:${port}/app`)
+    t.teardown(() => client.terminate())
+    const [reply] = await once(client, 'upgrade')
+    t.equal(reply.headers['x-hook'], '101')
+  })
+
+  for (const close of ['1000 done', '1001 away', '1008 policy', '3000', '4000 x', '4999 ünï', '1005']) {
+    t.test(`${name}: close ${close} is carried both ways`, async (t) => {
+      const backend = await openBackendServer(t)
+      const { port, gateway } = await openWebGateway(t, create, [backend.port])
+      for (const from of ['client', 'backend'] as const) {
+        const accepted = backend.accepted()
+        const client = await connectWebSocket(t, port)
+        const peer = await accepted
+        const [sender, receiver] = from === 'client' ? [client, peer] : [peer, client]
+        const ends = Promise.all([closeOf(receiver), closeOf(sender)])
+        const [code, reason = ''] = close.split(' ')
+        if (code === '1005') sender.close()
+        else sender.close(Number(code), reason)
+        t.strictSame(await ends, [close, close], `from the ${from}`)
+      }
+      await gateway.idle()
+    })
+  }
+
+  t.test(`${name}: a message of 10 MiB arrives whole, both ways`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    backend.accepted().then((socket) => {
+      socket.on('message', (data) => socket.send(data))
+    }, t.threw)
+    const client = await connectWebSocket(t, port)
+    const message = randomBytes(10 * MIB)
+    client.send(message)
+    const back = await nextMessage(client)
+    t.equal(hash(back as Buffer), hash(message))
+  })
+
+  t.test(`${name}: fragments make one message, with pings between them`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const peer = await accepted
+    for (const [sender, receiver] of [
+      [client, peer],
+      [peer, client],
+    ] as const) {
+      const message = nextMessage(receiver)
+      const pong = once(sender, 'pong')
+      sender.send('frag', { fin: false })
+      sender.send('men', { fin: false })
+      sender.ping('between')
+      sender.send('ted', { fin: true })
+      t.equal(await message, 'fragmented')
+      t.equal(String((await pong)[0]), 'between')
+    }
+  })
+
+  t.test(`${name}: pings reach the other end, and are answered`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port, [], {})
+    const peer = await accepted
+    for (const [sender, receiver] of [
+      [client, peer],
+      [peer, client],
+    ] as const) {
+      for (const payload of ['', 'payload']) {
+        const seen = Promise.all([once(receiver, 'ping'), once(sender, 'pong')])
+        sender.ping(payload)
+        const [[ping], [pong]] = await seen
+        t.strictSame([String(ping), String(pong)], [payload, payload])
+      }
+    }
+  })
+
+  t.test(`${name}: a client that answers no ping leaves the backend's ping unanswered`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port, [], { autoPong: false })
+    const peer = await accepted
+    let pongs = 0
+    peer.on('pong', () => pongs++)
+    const ping = once(client, 'ping')
+    peer.ping()
+    await ping
+    client.send('after')
+    await nextMessage(peer)
+    t.equal(pongs, 0)
+  })
+
+  t.test(`${name}: a slow client holds its backend back, and loses nothing`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, served } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const peer = await accepted
+    client.pause()
+    const count = 1000
+    const message = randomBytes(64 * KIB)
+    for (let i = 0; i < count; i++) {
+      message.writeUInt32BE(i, 0)
+      peer.send(Buffer.from(message))
+    }
+    const total = count * message.length
+    const left = await settled(() => peer.bufferedAmount)
+    // What is gone lies in the buffers of two connections and the gateway.
+    t.ok(left > total - 24 * MIB, `${total - left} of ${total} bytes were taken`)
+    let next = 0
+    const last = new Promise<void>((resolve) => {
+      client.on('message', (data: Buffer) => {
+        if (data.readUInt32BE(0) === next && data.subarray(4).equals(message.subarray(4))) next++
+        if (next === count) resolve()
+      })
+    })
+    client.resume()
+    await last
+    t.equal(next, count)
+    client.close()
+    await until(() => served[0]!.finished)
+    t.ok(served[0]!.bytesOut >= total, 'bytes sent are counted')
+  })
+
+  t.test(`${name}: a backend that refuses has the last word`, async (t) => {
+    const backend = await openBackendServer(t, {
+      verifyClient: (_info, done) =>
+        done(false, 401, 'log in first', { 'WWW-Authenticate': 'Basic', Location: '/login' }),
+    })
+    const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
+    const { status, headers, body } = await refusedWebSocket(port)
+    t.strictSame([status, body], [401, 'log in first'])
+    t.match(headers, { 'www-authenticate': 'Basic', location: '/login' })
+    await gateway.idle()
+    await until(() => upstream.nodes[0]!.active === 0)
+  })
+
+  t.test(`${name}: a refusal in pieces is relayed whole`, async (t) => {
+    const backend = await openBackendServer(t, { noServer: true, server: undefined! })
+    const body = randomBytes(3 * MIB).toString('hex')
+    backend.server.on('upgrade', (_request, socket: Socket) => {
+      socket.write('HTTP/1.1 404 Nope\r\nTransfer-Encoding: chunked\r\n\r\n')
+      for (let at = 0; at < body.length; at += MIB) {
+        socket.write(`${MIB.toString(16)}\r\n${body.slice(at, at + MIB)}\r\n`)
+      }
+      socket.write('0\r\n\r\n')
+    })
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const reply = await refusedWebSocket(port)
+    t.equal(reply.status, 404)
+    t.ok(reply.body === body, 'the body is complete')
+  })
+
+  t.test(`${name}: a backend that dies ends the client's WebSocket`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const peer = await accepted
+    const end = closeOf(client)
+    peer.terminate()
+    t.equal(await end, backendDied)
+    await gateway.idle()
+    t.equal(upstream.nodes[0]!.active, 0)
+  })
+
+  t.test(`${name}: a client that vanishes ends the backend's WebSocket at once`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, gateway, served } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const end = closeOf(await accepted)
+    client.terminate()
+    t.equal(await end, '1006')
+    await gateway.idle()
+    t.equal(served[0]!.finished, true)
+  })
+
+  t.test(`${name}: a plugin answers in place of the backend`, async (t) => {
+    const backend = await openBackendServer(t)
+    const guard = {
+      name: 'test',
+      onRequest: () => {
+        throw new GatewayError('go.mx.auth', 401, 'who are you?', { headers: ['www-authenticate', 'Bearer'] })
+      },
+    }
+    const { port } = await openWebGateway(t, create, [backend.port], { plugins: [guard] })
+    const { status, headers, body } = await refusedWebSocket(port)
+    t.equal(status, 401)
+    t.equal(headers['www-authenticate'], 'Bearer')
+    t.match(JSON.parse(body), { Id: 'go.mx.auth', Code: 401, Detail: 'who are you?' })
+    t.equal(backend.sockets.length, 0)
+  })
+
+  t.test(`${name}: a reply hook that throws costs the handshake a 500, and the backend is let go`, async (t) => {
+    const backend = await openBackendServer(t)
+    const hook = {
+      name: 'test',
+      onReply: () => {
+        throw new Error('broken plugin')
+      },
+    }
+    const { port, gateway, upstream } = await openWebGateway(t, create, [backend.port], { plugins: [hook] })
+    const end = backend.accepted().then(closeOf)
+    t.equal((await refusedWebSocket(port)).status, 500)
+    t.equal(await end, '1006')
+    await gateway.idle()
+    await until(() => upstream.nodes[0]!.active === 0)
+  })
+
+  t.test(`${name}: frames without a mask never reach the backend as messages`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const accepted = backend.accepted()
+    const client = new RawClient(port)
+    client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+    const peer = await accepted
+    let messages = 0
+    peer.on('message', () => messages++)
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    const end = closeOf(peer)
+    client.send(new Uint8Array([0x82, 4, 1, 2, 3, 4]))
+    client.send(new Uint8Array([0x82, 4, 1, 2, 3, 4]))
+    client.socket.end()
+    await end
+    t.equal(messages, 0)
+    client.socket.destroy()
+  })
+
+  t.test(`${name}: a message beyond the limit ends both sides, and the client learns why`, async (t) => {
+    const backend = await openBackendServer(t)
+    const options = { maxMessageBytes: 64 * KIB, listener: { maxMessageBytes: 64 * KIB } }
+    const { port, gateway } = await openWebGateway(t, create, [backend.port], options)
+    for (const from of ['client', 'backend'] as const) {
+      const accepted = backend.accepted()
+      const client = await connectWebSocket(t, port)
+      const peer = await accepted
+      const fits = nextMessage(from === 'client' ? peer : client)
+      const [sender, receiver] = from === 'client' ? [client, peer] : [peer, client]
+      sender.send(Buffer.alloc(64 * KIB))
+      t.equal((await fits).length, 64 * KIB)
+      let over = 0
+      receiver.on('message', () => over++)
+      const ends = Promise.all([closeOf(client), once(peer, 'close')])
+      sender.send(Buffer.alloc(64 * KIB + 1))
+      t.equal((await ends)[0], '1009 message too long', `from the ${from}`)
+      t.equal(over, 0)
+    }
+    await gateway.idle()
+  })
+
+  t.test(`${name}: without a node 503, with none that can be reached 502, with a silent one 504`, async (t) => {
+    const nobody = createServer().listen(0, '127.0.0.1')
+    await once(nobody, 'listening')
+    const { port: closed } = nobody.address() as { port: number }
+    nobody.close()
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+      silent.close()
+    })
+    const { port: quiet } = silent.address() as { port: number }
+    for (const [ports, code] of [
+      [[], 503],
+      [[closed], 502],
+      [[quiet], 504],
+    ] as const) {
+      const { port, gateway, upstream } = await openWebGateway(t, create, ports, { connectTimeoutMs: 200 })
+      const { status, body } = await refusedWebSocket(port)
+      t.equal(status, code)
+      t.match(JSON.parse(body), { Id: 'go.mx.web.app', Code: code })
+      await gateway.idle()
+      t.ok(upstream.nodes.every((node) => node.active === 0))
+    }
+  })
+
+  t.test(`${name}: a node that cannot be reached is passed over`, async (t) => {
+    const backend = await openBackendServer(t)
+    const nobody = createServer().listen(0, '127.0.0.1')
+    await once(nobody, 'listening')
+    const { port: closed } = nobody.address() as { port: number }
+    nobody.close()
+    const { port, served } = await openWebGateway(t, create, [closed, backend.port])
+    for (let i = 0; i < 4; i++) {
+      const client = await connectWebSocket(t, port)
+      t.equal(served[i]!.node, `n-${backend.port}`)
+      client.terminate()
+    }
+  })
+
+  t.test(`${name}: a backend that answers with the wrong key is not believed`, async (t) => {
+    const liar = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () =>
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: AAAA\r\n\r\n',
+        ),
+      )
+    }).listen(0, '127.0.0.1')
+    await once(liar, 'listening')
+    t.teardown(() => liar.close())
+    const { port, gateway } = await openWebGateway(t, create, [(liar.address() as { port: number }).port])
+    t.equal((await refusedWebSocket(port)).status, 502)
+    await gateway.idle()
+  })
+
+  t.test(`${name}: a client that leaves during the handshake takes the backend's connection with it`, async (t) => {
+    const sockets: Socket[] = []
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.teardown(() => silent.close())
+    const { port, gateway, upstream, served } = await openWebGateway(t, create, [
+      (silent.address() as { port: number }).port,
+    ])
+    const client = new RawClient(port)
+    client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+    await until(() => sockets.length === 1)
+    const end = once(sockets[0]!.resume(), 'close')
+    client.socket.destroy()
+    await end
+    await gateway.idle()
+    t.equal(served[0]!.aborted, true)
+    await until(() => upstream.nodes[0]!.active === 0)
+    t.equal(upstream.nodes[0]!.failuresInRow, 0, 'which is not the fault of the node')
+  })
+
+  t.test(`${name}: handshakes that are none get 400`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, create, [backend.port])
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    const version = 'Sec-WebSocket-Version: 13\r\n'
+    for (const [what, fields, expected] of [
+      ['no key', version, 400],
+      ['a short key', `${version}Sec-WebSocket-Key: c2hvcnQ=\r\n`, 400],
+      ['a key that is no base64', `${version}Sec-WebSocket-Key: !!!!!!!!!!!!!!!!!!!!!!==\r\n`, 400],
+      ['two keys', `${version}${key}${key}`, 400],
+      ['no version', key, 400],
+      ['two versions', `${version}${version}${key}`, 400],
+      ['version 12', `Sec-WebSocket-Version: 12\r\n${key}`, 426],
+      ['a body', `${version}${key}Content-Length: 1\r\n`, 400],
+    ] as const) {
+      const client = new RawClient(port)
+      client.send(`GET /app HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${fields}\r\n`)
+      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      t.match(client.text, new RegExp(`^HTTP/1.1 ${expected} `), what)
+      if (expected === 426) t.match(client.text, /sec-websocket-version: 13\r\n/i)
+      client.socket.destroy()
+    }
+    t.equal(backend.sockets.length, 0)
+  })
+
+  t.test(`${name}: without Upgrade and Connection a request is a plain one`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, served } = await openWebGateway(t, create, [backend.port])
+    const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    for (const [what, head] of [
+      ['no Upgrade', `GET /app HTTP/1.1\r\nHost: a\r\n${key}\r\n`],
+      ['Connection without Upgrade', `GET /app HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\n${key}\r\n`],
+      ['Upgrade without Connection', `GET /app HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n${key}\r\n`],
+      ['h2c', `GET /app HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n`],
+      ['POST', `POST /app HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n${key}\r\n`],
+    ] as const) {
+      const client = new RawClient(port)
+      client.send(head)
+      await client.until(({ text }) => text.includes('plain'))
+      t.match(client.text, /^HTTP\/1.1 200 /, what)
+      t.equal(served.at(-1)!.upgrade, false)
+      client.socket.destroy()
+    }
+  })
+
+  t.test(`${name}: closing the tunnels ends all of them with 1012`, async (t) => {
+    const backend = await openBackendServer(t)
+    const done: number[] = []
+    const log = { name: 'test', onDone: (x: Exchange) => done.push(x.status) }
+    const { port, gateway, listener, served, upstream } = await openWebGateway(t, create, [backend.port], {
+      plugins: [log],
+    })
+    const clients = await Promise.all([1, 2, 3].map(() => connectWebSocket(t, port)))
+    await until(() => backend.sockets.length === 3)
+    t.equal(listener.connections, 3)
+    clients[0]!.send('12345')
+    await nextMessage(backend.sockets[0]!).catch(t.threw)
+    t.equal(gateway.inFlight, 3)
+    const ends = Promise.all(clients.map(closeOf))
+    const backends = Promise.all(backend.sockets.map((socket) => once(socket, 'close')))
+    listener.drain()
+    listener.closeTunnels()
+    t.strictSame(await ends, Array(3).fill('1012 service restart'))
+    await backends
+    await gateway.idle()
+    t.strictSame(done, [101, 101, 101], 'each is done once')
+    t.equal(upstream.nodes[0]!.active, 0)
+    t.equal(served.reduce((sum, x) => sum + x.bytesIn, 0) >= 5, true)
+    await until(() => listener.connections === 0)
+  })
+
+  t.test(`${name}: closing the listener ends WebSockets with 1012 too`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, gateway, listener } = await openWebGateway(t, create, [backend.port])
+    const client = await connectWebSocket(t, port)
+    const end = closeOf(client)
+    await listener.close()
+    t.equal(await end, '1012 service restart')
+    await gateway.idle()
+  })
+
+  t.test(`${name}: many WebSockets come and go, and nothing of them stays`, async (t) => {
+    const backend = await openBackendServer(t)
+    const { port, gateway, listener, upstream } = await openWebGateway(t, create, [backend.port])
+    backend.server.on('upgrade', () => {})
+    for (let round = 0; round < 4; round++) {
+      const clients = await Promise.all(Array.from({ length: 50 }, () => connectWebSocket(t, port)))
+      const ends = Promise.all(clients.map((client) => once(client, 'close')))
+      clients.forEach((client, i) => {
+        if (i % 2 === 0) client.terminate()
+        else client.close(1000)
+      })
+      await ends
+    }
+    await gateway.idle()
+    await until(() => listener.connections === 0)
+    t.equal(upstream.nodes[0]!.active, 0)
+  })
+}
+
+/** The value once it stays the same for a while. */
+async function settled(read: () => number): Promise<number> {
+  let value = read()
+  for (let same = 0; same < 6; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const now = read()
+    same = now === value ? same + 1 : 0
+    value = now
+  }
+  return value
+}
+
+function hash(data: Buffer): string {
+  return createHash('sha256').update(data).digest('hex')
+}
