@@ -189,7 +189,7 @@ export abstract class Exchange implements RequestLine {
    *
    * @throws {GatewayError} 413 when it is longer than `limit` bytes; 400 when the client leaves before its end.
    */
-  readBody(limit = 1024 * 1024): Promise<Buffer> {
+  readBody(limit: number = 1024 * 1024): Promise<Buffer> {
     if (this.bodyLength > limit) return Promise.reject(tooLarge(limit))
     if (this.bodyLength === 0) return Promise.resolve(Buffer.alloc(0))
     return new Promise((resolve, reject) => {
