@@ -18,7 +18,9 @@ const GUARDED: readonly string[] = ['proxy', 'proxy-pipelined']
 const ROUNDS = 3
 
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({ options: { record: { type: 'boolean' }, seconds: { type: 'string' } } })
+  const { values } = parseArgs({
+    options: { record: { type: 'boolean' }, seconds: { type: 'string' } },
+  })
   const seconds = Number(values.seconds ?? 5)
   if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
   if (mx.version() === undefined) throw new Error('the gateway is not built: npm run build')
@@ -28,10 +30,17 @@ async function main(): Promise<boolean> {
   try {
     for (const scenario of SCENARIOS.filter(({ name }) => GUARDED.includes(name))) {
       const onStep = (step: string) => process.stderr.write(`${step}\n`)
-      const rows = await runRounds([base, mx], scenario, { rounds: ROUNDS, seconds, connections: 64, backendPort: backend.port, onStep })
+      const rows = await runRounds([base, mx], scenario, {
+        rounds: ROUNDS,
+        seconds,
+        connections: 64,
+        backendPort: backend.port,
+        onStep,
+      })
       for (const { problem } of rows) if (problem !== undefined) throw new Error(problem)
       const errors = rows.reduce((sum, row) => sum + row.median.errors, 0)
-      if (errors > 0) throw new Error(`${scenario.name}: ${errors} requests failed, so its ratio means nothing`)
+      if (errors > 0)
+        throw new Error(`${scenario.name}: ${errors} requests failed, so its ratio means nothing`)
       ratios[scenario.name] = rows[1]!.ratio
     }
   } finally {
@@ -43,7 +52,8 @@ async function main(): Promise<boolean> {
     process.stdout.write(`recorded in ${FILE}\n`)
     return true
   }
-  if (!existsSync(FILE)) throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
+  if (!existsSync(FILE))
+    throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
   const { lines, passed } = compareRatios(JSON.parse(readFileSync(FILE, 'utf8')) as Recorded, now)
   process.stdout.write(`${lines.join('\n')}\n`)
   return passed

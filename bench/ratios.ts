@@ -15,8 +15,14 @@ export interface Recorded {
 const TOLERANCE = 0.15
 
 /** What is to be kept of a run. */
-export function toRecorded(against: string, ratios: Readonly<Record<string, number>>, machine: Machine): Recorded {
-  const rounded = Object.fromEntries(Object.entries(ratios).map(([name, ratio]) => [name, Math.round(ratio * 1000) / 1000]))
+export function toRecorded(
+  against: string,
+  ratios: Readonly<Record<string, number>>,
+  machine: Machine,
+): Recorded {
+  const rounded = Object.fromEntries(
+    Object.entries(ratios).map(([name, ratio]) => [name, Math.round(ratio * 1000) / 1000]),
+  )
   return { date: new Date().toISOString(), against, machine, ratios: rounded }
 }
 
@@ -25,9 +31,14 @@ export function toRecorded(against: string, ratios: Readonly<Record<string, numb
  *
  * @throws {Error} when the two were not measured against the same program.
  */
-export function compareRatios(recorded: Recorded, now: Recorded): { readonly lines: readonly string[]; readonly passed: boolean } {
+export function compareRatios(
+  recorded: Recorded,
+  now: Recorded,
+): { readonly lines: readonly string[]; readonly passed: boolean } {
   if (recorded.against !== now.against) {
-    throw new Error(`recorded against ${recorded.against}, measured against ${now.against}: the two cannot be compared`)
+    throw new Error(
+      `recorded against ${recorded.against}, measured against ${now.against}: the two cannot be compared`,
+    )
   }
   let passed = true
   const lines = Object.entries(recorded.ratios).map(([name, before]) => {

@@ -2,7 +2,10 @@
 import { createServer } from 'node:http'
 
 const SMALL = Buffer.from('{"message":"Hello John","id":12345,"tags":["a","b"],"ok":true}')
-const LARGE: Readonly<Record<string, Buffer>> = { '64k': Buffer.alloc(64 * 1024, 'x'), '1m': Buffer.alloc(1024 * 1024, 'x') }
+const LARGE: Readonly<Record<string, Buffer>> = {
+  '64k': Buffer.alloc(64 * 1024, 'x'),
+  '1m': Buffer.alloc(1024 * 1024, 'x'),
+}
 
 const server = createServer((request, response) => {
   request.resume()

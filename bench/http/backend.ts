@@ -24,14 +24,20 @@ export async function startBackend(): Promise<Backend> {
     writeFileSync(join(folder, '1m.bin'), Buffer.alloc(1024 * 1024, 'x'))
     const template = readFileSync(join(ROOT, 'bench/http/backend.nginx.conf'), 'utf8')
     const file = join(folder, 'backend.nginx.conf')
-    writeFileSync(file, template.replaceAll('{{folder}}', folder).replaceAll('{{port}}', String(port)))
+    writeFileSync(
+      file,
+      template.replaceAll('{{folder}}', folder).replaceAll('{{port}}', String(port)),
+    )
     command = [nginx, '-p', folder, '-c', file]
   }
   const program = startProgram(command, OTHER_CORES)
   await waitUntilReady(program, `http://127.0.0.1:${port}/bench/hello`)
   return {
     port,
-    description: nginx === undefined ? 'node:http (nginx is not installed: the backend is the bottleneck)' : 'nginx `return 200`',
+    description:
+      nginx === undefined
+        ? 'node:http (nginx is not installed: the backend is the bottleneck)'
+        : 'nginx `return 200`',
     async stop() {
       await program.stop()
       rmSync(folder, { recursive: true, force: true })

@@ -10,5 +10,8 @@ process.on('SIGUSR2', () => {
   collect()
   collect()
   const { heapUsed, external, arrayBuffers } = process.memoryUsage()
-  writeFileSync(process.env['BENCH_HEAP_FILE']!, JSON.stringify({ heapUsed, external, arrayBuffers }))
+  writeFileSync(
+    process.env['BENCH_HEAP_FILE']!,
+    JSON.stringify({ heapUsed, external, arrayBuffers }),
+  )
 })

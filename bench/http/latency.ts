@@ -21,7 +21,9 @@ const SATURATE_SECONDS = 3
  */
 export async function measureLatency(options: BenchOptions, backend: Backend): Promise<void> {
   const scenario = SCENARIOS[0]!
-  const rivals = pickRivals(options.rivals, scenario).filter(({ name }) => name === 'nginx' || name === 'mx')
+  const rivals = pickRivals(options.rivals, scenario).filter(
+    ({ name }) => name === 'nginx' || name === 'mx',
+  )
   const most: number[] = []
   for (const rival of rivals) {
     options.onStep(`latency: what ${rival.name} can take`)
@@ -31,28 +33,55 @@ export async function measureLatency(options: BenchOptions, backend: Backend): P
   const results = rivals.map(() => [] as LoadResult[])
   for (let round = 0; round < options.rounds; round++) {
     for (const [i, rival] of rivals.entries()) {
-      options.onStep(`latency, round ${round + 1} of ${options.rounds}: ${rival.name} at ${rate} requests/s`)
+      options.onStep(
+        `latency, round ${round + 1} of ${options.rounds}: ${rival.name} at ${rate} requests/s`,
+      )
       results[i]!.push(await drive(rival, scenario, rate, options, backend))
     }
   }
   report(rivals, results, rate, options, backend)
 }
 
-async function saturate(rival: Rival, scenario: Scenario, { connections }: BenchOptions, backend: Backend): Promise<number> {
+async function saturate(
+  rival: Rival,
+  scenario: Scenario,
+  { connections }: BenchOptions,
+  backend: Backend,
+): Promise<number> {
   const running = await startRival(rival, scenario, backend.port)
   try {
-    return (await runWrk(running.url, scenario, connections, SATURATE_SECONDS, running.site.folder)).requestsPerSecond
+    return (await runWrk(running.url, scenario, connections, SATURATE_SECONDS, running.site.folder))
+      .requestsPerSecond
   } finally {
     await running.stop()
   }
 }
 
-async function drive(rival: Rival, scenario: Scenario, rate: number, options: BenchOptions, backend: Backend): Promise<LoadResult> {
+async function drive(
+  rival: Rival,
+  scenario: Scenario,
+  rate: number,
+  options: BenchOptions,
+  backend: Backend,
+): Promise<LoadResult> {
   const running = await startRival(rival, scenario, backend.port)
   try {
-    const flags = ['--connections', String(options.connections), '--rate', String(rate), '-o', 'json']
+    const flags = [
+      '--connections',
+      String(options.connections),
+      '--rate',
+      String(rate),
+      '-o',
+      'json',
+    ]
     const send = async (seconds: number) => {
-      const command = toNodeCommand('../http/open-loop', running.url, '--duration', `${seconds}s`, ...flags)
+      const command = toNodeCommand(
+        '../http/open-loop',
+        running.url,
+        '--duration',
+        `${seconds}s`,
+        ...flags,
+      )
       const [program, ...args] = toPinned(command, OTHER_CORES)
       const { stdout } = await runFile(program!, args)
       return JSON.parse(stdout) as LoadResult
@@ -64,12 +93,24 @@ async function drive(rival: Rival, scenario: Scenario, rate: number, options: Be
   }
 }
 
-function report(rivals: readonly Rival[], results: readonly LoadResult[][], rate: number, options: BenchOptions, backend: Backend): void {
-  const lines = ['| what, one core | requests/s | p50 ms | p99 ms | p99.9 ms | late or failed |', '|---|--:|--:|--:|--:|--:|']
+function report(
+  rivals: readonly Rival[],
+  results: readonly LoadResult[][],
+  rate: number,
+  options: BenchOptions,
+  backend: Backend,
+): void {
+  const lines = [
+    '| what, one core | requests/s | p50 ms | p99 ms | p99.9 ms | late or failed |',
+    '|---|--:|--:|--:|--:|--:|',
+  ]
   const rows = rivals.map((rival, i) => {
     const rounds = results[i]!
     const over = (read: (result: LoadResult) => number) => median(rounds.map(read))
-    const failed = rounds.reduce((sum, each) => sum + each.overdue + each.sent - (each.statuses['200'] ?? 0), 0)
+    const failed = rounds.reduce(
+      (sum, each) => sum + each.overdue + each.sent - (each.statuses['200'] ?? 0),
+      0,
+    )
     const row = {
       name: rival.name,
       version: rival.version(),
@@ -79,13 +120,23 @@ function report(rivals: readonly Rival[], results: readonly LoadResult[][], rate
       p999Ms: over((each) => each.latency.p999),
       failed,
     }
-    const figures = [row.p50Ms, row.p99Ms, row.p999Ms].map((milliseconds) => milliseconds.toFixed(3)).join(' | ')
-    lines.push(`| ${rival.title} ${row.version} | ${row.requestsPerSecond.toFixed(0)} | ${figures} | ${failed} |`)
+    const figures = [row.p50Ms, row.p99Ms, row.p999Ms]
+      .map((milliseconds) => milliseconds.toFixed(3))
+      .join(' | ')
+    lines.push(
+      `| ${rival.title} ${row.version} | ${row.requestsPerSecond.toFixed(0)} | ${figures} | ${failed} |`,
+    )
     return row
   })
   const note = `\n${rate} requests/s, half of what the slowest takes, over ${options.connections} connections; ${options.rounds} interleaved rounds of ${options.seconds} s, medians. Latency counts from the moment a request was due.\n`
   const table = `${lines.join('\n')}\n${note}`
   const title = 'Latency at half of saturation'
-  const path = writeResult('latency', title, readOrigin('npm run bench --', backend.description), { rate, rows }, table)
+  const path = writeResult(
+    'latency',
+    title,
+    readOrigin('npm run bench --', backend.description),
+    { rate, rows },
+    table,
+  )
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 }

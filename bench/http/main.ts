@@ -1,6 +1,6 @@
 // Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|latency|workers] [flags]`.
 import { type Backend, startBackend } from './backend.ts'
-import { type BenchOptions, MEASUREMENTS, parseOptions } from './options.ts'
+import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import { isInstalled } from './processes.ts'
 
 /** False: what was looked at is not as it should be. */

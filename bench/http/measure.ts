@@ -1,7 +1,15 @@
 import { rmSync } from 'node:fs'
 import type { Rival, Site } from '../rivals/rival.ts'
 import { writeCertificate } from './certificate.ts'
-import { type Cores, createFolder, findPort, MEASURED_CORES, type Program, readUsage, startProgram } from './processes.ts'
+import {
+  type Cores,
+  createFolder,
+  findPort,
+  MEASURED_CORES,
+  type Program,
+  readUsage,
+  startProgram,
+} from './processes.ts'
 import { waitUntilReady } from './ready.ts'
 import type { Scenario } from './scenarios.ts'
 import { runWrk } from './wrk.ts'
@@ -56,7 +64,9 @@ export async function startRival(
     return { program, url, site, readyMs, stop }
   } catch (error) {
     removeFolder()
-    throw new Error(`${rival.name} is ${error instanceof Error ? error.message : error}`, { cause: error })
+    throw new Error(`${rival.name} is ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
   }
 }
 
@@ -69,7 +79,8 @@ export async function measureRival(
 ): Promise<Measurement> {
   const running = await startRival(rival, scenario, backendPort)
   try {
-    const load = (duration: number) => runWrk(running.url, scenario, connections, duration, running.site.folder)
+    const load = (duration: number) =>
+      runWrk(running.url, scenario, connections, duration, running.site.folder)
     await load(Math.min(2, seconds))
     const before = readUsage(running.program.pid)
     const { requests, requestsPerSecond, p50Ms, p99Ms, errors } = await load(seconds)

@@ -16,7 +16,10 @@ const SETTLE_MS = 1000
 
 /** Measures resident memory after start, and again with 10 000 idle client connections that have each sent one request. */
 export async function measureMemory(options: BenchOptions, backend: Backend): Promise<void> {
-  const lines = ['| what | ready after ms | MiB after start | MiB with idle connections | idle connections |', '|---|--:|--:|--:|--:|']
+  const lines = [
+    '| what | ready after ms | MiB after start | MiB with idle connections | idle connections |',
+    '|---|--:|--:|--:|--:|',
+  ]
   const rows: object[] = []
   for (const rival of options.rivals.filter(({ name }) => name === 'nginx' || name === 'mx')) {
     options.onStep(`memory: ${rival.name}`)
@@ -28,25 +31,44 @@ export async function measureMemory(options: BenchOptions, backend: Backend): Pr
   }
   const table = `${lines.join('\n')}\n`
   const title = 'Resident memory'
-  const path = writeResult('memory', title, readOrigin('npm run bench --', backend.description), { rows }, table)
+  const path = writeResult(
+    'memory',
+    title,
+    readOrigin('npm run bench --', backend.description),
+    { rows },
+    table,
+  )
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 }
 
 async function measureOne(rival: Rival, backendPort: number) {
   // Its automatic limit leaves half of the open files for backends, which may be just short of what is opened here.
-  const wrap = (command: readonly string[]) => ['env', `MX_MAX_CONNECTIONS=${IDLE_CONNECTIONS + 1000}`, ...command]
+  const wrap = (command: readonly string[]) => [
+    'env',
+    `MX_MAX_CONNECTIONS=${IDLE_CONNECTIONS + 1000}`,
+    ...command,
+  ]
   const running = await startRival(rival, SCENARIOS[0]!, backendPort, { wrap })
   const sockets: Socket[] = []
   try {
     await wait(SETTLE_MS)
     const startMiB = readUsage(running.program.pid).rssBytes / 1024 ** 2
     for (let i = 0; i < IDLE_CONNECTIONS; i += BATCH) {
-      const opened = await Promise.allSettled(Array.from({ length: BATCH }, () => openIdle(running.site.port)))
-      sockets.push(...opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])))
+      const opened = await Promise.allSettled(
+        Array.from({ length: BATCH }, () => openIdle(running.site.port)),
+      )
+      sockets.push(
+        ...opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+      )
     }
     await wait(SETTLE_MS)
     const connections = sockets.filter((socket) => !socket.destroyed).length
-    return { readyMs: running.readyMs, startMiB, idleMiB: readUsage(running.program.pid).rssBytes / 1024 ** 2, connections }
+    return {
+      readyMs: running.readyMs,
+      startMiB,
+      idleMiB: readUsage(running.program.pid).rssBytes / 1024 ** 2,
+      connections,
+    }
   } finally {
     for (const socket of sockets) socket.destroy()
     await running.stop()

@@ -30,7 +30,9 @@ export function parseOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = readArgs(args)
   const measurement = MEASUREMENTS.find((each) => each === (positionals[0] ?? 'scenarios'))
   if (measurement === undefined || positionals.length > 1) {
-    throw new RangeError(`one of ${MEASUREMENTS.join(', ')} expected, got ${JSON.stringify(positionals.join(' '))}`)
+    throw new RangeError(
+      `one of ${MEASUREMENTS.join(', ')} expected, got ${JSON.stringify(positionals.join(' '))}`,
+    )
   }
   return {
     measurement,
@@ -46,7 +48,14 @@ export function parseOptions(args: readonly string[]): BenchOptions {
 
 function readArgs(args: readonly string[]) {
   const text = { type: 'string' } as const
-  const options = { rounds: text, seconds: text, connections: text, requests: text, scenario: text, only: text }
+  const options = {
+    rounds: text,
+    seconds: text,
+    connections: text,
+    requests: text,
+    scenario: text,
+    only: text,
+  }
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options })
   } catch (error) {
@@ -57,17 +66,25 @@ function readArgs(args: readonly string[]) {
 function toCount(flag: string, text: string, max: number): number {
   const count = Number(text)
   if (!Number.isInteger(count) || count < 1 || count > max) {
-    throw new RangeError(`${flag} must be a whole number from 1 to ${max}, got ${JSON.stringify(text)}`)
+    throw new RangeError(
+      `${flag} must be a whole number from 1 to ${max}, got ${JSON.stringify(text)}`,
+    )
   }
   return count
 }
 
-function pick<T extends { readonly name: string }>(flag: string, text: string | undefined, all: readonly T[]): readonly T[] {
+function pick<T extends { readonly name: string }>(
+  flag: string,
+  text: string | undefined,
+  all: readonly T[],
+): readonly T[] {
   if (text === undefined) return all
   const names = text.split(',')
   for (const name of names) {
     if (!all.some((each) => each.name === name)) {
-      throw new RangeError(`${flag} must name some of ${all.map((each) => each.name).join(', ')}, got ${JSON.stringify(name)}`)
+      throw new RangeError(
+        `${flag} must name some of ${all.map((each) => each.name).join(', ')}, got ${JSON.stringify(name)}`,
+      )
     }
   }
   return all.filter((each) => names.includes(each.name))

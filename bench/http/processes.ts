@@ -1,6 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -39,7 +47,11 @@ export function toPinned(command: readonly string[], cores: Cores): readonly str
 }
 
 /** Starts a program in a process group of its own. Its output goes to a file: a pipe would have to be read while measuring. */
-export function startProgram(command: readonly string[], cores: Cores, env: NodeJS.ProcessEnv = {}): Program {
+export function startProgram(
+  command: readonly string[],
+  cores: Cores,
+  env: NodeJS.ProcessEnv = {},
+): Program {
   const folder = createFolder()
   const file = join(folder, 'output.txt')
   const log = openSync(file, 'w')
@@ -110,8 +122,11 @@ export interface Usage {
   readonly files: number
 }
 
-const TICK_MS = 1000 / Number(tryRead(() => execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) ?? 100)
-const PAGE_BYTES = Number(tryRead(() => execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' })) ?? 4096)
+const TICK_MS =
+  1000 / Number(tryRead(() => execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) ?? 100)
+const PAGE_BYTES = Number(
+  tryRead(() => execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' })) ?? 4096,
+)
 
 /** Reads `/proc` (Linux): proc(5), `stat` and `statm`. */
 export function readUsage(pid: number): Usage {
@@ -135,7 +150,8 @@ function findTree(pid: number): number[] {
     if (fields !== undefined) parents.set(Number(name), Number(fields[1]))
   }
   const tree = [pid]
-  for (const member of tree) for (const [child, parent] of parents) if (parent === member) tree.push(child)
+  for (const member of tree)
+    for (const [child, parent] of parents) if (parent === member) tree.push(child)
   return tree
 }
 

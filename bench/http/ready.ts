@@ -19,7 +19,11 @@ export async function waitUntilReady(program: Program, url: string): Promise<num
     const elapsedMs = performance.now() - start
     if (status === 200) return elapsedMs
     if (program.exited() || elapsedMs > READY_MS) {
-      const why = program.exited() ? 'it ended' : status === 0 ? 'no answer' : `it answered ${status}`
+      const why = program.exited()
+        ? 'it ended'
+        : status === 0
+          ? 'no answer'
+          : `it answered ${status}`
       const output = program.output()
       await program.stop()
       throw new Error(`not ready at ${url}: ${why}. ${output}`)

@@ -30,11 +30,20 @@ export function readOrigin(command: string, backend: string): Origin {
  *
  * @returns the path without its ending.
  */
-export function writeResult(name: string, title: string, origin: Origin, data: object, markdown: string): string {
+export function writeResult(
+  name: string,
+  title: string,
+  origin: Origin,
+  data: object,
+  markdown: string,
+): string {
   mkdirSync(RESULTS, { recursive: true })
   const path = join(RESULTS, `${origin.date.slice(0, 10)}-${name}`)
   writeFileSync(`${path}.json`, `${JSON.stringify({ name, title, ...origin, ...data }, null, 2)}\n`)
   const origins = `${formatMachine(origin.machine)}.\n\nBackend: ${origin.backend}. Command: \`${origin.command}\`.`
-  writeFileSync(`${path}.md`, `# ${title}\n\n${origin.date.slice(0, 16).replace('T', ' ')} UTC. ${origins}\n\n${markdown}`)
+  writeFileSync(
+    `${path}.md`,
+    `# ${title}\n\n${origin.date.slice(0, 16).replace('T', ' ')} UTC. ${origins}\n\n${markdown}`,
+  )
   return path
 }

@@ -25,13 +25,23 @@ export interface Row {
   readonly problem?: string
 }
 
-const NOTHING: Measurement = { cpuMicros: Number.NaN, requestsPerSecond: Number.NaN, p50Ms: Number.NaN, p99Ms: Number.NaN, errors: 0 }
+const NOTHING: Measurement = {
+  cpuMicros: Number.NaN,
+  requestsPerSecond: Number.NaN,
+  p50Ms: Number.NaN,
+  p99Ms: Number.NaN,
+  errors: 0,
+}
 
 /**
  * Measures rivals in interleaved rounds, so that whatever else the machine does falls on all of them.
  * Ratios are to the first rival.
  */
-export async function runRounds(rivals: readonly Rival[], scenario: Scenario, options: RoundsOptions): Promise<readonly Row[]> {
+export async function runRounds(
+  rivals: readonly Rival[],
+  scenario: Scenario,
+  options: RoundsOptions,
+): Promise<readonly Row[]> {
   const measured = rivals.map(() => [] as Measurement[])
   const problems = new Map<Rival, string>()
   for (let round = 0; round < options.rounds; round++) {
@@ -49,7 +59,12 @@ export async function runRounds(rivals: readonly Rival[], scenario: Scenario, op
   return rivals.map((rival, i) => toRow(rival, measured[i]!, measured[0]!, problems.get(rival)))
 }
 
-function toRow(rival: Rival, rounds: readonly Measurement[], base: readonly Measurement[], problem: string | undefined): Row {
+function toRow(
+  rival: Rival,
+  rounds: readonly Measurement[],
+  base: readonly Measurement[],
+  problem: string | undefined,
+): Row {
   const over = (read: (round: Measurement) => number) => median(rounds.map(read))
   const errors = rounds.reduce((sum, round) => sum + round.errors, 0)
   return {
@@ -76,5 +91,7 @@ function toRow(rival: Rival, rounds: readonly Measurement[], base: readonly Meas
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = sorted.length / 2
-  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+  return sorted.length % 2 === 1
+    ? sorted[Math.floor(middle)]!
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
 }

@@ -9,8 +9,15 @@ import { formatTable } from './table.ts'
 /** Those of `rivals` that can take part in `scenario`. */
 export function pickRivals(rivals: readonly Rival[], scenario: Scenario): readonly Rival[] {
   const { tls, pipeline, accessLog } = scenario
-  const site = { tls: tls ? { certFile: '', keyFile: '' } : undefined, pipeline, workers: 1, accessLog }
-  return rivals.filter((rival) => (scenario.rivals?.includes(rival.name) ?? true) && rival.serves(site))
+  const site = {
+    tls: tls ? { certFile: '', keyFile: '' } : undefined,
+    pipeline,
+    workers: 1,
+    accessLog,
+  }
+  return rivals.filter(
+    (rival) => (scenario.rivals?.includes(rival.name) ?? true) && rival.serves(site),
+  )
 }
 
 /** Measures all rivals in all chosen scenarios; prints and writes a table each. */
@@ -18,12 +25,30 @@ export async function runScenarios(options: BenchOptions, backend: Backend): Pro
   for (const scenario of options.scenarios) await runScenario(scenario, options, backend)
 }
 
-async function runScenario(scenario: Scenario, options: BenchOptions, backend: Backend): Promise<void> {
+async function runScenario(
+  scenario: Scenario,
+  options: BenchOptions,
+  backend: Backend,
+): Promise<void> {
   const { connections, seconds, rounds, onStep } = options
-  const rows = await runRounds(pickRivals(options.rivals, scenario), scenario, { connections, seconds, rounds, onStep, backendPort: backend.port })
+  const rows = await runRounds(pickRivals(options.rivals, scenario), scenario, {
+    connections,
+    seconds,
+    rounds,
+    onStep,
+    backendPort: backend.port,
+  })
   const table = formatTable(rows)
   const note = `\n${connections} connections, closed loop, ${rounds} interleaved rounds of ${seconds} s, medians (extremes in parentheses).\n`
   const origin = readOrigin('npm run bench --', backend.description)
-  const path = writeResult(scenario.name, scenario.title, origin, { scenario, connections, seconds, rows }, table + note)
-  process.stdout.write(`\n## ${scenario.title}\n\n${table}${note}\nWritten to ${path}.md and .json\n\n`)
+  const path = writeResult(
+    scenario.name,
+    scenario.title,
+    origin,
+    { scenario, connections, seconds, rows },
+    table + note,
+  )
+  process.stdout.write(
+    `\n## ${scenario.title}\n\n${table}${note}\nWritten to ${path}.md and .json\n\n`,
+  )
 }

@@ -18,11 +18,23 @@ export interface Scenario {
   readonly goal?: number
 }
 
-const GET_SMALL = { path: '/bench/hello', method: 'GET', bodyBytes: 0, tls: false, pipeline: 1, accessLog: false } as const
+const GET_SMALL = {
+  path: '/bench/hello',
+  method: 'GET',
+  bodyBytes: 0,
+  tls: false,
+  pipeline: 1,
+  accessLog: false,
+} as const
 
 /** Every scenario, in the order they run. */
 export const SCENARIOS: readonly Scenario[] = [
-  { ...GET_SMALL, name: 'proxy', title: 'GET, 62 bytes of JSON, kept-alive backend connections', goal: 1 },
+  {
+    ...GET_SMALL,
+    name: 'proxy',
+    title: 'GET, 62 bytes of JSON, kept-alive backend connections',
+    goal: 1,
+  },
   {
     ...GET_SMALL,
     name: 'proxy-pipelined',
@@ -31,7 +43,13 @@ export const SCENARIOS: readonly Scenario[] = [
     rivals: ['nginx', 'mx', 'uws-floor'],
     goal: 0.9,
   },
-  { ...GET_SMALL, name: 'post', title: 'POST, 256 bytes of JSON in, 62 out', method: 'POST', bodyBytes: 256 },
+  {
+    ...GET_SMALL,
+    name: 'post',
+    title: 'POST, 256 bytes of JSON in, 62 out',
+    method: 'POST',
+    bodyBytes: 256,
+  },
   { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB reply', path: '/bench/64k' },
   { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB reply, streamed', path: '/bench/1m' },
   { ...GET_SMALL, name: 'tls', title: 'GET, 62 bytes of JSON, TLS in front', tls: true },

@@ -48,7 +48,15 @@ export async function runSoak(options: BenchOptions, backend: Backend): Promise<
     const sendUntil = async (total: number) => {
       while (requests < total) {
         options.onStep(`soak: ${requests} of ${total} requests`)
-        requests += (await runWrk(running.url, scenario, options.connections, SLICE_SECONDS, running.site.folder)).requests
+        requests += (
+          await runWrk(
+            running.url,
+            scenario,
+            options.connections,
+            SLICE_SECONDS,
+            running.site.folder,
+          )
+        ).requests
       }
       return sample(running, heapFile, requests)
     }
@@ -71,15 +79,21 @@ async function sample(running: Running, heapFile: string, requests: number): Pro
     await wait(50)
   }
   await wait(50)
-  const { heapUsed, external } = JSON.parse(readFileSync(heapFile, 'utf8')) as { heapUsed: number; external: number }
+  const { heapUsed, external } = JSON.parse(readFileSync(heapFile, 'utf8')) as {
+    heapUsed: number
+    external: number
+  }
   const { rssBytes, files } = readUsage(running.program.pid)
   return { requests, heapBytes: heapUsed + external, rssBytes, files }
 }
 
 function report(before: Sample, after: Sample, backend: Backend): boolean {
-  const passed = after.heapBytes <= before.heapBytes + HEAP_SLACK_BYTES && after.files <= before.files + FILES_SLACK
+  const passed =
+    after.heapBytes <= before.heapBytes + HEAP_SLACK_BYTES &&
+    after.files <= before.files + FILES_SLACK
   const toMiB = (bytes: number) => (bytes / 1024 ** 2).toFixed(2)
-  const row = ({ requests, heapBytes, rssBytes, files }: Sample) => `| ${requests} | ${toMiB(heapBytes)} | ${toMiB(rssBytes)} | ${files} |`
+  const row = ({ requests, heapBytes, rssBytes, files }: Sample) =>
+    `| ${requests} | ${toMiB(heapBytes)} | ${toMiB(rssBytes)} | ${files} |`
   const table = `${[
     '| after requests | heap after collection, MiB | resident, MiB | open files |',
     '|--:|--:|--:|--:|',
@@ -89,7 +103,13 @@ function report(before: Sample, after: Sample, backend: Backend): boolean {
     passed ? 'Neither heap nor open files grew.' : '**Heap or open files grew.**',
   ].join('\n')}\n`
   const title = 'Memory and open files over many requests'
-  const path = writeResult('soak', title, readOrigin('npm run bench --', backend.description), { before, after, passed }, table)
+  const path = writeResult(
+    'soak',
+    title,
+    readOrigin('npm run bench --', backend.description),
+    { before, after, passed },
+    table,
+  )
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
   return passed
 }

@@ -13,10 +13,14 @@ export function formatTable(rows: readonly Row[]): string {
 
 function formatRow({ title, version, median, ratio, rounds, problem }: Row): string {
   const name = version === '' ? title : `${title} ${version}`
-  if (problem !== undefined && rounds.length === 0) return `| ${name} | not measured: ${toCell(problem)} | | | | | |`
+  if (problem !== undefined && rounds.length === 0)
+    return `| ${name} | not measured: ${toCell(problem)} | | | | | |`
   const cells = [
     formatThousands(median.requestsPerSecond),
-    formatSpread(rounds.map(({ cpuMicros }) => cpuMicros), median.cpuMicros),
+    formatSpread(
+      rounds.map(({ cpuMicros }) => cpuMicros),
+      median.cpuMicros,
+    ),
     ratio.toFixed(2),
     median.p50Ms.toFixed(2),
     median.p99Ms.toFixed(2),
@@ -29,7 +33,9 @@ function formatRow({ title, version, median, ratio, rounds, problem }: Row): str
 function formatSpread(values: readonly number[], middle: number): string {
   const low = Math.min(...values)
   const high = Math.max(...values)
-  return high - low < 0.1 ? middle.toFixed(1) : `${middle.toFixed(1)} (${low.toFixed(1)}-${high.toFixed(1)})`
+  return high - low < 0.1
+    ? middle.toFixed(1)
+    : `${middle.toFixed(1)} (${low.toFixed(1)}-${high.toFixed(1)})`
 }
 
 function formatThousands(perSecond: number): string {

@@ -15,7 +15,9 @@ const CORES_NEEDED = 4
 export async function measureWorkers(options: BenchOptions, backend: Backend): Promise<void> {
   const cores = availableParallelism()
   if (cores < CORES_NEEDED) {
-    process.stdout.write(`workers: not measured, ${CORES_NEEDED} processors are needed and this machine has ${cores}\n`)
+    process.stdout.write(
+      `workers: not measured, ${CORES_NEEDED} processors are needed and this machine has ${cores}\n`,
+    )
     return
   }
   const scenario = SCENARIOS[0]!
@@ -23,10 +25,19 @@ export async function measureWorkers(options: BenchOptions, backend: Backend): P
   for (let round = 0; round < options.rounds; round++) {
     for (const workers of [1, 2] as const) {
       options.onStep(`workers, round ${round + 1} of ${options.rounds}: ${workers}`)
-      const running = await startRival(mx, scenario, backend.port, { workers, cores: workers === 1 ? [0] : [0, 2] })
+      const running = await startRival(mx, scenario, backend.port, {
+        workers,
+        cores: workers === 1 ? [0] : [0, 2],
+      })
       try {
         await runWrk(running.url, scenario, options.connections, 1, running.site.folder)
-        const report = await runWrk(running.url, scenario, options.connections, options.seconds, running.site.folder)
+        const report = await runWrk(
+          running.url,
+          scenario,
+          options.connections,
+          options.seconds,
+          running.site.folder,
+        )
         rates[workers].push(report.requestsPerSecond)
       } finally {
         await running.stop()
@@ -42,6 +53,12 @@ export async function measureWorkers(options: BenchOptions, backend: Backend): P
     `| 2 | ${two.toFixed(0)} | ${(two / one).toFixed(2)} |`,
   ].join('\n')}\n`
   const title = 'Two workers against one'
-  const path = writeResult('workers', title, readOrigin('npm run bench --', backend.description), { rates }, table)
+  const path = writeResult(
+    'workers',
+    title,
+    readOrigin('npm run bench --', backend.description),
+    { rates },
+    table,
+  )
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 }

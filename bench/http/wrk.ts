@@ -20,8 +20,22 @@ const UNITS: Readonly<Record<string, number>> = { us: 1000, ms: 1, s: 0.001, m: 
 const runFile = promisify(execFile)
 
 /** Loads `url` with the scenario's request, one thread, closed loop. */
-export async function runWrk(url: string, scenario: Scenario, connections: number, seconds: number, folder: string): Promise<WrkReport> {
-  const command = ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency']
+export async function runWrk(
+  url: string,
+  scenario: Scenario,
+  connections: number,
+  seconds: number,
+  folder: string,
+): Promise<WrkReport> {
+  const command = [
+    'wrk',
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--timeout',
+    '10s',
+    '--latency',
+  ]
   if (scenario.method !== 'GET') command.push('-s', writeScript(scenario, folder))
   const [program, ...args] = toPinned([...command, url], OTHER_CORES)
   const { stdout } = await runFile(program!, args, { timeout: (seconds + 30) * 1000 })
@@ -43,7 +57,9 @@ export function parseWrk(text: string): WrkReport {
     const [, amount, unit] = find(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)$`, 'm'))
     return Number(amount) / UNITS[unit!]!
   }
-  const failed = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ?? []
+  const failed =
+    /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)?.slice(1) ??
+    []
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0)
   return {
     requests: Number(find(/(\d+) requests in /)[1]),

@@ -14,7 +14,11 @@ export const caddy: Rival = {
       keyFile: site.tls?.keyFile,
     })
     // It would keep its last configuration in the home of whoever runs this.
-    const env = [`GOMAXPROCS=${site.workers}`, `XDG_CONFIG_HOME=${site.folder}`, `XDG_DATA_HOME=${site.folder}`]
+    const env = [
+      `GOMAXPROCS=${site.workers}`,
+      `XDG_CONFIG_HOME=${site.folder}`,
+      `XDG_DATA_HOME=${site.folder}`,
+    ]
     return ['env', ...env, 'caddy', 'run', '--adapter', 'caddyfile', '--config', file]
   },
 }

@@ -5,7 +5,8 @@ import { type Rival, readVersion, writeTemplate } from './rival.ts'
 const PATHS = ['haproxy', '/usr/sbin/haproxy', '/usr/local/sbin/haproxy']
 const VERSION = /version (\d+[\d.]*)/
 
-const find = () => PATHS.find((path) => readVersion([path, '-v'], VERSION) !== undefined) ?? 'haproxy'
+const find = () =>
+  PATHS.find((path) => readVersion([path, '-v'], VERSION) !== undefined) ?? 'haproxy'
 
 /** HAProxy with shared backend connections. */
 export const haproxy: Rival = {
@@ -17,7 +18,12 @@ export const haproxy: Rival = {
     const { tls, port } = site
     // It wants certificate and key in one file.
     const pemFile = join(site.folder, 'both.pem')
-    if (tls !== undefined) writeFileSync(pemFile, readFileSync(tls.certFile, 'utf8') + readFileSync(tls.keyFile, 'utf8'), { mode: 0o600 })
+    if (tls !== undefined)
+      writeFileSync(
+        pemFile,
+        readFileSync(tls.certFile, 'utf8') + readFileSync(tls.keyFile, 'utf8'),
+        { mode: 0o600 },
+      )
     const file = writeTemplate(site, 'haproxy.cfg', {
       ...site,
       port: tls === undefined ? port : undefined,

@@ -6,5 +6,6 @@ export const httpProxy3: Rival = {
   title: 'node:http + http-proxy-3',
   version: () => readPackageVersion('http-proxy-3'),
   serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
-  prepare: ({ port, backendPort }) => toNodeCommand('http-proxy-3-server', String(port), String(backendPort)),
+  prepare: ({ port, backendPort }) =>
+    toNodeCommand('http-proxy-3-server', String(port), String(backendPort)),
 }

@@ -8,9 +8,19 @@ const MAIN = join(ROOT, 'dist/cli/main.js')
 export const mx: Rival = {
   name: 'mx',
   title: '**mx**',
-  version: () => (existsSync(MAIN) ? JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version : undefined),
+  version: () =>
+    existsSync(MAIN)
+      ? JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
+      : undefined,
   serves: () => true,
-  prepare: (site) => [process.execPath, MAIN, 'api', '--handler=proxy', '--config', writeConfig(site)],
+  prepare: (site) => [
+    process.execPath,
+    MAIN,
+    'api',
+    '--handler=proxy',
+    '--config',
+    writeConfig(site),
+  ],
 }
 
 function writeConfig(site: Site): string {
@@ -20,11 +30,12 @@ function writeConfig(site: Site): string {
     `workers: ${workers}`,
     'log_level: warn',
     `access_log: ${accessLog ? join(folder, 'access.log') : 'off'}`,
-    ...(tls === undefined ? [] : ['enable_tls: true', `tls_cert_file: ${tls.certFile}`, `tls_key_file: ${tls.keyFile}`]),
+    ...(tls === undefined
+      ? []
+      : ['enable_tls: true', `tls_cert_file: ${tls.certFile}`, `tls_key_file: ${tls.keyFile}`]),
     'services:',
     '  bench:',
-    `    nodes: [127.0.0.1:${backendPort}]`,
-    ...(pipeline > 1 ? [`    pipeline: ${pipeline}`] : []),
+    `    nodes: ["127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}"]`,
   ]
   const file = join(folder, 'mx.yaml')
   writeFileSync(file, `${lines.join('\n')}\n`)

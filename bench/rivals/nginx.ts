@@ -21,7 +21,9 @@ export const nginx: Rival = {
       certFile: site.tls?.certFile,
       keyFile: site.tls?.keyFile,
       listenOptions: site.tls === undefined ? '' : ' ssl',
-      accessLog: site.accessLog ? `${join(site.folder, 'access.log')} combined buffer=64k flush=1s` : 'off',
+      accessLog: site.accessLog
+        ? `${join(site.folder, 'access.log')} combined buffer=64k flush=1s`
+        : 'off',
     })
     return [findNginx() ?? 'nginx', '-p', site.folder, '-c', file]
   },

@@ -46,7 +46,11 @@ function findRoot(folder: string): string {
  *
  * @returns the path of the written file.
  */
-export function writeTemplate(site: Site, name: string, values: Readonly<Record<string, unknown>>): string {
+export function writeTemplate(
+  site: Site,
+  name: string,
+  values: Readonly<Record<string, unknown>>,
+): string {
   const lines = readFileSync(join(ROOT, 'bench/rivals', name), 'utf8').split('\n')
   const filled = lines.flatMap((line) => {
     let left = false
@@ -63,10 +67,16 @@ export function writeTemplate(site: Site, name: string, values: Readonly<Record<
 }
 
 /** What `pattern` finds in the output of a command; undefined when the command is not there. */
-export function readVersion(command: readonly [string, ...string[]], pattern: RegExp): string | undefined {
+export function readVersion(
+  command: readonly [string, ...string[]],
+  pattern: RegExp,
+): string | undefined {
   try {
     const [program, ...args] = command
-    const output = execFileSync('/bin/sh', ['-c', 'exec "$0" "$@" 2>&1', program, ...args], { encoding: 'utf8', timeout: 10_000 })
+    const output = execFileSync('/bin/sh', ['-c', 'exec "$0" "$@" 2>&1', program, ...args], {
+      encoding: 'utf8',
+      timeout: 10_000,
+    })
     return pattern.exec(output)?.[1]
   } catch {
     return undefined
@@ -83,7 +93,8 @@ export function toNodeCommand(module: string, ...args: string[]): readonly strin
 /** The version of an installed package. */
 export function readPackageVersion(name: string): string | undefined {
   try {
-    return JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version
+    return JSON.parse(readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8'))
+      .version
   } catch {
     return undefined
   }

@@ -11,9 +11,16 @@ createServer((request, response) => {
   for (const [name, value] of Object.entries(request.headers)) {
     if (value !== undefined && !HOP_BY_HOP.has(name)) headers.push(name, String(value))
   }
-  const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined
+  const hasBody =
+    request.headers['content-length'] !== undefined ||
+    request.headers['transfer-encoding'] !== undefined
   pool.dispatch(
-    { path: request.url ?? '/', method: request.method as 'GET', headers, body: hasBody ? request : null },
+    {
+      path: request.url ?? '/',
+      method: request.method as 'GET',
+      headers,
+      body: hasBody ? request : null,
+    },
     {
       onRequestStart() {},
       onResponseStart(controller, status, replyHeaders) {

@@ -6,5 +6,6 @@ export const undici: Rival = {
   title: 'node:http + undici `Pool.dispatch`',
   version: () => readPackageVersion('undici'),
   serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,
-  prepare: ({ port, backendPort }) => toNodeCommand('undici-server', String(port), String(backendPort)),
+  prepare: ({ port, backendPort }) =>
+    toNodeCommand('undici-server', String(port), String(backendPort)),
 }

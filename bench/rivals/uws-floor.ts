@@ -5,7 +5,10 @@ export const uwsFloor: Rival = {
   name: 'uws-floor',
   title: 'uWebSockets alone, no backend (the floor)',
   version: () =>
-    [`@uwsjs/${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`, '@uwsjs/core']
+    [
+      `@uwsjs/${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`,
+      '@uwsjs/core',
+    ]
       .map(readPackageVersion)
       .find((version) => version !== undefined),
   serves: ({ accessLog, tls, workers }) => !accessLog && tls === undefined && workers === 1,

@@ -20,13 +20,17 @@ export async function bench(args: readonly string[]): Promise<number> {
     const result = await runLoad({
       ...options,
       signal: stop.signal,
-      onProgress: live ? (progress) => process.stderr.write(`\r\x1b[K${formatLive(progress)}`) : undefined,
+      onProgress: live
+        ? (progress) => process.stderr.write(`\r\x1b[K${formatLive(progress)}`)
+        : undefined,
     })
     if (live) process.stderr.write('\r\x1b[K')
     const { method, url } = options.target
     const heading = { method, url, connections: options.connections, rate: options.rate }
     process.stdout.write(
-      options.output === 'json' ? `${JSON.stringify({ ...heading, ...result }, null, 2)}\n` : formatReport(heading, result),
+      options.output === 'json'
+        ? `${JSON.stringify({ ...heading, ...result }, null, 2)}\n`
+        : formatReport(heading, result),
     )
     return result.replies > 0 ? EXIT.ok : EXIT.failed
   } catch (error) {

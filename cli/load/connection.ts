@@ -80,9 +80,18 @@ export class Connection {
 
   #connect(): Socket {
     const { host, port, secure } = this.#target
-    const onread = { buffer: this.#readBuffer, callback: (size: number) => this.#receive(socket, size) }
+    const onread = {
+      buffer: this.#readBuffer,
+      callback: (size: number) => this.#receive(socket, size),
+    }
     // The address a user names is a load to measure, not a peer to trust: self-signed certificates are fine.
-    const tls = { host, port, onread, rejectUnauthorized: false, servername: isIP(host) === 0 ? host : '' }
+    const tls = {
+      host,
+      port,
+      onread,
+      rejectUnauthorized: false,
+      servername: isIP(host) === 0 ? host : '',
+    }
     const socket: Socket = secure ? connectTls(tls) : connectTcp({ host, port, onread })
     socket.setNoDelay(true)
     this.#socket = socket

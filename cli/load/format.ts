@@ -20,10 +20,16 @@ const FAILURE_TEXTS: Readonly<Record<keyof LoadResult['failures'], string>> = {
 /** The report of a finished run, for people. Ends with a line feed. */
 export function formatReport(heading: ReportHeading, result: LoadResult): string {
   const { latency } = result
-  const pace = heading.rate === undefined ? 'closed loop' : `open loop at ${formatCount(heading.rate)} requests/s`
+  const pace =
+    heading.rate === undefined
+      ? 'closed loop'
+      : `open loop at ${formatCount(heading.rate)} requests/s`
   const rows: [string, string][] = [
     ['requests', `${formatCount(result.sent)} sent, ${formatCount(result.replies)} replies`],
-    ['throughput', `${formatCount(result.requestsPerSecond)} requests/s, ${formatBytes((result.bytesIn * 1000) / result.elapsedMs)}/s`],
+    [
+      'throughput',
+      `${formatCount(result.requestsPerSecond)} requests/s, ${formatBytes((result.bytesIn * 1000) / result.elapsedMs)}/s`,
+    ],
     [
       'latency',
       [
@@ -36,10 +42,16 @@ export function formatReport(heading: ReportHeading, result: LoadResult): string
         .map(([name, milliseconds]) => `${name} ${formatMs(milliseconds as number)}`)
         .join('   '),
     ],
-    ['statuses', Object.entries(result.statuses).map(([status, count]) => `${status}: ${formatCount(count)}`).join('   ') || 'none'],
+    [
+      'statuses',
+      Object.entries(result.statuses)
+        .map(([status, count]) => `${status}: ${formatCount(count)}`)
+        .join('   ') || 'none',
+    ],
     ['errors', formatErrors(result)],
   ]
-  if (result.serverTiming !== undefined) rows.push(['where', formatShares(result.serverTiming, latency.mean)])
+  if (result.serverTiming !== undefined)
+    rows.push(['where', formatShares(result.serverTiming, latency.mean)])
   const lines = [
     `${heading.method} ${heading.url}`,
     `${heading.connections} connections, ${(result.elapsedMs / 1000).toFixed(1)} s${result.interrupted ? ' (stopped early)' : ''}, ${pace}`,
@@ -73,15 +85,18 @@ function formatErrors(result: LoadResult): string {
     const count = result.failures[failure as keyof LoadResult['failures']]
     if (count > 0) parts.push(`${text}: ${formatCount(count)}`)
   }
-  if (result.overdue > 0) parts.push(`due but never sent, no free connection: ${formatCount(result.overdue)}`)
-  if (result.unfinished > 0) parts.push(`unfinished when stopped: ${formatCount(result.unfinished)}`)
+  if (result.overdue > 0)
+    parts.push(`due but never sent, no free connection: ${formatCount(result.overdue)}`)
+  if (result.unfinished > 0)
+    parts.push(`unfinished when stopped: ${formatCount(result.unfinished)}`)
   return parts.join('   ') || 'none'
 }
 
 function formatShares(timing: NonNullable<LoadResult['serverTiming']>, meanMs: number): string {
   const rest = Math.max(0, meanMs - timing.gatewayMs - timing.upstreamMs)
   const whole = timing.gatewayMs + timing.upstreamMs + rest
-  const share = (milliseconds: number) => `${formatMs(milliseconds)} (${whole > 0 ? Math.round((milliseconds / whole) * 100) : 0} %)`
+  const share = (milliseconds: number) =>
+    `${formatMs(milliseconds)} (${whole > 0 ? Math.round((milliseconds / whole) * 100) : 0} %)`
   return `gateway ${share(timing.gatewayMs)}   upstream ${share(timing.upstreamMs)}   network and waiting ${share(rest)}`
 }
 

@@ -24,7 +24,8 @@ export class Histogram {
 
   /** Counts one duration; below 0 counts as 0, above 36 minutes as 36 minutes. */
   record(microseconds: number): void {
-    const value = microseconds >= MAX_VALUE ? MAX_VALUE : microseconds <= 0 ? 0 : (microseconds + 0.5) | 0
+    const value =
+      microseconds >= MAX_VALUE ? MAX_VALUE : microseconds <= 0 ? 0 : (microseconds + 0.5) | 0
     const bucket = toBucket(value)
     this.#counts[bucket] = this.#counts[bucket]! + 1
     this.count++

@@ -25,7 +25,8 @@ const DAY_MS = 86_400_000
 export function parseBenchOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = readArgs(args)
   const output = values.output ?? 'text'
-  if (output !== 'text' && output !== 'json') throw new RangeError(`--output must be text or json, got ${JSON.stringify(output)}`)
+  if (output !== 'text' && output !== 'json')
+    throw new RangeError(`--output must be text or json, got ${JSON.stringify(output)}`)
   return {
     target: createRequest({
       words: positionals,
@@ -35,7 +36,10 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
     }),
     connections: toNumber('--connections', values.connections ?? '64', 1, 10_000, true),
     durationMs: toMilliseconds('--duration', values.duration ?? '10s'),
-    rate: values.rate === undefined ? undefined : toNumber('--rate', values.rate, 0.01, 1_000_000, false),
+    rate:
+      values.rate === undefined
+        ? undefined
+        : toNumber('--rate', values.rate, 0.01, 1_000_000, false),
     timeoutMs: toMilliseconds('--timeout', values.timeout ?? '10s'),
     output,
   }
@@ -66,8 +70,14 @@ function readArgs(args: readonly string[]) {
 
 function toNumber(flag: string, text: string, min: number, max: number, whole: boolean): number {
   const value = Number(text)
-  if (text.trim() === '' || !(value >= min && value <= max) || (whole && !Number.isInteger(value))) {
-    throw new RangeError(`${flag} must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}, got ${JSON.stringify(text)}`)
+  if (
+    text.trim() === '' ||
+    !(value >= min && value <= max) ||
+    (whole && !Number.isInteger(value))
+  ) {
+    throw new RangeError(
+      `${flag} must be a ${whole ? 'whole ' : ''}number from ${min} to ${max}, got ${JSON.stringify(text)}`,
+    )
   }
   return value
 }
@@ -93,8 +103,13 @@ function readBody(text: string | undefined): Buffer {
   try {
     body = readFileSync(text.slice(1))
   } catch (error) {
-    throw new RangeError(`--body: ${error instanceof Error ? error.message : error}`, { cause: error })
+    throw new RangeError(`--body: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
   }
-  if (body.length > BODY_MAX_BYTES) throw new RangeError(`--body must not be longer than ${BODY_MAX_BYTES} bytes, got ${body.length}`)
+  if (body.length > BODY_MAX_BYTES)
+    throw new RangeError(
+      `--body must not be longer than ${BODY_MAX_BYTES} bytes, got ${body.length}`,
+    )
   return body
 }

@@ -5,7 +5,14 @@ const LINE_MAX_BYTES = 4 * 1024
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\r\n]*)?$/
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i
 
-type State = 'head' | 'length' | 'chunk-size' | 'chunk-data' | 'chunk-end' | 'trailer' | 'until-close'
+type State =
+  | 'head'
+  | 'length'
+  | 'chunk-size'
+  | 'chunk-data'
+  | 'chunk-end'
+  | 'trailer'
+  | 'until-close'
 
 /** What {@link ReplyReader.read} found: `more` bytes are needed, the reply is `done`, or it breaks RFC 9112. */
 export type ReadResult = 'more' | 'done' | 'malformed'

@@ -54,7 +54,9 @@ export interface LoadResult {
   /** Requests still running when the run was ended early. */
   readonly unfinished: number
   /** Means over the replies that carried `Server-Timing`. */
-  readonly serverTiming: { readonly replies: number; readonly gatewayMs: number; readonly upstreamMs: number } | undefined
+  readonly serverTiming:
+    | { readonly replies: number; readonly gatewayMs: number; readonly upstreamMs: number }
+    | undefined
   readonly interrupted: boolean
 }
 
@@ -80,7 +82,14 @@ class Run {
   readonly #latency = new Histogram()
   readonly #recent = new Histogram()
   readonly #statuses = new Uint32Array(1000)
-  readonly #failures: Record<Failure, number> = { refused: 0, unreachable: 0, reset: 0, closed: 0, timeout: 0, malformed: 0 }
+  readonly #failures: Record<Failure, number> = {
+    refused: 0,
+    unreachable: 0,
+    reset: 0,
+    closed: 0,
+    timeout: 0,
+    malformed: 0,
+  }
   readonly #resting: Connection[] = []
   #pacer: Pacer | undefined = undefined
   #sent = 0
@@ -102,12 +111,17 @@ class Run {
       onReply: (connection: Connection, reader: ReplyReader) => this.#onReply(connection, reader),
       onFailure: (connection: Connection, failure: Failure) => this.#onFailure(connection, failure),
     }
-    this.#connections = Array.from({ length: options.connections }, () => new Connection(options.target, events))
+    this.#connections = Array.from(
+      { length: options.connections },
+      () => new Connection(options.target, events),
+    )
   }
 
   /** Connections are opened before the clock starts, so that handshakes are not measured as replies. */
   async open(): Promise<void> {
-    const results = await Promise.allSettled(this.#connections.map((connection) => connection.open(this.#options.timeoutMs)))
+    const results = await Promise.allSettled(
+      this.#connections.map((connection) => connection.open(this.#options.timeoutMs)),
+    )
     const failed = results.filter((result) => result.status === 'rejected')
     if (failed.length < results.length) return
     throw new Error(`cannot connect to ${this.#options.target.url}: ${describe(failed[0]?.reason)}`)
@@ -125,9 +139,15 @@ class Run {
     const check = setInterval(() => this.#check(), CHECK_MS)
     const progress = setInterval(() => this.#report(), PROGRESS_MS)
     if (signal?.aborted) this.#finish()
-    else if (rate === undefined) for (const connection of this.#connections) this.#send(connection, performance.now())
+    else if (rate === undefined)
+      for (const connection of this.#connections) this.#send(connection, performance.now())
     else {
-      this.#pacer = createPacer({ rate, startMs: this.#startMs, endMs: this.#endMs, send: (c, intendedMs) => this.#send(c, intendedMs) })
+      this.#pacer = createPacer({
+        rate,
+        startMs: this.#startMs,
+        endMs: this.#endMs,
+        send: (c, intendedMs) => this.#send(c, intendedMs),
+      })
       for (const connection of this.#connections) this.#pacer.release(connection)
     }
     await done
@@ -221,7 +241,9 @@ class Run {
     const unfinished = this.#running
     const overdue = this.#pacer?.stop((waitedMs) => this.#record(waitedMs)) ?? 0
     for (const connection of this.#connections) connection.close()
-    const elapsedMs = interrupted ? now - this.#startMs : Math.max(this.#endMs, this.#lastReplyMs) - this.#startMs
+    const elapsedMs = interrupted
+      ? now - this.#startMs
+      : Math.max(this.#endMs, this.#lastReplyMs) - this.#startMs
     const statuses: Record<string, number> = {}
     for (const [status, count] of this.#statuses.entries()) if (count > 0) statuses[status] = count
     const timings = this.#timings
@@ -239,7 +261,11 @@ class Run {
       serverTiming:
         timings === 0
           ? undefined
-          : { replies: timings, gatewayMs: this.#gatewayMs / timings, upstreamMs: this.#upstreamMs / timings },
+          : {
+              replies: timings,
+              gatewayMs: this.#gatewayMs / timings,
+              upstreamMs: this.#upstreamMs / timings,
+            },
       interrupted,
     }
   }
@@ -247,7 +273,14 @@ class Run {
 
 function toLatency(histogram: Histogram): Latency {
   const at = (percent: number) => histogram.percentile(percent) / 1000
-  return { mean: histogram.mean / 1000, p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: histogram.max / 1000 }
+  return {
+    mean: histogram.mean / 1000,
+    p50: at(50),
+    p90: at(90),
+    p99: at(99),
+    p999: at(99.9),
+    max: histogram.max / 1000,
+  }
 }
 
 /** A connect to a name with several addresses fails with an error that holds the real ones. */

@@ -34,38 +34,52 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
 
 t.test('a command that does not exist is told with its name', async (t) => {
   const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
-  await t.rejects(startRival(ghost, scenario, 9, { cores: [] }), /ghost is not ready .* it ended\. .*no-such-program/)
+  await t.rejects(
+    startRival(ghost, scenario, 9, { cores: [] }),
+    /ghost is not ready .* it ended\. .*no-such-program/,
+  )
 })
 
 for (const rival of RIVALS.filter(({ name }) => name !== 'mx')) {
   const skip = linux || (rival.version() === undefined ? `${rival.name} is not installed` : false)
-  t.test(`${rival.name} starts, forwards to the backend and stops without leaving files`, { skip }, async (t) => {
-    const backend = await startBackend()
-    t.teardown(() => backend.stop())
-    // One scenario per kind of configuration file.
-    const kinds = SCENARIOS.filter(({ name }) => ['proxy', 'tls', 'access-log'].includes(name))
-    for (const each of kinds.filter((kind) => pickRivals([rival], kind).length > 0)) {
-      const running = await startRival(rival, each, backend.port)
-      await running.stop()
-      t.notOk(existsSync(running.site.folder), each.name)
-    }
-  })
+  t.test(
+    `${rival.name} starts, forwards to the backend and stops without leaving files`,
+    { skip },
+    async (t) => {
+      const backend = await startBackend()
+      t.teardown(() => backend.stop())
+      // One scenario per kind of configuration file.
+      const kinds = SCENARIOS.filter(({ name }) => ['proxy', 'tls', 'access-log'].includes(name))
+      for (const each of kinds.filter((kind) => pickRivals([rival], kind).length > 0)) {
+        const running = await startRival(rival, each, backend.port)
+        await running.stop()
+        t.notOk(existsSync(running.site.folder), each.name)
+      }
+    },
+  )
 }
 
-t.test('a measured rival has figures, and one that cannot start does not stop the others', {
-  skip: linux || (isInstalled('wrk') ? false : 'wrk is not installed'),
-}, async (t) => {
-  const backend = await startBackend()
-  t.teardown(() => backend.stop())
-  const post = SCENARIOS.find(({ name }) => name === 'post')!
-  const measured = await measureRival(find('undici'), post, backend.port, { connections: 4, seconds: 1 })
-  t.ok(measured.cpuMicros > 1 && measured.cpuMicros < 5000, `${measured.cpuMicros} µs`)
-  t.ok(measured.requestsPerSecond > 100)
-  t.equal(measured.errors, 0)
+t.test(
+  'a measured rival has figures, and one that cannot start does not stop the others',
+  {
+    skip: linux || (isInstalled('wrk') ? false : 'wrk is not installed'),
+  },
+  async (t) => {
+    const backend = await startBackend()
+    t.teardown(() => backend.stop())
+    const post = SCENARIOS.find(({ name }) => name === 'post')!
+    const measured = await measureRival(find('undici'), post, backend.port, {
+      connections: 4,
+      seconds: 1,
+    })
+    t.ok(measured.cpuMicros > 1 && measured.cpuMicros < 5000, `${measured.cpuMicros} µs`)
+    t.ok(measured.requestsPerSecond > 100)
+    t.equal(measured.errors, 0)
 
-  const broken: Rival = { ...find('undici'), name: 'broken', prepare: () => ['false'] }
-  const options = { rounds: 1, seconds: 1, connections: 4, backendPort: backend.port }
-  const rows = await runRounds([find('undici'), broken], scenario, options)
-  t.equal(rows[0]?.ratio, 1)
-  t.match(rows[1]?.problem, /it ended/)
-})
+    const broken: Rival = { ...find('undici'), name: 'broken', prepare: () => ['false'] }
+    const options = { rounds: 1, seconds: 1, connections: 4, backendPort: backend.port }
+    const rows = await runRounds([find('undici'), broken], scenario, options)
+    t.equal(rows[0]?.ratio, 1)
+    t.match(rows[1]?.problem, /it ended/)
+  },
+)

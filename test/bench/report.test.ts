@@ -24,7 +24,13 @@ Transfer/sec:     21.94MB
 `
 
 t.test('the output of wrk is read with its units', async (t) => {
-  t.same(parseWrk(WRK), { requests: 118238, requestsPerSecond: 107500.68, p50Ms: 0.567, p99Ms: 1.32, errors: 0 })
+  t.same(parseWrk(WRK), {
+    requests: 118238,
+    requestsPerSecond: 107500.68,
+    p50Ms: 0.567,
+    p99Ms: 1.32,
+    errors: 0,
+  })
 })
 
 t.test('failed connections and refused requests are errors', async (t) => {
@@ -42,39 +48,94 @@ t.test('the median of an even number of rounds is the mean of the middle two', a
   t.ok(Number.isNaN(median([])))
 })
 
-const round = (cpuMicros: number): Measurement => ({ cpuMicros, requestsPerSecond: 12_345, p50Ms: 1, p99Ms: 2, errors: 0 })
-
-t.test('the table shows medians, extremes and ratios, and why a rival has no figures', async (t) => {
-  const row = { title: 'a', version: '1.0', ratio: 1 }
-  const rows: Row[] = [
-    { ...row, name: 'a', rounds: [round(10), round(12), round(11)], median: round(11) },
-    { ...row, name: 'b', rounds: [], median: round(Number.NaN), problem: 'it | ended' },
-  ]
-  const lines = formatTable(rows).split('\n')
-  t.match(lines[0], 'against a')
-  t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 0 |')
-  t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | |')
+const round = (cpuMicros: number): Measurement => ({
+  cpuMicros,
+  requestsPerSecond: 12_345,
+  p50Ms: 1,
+  p99Ms: 2,
+  errors: 0,
 })
+
+t.test(
+  'the table shows medians, extremes and ratios, and why a rival has no figures',
+  async (t) => {
+    const row = { title: 'a', version: '1.0', ratio: 1 }
+    const rows: Row[] = [
+      { ...row, name: 'a', rounds: [round(10), round(12), round(11)], median: round(11) },
+      { ...row, name: 'b', rounds: [], median: round(Number.NaN), problem: 'it | ended' },
+    ]
+    const lines = formatTable(rows).split('\n')
+    t.match(lines[0], 'against a')
+    t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 0 |')
+    t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | |')
+  },
+)
 
 t.test('scenarios have names of their own, and name rivals that exist', async (t) => {
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
-  for (const { rivals = [] } of SCENARIOS) if (rivals.length > 0) t.doesNotThrow(() => parseOptions(['--only', rivals.join(',')]))
+  for (const { rivals = [] } of SCENARIOS)
+    if (rivals.length > 0) t.doesNotThrow(() => parseOptions(['--only', rivals.join(',')]))
 })
 
-t.test('flags pick scenarios and rivals; wrong ones are refused with what would be right', async (t) => {
-  const options = parseOptions(['--rounds', '1', '--seconds', '2', '--scenario', 'tls,proxy', '--only', 'undici'])
-  t.match(options, { measurement: 'scenarios', rounds: 1, seconds: 2, connections: 64, requests: 1_000_000 })
-  t.same(options.scenarios.map(({ name }) => name), ['proxy', 'tls'])
-  t.same(options.rivals.map(({ name }) => name), ['undici'])
-  t.equal(parseOptions(['soak']).measurement, 'soak')
-  t.throws(() => parseOptions(['--only', 'apache']), { name: 'RangeError', message: /--only must name some of nginx, mx, .*"apache"/ })
-  t.throws(() => parseOptions(['--rounds', 'many']), { name: 'RangeError', message: /--rounds must be a whole number/ })
-  t.throws(() => parseOptions(['speed']), { name: 'RangeError', message: /one of scenarios, memory, .*"speed"/ })
-  t.throws(() => parseOptions(['--fast']), { name: 'RangeError', message: /--fast/ })
-})
+t.test(
+  'flags pick scenarios and rivals; wrong ones are refused with what would be right',
+  async (t) => {
+    const options = parseOptions([
+      '--rounds',
+      '1',
+      '--seconds',
+      '2',
+      '--scenario',
+      'tls,proxy',
+      '--only',
+      'undici',
+    ])
+    t.match(options, {
+      measurement: 'scenarios',
+      rounds: 1,
+      seconds: 2,
+      connections: 64,
+      requests: 1_000_000,
+    })
+    t.same(
+      options.scenarios.map(({ name }) => name),
+      ['proxy', 'tls'],
+    )
+    t.same(
+      options.rivals.map(({ name }) => name),
+      ['undici'],
+    )
+    t.equal(parseOptions(['soak']).measurement, 'soak')
+    t.throws(() => parseOptions(['--only', 'apache']), {
+      name: 'RangeError',
+      message: /--only must name some of nginx, mx, .*"apache"/,
+    })
+    t.throws(() => parseOptions(['--rounds', 'many']), {
+      name: 'RangeError',
+      message: /--rounds must be a whole number/,
+    })
+    t.throws(() => parseOptions(['speed']), {
+      name: 'RangeError',
+      message: /one of scenarios, memory, .*"speed"/,
+    })
+    t.throws(() => parseOptions(['--fast']), { name: 'RangeError', message: /--fast/ })
+  },
+)
 
-const MACHINE: Machine = { cpu: 'x', cores: 2, memoryGiB: 8, system: 'Linux', node: 'v20', pinned: true }
-const recorded = (ratios: Record<string, number>, against = 'nginx'): Recorded => ({ date: '', against, machine: MACHINE, ratios })
+const MACHINE: Machine = {
+  cpu: 'x',
+  cores: 2,
+  memoryGiB: 8,
+  system: 'Linux',
+  node: 'v20',
+  pinned: true,
+}
+const recorded = (ratios: Record<string, number>, against = 'nginx'): Recorded => ({
+  date: '',
+  against,
+  machine: MACHINE,
+  ratios,
+})
 
 t.test('the guard passes up to 15 % above the record, and no further', async (t) => {
   t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 1.149 })).passed, true)
@@ -84,11 +145,17 @@ t.test('the guard passes up to 15 % above the record, and no further', async (t)
   t.match(worse.lines, ['FAIL proxy: 1.16 x nginx, recorded 1.00, limit 1.15', /^ok/])
 })
 
-t.test('the guard fails on what was not measured, and on figures that cannot be compared', async (t) => {
-  t.equal(compareRatios(recorded({ proxy: 1 }), recorded({})).passed, false)
-  t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: Number.NaN })).passed, false)
-  t.throws(() => compareRatios(recorded({}), recorded({}, 'uws-floor')), /recorded against nginx, measured against uws-floor/)
-})
+t.test(
+  'the guard fails on what was not measured, and on figures that cannot be compared',
+  async (t) => {
+    t.equal(compareRatios(recorded({ proxy: 1 }), recorded({})).passed, false)
+    t.equal(compareRatios(recorded({ proxy: 1 }), recorded({ proxy: Number.NaN })).passed, false)
+    t.throws(
+      () => compareRatios(recorded({}), recorded({}, 'uws-floor')),
+      /recorded against nginx, measured against uws-floor/,
+    )
+  },
+)
 
 t.test('figures of another machine are marked', async (t) => {
   const elsewhere = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }

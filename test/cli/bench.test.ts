@@ -11,13 +11,21 @@ const MX = ['--import', 'tsx', 'cli/main.ts']
 /** Runs `mx bench` with `args` to its end. */
 function runBench(...args: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...MX, 'bench', ...args], (_error, stdout, stderr) => {
-      resolve({ status: child.exitCode ?? -1, stdout, stderr })
-    })
+    const child = execFile(
+      process.execPath,
+      [...MX, 'bench', ...args],
+      (_error, stdout, stderr) => {
+        resolve({ status: child.exitCode ?? -1, stdout, stderr })
+      },
+    )
   })
 }
 
-async function listen(t: Test, onRequest: RequestListener, server: Server = createServer()): Promise<string> {
+async function listen(
+  t: Test,
+  onRequest: RequestListener,
+  server: Server = createServer(),
+): Promise<string> {
   server.on('request', onRequest)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -28,43 +36,87 @@ async function listen(t: Test, onRequest: RequestListener, server: Server = crea
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('mx bench prints throughput, latency, statuses, errors and where the time went', async (t) => {
-  const address = await listen(t, (_request, response) => {
-    response.setHeader('server-timing', 'gateway;dur=0.01, upstream;dur=0.02')
-    response.end('hello')
-  })
-  const { status, stdout, stderr } = await runBench('/greeter', '--address', address, '--connections', '2', '--duration', '300ms')
-  t.equal(status, 0)
-  t.equal(stderr, '', 'no live line where there is no terminal')
-  t.match(stdout, `GET http://${address}/greeter\n2 connections, 0.3 s, closed loop`)
-  t.match(stdout, /^throughput +[\d ]+ requests\/s, /m)
-  t.match(stdout, /^latency +p50 [\d.]+ ms {3}p90 .* {3}p99 .* {3}p99\.9 .* {3}max /m)
-  t.match(stdout, /^statuses +200: \d/m)
-  t.match(stdout, /^errors +none$/m)
-  t.match(stdout, /^where +gateway 0\.010 ms \(\d+ %\) {3}upstream 0\.020 ms /m)
-  t.match(stdout, 'give a --rate')
-})
+t.test(
+  'mx bench prints throughput, latency, statuses, errors and where the time went',
+  async (t) => {
+    const address = await listen(t, (_request, response) => {
+      response.setHeader('server-timing', 'gateway;dur=0.01, upstream;dur=0.02')
+      response.end('hello')
+    })
+    const { status, stdout, stderr } = await runBench(
+      '/greeter',
+      '--address',
+      address,
+      '--connections',
+      '2',
+      '--duration',
+      '300ms',
+    )
+    t.equal(status, 0)
+    t.equal(stderr, '', 'no live line where there is no terminal')
+    t.match(stdout, `GET http://${address}/greeter\n2 connections, 0.3 s, closed loop`)
+    t.match(stdout, /^throughput +[\d ]+ requests\/s, /m)
+    t.match(stdout, /^latency +p50 [\d.]+ ms {3}p90 .* {3}p99 .* {3}p99\.9 .* {3}max /m)
+    t.match(stdout, /^statuses +200: \d/m)
+    t.match(stdout, /^errors +none$/m)
+    t.match(stdout, /^where +gateway 0\.010 ms \(\d+ %\) {3}upstream 0\.020 ms /m)
+    t.match(stdout, 'give a --rate')
+  },
+)
 
-t.test('mx bench sends the method, headers and body it was given, at the rate it was given', async (t) => {
-  const seen: string[] = []
-  const address = await listen(t, async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    seen.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
-    response.writeHead(503).end()
-  })
-  const flags = ['--header', 'x-a: b', '--body', '007', '--rate', '100', '--duration', '200ms', '-o', 'json']
-  const { status, stdout } = await runBench('PUT', `http://${address}/x?y=z`, ...flags)
-  t.equal(status, 0)
-  t.equal(seen.length, 20)
-  t.same([...new Set(seen)], ['PUT /x?y=z b 007'])
-  t.match(JSON.parse(stdout), { method: 'PUT', rate: 100, sent: 20, replies: 20, statuses: { 503: 20 }, overdue: 0, interrupted: false })
-})
+t.test(
+  'mx bench sends the method, headers and body it was given, at the rate it was given',
+  async (t) => {
+    const seen: string[] = []
+    const address = await listen(t, async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      seen.push(`${request.method} ${request.url} ${request.headers['x-a']} ${body}`)
+      response.writeHead(503).end()
+    })
+    const flags = [
+      '--header',
+      'x-a: b',
+      '--body',
+      '007',
+      '--rate',
+      '100',
+      '--duration',
+      '200ms',
+      '-o',
+      'json',
+    ]
+    const { status, stdout } = await runBench('PUT', `http://${address}/x?y=z`, ...flags)
+    t.equal(status, 0)
+    t.equal(seen.length, 20)
+    t.same([...new Set(seen)], ['PUT /x?y=z b 007'])
+    t.match(JSON.parse(stdout), {
+      method: 'PUT',
+      rate: 100,
+      sent: 20,
+      replies: 20,
+      statuses: { 503: 20 },
+      overdue: 0,
+      interrupted: false,
+    })
+  },
+)
 
 t.test('mx bench drives a gateway with a certificate of its own', async (t) => {
   const server = createTlsServer(createCertificate(['127.0.0.1']))
-  const address = await listen(t, (_request, response) => response.end('x'.repeat(100_000)), server as unknown as Server)
-  const { status, stdout } = await runBench(`https://${address}/x`, '--connections', '2', '--duration', '300ms', '--output=json')
+  const address = await listen(
+    t,
+    (_request, response) => response.end('x'.repeat(100_000)),
+    server as unknown as Server,
+  )
+  const { status, stdout } = await runBench(
+    `https://${address}/x`,
+    '--connections',
+    '2',
+    '--duration',
+    '300ms',
+    '--output=json',
+  )
   t.equal(status, 0)
   const result = JSON.parse(stdout)
   t.ok(result.replies > 2)
@@ -73,7 +125,17 @@ t.test('mx bench drives a gateway with a certificate of its own', async (t) => {
 })
 
 t.test('Ctrl-C stops mx bench, which prints what was measured', async (t) => {
-  const child = spawn(process.execPath, [...MX, 'bench', '/x', '--address', await listen(t, onRequest), '--duration', '1d', '--rate', '100'])
+  const child = spawn(process.execPath, [
+    ...MX,
+    'bench',
+    '/x',
+    '--address',
+    await listen(t, onRequest),
+    '--duration',
+    '1d',
+    '--rate',
+    '100',
+  ])
   t.teardown(() => child.kill('SIGKILL'))
   let served = 0
   function onRequest(_request: unknown, response: { end: () => unknown }): void {

@@ -22,7 +22,10 @@ async function listen(t: Test, server: Server): Promise<string> {
 
 const listenHttp = (t: Test, onRequest: RequestListener) => listen(t, createHttpServer(onRequest))
 const listenRaw = (t: Test, onData: (socket: Socket) => void) =>
-  listen(t, createServer((socket) => socket.on('data', () => onData(socket))))
+  listen(
+    t,
+    createServer((socket) => socket.on('data', () => onData(socket))),
+  )
 
 function load(address: string, options: Partial<LoadOptions> = {}): Promise<LoadResult> {
   const target = createRequest({ words: ['/x'], address, headers: [], body: Buffer.alloc(0) })
@@ -48,10 +51,21 @@ t.test('without a rate every connection sends again when its reply is there', as
   t.equal(result.replies, served)
   t.equal(mostRunning, 4)
   t.same(result.statuses, { 200: served })
-  t.same(result.failures, { refused: 0, unreachable: 0, reset: 0, closed: 0, timeout: 0, malformed: 0 })
+  t.same(result.failures, {
+    refused: 0,
+    unreachable: 0,
+    reset: 0,
+    closed: 0,
+    timeout: 0,
+    malformed: 0,
+  })
   t.equal(result.serverTiming?.replies, served)
   t.ok(Math.abs((result.serverTiming?.upstreamMs ?? 0) - 1.5) < 1e-6)
-  t.ok(result.latency.p50 > 0 && result.latency.p50 <= result.latency.p99 && result.latency.p99 <= result.latency.max)
+  t.ok(
+    result.latency.p50 > 0 &&
+      result.latency.p50 <= result.latency.p99 &&
+      result.latency.p99 <= result.latency.max,
+  )
   t.ok(result.elapsedMs >= 200)
   t.equal(result.interrupted, false)
 })
@@ -76,15 +90,23 @@ t.test('a gateway that stalls cannot hide it: what was due meanwhile counts as l
   t.equal(result.sent + result.overdue, 40)
 })
 
-t.test('requests that never found a free connection are counted, with the time they waited', async (t) => {
-  const address = await listenHttp(t, () => {})
-  const result = await load(address, { connections: 1, rate: 100, durationMs: 200, timeoutMs: 400 })
-  t.equal(result.sent, 1)
-  t.equal(result.replies, 0)
-  t.equal(result.failures.timeout, 1)
-  t.equal(result.overdue, 19)
-  t.ok(result.latency.p50 >= 200, `waited until the end: ${result.latency.p50} ms`)
-})
+t.test(
+  'requests that never found a free connection are counted, with the time they waited',
+  async (t) => {
+    const address = await listenHttp(t, () => {})
+    const result = await load(address, {
+      connections: 1,
+      rate: 100,
+      durationMs: 200,
+      timeoutMs: 400,
+    })
+    t.equal(result.sent, 1)
+    t.equal(result.replies, 0)
+    t.equal(result.failures.timeout, 1)
+    t.equal(result.overdue, 19)
+    t.ok(result.latency.p50 >= 200, `waited until the end: ${result.latency.p50} ms`)
+  },
+)
 
 t.test('a connection that the gateway closes after each reply is opened again', async (t) => {
   const address = await listenHttp(t, (_request, response) => {
@@ -103,11 +125,19 @@ t.test('replies that only the end of the connection ends are whole', async (t) =
   t.equal(result.replies, result.sent)
 })
 
-const FAULTS: readonly [title: string, failure: keyof LoadResult['failures'], onData: (socket: Socket) => void][] = [
+const FAULTS: readonly [
+  title: string,
+  failure: keyof LoadResult['failures'],
+  onData: (socket: Socket) => void,
+][] = [
   ['a malformed reply', 'malformed', (socket) => socket.write('nonsense\r\n\r\n')],
   ['a reset connection', 'reset', (socket) => socket.resetAndDestroy()],
   ['a connection closed before the reply', 'closed', (socket) => socket.end()],
-  ['a reply cut short', 'closed', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx')],
+  [
+    'a reply cut short',
+    'closed',
+    (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nx'),
+  ],
 ]
 
 for (const [title, failure, onData] of FAULTS) {
@@ -122,7 +152,10 @@ for (const [title, failure, onData] of FAULTS) {
 t.test('replies of 400 and above count as errors of the live line', async (t) => {
   const address = await listenHttp(t, (_request, response) => response.writeHead(503).end())
   const lines: number[] = []
-  const result = await load(address, { durationMs: 700, onProgress: (progress) => lines.push(progress.errors) })
+  const result = await load(address, {
+    durationMs: 700,
+    onProgress: (progress) => lines.push(progress.errors),
+  })
   t.same(Object.keys(result.statuses), ['503'])
   t.ok((lines[0] ?? 0) > 0)
 })
@@ -132,18 +165,26 @@ t.test('nobody listening is one clear error', async (t) => {
   const address = await listen(t, server)
   server.close()
   await once(server, 'close')
-  await t.rejects(load(address), { message: `cannot connect to http://${address}/x: connect ECONNREFUSED ${address}` })
+  await t.rejects(load(address), {
+    message: `cannot connect to http://${address}/x: connect ECONNREFUSED ${address}`,
+  })
 })
 
-t.test('a gateway that goes away meanwhile is asked again at intervals, not as fast as it refuses', async (t) => {
-  const server = createServer((socket) => {
-    server.close()
-    socket.on('data', () => socket.destroy())
-  })
-  const address = await listen(t, server)
-  const result = await load(address, { connections: 1, durationMs: 350 })
-  t.ok(result.failures.refused >= 2 && result.failures.refused <= 4, `refused ${result.failures.refused} times`)
-})
+t.test(
+  'a gateway that goes away meanwhile is asked again at intervals, not as fast as it refuses',
+  async (t) => {
+    const server = createServer((socket) => {
+      server.close()
+      socket.on('data', () => socket.destroy())
+    })
+    const address = await listen(t, server)
+    const result = await load(address, { connections: 1, durationMs: 350 })
+    t.ok(
+      result.failures.refused >= 2 && result.failures.refused <= 4,
+      `refused ${result.failures.refused} times`,
+    )
+  },
+)
 
 t.test('an aborted run ends at once with what was measured', async (t) => {
   const stop = new AbortController()

@@ -1,0 +1,58 @@
+import { createStaticRegistry } from '../../adapters/registry/static.ts'
+import type { Plugin } from '../../core/chain.ts'
+import type { Service } from '../../core/contracts/registry.ts'
+import { createPlugin } from '../../core/define-plugin.ts'
+import { Directory } from '../../core/directory.ts'
+import { Pool } from '../../core/upstream/pool.ts'
+import { LOCAL_PLUGINS } from '../../platform/profiles/local.ts'
+import type { Settings } from '../../platform/settings.ts'
+import { mergeSettings } from '../../platform/settings-sources.ts'
+import { plugins } from '../../plugins/index.gen.ts'
+
+/** A service with `count` nodes that nobody connects to. */
+export function createService(name: string, count: number): Service {
+  const nodes = Array.from({ length: count }, (_, i) => ({
+    id: `${name}-${i}`,
+    address: `127.0.0.1:${9000 + i}`,
+    metadata: { weight: String(1 + (i % 3)) },
+  }))
+  return { name, version: 'latest', metadata: {}, endpoints: [], nodes }
+}
+
+/** A directory of `services`. */
+export function createDirectory(services: readonly Service[]): Directory {
+  const createPool = ({
+    host,
+    port,
+    secure,
+    pipeline,
+  }: {
+    host: string
+    port: number
+    secure: boolean
+    pipeline: number
+  }) =>
+    new Pool({
+      ...{ host, port, secure, pipeline, maxConnections: 1, maxWaiting: 1 },
+      ...{ connectTimeoutMs: 1000, replyTimeoutMs: 1000, idleTimeoutMs: 1000, keepAliveMs: 1000 },
+    })
+  return new Directory(createStaticRegistry(services), { upstream: () => ({ createPool }) })
+}
+
+/** Builds a plugin of the gateway. */
+export function createBenchPlugin(name: string, options: object): Plugin {
+  const quiet = () => {}
+  return createPlugin(plugins[name]!, options, {
+    log: { info: quiet, warn: quiet, error: quiet },
+    nowMs: Date.now,
+  })
+}
+
+/** The plugins a gateway runs without being asked; the access log only where it has a file. */
+export function createDefaultPlugins(accessLog: string): readonly Plugin[] {
+  const settings: Settings = { ...mergeSettings(), accessLog }
+  return LOCAL_PLUGINS.flatMap(({ name, options }) => {
+    const given = options(settings)
+    return given === undefined ? [] : [createBenchPlugin(name, given)]
+  })
+}

@@ -1,0 +1,23 @@
+import { Guard } from '../../core/listener/guard.ts'
+import { BROWSER_FIELDS } from './bench-exchange.ts'
+import type { Micro } from './micro.ts'
+
+const guard = new Guard()
+const browser = ['host', 'localhost:8080', ...BROWSER_FIELDS, 'connection', 'keep-alive']
+const post = ['host', 'localhost:8080', 'content-type', 'application/json', 'content-length', '256']
+
+function capture(fields: readonly string[], method: string) {
+  guard.reset()
+  for (let i = 0; i < fields.length; i += 2) guard.add(fields[i]!, fields[i + 1]!)
+  return guard.judge(method, '/greeter/hello', '')
+}
+
+const micro: Micro = {
+  benches: {
+    'GET with 1 field': () => capture(browser.slice(0, 2), 'GET'),
+    'GET of a browser, 7 fields': () => capture(browser, 'GET'),
+    'POST with a body, 3 fields': () => capture(post, 'POST'),
+  },
+}
+
+export default micro

@@ -1,0 +1,62 @@
+// Micro-benchmarks: `npm run bench:micro`, or of some modules: `npm run bench:micro -- guard chain`.
+import { bench, group, run } from 'mitata'
+import type { Micro } from './micro.ts'
+
+const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>>> = {
+  'run-steps': () => import('./run-steps.ts'),
+  'header-list': () => import('./header-list.ts'),
+  guard: () => import('./guard.ts'),
+  resolvers: () => import('./resolvers.ts'),
+  'route-cache': () => import('./route-cache.ts'),
+  router: () => import('./router.ts'),
+  balance: () => import('./balance.ts'),
+  'request-head': () => import('./request-head.ts'),
+  'reply-head': () => import('./reply-head.ts'),
+  plugins: () => import('./plugins.ts'),
+  chain: () => import('./chain.ts'),
+}
+
+/** Runs the named ones, or all; true when every budget is kept. */
+async function main(names: readonly string[]): Promise<boolean> {
+  for (const name of names) {
+    if (!Object.hasOwn(MICROS, name))
+      throw new RangeError(
+        `one of ${Object.keys(MICROS).join(', ')} expected, got ${JSON.stringify(name)}`,
+      )
+  }
+  const budgets = new Map<string, number>()
+  const closers: Micro['close'][] = []
+  for (const name of names.length > 0 ? names : Object.keys(MICROS)) {
+    const { benches, budgetNs = {}, close } = (await MICROS[name]!()).default
+    closers.push(close)
+    group(name, () => {
+      for (const [title, call] of Object.entries(benches)) bench(`${name}: ${title}`, call)
+    })
+    for (const [title, limit] of Object.entries(budgetNs)) budgets.set(`${name}: ${title}`, limit)
+  }
+  const { benchmarks } = await run()
+  for (const close of closers) await close?.()
+  let passed = true
+  for (const { alias, runs } of benchmarks) {
+    const limit = budgets.get(alias)
+    if (limit === undefined) continue
+    // The median: what else the machine does must not fail a budget.
+    const medianNs = runs[0]?.stats?.p50 ?? Number.NaN
+    const isFine = medianNs <= limit
+    if (!isFine) passed = false
+    process.stdout.write(
+      `${isFine ? 'ok  ' : 'FAIL'} ${alias}: ${medianNs.toFixed(0)} ns, at most ${limit}\n`,
+    )
+  }
+  return passed
+}
+
+main(process.argv.slice(2)).then(
+  (passed) => {
+    process.exitCode = passed ? 0 : 1
+  },
+  (error) => {
+    process.stderr.write(`bench:micro: ${error instanceof Error ? error.message : error}\n`)
+    process.exitCode = error instanceof RangeError ? 2 : 1
+  },
+)

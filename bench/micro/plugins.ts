@@ -1,0 +1,39 @@
+import { compileChain, runSteps } from '../../core/chain.ts'
+import { HeaderList } from '../../core/headers.ts'
+import { plugins } from '../../plugins/index.gen.ts'
+import { BenchExchange, BROWSER_FIELDS } from './bench-exchange.ts'
+import { createBenchPlugin } from './gateway-parts.ts'
+import type { Micro } from './micro.ts'
+
+/** Options where a plugin needs some, or would do nothing without. */
+const OPTIONS: Readonly<Record<string, object>> = {
+  'access-log': { path: '/dev/null' },
+  cors: { origins: ['https://app.example.com'] },
+  headers: { request: { set: { 'x-edge': 'a' } }, reply: { set: { 'x-served-by': 'mx' } } },
+}
+const BODY = Buffer.from('{"message":"Hello John"}')
+const ORIGIN = ['origin', 'https://app.example.com', ...BROWSER_FIELDS]
+
+/** One exchange through a chain of its own: all hooks of the plugins, the exchange itself included. */
+function createRun(names: readonly string[]): () => void {
+  const built = names.map((name) => createBenchPlugin(name, OPTIONS[name] ?? {}))
+  const chain = compileChain(
+    built,
+    () => {},
+    (x) => x.send(200, new HeaderList(), BODY),
+  )
+  return () => {
+    const x = new BenchExchange(ORIGIN)
+    x.begin(chain, () => {})
+    void runSteps(chain.steps, x)
+  }
+}
+
+const micro: Micro = {
+  benches: {
+    'no plugin (the exchange itself)': createRun([]),
+    ...Object.fromEntries(Object.keys(plugins).map((name) => [name, createRun([name])])),
+  },
+}
+
+export default micro
