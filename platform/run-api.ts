@@ -15,33 +15,38 @@ import { claimPort } from './port.ts'
 import { createReloader } from './reloader.ts'
 import { listServices } from './services.ts'
 import type { GivenSettings } from './settings-sources.ts'
+import type { Address } from './settings-values.ts'
 import { endAfter, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { watchFiles } from './watch-files.ts'
 import { PORT_VARIABLE, READY, startWorkers, type WorkerOrder } from './workers.ts'
 
 /**
- * Runs `mx api` in this process until a signal ends it. Returns when it serves.
+ * Runs `mx api` in this process until a signal ends it. Returns where, once it serves.
  *
  * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
  */
-export async function runApi(flags: GivenSettings, env: NodeJS.ProcessEnv): Promise<void> {
+export async function runApi(flags: GivenSettings, env: NodeJS.ProcessEnv): Promise<Address> {
   const load = configurationFrom(flags, env)
   const configuration = await load()
   const { settings } = configuration
   const log = createLog(settings.logLevel)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
-  const port = env[PORT_VARIABLE]
-  if (cluster.isWorker && port !== undefined) await runWorker(load, Number(port), log)
-  else if (count > 1) await runPrimary(load, configuration, count, log)
-  else await runAlone(load, configuration, log)
+  const workerPort = env[PORT_VARIABLE]
+  let port: number
+  if (cluster.isWorker && workerPort !== undefined)
+    port = await runWorker(load, Number(workerPort), log)
+  else if (count > 1) port = await runPrimary(load, configuration, count, log)
+  else port = await runAlone(load, configuration, log)
+  return { ...settings.address, port }
 }
 
+/** Each of the three returns the port. */
 async function runAlone(
   load: LoadConfiguration,
   configuration: Configuration,
   log: Log,
-): Promise<void> {
+): Promise<number> {
   const { settings, file } = configuration
   if (settings.address.port !== 0) await claimPort(settings.address)
   const api = await startApi({ configuration, log })
@@ -54,6 +59,7 @@ async function runAlone(
   obeySignals({ stop, reload: watched.reload }, log)
   surviveFaults(log)
   announce(configuration, api, 1, log)
+  return api.port
 }
 
 async function runPrimary(
@@ -61,7 +67,7 @@ async function runPrimary(
   configuration: Configuration,
   count: number,
   log: Log,
-): Promise<void> {
+): Promise<number> {
   let current = configuration
   const { settings, file } = configuration
   const port = await claimPort(settings.address)
@@ -82,10 +88,11 @@ async function runPrimary(
   }
   obeySignals({ stop, reload: watched.reload }, log)
   announce(configuration, { listener: settings.listener, port }, count, log)
+  return port
 }
 
 /** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */
-async function runWorker(load: LoadConfiguration, port: number, log: Log): Promise<void> {
+async function runWorker(load: LoadConfiguration, port: number, log: Log): Promise<number> {
   const loadShared = async (): Promise<Configuration> => {
     const { settings, ...rest } = await load()
     return { ...rest, settings: { ...settings, address: { ...settings.address, port } } }
@@ -110,6 +117,7 @@ async function runWorker(load: LoadConfiguration, port: number, log: Log): Promi
     else if (order === 'reload') watched.reload()
   })
   process.send?.(READY)
+  return port
 }
 
 /** Reloads when one of `files` changed; which they are is asked again after every reload. */

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import type { Log } from './log.ts'
 
 export interface SignalActions {
@@ -7,24 +8,34 @@ export interface SignalActions {
   readonly reload: () => void
 }
 
+/** npm passes on the Ctrl-C that the terminal has sent to everyone already: what comes this soon is no second one. */
+const ECHO_MS = 500
+const STDIN = 0
+
 /**
  * Makes this process obey its operator: SIGTERM and SIGINT drain it, a second one ends it
- * at once with status 1, SIGHUP reloads it.
+ * at once with status 1, SIGHUP reloads it, unless its terminal was closed.
  */
 export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
-  let stopping = false
+  let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {
-    if (stopping) {
+    const nowMs = performance.now()
+    if (stoppedMs !== undefined && nowMs - stoppedMs < ECHO_MS) return
+    if (stoppedMs !== undefined) {
       log.warn(`${signal} again: ending at once`)
       process.exit(1)
     }
-    stopping = true
+    stoppedMs = nowMs
     log.info(`${signal}: finishing running requests, once more to end at once`)
     endAfter(stop(), log)
   }
+  const hadTerminal = isatty(STDIN)
   process.on('SIGTERM', onStop)
   process.on('SIGINT', onStop)
-  process.on('SIGHUP', reload)
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !isatty(STDIN)) onStop('SIGHUP')
+    else reload()
+  })
 }
 
 /** Ends the process when `work` is done: status 0, or 1 when it failed. */
