@@ -1,5 +1,5 @@
 /**
- * Writes the `index.gen.ts` of every folder of parts: file name -> default export.
+ * Writes the `index.gen.ts` of the folders whose parts are found by name: file name -> default export.
  * `--check` writes nothing and fails when an index is not what it would be.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -30,7 +30,6 @@ const FOLDERS: readonly Folder[] = [
     type: { name: 'Resolver', from: '../core/route.ts' },
   },
   { path: 'handlers', table: 'handlers', exports: 'what creates a handler' },
-  { path: 'adapters/registry', table: 'registries', exports: 'what creates a registry' },
 ]
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))

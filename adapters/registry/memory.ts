@@ -118,8 +118,6 @@ export function createMemoryRegistry({
   }
 }
 
-export default createMemoryRegistry
-
 /** Whether a registration says the same about the service itself. */
 function isSameDescription(a: Service, b: Service): boolean {
   return (

@@ -54,8 +54,6 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
   }
 }
 
-export default createStaticRegistry
-
 /**
  * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://]host:port[;weight][;pipeline=n]`.
  * IPv6 addresses stand in brackets. A node is known by its text up to the first `;`.

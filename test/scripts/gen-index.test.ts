@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { generate } from '../../scripts/gen-index.ts'
 
-const FOLDERS = ['plugins', 'resolvers', 'handlers', 'adapters/registry']
+const FOLDERS = ['plugins', 'resolvers', 'handlers']
 
 /** A tree with the folders of parts, and these empty files in it. */
 async function createTree(t: Test, files: readonly string[]): Promise<string> {
@@ -40,18 +40,21 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
 )
 
 t.test('where parts take different options, each keeps its own type', async (t) => {
-  const root = await createTree(t, ['adapters/registry/static.ts'])
+  const root = await createTree(t, ['handlers/web.ts', 'handlers/static.ts'])
   await generate(root, false)
   t.equal(
-    await readFile(join(root, 'adapters/registry/index.gen.ts'), 'utf8'),
+    await readFile(join(root, 'handlers/index.gen.ts'), 'utf8'),
     `// Written by \`npm run gen\`, not by hand.
 import static_ from './static.ts'
+import web from './web.ts'
 
-/** Every file of this folder by its name; each exports what creates a registry. */
-export const registries: {
+/** Every file of this folder by its name; each exports what creates a handler. */
+export const handlers: {
   readonly static: typeof static_
+  readonly web: typeof web
 } = {
   static: static_,
+  web,
 }
 `,
   )
