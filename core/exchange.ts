@@ -35,6 +35,9 @@ export interface TunnelTarget {
 /** Request body bytes kept for a peer that is not attached yet, before reading stops. */
 const QUEUE_MAX_BYTES = 64 * 1024
 
+/** A path that can stand in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
+const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
+
 const NO_CHAIN = compileChain(
   [],
   () => {},
@@ -157,6 +160,20 @@ export abstract class Exchange implements RequestLine {
   /** Path and query as received: the request target to send on. */
   get target(): string {
     return this.query === '' ? this.path : `${this.path}?${this.query}`
+  }
+
+  /**
+   * Changes the path: before routing where the request goes, after it what the backend is asked for.
+   *
+   * @throws {TypeError} when it is no path, or holds a query.
+   */
+  rewrite(path: string): void {
+    if (!PATH.test(path)) {
+      throw new TypeError(
+        `path must start with / and hold visible ASCII without ?, # and \\, got ${JSON.stringify(path)}`,
+      )
+    }
+    ;(this as { path: string }).path = path
   }
 
   get elapsedMs(): number {

@@ -91,7 +91,10 @@ export class HeaderList {
     flat.length = kept
   }
 
-  /** Adds a field that a parser has checked already: for listeners and the upstream client only. */
+  /**
+   * Adds a field that a parser has checked already, or that was made of checked parts:
+   * for listeners, the upstream client and the gateway's own plugins only.
+   */
   appendParsed(name: string, value: string): void {
     ;(this.flat as string[]).push(name, value)
   }

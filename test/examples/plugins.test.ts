@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Exchange } from '../../core/exchange.ts'
+import { loadPlugin } from '../../platform/load-plugin.ts'
+import { createTestEnv, runPlugin, type TestEnv } from '../../sdk/testing.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../examples/plugins')
+const load = (name: string, options: object, env: TestEnv = createTestEnv()) =>
+  loadPlugin(join(EXAMPLES, `${name}.ts`), options, env)
+const sha256 = (key: string) => createHash('sha256').update(key).digest('hex')
+
+t.test('path-rewrite replaces the longest listed prefix, whole segments only', async (t) => {
+  const plugin = await load('path-rewrite', {
+    prefixes: { '/shop': '/go.shop', '/shop/admin/': '/back-office', '/': '/site', '/gone': '/' },
+  })
+  const cases: [string, string][] = [
+    ['/shop', '/go.shop'],
+    ['/shop/cart?a=b', '/go.shop/cart'],
+    ['/shop/admin', '/back-office'],
+    ['/shop/admin/users', '/back-office/users'],
+    ['/shopping', '/site/shopping'],
+    ['/gone', '/'],
+    ['/gone/a', '/a'],
+    ['/', '/site/'],
+  ]
+  for (const [path, expected] of cases)
+    t.equal((await runPlugin(plugin, { path })).x.path, expected, path)
+  const { x } = await runPlugin(await load('path-rewrite', { prefixes: { '/a': '/b' } }), {
+    path: '/c',
+  })
+  t.equal(x.path, '/c', 'what has no listed prefix stays')
+  await t.rejects(
+    load('path-rewrite', { prefixes: { '/a': 'b' } }),
+    /prefixes must be paths that start with \/, got "b"/,
+  )
+  await t.rejects(load('path-rewrite', {}), /option "prefixes" is missing/)
+})
+
+t.test('api-key lets known keys in and tells the backend whose they are', async (t) => {
+  const env = createTestEnv(
+    t.testdir({
+      'keys.txt': `# clients\nshop ${sha256('key-1')}\n\nbot\t${sha256('key-2')} # nightly\n`,
+    }),
+  )
+  const plugin = await load('api-key', { file: 'keys.txt' }, env)
+  const { x, status } = await runPlugin(plugin, {
+    headers: { 'X-Api-Key': 'key-2', 'X-Api-Client': 'admin' },
+  })
+  t.equal(status, 200)
+  t.same(x.headers.flat, ['x-api-client', 'bot'])
+})
+
+t.test('api-key answers 401 to a missing, wrong or hashed key', async (t) => {
+  const env = createTestEnv(t.testdir({ 'keys.txt': `shop ${sha256('key-1')}` }))
+  const plugin = await load('api-key', { file: 'keys.txt' }, env)
+  for (const headers of [
+    {},
+    { 'x-api-key': '' },
+    { 'x-api-key': 'key-2' },
+    { 'x-api-key': sha256('key-1') },
+  ]) {
+    const { status, body, headers: reply, forwarded } = await runPlugin(plugin, { headers })
+    t.equal(status, 401)
+    t.same(JSON.parse(body), {
+      Id: 'api-key',
+      Code: 401,
+      Detail: 'a known key is needed in the header X-Api-Key',
+      Status: 'Unauthorized',
+    })
+    t.equal(reply.get('www-authenticate'), 'ApiKey')
+    t.notOk(forwarded)
+  }
+})
+
+t.test(
+  'api-key reads an edited file within a second and keeps the old keys when it does not parse',
+  async (t) => {
+    const dir = t.testdir({ 'keys.txt': `shop ${sha256('key-1')}` })
+    const file = join(dir, 'keys.txt')
+    const env = createTestEnv(dir)
+    const plugin = await load('api-key', { file }, env)
+    const statusOf = async (key: string) =>
+      (await runPlugin(plugin, { headers: { 'x-api-key': key } })).status
+    writeFileSync(file, `shop ${sha256('key-1')}\nbot ${sha256('key-2')}`)
+    t.equal(await statusOf('key-2'), 401, 'not looked at yet')
+    env.now += 1000
+    t.equal(await statusOf('key-2'), 200)
+    writeFileSync(file, 'shop key-3-in-clear')
+    env.now += 1000
+    t.equal(await statusOf('key-1'), 200)
+    rmSync(file)
+    env.now += 1000
+    t.equal(await statusOf('key-1'), 200)
+    t.same(env.messages, [
+      'info: API keys read again',
+      'error: API keys not read; those read before stay',
+      'error: API keys not read; those read before stay',
+    ])
+  },
+)
+
+t.test('api-key refuses a file that does not parse without repeating its text', async (t) => {
+  const env = createTestEnv(t.testdir({ 'keys.txt': '# clients\nshop key-in-clear' }))
+  const error = await load('api-key', { file: 'keys.txt' }, env).catch((thrown: Error) => thrown)
+  t.match((error as Error).message, /keys\.txt:2: must be a name and a SHA-256/)
+  t.notMatch((error as Error).message, 'key-in-clear')
+  await t.rejects(load('api-key', { file: 'none.txt' }, env), /ENOENT/)
+})
+
+t.test(
+  'concurrency-limit answers 429 to one request too many, and counts per client',
+  async (t) => {
+    const plugin = await load('concurrency-limit', { requests: 2, retryAfterSeconds: 3 })
+    const waiting: Exchange[] = []
+    const handle = (x: Exchange) => void waiting.push(x)
+    const begin = (remoteAddress: string) => runPlugin(plugin, { remoteAddress }, { handle })
+    const first = begin('192.0.2.1')
+    const second = begin('192.0.2.1')
+    const refused = await begin('192.0.2.1')
+    t.equal(refused.status, 429)
+    t.equal(refused.headers.get('retry-after'), '3')
+    t.match(JSON.parse(refused.body), {
+      Id: 'concurrency-limit',
+      Code: 429,
+      Detail: 'only 2 requests at a time are served',
+    })
+    const other = begin('192.0.2.2')
+    t.equal(waiting.length, 3, 'another client is served')
+    waiting[0]!.reply(200)
+    t.equal((await first).status, 200)
+    const third = begin('192.0.2.1')
+    t.equal(waiting.length, 4, 'a place is free once a request is done')
+    // One that leaves frees its place too.
+    ;(waiting[1] as Exchange & { leave(): void }).leave()
+    t.ok((await second).aborted)
+    const fourth = begin('192.0.2.1')
+    t.equal(waiting.length, 5)
+    for (const x of waiting) x.reply(200)
+    await Promise.all([other, third, fourth])
+  },
+)
