@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { BalanceOptions, HashSource } from '../../../core/upstream/balance.ts'
+import { TestExchange } from '../../../sdk/testing.ts'
+import { makeUpstream } from '../../fixtures/services.ts'
+
+const byPath: BalanceOptions = { kind: 'hash', hashOf: { from: 'path', name: '' } }
+const paths = Array.from({ length: 2000 }, (_, i) => new TestExchange({ path: `/greeter/${i}` }))
+
+t.test('the same key gets the same node, in every gateway', async () => {
+  fc.assert(
+    fc.property(fc.webPath(), fc.integer({ min: 1, max: 8 }), (path, count) => {
+      const weights = Array<number>(count).fill(1)
+      const x = new TestExchange({ path: `/${path}` })
+      const first = makeUpstream(weights, { balance: byPath })
+      const node = first.pick(x)!
+      const again = first.pick(x)!
+      const elsewhere = makeUpstream(weights, { balance: byPath }).pick(x)!
+      return node === again && node.port === elsewhere.port
+    }),
+  )
+})
+
+t.test('when a node leaves, its own keys move and no others', async () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 3, maxLength: 8 }),
+      fc.nat(),
+      (weights, which) => {
+        const upstream = makeUpstream(weights, { balance: byPath })
+        const before = paths.map((x) => upstream.pick(x))
+        const gone = upstream.nodes[which % weights.length]!
+        upstream.failed(gone, 'connect')
+        const after = paths.map((x) => upstream.pick(x))
+        return before.every((node, i) => (node === gone ? after[i] !== gone : after[i] === node))
+      },
+    ),
+    { numRuns: 20 },
+  )
+})
+
+t.test('when the node returns, so do its keys', async (t) => {
+  let now = 0
+  const upstream = makeUpstream([1, 1, 1, 1], { balance: byPath, nowMs: () => now })
+  const before = paths.map((x) => upstream.pick(x))
+  const [node] = upstream.nodes
+  upstream.failed(node!, 'connect')
+  now = 10_000
+  t.equal(upstream.pick(paths[0]!), node, 'its trial')
+  upstream.succeeded(node!)
+  t.ok(paths.every((x, i) => upstream.pick(x) === before[i]))
+})
+
+t.test('the second choice of a key is stable too, and spread over the other nodes', async (t) => {
+  const upstream = makeUpstream([1, 1, 1, 1], { balance: byPath })
+  const [tried] = upstream.nodes
+  const mine = paths.filter((x) => upstream.pick(x) === tried)
+  const second = mine.map((x) => upstream.pick(x, tried))
+  t.ok(mine.every((x, i) => upstream.pick(x, tried) === second[i]))
+  t.equal(new Set(second).size, 3)
+})
+
+t.test('requests without the key are shared in turn', async (t) => {
+  const sources: HashSource[] = [
+    { from: 'header', name: 'x-user' },
+    { from: 'cookie', name: 'sid' },
+    { from: 'ip', name: '' },
+  ]
+  const without = [
+    new TestExchange({ remoteAddress: '' }),
+    new TestExchange({ remoteAddress: '', headers: { 'x-user': '', cookie: 'sid=; other=1' } }),
+  ]
+  for (const hashOf of sources) {
+    for (const x of without) {
+      const upstream = makeUpstream([1, 1, 1], { balance: { kind: 'hash', hashOf } })
+      const ports = Array.from({ length: 3 }, () => upstream.pick(x)!.port)
+      t.same(ports, [9001, 9002, 9003], hashOf.from)
+    }
+  }
+})
+
+t.test('only the named part of the request decides', async (t) => {
+  const balance: BalanceOptions = { kind: 'hash', hashOf: { from: 'cookie', name: 'sid' } }
+  const upstream = makeUpstream([1, 1, 1, 1, 1], { balance })
+  const pick = (cookie: string, path = '/'): number =>
+    upstream.pick(new TestExchange({ path, headers: { cookie } }))!.port
+  for (let i = 0; i < 50; i++) {
+    t.equal(pick(`sid=${i}`), pick(`xsid=9; a=sid=8;sid=${i}; b=${i * 7}`, `/${i}`), `sid=${i}`)
+  }
+})

@@ -1,0 +1,78 @@
+import t from 'tap'
+import { parseAddress, parseNode } from '../../../core/upstream/parse-node.ts'
+import { makeNode } from '../../fixtures/services.ts'
+
+t.test('an address is a host or an IP address, and a port', async (t) => {
+  t.same(parseAddress('127.0.0.1:9001'), { host: '127.0.0.1', port: 9001 })
+  t.same(parseAddress('[::1]:9001'), { host: '::1', port: 9001 })
+  t.same(parseAddress('db_1.internal:65535'), { host: 'db_1.internal', port: 65_535 })
+  t.same(parseAddress('a:1'), { host: 'a', port: 1 })
+})
+
+t.test('anything else is no address', async (t) => {
+  const wrong = [
+    '',
+    ':',
+    ':80',
+    'a',
+    'a:',
+    'a:0',
+    'a:65536',
+    'a:080',
+    'a:8x',
+    'a:+80',
+    'a:1e2',
+    '::1:80',
+  ]
+  const hosts = [
+    '[::1]',
+    '[::1',
+    '[a]:80',
+    '[127.0.0.1]:80',
+    '10.0.0.256:80',
+    '1.2.3:80',
+    '..:80',
+    'a..b:80',
+  ]
+  const odd = [
+    'a b:80',
+    'a/b:80',
+    'a@b:80',
+    '-a:80',
+    'a-:80',
+    'http://a:80',
+    'a:80 ',
+    'a\r\n:80',
+    'ü:80',
+  ]
+  for (const address of [...wrong, ...hosts, ...odd, `${'a'.repeat(254)}:80`]) {
+    t.equal(parseAddress(address), undefined, JSON.stringify(address))
+  }
+})
+
+t.test('metadata says protocol, weight and pipeline', async (t) => {
+  const plain = { host: 'a', port: 80, secure: false, weight: 1, pipeline: 1 }
+  t.same(parseNode(makeNode('a:80')), plain)
+  t.same(parseNode(makeNode('a:80', { protocol: 'http', transport: 'grpc', region: 'x' })), plain)
+  t.same(parseNode(makeNode('a:80', { protocol: 'https', weight: '1000', pipeline: '64' })), {
+    ...plain,
+    secure: true,
+    weight: 1000,
+    pipeline: 64,
+  })
+})
+
+t.test('malformed metadata is a reason, never a guess', async (t) => {
+  const cases: [Record<string, string>, string][] = [
+    [{ protocol: 'grpc' }, 'protocol must be http or https, got "grpc"'],
+    [{ protocol: '' }, 'protocol must be http or https, got ""'],
+    [{ weight: '0' }, 'weight must be a whole number from 1 to 1000, got "0"'],
+    [{ weight: '1001' }, 'weight must be a whole number from 1 to 1000, got "1001"'],
+    [{ weight: '1.5' }, 'weight must be a whole number from 1 to 1000, got "1.5"'],
+    [{ weight: '-1' }, 'weight must be a whole number from 1 to 1000, got "-1"'],
+    [{ weight: ' 1' }, 'weight must be a whole number from 1 to 1000, got " 1"'],
+    [{ pipeline: '65' }, 'pipeline must be a whole number from 1 to 64, got "65"'],
+  ]
+  for (const [metadata, reason] of cases) t.equal(parseNode(makeNode('a:80', metadata)), reason)
+  t.match(parseNode(makeNode('a')), /^address must be host:port or \[IPv6\]:port, got "a"$/)
+})
