@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createLineWriter } from '../core/line-writer.ts'
+import { formatMs } from '../core/units.ts'
 
 const options = Type.Object({
   path: Type.String({ default: 'stdout', description: 'File to append to; stdout or stderr.' }),
@@ -122,13 +123,6 @@ function quote(value: string): string {
 function withoutQuery(url: string): string {
   const end = url.search(/[?#]/)
   return end === -1 ? url : url.slice(0, end)
-}
-
-/** Milliseconds with three decimals; whole numbers print several times faster than fractions. */
-function formatMs(ms: number): string {
-  const micros = Math.round(ms * 1000)
-  const rest = micros % 1000
-  return `${(micros - rest) / 1000}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
 }
 
 /** ISO 8601 times; those of one millisecond are printed once. */

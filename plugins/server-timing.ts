@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { createAddressSet } from '../core/address-set.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { formatMs } from '../core/units.ts'
 
 const options = Type.Object({
   clients: Type.Optional(
@@ -11,7 +12,7 @@ const options = Type.Object({
 })
 
 /**
- * Tells clients where the time went, in milliseconds: `Server-Timing: gateway;dur=0.21, upstream;dur=12.4`
+ * Tells clients where the time went, in milliseconds: `Server-Timing: gateway;dur=0.214, upstream;dur=12.400`
  * (W3C Server Timing). `upstream` ends with the head of the backend's reply, and is missing when there was none.
  */
 const plugin: PluginDefinition = definePlugin({
@@ -24,8 +25,8 @@ const plugin: PluginDefinition = definePlugin({
       onReply(x) {
         if (allowed !== undefined && !allowed.look(x.clientAddress).inside) return
         const upstreamMs = x.upstreamReplyMs > 0 ? x.upstreamReplyMs - x.upstreamStartMs : 0
-        let timing = `gateway;dur=${format(x.elapsedMs - upstreamMs)}`
-        if (upstreamMs > 0) timing += `, upstream;dur=${format(upstreamMs)}`
+        let timing = `gateway;dur=${formatMs(x.elapsedMs - upstreamMs)}`
+        if (upstreamMs > 0) timing += `, upstream;dur=${formatMs(upstreamMs)}`
         x.replyHeaders.appendParsed('server-timing', timing)
       },
     }
@@ -33,7 +34,3 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
-
-function format(ms: number): number {
-  return Math.round(ms * 1000) / 1000
-}

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatDuration, formatSize, parseDuration, parseSize } from '../../core/units.ts'
+import { formatDuration, formatMs, formatSize, parseDuration, parseSize } from '../../core/units.ts'
 
 t.test('sizes are bytes, with kb, mb, gb and tb as powers of 1024', async (t) => {
   const cases: [string | number, number][] = [
@@ -67,4 +67,18 @@ t.test('what was formatted reads back as the same number', async (t) => {
     t.equal(parseSize(formatSize(n)), n)
     t.equal(parseDuration(formatDuration(n)), n)
   }
+})
+
+t.test('fractions of milliseconds print with three decimals', async (t) => {
+  const cases: [number, string][] = [
+    [0, '0.000'],
+    [0.0004, '0.000'],
+    [0.0456, '0.046'],
+    [0.5, '0.500'],
+    [12, '12.000'],
+    [1234.5678, '1234.568'],
+    [-0.25, '-0.250'],
+    [-1.5, '-1.500'],
+  ]
+  for (const [ms, text] of cases) t.equal(formatMs(ms), text)
 })

@@ -16,13 +16,13 @@ t.test(
     const { headers } = await runPlugin(buildPlugin(plugin), {}, { handle: answer })
     const [own, added] = headers.getAll('server-timing')
     t.equal(own, 'db;dur=3')
-    t.match(added, /^gateway;dur=-?\d+(\.\d{1,3})?, upstream;dur=4\.5$/)
+    t.match(added, /^gateway;dur=-?\d+\.\d{3}, upstream;dur=4\.500$/)
   },
 )
 
 t.test('a reply of the gateway itself tells no upstream time', async (t) => {
   const { headers } = await runPlugin(buildPlugin(plugin))
-  t.match(headers.get('server-timing'), /^gateway;dur=\d+(\.\d{1,3})?$/)
+  t.match(headers.get('server-timing'), /^gateway;dur=\d+\.\d{3}$/)
 })
 
 t.test('only clients in the listed ranges are told', async (t) => {
