@@ -67,7 +67,8 @@ class Forwarding implements Peer, UpstreamCall {
   }
 
   onDrain(): void {
-    this.connection?.resume()
+    // Once this reply is over the connection may serve another, with a client of its own.
+    if (!this.#over) this.connection?.resume()
   }
 
   onAbort(): void {
@@ -117,7 +118,7 @@ class Forwarding implements Peer, UpstreamCall {
     this.connection = undefined
     if (kind === 'connect' || kind === 'connect-timeout') x.upstream!.failed(node, 'connect')
     // A kept connection that ends unused is the backend's right, not a fault.
-    else if (kind !== 'full' && (replying || connection?.served === 0))
+    else if (kind !== 'full' && (kind !== 'closed' || replying || connection?.served === 0))
       x.upstream!.failed(node, 'gateway')
     const nodes = x.upstream!.nodes.length
     const repeatable = this.idempotent && this.bodyLength === 0

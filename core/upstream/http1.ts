@@ -33,6 +33,8 @@ export interface ConnectionOwner {
   readonly memory: LineMemory
   readonly onIdle: (connection: Http1Connection) => void
   readonly onGone: (connection: Http1Connection) => void
+  /** Gives back a call of a connection that ended before a byte of it was sent: it may go out on another one, whatever its method. */
+  readonly onUnsent: (call: UpstreamCall) => void
 }
 
 /** Most bytes of a reply head. */
@@ -106,6 +108,8 @@ export class Http1Connection {
   #out = ''
   /** Head of a request whose body follows: sent with its first piece. */
   #heldHead = ''
+  /** How many of the last calls are not written yet. */
+  #unsent = 0
   #bodyLeft = 0
 
   constructor(options: Http1Options, owner: ConnectionOwner) {
@@ -152,6 +156,7 @@ export class Http1Connection {
   /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
   send(call: UpstreamCall): void {
     call.connection = this
+    this.#unsent++
     if (this.#calls.push(call) === 1 && this.#connected) {
       this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
     }
@@ -172,6 +177,7 @@ export class Http1Connection {
   flush(): void {
     const out = this.#out
     this.#out = ''
+    this.#unsent = 0
     if (!this.closed) this.#socket.write(out, 'latin1')
   }
 
@@ -183,6 +189,7 @@ export class Http1Connection {
     const head = this.#heldHead + framing
     const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
     this.#heldHead = ''
+    this.#unsent = 0
     const bytes = Buffer.allocUnsafe(head.length + chunk.length + tail.length)
     bytes.write(head, 0, 'latin1')
     bytes.set(chunk, head.length)
@@ -258,36 +265,49 @@ export class Http1Connection {
     if (this.#heldHead === '' || this.closed) return
     const head = this.#heldHead
     this.#heldHead = ''
+    this.#unsent = 0
     this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
     this.#socket.write(head, 'latin1')
   }
 
   #gone(): void {
     if (this.closed) return
-    this.closed = true
-    const calls = this.#calls.splice(0)
-    this.#owner.onGone(this)
-    const current = calls.shift()
-    if (current === undefined) return
-    const clean = this.#ended && this.#error === undefined
+    const complete = this.#state === BODY_UNTIL_CLOSE && this.#ended && this.#error === undefined
     const kind = this.#connected ? 'closed' : 'connect'
     const detail = this.#error?.message ?? 'connection closed'
-    if (this.#state === BODY_UNTIL_CLOSE && clean) current.onReplyEnd()
-    else current.onFailure({ kind, detail })
-    this.replying = false
-    for (const call of calls) call.onFailure({ kind, detail: 'connection closed' })
+    const [current, ...others] = this.#retire()
+    if (complete) current?.onReplyEnd()
+    else current?.onFailure({ kind, detail })
+    this.#failAll(others, kind)
   }
 
   /** Fails the current call; the connection is lost to the others too. */
   #fail(kind: FailureKind, detail: string): void {
-    const current = this.#calls.shift()
-    const others = this.#calls.splice(0)
+    const [current, ...others] = this.#retire()
+    current?.onFailure({ kind, detail })
+    this.#failAll(others, this.#connected ? 'closed' : kind)
+  }
+
+  #failAll(calls: readonly UpstreamCall[], kind: FailureKind): void {
+    this.replying = false
+    for (const call of calls) call.onFailure({ kind, detail: 'connection closed' })
+  }
+
+  /** Takes the connection out of use; returns the calls that are lost with it. */
+  #retire(): UpstreamCall[] {
     this.closed = true
     this.#socket.destroy()
+    const calls = this.#calls.splice(0)
+    // Kept connections end at any time. Those of a fresh one are not given back: a backend
+    // that accepts and closes would be asked for ever.
+    const unsent = this.served > 0 ? calls.splice(Math.max(0, calls.length - this.#unsent)) : []
     this.#owner.onGone(this)
-    current?.onFailure({ kind, detail })
-    this.replying = false
-    for (const call of others) call.onFailure({ kind: 'closed', detail: 'connection closed' })
+    for (const call of unsent) {
+      if (call.head === '') continue
+      call.connection = undefined
+      this.#owner.onUnsent(call)
+    }
+    return calls
   }
 
   #read(length: number): void {
@@ -301,8 +321,8 @@ export class Http1Connection {
     }
     let at = 0
     while (at < to && !this.closed) {
-      if (this.#calls.length === 0) {
-        // Nobody asked: the answer to a later request must never come from here.
+      if (this.#calls.length <= this.#unsent) {
+        // Nobody has asked yet: the answer to a later request must never come from here.
         this.destroy()
         return
       }
@@ -409,12 +429,13 @@ export class Http1Connection {
     // A reply that came before the end of the request leaves the rest of it without a reader.
     const requestSent = this.#bodyLeft === 0 && this.#heldHead === ''
     if (!this.#head.persistent || !requestSent || this.#ended) {
-      const others = this.#calls.splice(0)
-      this.destroy()
+      const others = this.#retire()
       if (streamed) call.onReplyEnd()
-      for (const other of others) other.onFailure({ kind: 'closed', detail: 'connection closed' })
+      this.#failAll(others, 'closed')
       return
     }
+    // The client may still be slow with the last piece; the next reply is not for it.
+    this.resume()
     if (streamed) call.onReplyEnd()
     const { idleSeconds } = this.#head
     const { keepAliveMs, replyTimeoutMs } = this.#options
@@ -430,7 +451,7 @@ export class Http1Connection {
   }
 }
 
-/** Takes the place of a cancelled call: its reply still comes, and goes nowhere. */
+/** Takes the place of a cancelled call: its reply still comes, and goes nowhere. Known by its empty head. */
 function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall {
   let left = DISCARD_MAX_BYTES
   return {

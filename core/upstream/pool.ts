@@ -29,13 +29,13 @@ export class Pool {
     memory: [],
     onIdle: (connection) => this.#reuse(connection),
     onGone: (connection) => this.#forget(connection),
+    onUnsent: (call) => this.dispatch(call),
   }
   #closed = false
 
   constructor(options: PoolOptions) {
     this.#options = options
-    pools.add(this)
-    sweeper ??= setInterval(sweepPools, SWEEP_MS).unref()
+    watch(this)
   }
 
   /** Open connections. */
@@ -43,16 +43,11 @@ export class Pool {
     return this.#connections.size
   }
 
-  /** Sends a call on a connection of its own, or behind others where the node pipelines and the call allows it. */
+  /** Sends a call on a connection of its own, or behind others where the node pipelines and the call allows it; later, when all are busy. */
   dispatch(call: UpstreamCall): void {
-    if (this.#options.pipeline > 1 && call.idempotent && call.bodyLength === 0) {
-      this.#leastLoaded().send(call)
-      return
-    }
-    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      if (!idle.closed) return idle.send(call)
-    }
-    if (this.#connections.size < this.#options.maxConnections) return this.#open().send(call)
+    // First come, first served: no stream of pipelined calls may keep out one that wants a connection for itself.
+    const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
+    if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
       this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.connectTimeoutMs })
     } else this.#refuse(call)
@@ -88,48 +83,82 @@ export class Pool {
     call.onFailure({ kind: 'full', detail })
   }
 
-  #leastLoaded(): Http1Connection {
+  /** A connection that takes this call now. */
+  #find({ idempotent, bodyLength }: UpstreamCall): Http1Connection | undefined {
+    if (this.#options.pipeline > 1) {
+      if (idempotent && bodyLength === 0) return this.#findShared()
+      const unused = this.#findIdle() ?? this.#open()
+      if (unused !== undefined) return unused
+      const shared = this.#pipelined.find(({ load }) => load === 0)
+      if (shared !== undefined) remove(this.#pipelined, shared)
+      return shared
+    }
+    return this.#findIdle() ?? this.#open()
+  }
+
+  /** The least loaded of the connections that are written ahead on. */
+  #findShared(): Http1Connection | undefined {
     let best: Http1Connection | undefined
     for (const connection of this.#pipelined) {
       if (best === undefined || connection.load < best.load) best = connection
     }
-    const full = best === undefined || best.load >= this.#options.pipeline
-    if (best !== undefined && (!full || this.#connections.size >= this.#options.maxConnections))
-      return best
-    const connection = this.#open()
-    this.#pipelined.push(connection)
-    return connection
+    if (best !== undefined && best.load < this.#options.pipeline) return best
+    const added = this.#findIdle() ?? this.#open()
+    if (added !== undefined) this.#pipelined.push(added)
+    return added
   }
 
-  #open(): Http1Connection {
+  #findIdle(): Http1Connection | undefined {
+    let idle = this.#idle.pop()
+    while (idle?.closed) idle = this.#idle.pop()
+    return idle
+  }
+
+  #open(): Http1Connection | undefined {
+    if (this.#connections.size >= this.#options.maxConnections) return undefined
     const connection = new Http1Connection(this.#options, this.#owner)
     this.#connections.add(connection)
+    // A closed pool opens one only for a call that has waited since before.
+    if (this.#closed) watch(this)
     return connection
   }
 
   #reuse(connection: Http1Connection): void {
-    if (this.#closed) {
+    if (this.#closed && this.#waiting.length === 0) {
       if (connection.load === 0) connection.destroy()
       return
     }
-    if (this.#options.pipeline > 1 && this.#pipelined.includes(connection)) return
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#idle.push(connection)
-    else connection.send(next.call)
+    if (this.#options.pipeline === 1 || !this.#pipelined.includes(connection))
+      this.#idle.push(connection)
+    this.#serveWaiting()
   }
 
   #forget(connection: Http1Connection): void {
     this.#connections.delete(connection)
     remove(this.#idle, connection)
     remove(this.#pipelined, connection)
-    const next = this.#waiting.shift()
-    if (next !== undefined) this.dispatch(next.call)
+    this.#serveWaiting()
+  }
+
+  #serveWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const { call } = this.#waiting[0]!
+      const connection = this.#find(call)
+      if (connection === undefined) return
+      this.#waiting.shift()
+      connection.send(call)
+    }
   }
 }
 
 function remove<T>(list: T[], item: T): void {
   const at = list.indexOf(item)
   if (at >= 0) list.splice(at, 1)
+}
+
+function watch(pool: Pool): void {
+  pools.add(pool)
+  sweeper ??= setInterval(sweepPools, SWEEP_MS).unref()
 }
 
 function sweepPools(): void {

@@ -130,8 +130,9 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   }
   head.headers = headers
   head.length = length
-  head.idleSeconds = keepAlive === '' ? 0 : Number(/timeout=(\d{1,6})/i.exec(keepAlive)?.[1] ?? 0)
+  head.idleSeconds = 0
   if (connection !== '') readConnection(connection.toLowerCase(), head)
+  if (keepAlive !== '') readKeepAlive(keepAlive, head)
   return at + 2
 }
 
@@ -183,6 +184,13 @@ function trimBlanks(line: string, start: number): string {
 
 function isBlank(code: number): boolean {
   return code === 32 || code === 9
+}
+
+function readKeepAlive(value: string, head: ReplyHead): void {
+  const seconds = /timeout=(\d{1,6})/i.exec(value)?.[1]
+  if (seconds === undefined) return
+  head.idleSeconds = Number(seconds)
+  if (head.idleSeconds === 0) head.persistent = false
 }
 
 function readConnection(value: string, head: ReplyHead): void {
