@@ -13,19 +13,21 @@ const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
 
 /** RFC 6455 §7.4.1 and the IANA registry. */
+const PROTOCOL_ERROR = 1002
 const NO_STATUS = 1005
 const ABNORMAL = 1006
 const INVALID_DATA = 1007
+const POLICY_VIOLATION = 1008
 const TOO_BIG = 1009
 const INTERNAL_ERROR = 1011
 const TRY_AGAIN_LATER = 1013
 
-/** Why `ws` gave a backend up: the code it closed with. */
-const ERROR_CODES: Readonly<Record<string, number>> = {
-  WS_ERR_INVALID_UTF8: INVALID_DATA,
-  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: TOO_BIG,
-  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: TOO_BIG,
-  WS_ERR_TOO_MANY_BUFFERED_PARTS: 1008,
+/** Why `ws` gave a backend up: the code it closed with, and what the client is told. */
+const ERROR_CODES: Readonly<Record<string, readonly [code: number, reason: string]>> = {
+  WS_ERR_INVALID_UTF8: [INVALID_DATA, 'invalid UTF-8'],
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: [TOO_BIG, 'message too long'],
+  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: [TOO_BIG, 'message too long'],
+  WS_ERR_TOO_MANY_BUFFERED_PARTS: [POLICY_VIOLATION, 'too many fragments'],
 }
 
 /** Where the payload bytes of a tunnel are counted. */
@@ -133,12 +135,15 @@ export class Tunnel {
   clientClosed(code: number, reason: string): void {
     this.#client = undefined
     if (this.#ended) return
+    // The library's reasons, the only trace of what it does with a connection by itself.
+    const closing = code !== ABNORMAL || reason.includes('close payload')
     if (code !== ABNORMAL) this.#closeBackend(code, reason)
+    else if (closing) this.#closeBackend(NO_STATUS, '')
     else if (reason.includes('too big')) this.#closeBackend(TOO_BIG, 'message too long')
     else if (reason.includes('UTF-8')) this.#closeBackend(INVALID_DATA, 'invalid UTF-8')
     else this.#backend.terminate()
     this.#ended = true
-    this.#onEnd(code === ABNORMAL)
+    this.#onEnd(!closing)
   }
 
   // From the backend
@@ -163,8 +168,9 @@ export class Tunnel {
   #backendFailed(error: NodeJS.ErrnoException): void {
     const { code = '' } = error
     // Without a code of the library it is the socket's error, and `close` follows.
-    if (code.startsWith('WS_ERR'))
-      this.#end(ERROR_CODES[code] ?? 1002, 'bad message of the backend')
+    if (!code.startsWith('WS_ERR')) return
+    const [status, reason] = ERROR_CODES[code] ?? [PROTOCOL_ERROR, 'malformed frame of the backend']
+    this.#end(status, reason)
   }
 
   #backendClosed(code: number, reason: Buffer): void {
@@ -209,7 +215,9 @@ export interface SocketData {
  *
  * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
  *   answered with 1009; before a longer one the library drops the connection, without a code.
- *   The same goes for text that is not UTF-8 (1006 in place of 1007).
+ *   The same goes for text that is not UTF-8 (1006 in place of 1007). Of a client that closes
+ *   with 1012 to 1014 or 3000 to 3999 the library tells no code, so the backend gets none (1005).
+ *   A frame without a mask is read as if it had one.
  */
 export function createSocketBehavior(
   maxMessageBytes: number,

@@ -1,14 +1,23 @@
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
-import { isIPv6 } from 'node:net'
+import { type AddressInfo, createServer, isIPv6 } from 'node:net'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
+import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { createSocketBehavior, type SocketData, type Tunnel } from './tunnel.ts'
-import type { HttpRequest, HttpResponse, SocketContext, Uws } from './uws-types.d.ts'
+import { type AppSetup, createTlsApp } from './uws-tls.ts'
+import type {
+  App,
+  HttpRequest,
+  HttpResponse,
+  ListenSocket,
+  SocketContext,
+  Uws,
+} from './uws-types.d.ts'
 import { type TunnelExchange, Tunnels } from './websocket.ts'
 
 /** Request line and header fields together, bytes; more is answered 431. */
@@ -16,6 +25,9 @@ const HEADER_MAX_BYTES = 16 * 1024
 
 /** Longest WebSocket message, unless the options say otherwise. */
 const MESSAGE_MAX_BYTES = 16 * 1024 * 1024
+
+/** The library's default mode: SO_REUSEADDR and SO_REUSEPORT. */
+const LISTEN_SHARED = 0
 
 const NON_ASCII = /[^\0-\x7f]/
 
@@ -49,6 +61,12 @@ let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
+/** What a listener's exchanges share. */
+interface Life {
+  /** Every reply ends its connection. */
+  draining: boolean
+}
+
 /** What turns a response into a WebSocket. */
 interface Upgrade {
   readonly context: SocketContext
@@ -58,6 +76,7 @@ interface Upgrade {
 
 class UwsExchange extends Exchange implements TunnelExchange {
   #res: HttpResponse
+  readonly #life: Life
   #address: string | undefined = undefined
   readonly #upgrade: Upgrade | undefined
   #tunnel: Tunnel | undefined = undefined
@@ -80,6 +99,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     secure: boolean,
     context: SocketContext | undefined,
     tunnels: Tunnels,
+    life: Life,
   ) {
     const method = req.getCaseSensitiveMethod()
     const path = req.getUrl()
@@ -90,6 +110,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     if (upgrade) malformed ??= judgeHandshake(guard.headers, guard.bodyLength)
     super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
     this.#res = res
+    this.#life = life
     this.#upgrade =
       upgrade && context !== undefined
         ? { context, key: guard.headers.get('sec-websocket-key') ?? '', tunnels }
@@ -118,11 +139,6 @@ class UwsExchange extends Exchange implements TunnelExchange {
     return this.#address
   }
 
-  /** For the listener: ends the connection with this reply. */
-  closeAfterReply(): void {
-    this.closing = true
-  }
-
   tunnel(target: TunnelTarget): Promise<void> {
     if (this.#upgrade !== undefined) return this.#upgrade.tunnels.open(this, target)
     return Promise.reject(new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here'))
@@ -146,6 +162,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
       return
     }
     this.#unpause()
+    this.closing ||= this.#life.draining
     corked = this
     corkedBody = body
     this.#res.cork(writeWhole)
@@ -166,6 +183,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
       this.#afterWait = () => this.transmitHead(length)
       return
     }
+    this.closing ||= this.#life.draining
     // A reply that closes the connection cannot be written piecewise with a
     // length: the library takes the wish to close only with a whole body or a
     // chunked end.
@@ -354,13 +372,12 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     )
   }
   uws._cfg('silent')
-  const app = uws.App()
   const secure = options.tls !== undefined
   const guard = new Guard()
   const tunnels = new Tunnels()
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
-  let draining = false
+  const life: Life = { draining: false }
 
   const add = (name: string, value: string) => {
     // The library decodes UTF-8; header values are strings of bytes.
@@ -372,44 +389,49 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const serve = (res: HttpResponse, req: HttpRequest, context: SocketContext | undefined) => {
     guard.reset()
     req.forEach(add)
-    const x = new UwsExchange(res, req, guard, secure, context, tunnels)
-    if (draining) x.closeAfterReply()
+    guard.closing ||= life.draining
+    const x = new UwsExchange(res, req, guard, secure, context, tunnels, life)
     options.handle(x)
   }
 
-  // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
-  app.filter((res, count) => {
-    connections += count
-    if (count > 0 && connections > maxConnections) res.close()
-  })
-  app.any('/*', (res, req) => serve(res, req, undefined))
   const sockets = createSocketBehavior(options.maxMessageBytes ?? MESSAGE_MAX_BYTES)
-  app.ws('/*', {
-    ...sockets,
-    upgrade: serve,
-    close: (client, code, reason) => {
-      // The filter is not told of connections that end as WebSockets.
-      connections--
-      sockets.close(client, code, reason)
+  const setup: AppSetup = {
+    filter: (app, count) => {
+      // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
+      app.filter((res, change) => {
+        connections += change
+        count(change)
+        if (change > 0 && connections > maxConnections) res.close()
+      })
     },
-  })
+    route: (router, count) => {
+      router.any('/*', (res, req) => serve(res, req, undefined))
+      router.ws('/*', {
+        ...sockets,
+        upgrade: serve,
+        close: (client, code, reason) => {
+          // The filter is not told of connections that end as WebSockets.
+          connections--
+          count(-1)
+          sockets.close(client, code, reason)
+        },
+      })
+    },
+  }
+  const { app, close } =
+    options.tls === undefined ? createPlainApp(uws, setup) : createTlsApp(uws, options.tls, setup)
 
-  const socket = await new Promise<object>((resolve, reject) => {
-    const sharing = options.shared === true ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT
-    app.listen(options.host, options.port, sharing, (token) => {
-      if (token) resolve(token)
-      else
-        reject(
-          new Error(
-            `cannot listen on ${options.host}:${options.port}: the port is in use or not allowed`,
-          ),
-        )
-    })
-  })
+  let socket: ListenSocket
+  try {
+    socket = await listen(app, options)
+  } catch (error) {
+    close()
+    throw error
+  }
   const port = uws.us_socket_local_port(socket)
   const drain = () => {
-    if (draining) return
-    draining = true
+    if (life.draining) return
+    life.draining = true
     tunnels.drain()
     uws.us_listen_socket_close(socket)
   }
@@ -424,10 +446,45 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     close: async () => {
       drain()
       tunnels.close()
-      app.close()
+      close()
     },
   }
   return listener
+}
+
+function createPlainApp(uws: Uws, setup: AppSetup): { app: App; close: () => void } {
+  const app = uws.App()
+  setup.filter(app, () => {})
+  setup.route(app, () => {})
+  return { app, close: () => app.close() }
+}
+
+/**
+ * Opens the port. The library's own exclusive mode does without SO_REUSEADDR: it could not open
+ * the port of a gateway that has just ended for a minute. So the port is claimed first, in a way
+ * that fails as long as anyone listens on it, and then opened in shared mode.
+ */
+async function listen(app: App, options: ListenerOptions): Promise<ListenSocket> {
+  const { host, shared = false } = options
+  const port = shared ? options.port : await claimPort(host, options.port)
+  return new Promise((resolve, reject) => {
+    app.listen(host, port, LISTEN_SHARED, (socket) => {
+      if (socket) resolve(socket)
+      else reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not allowed`))
+    })
+  })
+}
+
+/** The port, or a free one for 0, once it is known that nobody listens on it. */
+function claimPort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))
+    server.listen({ host, port, exclusive: true }, () => {
+      const { port: claimed } = server.address() as AddressInfo
+      server.close(() => resolve(claimed))
+    })
+  })
 }
 
 function byteLength(body: string | Uint8Array): number {
