@@ -10,6 +10,7 @@ import type { Duplex } from 'node:stream'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
+import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeExchange } from './node-exchange.ts'
@@ -244,14 +245,7 @@ function tooLargeHead(): GatewayError {
 
 function listen(server: Server, { host, port, shared = false }: ListenerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message
-      reject(
-        new Error(`cannot listen on ${host}:${port}: ${reason}`, {
-          cause: error,
-        }),
-      )
-    })
+    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))
     server.listen({ host, port, exclusive: !shared }, resolve)
   })
 }

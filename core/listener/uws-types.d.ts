@@ -25,8 +25,15 @@ export interface HttpResponse {
   close(): void
   pause(): void
   resume(): void
-  getRemoteAddressAsText(): ArrayBuffer
-  upgrade(data: unknown, key: string, protocol: string, extensions: string, context: SocketContext): void
+  /** 4 or 16 bytes in network order; none for a Unix socket. */
+  getRemoteAddress(): ArrayBuffer
+  upgrade(
+    data: unknown,
+    key: string,
+    protocol: string,
+    extensions: string,
+    context: SocketContext,
+  ): void
 }
 
 /** Handed from an upgrade request to `HttpResponse.upgrade`. */
@@ -64,13 +71,23 @@ export type ListenSocket = object
 export interface App {
   any(pattern: string, handler: (res: HttpResponse, req: HttpRequest) => void): App
   ws(pattern: string, behavior: WebSocketBehavior): App
-  listen(host: string, port: number, options: number, callback: (socket: ListenSocket | false) => void): App
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    callback: (socket: ListenSocket | false) => void,
+  ): App
   /** Called with 1 for a new connection and -1 for one that ended. */
   filter(callback: (res: HttpResponse, count: number) => void): App
   close(): App
   addServerName(name: string, options: AppOptions): App
-  removeServerName(name: string): App
-  missingServerName(callback: (name: string) => void): App
+  /** The app again; routes added next are for connections that asked for this name. */
+  domain(name: string): App
+  /** What {@link App.addChildAppDescriptor} of an app of the same kind takes. */
+  getDescriptor(): number
+  /** Connections accepted from now on are served by other apps in turn. */
+  addChildAppDescriptor(descriptor: number): App
+  removeChildAppDescriptor(descriptor: number): App
 }
 
 export interface AppOptions {
@@ -85,6 +102,5 @@ export interface Uws {
   SSLApp(options: AppOptions): App
   us_listen_socket_close(socket: ListenSocket): void
   us_socket_local_port(socket: ListenSocket): number
-  LIBUS_LISTEN_EXCLUSIVE_PORT: number
   _cfg(option: string): void
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
-import { type AddressInfo, createServer, isIPv6 } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
@@ -134,7 +134,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
   get remoteAddress(): string {
     if (this.#address === undefined) {
       if (this.finished) return ''
-      this.#address = toAddress(this.#res.getRemoteAddressAsText())
+      this.#address = toAddress(this.#res.getRemoteAddress())
     }
     return this.#address
   }
@@ -491,13 +491,28 @@ function byteLength(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length
 }
 
-function toAddress(text: ArrayBuffer): string {
-  const address = Buffer.from(text).toString('latin1')
-  // The library writes IPv6 in full and IPv4 peers of an IPv6 socket as mapped addresses.
-  return isIPv6(address) ? shortenIPv6(address) : address
+/** Texts of IPv4 addresses seen lately: clients come back, and making the text costs more than finding it. */
+const ipv4 = new Map<number, string>()
+const IPV4_MAX = 4096
+
+/** The address as text, IPv6 in its short form (RFC 5952), mapped IPv4 as IPv4. */
+function toAddress(bytes: ArrayBuffer): string {
+  const view = new DataView(bytes)
+  if (bytes.byteLength === 4) return toIPv4(view.getUint32(0))
+  if (bytes.byteLength !== 16) return ''
+  const isMapped =
+    view.getUint32(0) === 0 && view.getUint32(4) === 0 && view.getUint32(8) === 0xffff
+  if (isMapped) return toIPv4(view.getUint32(12))
+  const groups = Array.from({ length: 8 }, (_, i) => view.getUint16(i * 2).toString(16))
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }
 
-function shortenIPv6(address: string): string {
-  const url = new URL(`http://[${address}]`)
-  return url.hostname.slice(1, -1)
+function toIPv4(number: number): string {
+  let text = ipv4.get(number)
+  if (text === undefined) {
+    if (ipv4.size >= IPV4_MAX) ipv4.clear()
+    text = `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`
+    ipv4.set(number, text)
+  }
+  return text
 }
