@@ -50,6 +50,8 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
     return undefined
   } catch (error) {
     if (!(error instanceof Error)) throw error
+    // A worker process has told what is wrong, and how it ends.
+    if (error.name === 'WorkerStartError' && 'status' in error) return Number(error.status)
     printProblems(explain(error, cli))
     return error.name === 'CACError' || error.name === 'SettingsError' ? EXIT.usage : EXIT.failed
   }

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { SETTINGS } from '../../platform/settings.ts'
+import { runMx } from '../fixtures/mx.ts'
+
+t.jobs = 2
+
+const cwd = t.testdir({
+  'bad.yaml': 'services:\n  greeter: [127.0.0.1:1]\nworkres: 2\n',
+  'plugin.yaml': 'plugins:\n  - request-id\n  - cros\n',
+})
+
+const refused: [words: string[], message: string | RegExp, env?: Record<string, string>][] = [
+  [['aip'], "mx: unrecognized command: aip, did you mean api? See 'mx --help'\n"],
+  [['--hlep'], "mx: unrecognized flag: --hlep, did you mean --help? See 'mx --help'\n"],
+  [
+    ['api', '--wokers=2', 'greeter', '--address'],
+    'mx: unknown flag --wokers, did you mean --workers?\nmx: unexpected argument "greeter"\nmx: --address needs a value: --address=<host:port>\n',
+  ],
+  [['api'], /^mx: MX_WORKERS must be a whole number.*got "many"\n$/, { MX_WORKERS: 'many' }],
+  [
+    ['api', '--config=bad.yaml'],
+    'mx: bad.yaml:3:1: unknown key "workres", did you mean "workers"?\n',
+  ],
+  [
+    ['api', '--config=plugin.yaml', '--address=127.0.0.1:0'],
+    /^mx: plugin\.yaml:3:5: unknown plugin "cros".*did you mean cors\?/,
+  ],
+  [['api', '--handler=rpc'], /^mx: handler rpc is not part of this version, which has proxy/],
+  [['bench', '/x', '--conections=1'], /^mx: Unknown option --conections/],
+]
+for (const [words, message, env = {}] of refused) {
+  t.test(`mx ${words.join(' ')} is refused with a message and exit status 2`, async (t) => {
+    const { code, stdout, stderr } = await runMx(words, { cwd, env })
+    t.match(stderr, message)
+    t.equal(code, 2)
+    t.equal(stdout, '')
+  })
+}
+
+t.test('what cannot be had though rightly asked for ends with status 1 and one line', async (t) => {
+  const words = [
+    'api',
+    '--address=127.0.0.1:0',
+    '--enable_tls',
+    '--tls_cert_file=no.pem',
+    '--tls_key_file=no.key',
+  ]
+  const { code, stderr } = await runMx(words, { cwd })
+  t.match(stderr, /^mx: TLS certificate file \S*no\.pem cannot be read: .*\n$/)
+  t.equal(code, 1)
+})
+
+for (const words of [[], ['--help']]) {
+  t.test(`mx ${words.join(' ')} shows the commands`, async (t) => {
+    const { code, stdout, stderr } = await runMx(words, { cwd })
+    t.match(stdout, /Usage:\n {2}\$ mx <command>/)
+    t.match(stdout, / {2}api +Start the gateway alone\n {2}bench +\S/)
+    t.equal(stderr, '')
+    t.equal(code, 0)
+  })
+}
+
+t.test('mx api --help shows every flag with its default', async (t) => {
+  const { code, stdout } = await runMx(['api', '--help'], { cwd })
+  for (const { name } of Object.values(SETTINGS))
+    t.match(stdout, new RegExp(`^  --${name}\\b`, 'm'))
+  t.match(stdout.replace(/\s+/g, ' '), /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)
+  t.ok(stdout.split('\n').every((line) => line.length <= 110))
+  t.equal(code, 0)
+})
+
+t.test('mx --version tells the version', async (t) => {
+  const { code, stdout } = await runMx(['--version'], { cwd })
+  t.match(stdout, /^mx\/\d+\.\d+\.\d+ /)
+  t.equal(code, 0)
+})
