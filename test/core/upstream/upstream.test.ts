@@ -1,0 +1,154 @@
+import t from 'tap'
+import type { UpstreamNode } from '../../../core/upstream/node.ts'
+import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
+import { TestExchange } from '../../../sdk/testing.ts'
+import { createPools, makeNode, makeService, makeUpstream } from '../../fixtures/services.ts'
+
+const x = new TestExchange({ path: '/greeter' })
+
+t.test('nodes of all versions of a service take part', async (t) => {
+  const { createPool } = createPools()
+  const upstream = new Upstream('greeter', { createPool })
+  upstream.update([
+    makeService('greeter', ['127.0.0.1:9001'], 'latest'),
+    makeService('greeter', ['127.0.0.1:9002'], 'next'),
+  ])
+  t.same([upstream.pick(x)?.port, upstream.pick(x)?.port], [9001, 9002])
+})
+
+t.test('what the registry says about a node reaches its pool', async (t) => {
+  const { createPool } = createPools()
+  const addresses: PoolAddress[] = []
+  const upstream = new Upstream('greeter', {
+    createPool: (address) => {
+      addresses.push(address)
+      return createPool(address)
+    },
+  })
+  const metadata = { protocol: 'https', weight: '3', pipeline: '8' }
+  upstream.update([makeService('greeter', [makeNode('[::1]:9001', metadata)])])
+  t.same(addresses, [{ host: '::1', port: 9001, secure: true, pipeline: 8 }])
+  t.match(upstream.nodes[0], { id: '[::1]:9001', service: 'greeter', weight: 3, active: 0 })
+})
+
+t.test(
+  'an update keeps unchanged nodes, with connections and counters, and closes the others',
+  async (t) => {
+    const { pools, createPool, closedPorts } = createPools()
+    const upstream = new Upstream('greeter', { createPool })
+    upstream.update([
+      makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003']),
+    ])
+    const [stays, changes] = upstream.nodes as [UpstreamNode, UpstreamNode]
+    stays.active = 7
+    upstream.update([
+      makeService('greeter', [
+        makeNode('127.0.0.1:9004'),
+        makeNode('127.0.0.1:9001', { region: 'a label nobody here reads' }),
+        makeNode('127.0.0.1:9002', { weight: '2' }),
+      ]),
+    ])
+    t.same(
+      upstream.nodes.map(({ port }) => port),
+      [9004, 9001, 9002],
+    )
+    t.equal(upstream.nodes[1], stays)
+    t.equal(stays.active, 7)
+    t.not(upstream.nodes[2], changes)
+    t.same(closedPorts(), [9002, 9003])
+    t.equal(pools.length, 5)
+  },
+)
+
+t.test('a node that moved to another address is another node', async (t) => {
+  const { createPool, closedPorts } = createPools()
+  const upstream = new Upstream('greeter', { createPool })
+  upstream.update([makeService('greeter', [{ ...makeNode('127.0.0.1:9001'), id: 'a' }])])
+  upstream.update([makeService('greeter', [{ ...makeNode('127.0.0.1:9002'), id: 'a' }])])
+  t.same(
+    upstream.nodes.map(({ port }) => port),
+    [9002],
+  )
+  t.same(closedPorts(), [9001])
+})
+
+t.test('an ejected node is still ejected after an update', async (t) => {
+  const upstream = makeUpstream([1, 1], { nowMs: () => 0 })
+  upstream.failed(upstream.nodes[0]!, 'connect')
+  upstream.update([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
+  const ports = Array.from({ length: 4 }, () => upstream.pick(x)!.port)
+  t.same(new Set(ports), new Set([9002, 9003]))
+})
+
+t.test('malformed entries are skipped with a reason, and never thrown', async (t) => {
+  const { createPool } = createPools()
+  const skipped: string[] = []
+  const upstream = new Upstream('greeter', {
+    createPool,
+    onSkip: ({ id }, reason) => skipped.push(`${id}: ${reason}`),
+  })
+  upstream.update([
+    makeService('greeter', [
+      makeNode('nowhere'),
+      makeNode('127.0.0.1:9001', { protocol: 'grpc' }),
+      makeNode('127.0.0.1:9002', { weight: 'much' }),
+      makeNode('127.0.0.1:9003'),
+    ]),
+    makeService('greeter', ['127.0.0.1:9003'], 'next'),
+  ])
+  t.same(
+    upstream.nodes.map(({ port }) => port),
+    [9003],
+  )
+  t.same(skipped, [
+    'nowhere: address must be host:port or [IPv6]:port, got "nowhere"',
+    '127.0.0.1:9001: protocol must be http or https, got "grpc"',
+    '127.0.0.1:9002: weight must be a whole number from 1 to 1000, got "much"',
+    '127.0.0.1:9003: node id 127.0.0.1:9003 is listed twice',
+  ])
+})
+
+t.test('a service without nodes has none to choose', async (t) => {
+  const upstream = makeUpstream([1])
+  upstream.update([makeService('greeter', [])])
+  t.equal(upstream.pick(x), undefined)
+})
+
+t.test('an ejected node comes back after its trial', async (t) => {
+  let now = 0
+  const told: string[] = []
+  const upstream = makeUpstream([1, 1], {
+    nowMs: () => now,
+    onEject: ({ port }, forMs) => told.push(`${port} away ${forMs}`),
+    onReturn: ({ port }) => told.push(`${port} back`),
+  })
+  const [down, up] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  upstream.failed(down, 'connect')
+  const picked = (): (UpstreamNode | undefined)[] => [upstream.pick(x), upstream.pick(x)]
+  t.same(picked(), [up, up])
+  now = 10_000
+  t.same(picked(), [down, up], 'one request tries it')
+  upstream.succeeded(down)
+  t.same(new Set(picked()), new Set([down, up]))
+  t.same(told, ['9001 away 10000', '9001 back'])
+})
+
+t.test('the way to choose can be changed while serving', async (t) => {
+  const upstream = makeUpstream([1, 1, 1])
+  const hash = { kind: 'hash', hashOf: { from: 'path', name: '' } } as const
+  upstream.rebalance({ ...hash, sticky: {} })
+  t.equal(upstream.pick(x), upstream.pick(x))
+  t.type(upstream.replyCookie, 'function')
+  upstream.rebalance()
+  t.not(upstream.pick(x), upstream.pick(x))
+  t.equal(upstream.replyCookie, undefined)
+})
+
+t.test('closing closes the connections to every node', async (t) => {
+  const { createPool, closedPorts } = createPools()
+  const upstream = new Upstream('greeter', { createPool })
+  upstream.update([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  upstream.close()
+  t.same(closedPorts(), [9001, 9002])
+  t.equal(upstream.pick(x), undefined)
+})
