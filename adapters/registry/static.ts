@@ -2,6 +2,7 @@ import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { joinName } from '../../core/route.ts'
 import { checkService, isSameMap, isSameNode } from '../../core/service-entry.ts'
+import { isServiceName } from '../../core/service-name.ts'
 import { parseNode } from '../../core/upstream/parse-node.ts'
 
 /** A registry whose services are written down: in flags and in a file. */
@@ -76,27 +77,24 @@ export function parseBackend(text: string, namespace: string): Service {
  * @throws {RangeError} naming the wrong part and what would be right.
  */
 export function toService(name: string, nodeTexts: readonly string[], namespace: string): Service {
+  if (!isServiceName(name)) {
+    throw new RangeError(
+      `name of a backend must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(name)}`,
+    )
+  }
   const nodes = nodeTexts.map(parseBackendNode)
   const ids = new Set<string>()
   for (const { id } of nodes) {
     if (ids.has(id)) throw new RangeError(`backend ${name} lists ${id} twice`)
     ids.add(id)
   }
-  const service: Service = {
+  return {
     name: name.includes('.') ? name : joinName(namespace, name),
     version: 'latest',
     metadata: {},
     endpoints: [],
     nodes,
   }
-  try {
-    checkService(service)
-  } catch (error) {
-    throw new RangeError(`backend ${JSON.stringify(name)}: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
-  return service
 }
 
 function parseBackendNode(text: string): Node {

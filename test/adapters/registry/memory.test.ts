@@ -1,0 +1,105 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import { testRegistry } from '../../contracts/registry.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
+
+testRegistry(t, () => {
+  const registry = createMemoryRegistry()
+  return {
+    registry,
+    async become(services) {
+      const isWanted = (old: Service, id: string): boolean =>
+        services.some(
+          ({ name, version, nodes }) =>
+            name === old.name && version === old.version && nodes.some((node) => node.id === id),
+        )
+      for (const service of services) await registry.register?.(service)
+      for (const old of await registry.listServices()) {
+        const gone = old.nodes.filter(({ id }) => !isWanted(old, id))
+        await registry.deregister?.({ ...old, nodes: gone })
+      }
+    },
+  }
+})
+
+/** A registry whose clock stands still, and what it told. */
+function openRegistry(t: Test): {
+  registry: ReturnType<typeof createMemoryRegistry>
+  clock: { seconds: number }
+  told: () => string[]
+} {
+  const clock = { seconds: 0 }
+  const registry = createMemoryRegistry({ nowMs: () => clock.seconds * 1000 })
+  t.teardown(() => registry.close?.())
+  const events: RegistryEvent[] = []
+  registry.watch?.((event) => events.push(event))
+  const told = (): string[] =>
+    events
+      .splice(0)
+      .map(({ type, service }) => `${type} ${service.version} ${service.nodes.length}`)
+  return { registry, clock, told }
+}
+
+t.test('a registered node is dropped when it is not registered again within its TTL', async (t) => {
+  const { registry, clock, told } = openRegistry(t)
+  const service = makeService('greeter', ['127.0.0.1:9001'])
+  await registry.register?.(service, { ttlSeconds: 90 })
+  clock.seconds = 60
+  await registry.register?.(service, { ttlSeconds: 90 })
+  clock.seconds = 149
+  t.same(await registry.getService('greeter'), [service], 're-registration restarted the TTL')
+  t.same(told(), ['create latest 1'], 'and told nothing')
+  clock.seconds = 150
+  t.same(await registry.getService('greeter'), [])
+  t.same(told(), ['delete latest 0'])
+})
+
+t.test('a node that expires emits an event, and the others stay', async (t) => {
+  const { registry, clock, told } = openRegistry(t)
+  await registry.register?.(makeService('greeter', ['127.0.0.1:9001']), { ttlSeconds: 10 })
+  await registry.register?.(makeService('greeter', ['127.0.0.1:9002']), { ttlSeconds: 20 })
+  await registry.register?.(makeService('greeter', ['127.0.0.1:9003']))
+  await registry.register?.(makeService('greeter', ['127.0.0.1:9004'], 'next'), { ttlSeconds: 20 })
+  told()
+  clock.seconds = 10
+  t.equal((await registry.listServices()).length, 2)
+  t.same(told(), ['update latest 2'])
+  clock.seconds = 1000
+  t.same(await registry.listServices(), [makeService('greeter', ['127.0.0.1:9003'])])
+  t.same(told(), ['update latest 1', 'delete next 0'], 'no TTL: never')
+})
+
+t.test('expiry is told without anybody asking', async (t) => {
+  let now = 0
+  const registry = createMemoryRegistry({ nowMs: () => now, sweepMs: 1 })
+  t.teardown(() => registry.close?.())
+  await registry.register?.(makeService('greeter', ['127.0.0.1:9001']), { ttlSeconds: 1 })
+  // The registry's own timer does not keep the process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const told = new Promise<RegistryEvent>((resolve) => registry.watch?.(resolve))
+  now = 1000
+  t.match(await told, { type: 'delete', service: { name: 'greeter', nodes: [] } })
+})
+
+t.test('what a service says about itself may change', async (t) => {
+  const { registry, told } = openRegistry(t)
+  const service = makeService('greeter', ['127.0.0.1:9001'])
+  await registry.register?.(service)
+  await registry.register?.({ ...service, metadata: { domain: 'mx' } })
+  const value = { name: 'Request', type: 'Request', values: [] }
+  const endpoint = { name: 'Greeter.Hello', request: value, response: value, metadata: {} }
+  await registry.register?.({ ...service, endpoints: [endpoint] })
+  t.same(told(), ['create latest 1', 'update latest 1', 'update latest 1'])
+  t.same(await registry.getService('greeter'), [{ ...service, endpoints: [endpoint] }])
+})
+
+t.test('what was registered cannot be changed from outside', async (t) => {
+  const { registry } = openRegistry(t)
+  const metadata = { weight: '1' }
+  await registry.register?.(makeService('greeter', [makeNode('127.0.0.1:9001', metadata)]))
+  metadata.weight = '1000'
+  const [service] = await registry.getService('greeter')
+  t.same(service?.nodes[0]?.metadata, { weight: '1' })
+})

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { createStaticRegistry, parseBackend, toService } from '../../../adapters/registry/static.ts'
+import type { RegistryEvent } from '../../../core/contracts/registry.ts'
+import { testRegistry } from '../../contracts/registry.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
+
+testRegistry(t, () => {
+  const registry = createStaticRegistry([])
+  return { registry, become: registry.replace }
+})
+
+t.test('a backend is a name and its nodes', async (t) => {
+  t.same(
+    parseBackend('greeter=127.0.0.1:9001;3,127.0.0.1:9002', 'go.mx.api'),
+    makeService('go.mx.api.greeter', [
+      makeNode('127.0.0.1:9001', { weight: '3' }),
+      '127.0.0.1:9002',
+    ]),
+  )
+  t.same(
+    parseBackend(' greeter = a:1 , b:2 ; 3 ; pipeline=8 ', ''),
+    makeService('greeter', ['a:1', makeNode('b:2', { weight: '3', pipeline: '8' })]),
+  )
+})
+
+t.test('a name without a dot lies inside the namespace', async (t) => {
+  const nameOf = (text: string, namespace: string): string => parseBackend(text, namespace).name
+  t.equal(nameOf('greeter=a:1', 'go.mx.api'), 'go.mx.api.greeter')
+  t.equal(nameOf('v1.greeter=a:1', 'go.mx.api'), 'v1.greeter')
+  t.equal(nameOf('greeter=a:1', ''), 'greeter', 'no namespace')
+})
+
+t.test('a node may be an IPv6 address, and may speak TLS', async (t) => {
+  const cases: [string, string, Record<string, string>][] = [
+    ['[::1]:9001', '[::1]:9001', {}],
+    ['http://a:9001', 'a:9001', { protocol: 'http' }],
+    ['https://a:9001', 'a:9001', { protocol: 'https' }],
+    ['https://a', 'a:443', { protocol: 'https' }],
+    ['http://[::1];2', '[::1]:80', { protocol: 'http', weight: '2' }],
+  ]
+  for (const [text, address, metadata] of cases) {
+    const [node] = parseBackend(`greeter=${text}`, '').nodes
+    t.match(node, { address }, text)
+    t.same(node?.metadata, metadata, text)
+  }
+})
+
+t.test('what is wrong with a backend is named', async (t) => {
+  const cases: [string, RegExp][] = [
+    ['greeter', /^backend must be name=host:port\[;weight\],\.\.\., got "greeter"$/],
+    ['greeter=', /got "greeter="$/],
+    ['=a:1', /^name of a backend must be letters, .* got ""$/],
+    ['a b=a:1', /got "a b"$/],
+    ['greeter=a', /^backend node "a": address must be host:port or \[IPv6\]:port, got "a"$/],
+    ['greeter=a:1,', /^backend node "": address must be/],
+    ['greeter=a:1,b:99999', /^backend node "b:99999": address must be/],
+    ['greeter=::1:9001', /^backend node "::1:9001": address must be/],
+    ['greeter=a:1;0', /^backend node "a:1;0": weight must be a whole number from 1 to 1000/],
+    ['greeter=a:1;', /weight must be a whole number .* got ""$/],
+    ['greeter=a:1;pipeline=99', /pipeline must be a whole number from 1 to 64, got "99"$/],
+    ['greeter=a:1;2;3', /^backend node a:1 takes ;<weight> and ;pipeline=<n>, got "3"$/],
+    ['greeter=a:1;speed=3', /got "speed=3"$/],
+    ['greeter=ftp://a:1', /got "ftp:\/\/a:1"$/],
+    ['greeter=https://a:1/path', /got "a:1\/path/],
+    ['greeter=a:1,a:1', /^backend greeter lists a:1 twice$/],
+  ]
+  for (const [text, message] of cases) {
+    t.throws(() => parseBackend(text, 'go.mx.api'), { name: 'RangeError', message }, text)
+  }
+})
+
+t.test('a service without nodes is known, and down', async (t) => {
+  const registry = createStaticRegistry([toService('greeter', [], 'go.mx.api')])
+  t.same(await registry.getService('go.mx.api.greeter'), [makeService('go.mx.api.greeter', [])])
+})
+
+t.test('entries of the same name and version are one', async (t) => {
+  const registry = createStaticRegistry([
+    parseBackend('greeter=a:1;1,b:2', ''),
+    parseBackend('greeter=a:1;5,c:3', ''),
+  ])
+  t.same(await registry.getService('greeter'), [
+    makeService('greeter', [makeNode('a:1', { weight: '5' }), 'b:2', 'c:3']),
+  ])
+})
+
+t.test('a list with a malformed entry is refused, and the old one stays', async (t) => {
+  const registry = createStaticRegistry([makeService('greeter', ['a:1'])])
+  const events: RegistryEvent[] = []
+  registry.watch?.((event) => events.push(event))
+  t.throws(
+    () => registry.replace([makeService('users', ['a:1']), makeService('greeter', ['nowhere'])]),
+    { name: 'TypeError', message: /address of node nowhere must be host:port/ },
+  )
+  t.same(await registry.listServices(), [makeService('greeter', ['a:1'])])
+  t.same(events, [])
+})

@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import type { Maybe } from '../../core/chain.ts'
+import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import { makeNode, makeService } from '../fixtures/services.ts'
+
+/** A registry to test. */
+export interface RegistrySubject {
+  readonly registry: Registry
+  /** Makes it hold exactly these services, by whatever means it has. */
+  readonly become: (services: readonly Service[]) => Maybe<void>
+}
+
+const GREETER = makeService('go.mx.api.greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+const GREETER_NEXT = makeService('go.mx.api.greeter', ['127.0.0.1:9003'], 'next')
+const USERS = makeService('go.mx.api.users', [makeNode('[::1]:9004', { weight: '3' })])
+
+/** What every registry must do; capabilities are tested where they are there. */
+export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): void {
+  const open = async (t: Test): Promise<RegistrySubject> => {
+    const subject = await create()
+    t.teardown(() => subject.registry.close?.())
+    return subject
+  }
+
+  t.test('contract: a service nobody knows has no versions', async (t) => {
+    const { registry, become } = await open(t)
+    t.same(await registry.getService('go.mx.api.greeter'), [])
+    t.same(await registry.listServices(), [])
+    await become([GREETER])
+    for (const name of ['greeter', 'go.mx.api', '', '__proto__', 'constructor', 'toString']) {
+      t.same(await registry.getService(name), [], JSON.stringify(name))
+    }
+  })
+
+  t.test('contract: a service is found with all its versions, nodes and metadata', async (t) => {
+    const { registry, become } = await open(t)
+    await become([GREETER, GREETER_NEXT, USERS])
+    t.same(sorted(await registry.getService(GREETER.name)), [GREETER, GREETER_NEXT])
+    t.same(sorted(await registry.getService(USERS.name)), [USERS])
+    t.same(sorted(await registry.listServices()), [GREETER, GREETER_NEXT, USERS])
+  })
+
+  t.test('contract: a service that is gone is not found', async (t) => {
+    const { registry, become } = await open(t)
+    await become([GREETER, USERS])
+    await become([USERS])
+    t.same(await registry.getService(GREETER.name), [])
+    t.same(await registry.listServices(), [USERS])
+  })
+
+  t.test('contract: watching tells of services that come, change and go', async (t) => {
+    const { registry, become } = await open(t)
+    if (registry.watch === undefined) return t.comment('has no watch')
+    const events: RegistryEvent[] = []
+    const stop = registry.watch((event) => events.push(event))
+    const next = async (): Promise<RegistryEvent> => {
+      await until(() => events.length > 0)
+      return events.shift()!
+    }
+    await become([GREETER])
+    t.same(await next(), { type: 'create', service: GREETER })
+    await become([GREETER, GREETER_NEXT])
+    t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'a new version')
+    const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
+    await become([smaller, GREETER_NEXT])
+    t.same(await next(), { type: 'update', service: smaller }, 'a node less')
+    const heavier = makeService(GREETER.name, [makeNode('127.0.0.1:9001', { weight: '2' })])
+    await become([heavier, GREETER_NEXT])
+    t.same(await next(), { type: 'update', service: heavier }, 'a node changed')
+    await become([heavier])
+    t.same(await next(), { type: 'delete', service: { ...GREETER_NEXT, nodes: [] } })
+    stop()
+    await become([])
+    await become([USERS])
+    t.same(events, [], 'nothing after the watch was stopped')
+  })
+
+  t.test('contract: nothing is told while nothing changes', async (t) => {
+    const { registry, become } = await open(t)
+    if (registry.watch === undefined) return t.comment('has no watch')
+    await become([GREETER])
+    const events: RegistryEvent[] = []
+    t.teardown(registry.watch((event) => events.push(event)))
+    await become([structuredClone(GREETER)])
+    await become([GREETER, USERS])
+    await until(() => events.length > 0)
+    t.same(events, [{ type: 'create', service: USERS }])
+  })
+
+  t.test('contract: every listener is told, whatever the others do', async (t) => {
+    const { registry, become } = await open(t)
+    if (registry.watch === undefined) return t.comment('has no watch')
+    const warnings = t.capture(process, 'emitWarning', () => {})
+    const told: string[] = []
+    t.teardown(
+      registry.watch(() => {
+        throw new Error('a faulty listener')
+      }),
+    )
+    const listener = ({ type }: RegistryEvent): void => {
+      told.push(type)
+    }
+    const stopOne = registry.watch(listener)
+    t.teardown(registry.watch(listener))
+    await become([GREETER])
+    await until(() => told.length === 2)
+    stopOne()
+    stopOne()
+    await become([])
+    await until(() => told.length === 3)
+    t.same(told, ['create', 'create', 'delete'])
+    t.equal(warnings().length, 2, 'and the fault is reported')
+  })
+
+  t.test(
+    'contract: registering adds nodes to a version and deregistering removes them',
+    async (t) => {
+      const { registry } = await open(t)
+      if (registry.register === undefined || registry.deregister === undefined) {
+        return t.comment('is read-only')
+      }
+      const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
+        makeService(GREETER.name, [address]),
+      ) as [Service, Service]
+      await registry.register(one)
+      await registry.register(two)
+      t.same(await registry.getService(GREETER.name), [GREETER])
+      await registry.deregister(one)
+      t.same(await registry.getService(GREETER.name), [two])
+      await registry.deregister(two)
+      t.same(await registry.getService(GREETER.name), [], 'a version without nodes disappears')
+      await registry.deregister(two)
+    },
+  )
+
+  t.test('contract: a malformed registration is refused with its reason', async (t) => {
+    const { registry } = await open(t)
+    if (registry.register === undefined) return t.comment('is read-only')
+    const wrong: [Service, RegExp][] = [
+      [makeService('', ['a:1']), /service name must be .* got ""/],
+      [makeService('a/b', ['a:1']), /got "a\/b"/],
+      [makeService('__proto__', ['a:1']), /got "__proto__"/],
+      [makeService('greeter', ['a:1'], ''), /version must be .* got ""/],
+      [makeService('greeter', [{ ...makeNode('a:1'), id: 'a\r\nb' }]), /node id must be/],
+      [makeService('greeter', ['nowhere']), /address of node nowhere must be host:port/],
+      [makeService('greeter', []), /must be registered with a node/],
+    ]
+    for (const [service, message] of wrong) {
+      const attempt = async (): Promise<void> => registry.register?.(service)
+      await t.rejects(attempt(), { name: 'TypeError', message })
+    }
+    t.same(await registry.listServices(), [])
+  })
+}
+
+/** Waits for what a registry elsewhere may tell a little later. */
+async function until(condition: () => boolean): Promise<void> {
+  const endMs = performance.now() + 5000
+  while (!condition()) {
+    if (performance.now() > endMs) throw new Error('did not happen within 5 s')
+    await delay(1)
+  }
+}
+
+function sorted(services: readonly Service[]): Service[] {
+  const keyOf = ({ name, version }: Service): string => `${name} ${version}`
+  return [...services].sort((a, b) => keyOf(a).localeCompare(keyOf(b)))
+}
