@@ -1,0 +1,140 @@
+import t from 'tap'
+import { GatewayError } from '../../core/errors.ts'
+import { HeaderList } from '../../core/headers.ts'
+import * as sdk from '../../sdk/index.ts'
+import { createTestExchange, runPlugin } from '../../sdk/testing.ts'
+
+t.test('hooks run in the order of the gateway, of several plugins in list order', async (t) => {
+  const calls: string[] = []
+  const plugin = (name: string) => ({
+    name,
+    onRequest: () => void calls.push(`${name} onRequest`),
+    onRoute: () => void calls.push(`${name} onRoute`),
+    onReply: () => void calls.push(`${name} onReply`),
+    onDone: () => void calls.push(`${name} onDone`),
+  })
+  const { status, body } = await runPlugin(
+    [plugin('a'), plugin('b')],
+    {},
+    { reply: { status: 201, body: 'made' } },
+  )
+  t.equal(status, 201)
+  t.equal(body, 'made')
+  t.same(calls, [
+    'a onRequest',
+    'b onRequest',
+    'a onRoute',
+    'b onRoute',
+    'a onReply',
+    'b onReply',
+    'a onDone',
+    'b onDone',
+  ])
+})
+
+t.test('a plugin that answers stops the chain, and its reply passes the reply hooks', async (t) => {
+  const { status, forwarded, headers } = await runPlugin({
+    name: 'a',
+    onRequest: (x) => x.reply(403, 'no'),
+    onReply: (x) => x.replyHeaders.set('x-seen', 'yes'),
+  })
+  t.equal(status, 403)
+  t.notOk(forwarded)
+  t.equal(headers.get('x-seen'), 'yes')
+})
+
+t.test(
+  'what a plugin throws is what the client is told, and the test is told the cause',
+  async (t) => {
+    const failure = new GatewayError('a', 429, 'later')
+    const known = await runPlugin({ name: 'a', onRoute: () => Promise.reject(failure) })
+    t.equal(known.status, 429)
+    t.equal(known.thrown, failure)
+    const fault = new Error('bug')
+    const unknown = await runPlugin({
+      name: 'a',
+      onRequest: () => {
+        throw fault
+      },
+    })
+    t.equal(unknown.status, 500)
+    t.equal(unknown.thrown, fault)
+    t.notMatch(unknown.body, 'bug')
+  },
+)
+
+t.test('the request is what the test says', async (t) => {
+  const { x } = await runPlugin(
+    { name: 'a' },
+    {
+      method: 'PUT',
+      path: '/a?b=c',
+      host: 'h.example',
+      headers: { 'X-Two': ['1', '2'] },
+      remoteAddress: '192.0.2.7',
+      secure: true,
+      body: 'four',
+    },
+    { handle: async (x) => x.reply(200, await x.readBody()) },
+  )
+  t.match(x, {
+    method: 'PUT',
+    path: '/a',
+    query: 'b=c',
+    target: '/a?b=c',
+    host: 'h.example',
+    secure: true,
+  })
+  t.match(x, { clientAddress: '192.0.2.7', bodyLength: 4, bytesIn: 4, bytesOut: 4, body: 'four' })
+  t.same(x.headers.flat, ['x-two', '1', 'x-two', '2'])
+})
+
+t.test('a test exchange plays streams, slow readers and clients that leave', async (t) => {
+  const x = createTestExchange({ method: 'POST', body: 'announced' })
+  const seen: string[] = []
+  x.attach({
+    onRequestBody: (chunk, last) => void seen.push(`${Buffer.from(chunk)} ${last}`),
+    onDrain: () => void seen.push('drain'),
+    onAbort: () => void seen.push('abort'),
+  })
+  x.pauseBody()
+  t.ok(x.paused)
+  x.resumeBody()
+  t.notOk(x.paused)
+  x.sendBody('one', false)
+  x.start(200, new HeaderList(), -1)
+  t.equal(x.announcedLength, -1)
+  t.ok(x.write(Buffer.from('a')))
+  x.writable = false
+  t.notOk(x.write(Buffer.from('b')))
+  x.drain()
+  x.leave()
+  await x.done
+  t.equal(x.body, 'ab')
+  t.ok(x.aborted)
+  t.same(seen, ['one false', 'drain', 'abort'])
+})
+
+t.test('a reply that is given up half way is a cut connection', async (t) => {
+  const x = createTestExchange()
+  x.start(200, new HeaderList(), 10)
+  x.write(Buffer.from('half'))
+  x.giveUp(new GatewayError('a', 502, 'backend left'))
+  await x.done
+  t.ok(x.wasCut)
+  t.ok(x.aborted)
+  t.equal(x.status, 200)
+})
+
+t.test('the entry mx exports what plugins need and nothing more', async (t) => {
+  t.same(Object.keys(sdk).sort(), [
+    'GatewayError',
+    'HeaderList',
+    'Type',
+    'definePlugin',
+    'formatDuration',
+    'formatSize',
+    'parseDuration',
+    'parseSize',
+  ])
+})
