@@ -9,22 +9,23 @@ const head: ReplyHead = {
   persistent: true,
   idleSeconds: 0,
 }
-const small = [
+const fields = [
   ...['HTTP/1.1 200 OK', 'Server: nginx/1.22.1', 'Date: Fri, 20 Nov 2026 14:00:00 GMT'],
-  ...['Content-Type: application/json', 'Content-Length: 62', 'Connection: keep-alive', '', ''],
-].join('\r\n')
-const large = small.replace(
-  'Connection:',
-  `${Array.from({ length: 20 }, (_, i) => `X-Field-${i}: value ${i}\r\n`).join('')}Connection:`,
-)
+  ...['Content-Type: application/json', 'Content-Length: 62', 'Connection: keep-alive'],
+]
+const more = Array.from({ length: 20 }, (_, i) => `X-Field-${i}: value ${i}`)
+const small = Buffer.from(`${fields.join('\r\n')}\r\n\r\n{"message":"Hello John"}`)
+const large = Buffer.from(`${[...fields, ...more].join('\r\n')}\r\n\r\n`)
 const known: LineMemory = []
 const knownLarge: LineMemory = []
 
 const micro: Micro = {
   benches: {
-    '5 fields, as the reply before': () => parseReplyHead(small, head, known),
-    '5 fields, never seen': () => parseReplyHead(small, head, []),
-    '25 fields, as the reply before': () => parseReplyHead(large, head, knownLarge),
+    // From bytes, as off the socket: a text of another origin is laid out differently, and slower to look through.
+    '5 fields, as the reply before': () => parseReplyHead(small.toString('latin1'), head, known),
+    '5 fields, never seen': () => parseReplyHead(small.toString('latin1'), head, []),
+    '25 fields, as the reply before': () =>
+      parseReplyHead(large.toString('latin1'), head, knownLarge),
   },
 }
 
