@@ -1,0 +1,315 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
+import { createStaticRegistry } from '../../adapters/registry/static.ts'
+import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import { Directory, type DirectoryOptions } from '../../core/directory.ts'
+import { Upstream } from '../../core/upstream/upstream.ts'
+import { TestExchange } from '../../sdk/testing.ts'
+import { createPools, makeService } from '../fixtures/services.ts'
+
+const x = new TestExchange({ path: '/greeter' })
+
+function open(
+  t: Test,
+  registry: Registry,
+  options: Partial<DirectoryOptions> = {},
+): { directory: Directory; closedPorts: () => number[] } {
+  const { createPool, closedPorts } = createPools()
+  const directory = new Directory(registry, { upstream: () => ({ createPool }), ...options })
+  t.teardown(() => {
+    directory.close()
+    return registry.close?.()
+  })
+  return { directory, closedPorts }
+}
+
+/** A registry elsewhere: its answers come when the test says so. */
+function createRemote(watched = false): {
+  registry: Registry
+  asked: string[]
+  answer: (services: readonly Service[]) => void
+  refuse: (error: Error) => void
+  tell: (event: RegistryEvent) => void
+} {
+  const asked: string[] = []
+  const waiting: PromiseWithResolversOf<readonly Service[]>[] = []
+  let listener: ((event: RegistryEvent) => void) | undefined
+  const registry: Registry = {
+    name: 'remote',
+    getService(name) {
+      asked.push(name)
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+    },
+    listServices: () => [],
+    ...(watched && {
+      watch: (given) => {
+        listener = given
+        return () => {
+          listener = undefined
+        }
+      },
+    }),
+  }
+  return {
+    registry,
+    asked,
+    answer: (services) => waiting.shift()?.resolve(services),
+    refuse: (error) => waiting.shift()?.reject(error),
+    tell: (event) => listener?.(event),
+  }
+}
+
+interface PromiseWithResolversOf<T> {
+  readonly resolve: (value: T) => void
+  readonly reject: (error: Error) => void
+}
+
+function ports(upstream: Upstream | undefined): number[] | undefined {
+  return upstream?.nodes.map(({ port }) => port)
+}
+
+/** Lets everything that waits for a settled promise run. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+t.test('a service is found at once where the registry answers at once', async (t) => {
+  const { directory } = open(t, createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])]))
+  const upstream = directory.find('greeter')
+  t.type(upstream, Upstream)
+  t.equal(directory.find('greeter'), upstream)
+  t.equal(directory.find('nobody'), undefined)
+  t.equal(directory.find('__proto__'), undefined)
+})
+
+t.test('a known service without nodes is found, and has none to choose', async (t) => {
+  const { directory } = open(t, createStaticRegistry([makeService('greeter', [])]))
+  const upstream = directory.find('greeter') as Upstream
+  t.same(ports(upstream), [])
+  t.equal(upstream.pick(x), undefined)
+})
+
+t.test('changes of a watched service are taken over in place', async (t) => {
+  const registry = createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])])
+  const { directory, closedPorts } = open(t, registry)
+  const upstream = directory.find('greeter') as Upstream
+  const [kept] = upstream.nodes
+  const { generation } = directory
+  registry.replace([
+    makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002']),
+    makeService('greeter', ['127.0.0.1:9003'], 'next'),
+  ])
+  t.same(ports(upstream), [9001, 9002, 9003])
+  t.equal(upstream.nodes[0], kept)
+  registry.replace([makeService('greeter', ['127.0.0.1:9003'], 'next')])
+  t.same(ports(upstream), [9003])
+  t.same(closedPorts(), [9001, 9002])
+  t.equal(directory.find('greeter'), upstream)
+  t.equal(directory.generation, generation, 'it neither appeared nor disappeared')
+})
+
+t.test('the generation rises when a service appears or disappears', async (t) => {
+  const registry = createMemoryRegistry()
+  const { directory, closedPorts } = open(t, registry)
+  const service = makeService('greeter', ['127.0.0.1:9001'])
+  t.equal(directory.find('greeter'), undefined)
+  let { generation } = directory
+  await registry.register?.(service)
+  t.ok(directory.generation > generation, 'appeared')
+  generation = directory.generation
+  t.same(ports(directory.find('greeter') as Upstream), [9001])
+  t.equal(directory.generation, generation, 'looking it up changes nothing for others')
+  await registry.deregister?.(service)
+  t.ok(directory.generation > generation, 'disappeared')
+  t.equal(directory.find('greeter'), undefined)
+  t.same(closedPorts(), [9001])
+})
+
+t.test('a lookup under way is shared by all who ask', async (t) => {
+  const { registry, asked, answer } = createRemote()
+  const { directory } = open(t, registry)
+  const found = [directory.find('greeter'), directory.find('greeter')]
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  const [one, two] = await Promise.all(found)
+  t.equal(one, two)
+  t.same(ports(one), [9001])
+  t.equal(directory.find('greeter'), one, 'from then on the answer is there')
+  t.same(asked, ['greeter'])
+})
+
+t.test('what is told during a lookup is not lost', async (t) => {
+  const { registry, answer, tell } = createRemote(true)
+  const { directory } = open(t, registry)
+  const appearing = directory.find('greeter')
+  const { generation } = directory
+  tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9002']) })
+  answer([])
+  t.same(ports(await appearing), [9002])
+  t.ok(directory.generation > generation)
+
+  const leaving = directory.find('users')
+  tell({ type: 'delete', service: makeService('users', []) })
+  answer([makeService('users', ['127.0.0.1:9003'])])
+  t.equal(await leaving, undefined)
+})
+
+t.test('a first lookup that fails is 503, and the next request asks again', async (t) => {
+  const { registry, answer, refuse } = createRemote()
+  const reported: string[] = []
+  const { directory } = open(t, registry, {
+    onError: (service, error) => reported.push(`${service}: ${(error as Error).message}`),
+  })
+  const failing = Promise.resolve(directory.find('greeter'))
+  refuse(new Error('connection refused'))
+  await t.rejects(failing, {
+    code: 503,
+    id: 'greeter',
+    message: 'cannot look up greeter: the registry does not answer',
+  })
+  t.same(reported, ['greeter: connection refused'])
+  const again = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  t.same(ports(await again), [9001])
+})
+
+t.test('a registry that throws is 503 too', async (t) => {
+  const { directory } = open(t, {
+    name: 'broken',
+    getService: () => {
+      throw new Error('no such file')
+    },
+    listServices: () => [],
+  })
+  t.throws(() => directory.find('greeter'), { code: 503 })
+})
+
+t.test('a registry that does not answer is given up', async (t) => {
+  const { registry } = createRemote()
+  const reported: unknown[] = []
+  // The directory's own timer does not keep the process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const { directory } = open(t, registry, {
+    lookupTimeoutMs: 1,
+    onError: (_, error) => reported.push(error),
+  })
+  await t.rejects(Promise.resolve(directory.find('greeter')), { code: 503 })
+  t.match(reported, [{ message: 'no answer within 1 ms' }])
+})
+
+t.test('without a watch, services in use are asked for again', async (t) => {
+  const { registry, asked, answer, refuse } = createRemote()
+  const { directory, closedPorts } = open(t, registry)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  const upstream = await found
+  directory.sweep()
+  directory.sweep()
+  t.same(asked, ['greeter', 'greeter'], 'one question at a time')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  await settle()
+  t.same(ports(upstream), [9001, 9002])
+
+  directory.sweep()
+  refuse(new Error('connection refused'))
+  await settle()
+  t.equal(directory.find('greeter'), upstream)
+  t.same(ports(upstream), [9001, 9002], 'the last good answer stays')
+
+  const { generation } = directory
+  directory.sweep()
+  answer([])
+  await settle()
+  t.ok(directory.generation > generation)
+  t.same(closedPorts(), [9001, 9002], 'a service that is gone is forgotten')
+})
+
+t.test('lookups that clients cause are bounded', async (t) => {
+  const { registry, asked, answer } = createRemote()
+  const { directory } = open(t, registry, { maxLookups: 2 })
+  const found = [directory.find('a'), directory.find('b')]
+  t.throws(() => directory.find('c'), { code: 503, headers: ['retry-after', '1'] })
+  t.ok(directory.find('a'), 'one that is under way may be waited for')
+  answer([])
+  answer([])
+  t.same(await Promise.all(found), [undefined, undefined])
+  const third = directory.find('c')
+  answer([])
+  t.equal(await third, undefined, 'and then others have their turn')
+  t.same(asked, ['a', 'b', 'c'])
+})
+
+t.test('services nobody uses any more are forgotten, the longest unused first', async (t) => {
+  let now = 0
+  const services = ['a', 'b', 'c', 'd'].map((name, i) =>
+    makeService(name, [`127.0.0.1:${9001 + i}`]),
+  )
+  const { directory, closedPorts } = open(t, createStaticRegistry(services), {
+    nowMs: () => now,
+    unusedMs: 1000,
+    maxUnused: 1,
+  })
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => directory.find(name) as Upstream)
+  directory.sweep()
+  now = 500
+  b?.pick(x)
+  directory.sweep()
+  now = 1400
+  a?.pick(x)
+  directory.sweep()
+  t.equal(directory.size, 3, 'c and d are unused: one of them is forgotten')
+  now = 1500
+  const { generation } = directory
+  c?.pick(x)
+  d?.pick(x)
+  directory.sweep()
+  t.equal(directory.generation, generation, 'one unused service is kept')
+  now = 5000
+  a!.nodes[0]!.active = 1
+  directory.sweep()
+  t.equal(directory.find('a'), a, 'never one with requests in flight')
+  t.ok(closedPorts().length >= 2)
+  t.ok(directory.generation > generation, 'cached routes to the others are void')
+})
+
+t.test('unused services are not kept where nobody watches them', async (t) => {
+  let now = 0
+  const { registry, answer } = createRemote()
+  const { directory } = open(t, registry, { nowMs: () => now, unusedMs: 1000 })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  await found
+  directory.sweep()
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  await settle()
+  now = 1000
+  directory.sweep()
+  t.equal(directory.size, 0)
+})
+
+t.test('the way to choose nodes can be changed for services in use', async (t) => {
+  const { createPool } = createPools()
+  let cookie = 'one'
+  const { directory } = open(
+    t,
+    createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])]),
+    {
+      upstream: () => ({ createPool, balance: { kind: 'random', sticky: { cookie } } }),
+    },
+  )
+  const upstream = directory.find('greeter') as Upstream
+  cookie = 'two'
+  directory.reconfigure()
+  t.match(upstream.replyCookie?.(x, upstream.nodes[0]!), /^two=/)
+})
+
+t.test('a closed directory holds no connections and hears nothing', async (t) => {
+  const registry = createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])])
+  const { directory, closedPorts } = open(t, registry)
+  const upstream = directory.find('greeter') as Upstream
+  directory.close()
+  t.same(closedPorts(), [9001])
+  registry.replace([makeService('greeter', ['127.0.0.1:9002'])])
+  t.same(ports(upstream), [])
+  t.equal(directory.find('greeter'), undefined)
+})

@@ -1,0 +1,47 @@
+import t from 'tap'
+import type { RegistryEvent } from '../../core/contracts/registry.ts'
+import { createWatchers } from '../../core/registry-watchers.ts'
+import { makeService } from '../fixtures/services.ts'
+
+const event: RegistryEvent = { type: 'create', service: makeService('greeter', []) }
+
+t.test('every listener is told until it is stopped', async (t) => {
+  const { watch, emit } = createWatchers()
+  const told: RegistryEvent[] = []
+  const listener = (event: RegistryEvent): void => {
+    told.push(event)
+  }
+  const stop = watch(listener)
+  watch(listener)
+  emit(event)
+  t.same(told, [event, event])
+  stop()
+  emit(event)
+  t.equal(told.length, 3)
+})
+
+t.test('a listener may stop itself and start others while it is told', async (t) => {
+  const { watch, emit } = createWatchers()
+  const told: string[] = []
+  const stop = watch(() => {
+    told.push('first')
+    stop()
+    watch(() => told.push('second'))
+  })
+  emit(event)
+  emit(event)
+  t.same(told, ['first', 'second'])
+})
+
+t.test('a listener that throws is reported, and the others are told', async (t) => {
+  const { watch, emit } = createWatchers()
+  const warnings = t.capture(process, 'emitWarning', () => {})
+  const told: string[] = []
+  watch(() => {
+    throw new Error('a faulty listener')
+  })
+  watch(() => told.push('other'))
+  emit(event)
+  t.same(told, ['other'])
+  t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
+})

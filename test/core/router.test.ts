@@ -1,0 +1,160 @@
+import t, { type Test } from 'tap'
+import { createStaticRegistry, type StaticRegistry } from '../../adapters/registry/static.ts'
+import type { Step } from '../../core/chain.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import { Directory } from '../../core/directory.ts'
+import type { Resolver } from '../../core/route.ts'
+import { createRouter, type RouterOptions } from '../../core/router.ts'
+import proxy from '../../resolvers/proxy.ts'
+import { TestExchange } from '../../sdk/testing.ts'
+import { createPools, makeService } from '../fixtures/services.ts'
+
+const NAMESPACE = 'go.mx.api'
+
+function open<R extends Registry = StaticRegistry>(
+  t: Test,
+  options: Partial<RouterOptions> = {},
+  registry: Registry = createStaticRegistry([
+    makeService('go.mx.api.greeter', ['127.0.0.1:9001']),
+    makeService('greeter', ['127.0.0.1:9002']),
+  ]),
+): { route: Step; registry: R; resolved: () => number } {
+  const { createPool } = createPools()
+  const directory = new Directory(registry, { upstream: () => ({ createPool }) })
+  t.teardown(() => directory.close())
+  let count = 0
+  const resolver: Resolver = {
+    ...proxy,
+    resolve(request) {
+      count++
+      return proxy.resolve(request)
+    },
+  }
+  const route = createRouter({ resolver, directory, ...options })
+  return { route, registry: registry as R, resolved: () => count }
+}
+
+function request(path: string, namespace = NAMESPACE, method = 'GET'): TestExchange {
+  const x = new TestExchange({ method, path })
+  x.namespace = namespace
+  return x
+}
+
+t.test('an exchange gets its route and its upstream', async (t) => {
+  const { route } = open(t)
+  const x = request('/greeter/hello')
+  t.equal(route(x), undefined, 'synchronously')
+  t.same(x.route, { service: 'go.mx.api.greeter', endpoint: '' })
+  t.equal(x.upstream?.name, 'go.mx.api.greeter')
+})
+
+t.test('what was resolved once is taken from the cache', async (t) => {
+  const { route, resolved } = open(t)
+  const first = request('/greeter/hello')
+  const second = request('/greeter/other/path?and=query')
+  await route(first)
+  await route(second)
+  t.equal(second.route, first.route)
+  t.equal(second.upstream, first.upstream)
+  t.equal(resolved(), 1)
+})
+
+t.test('namespaces are apart', async (t) => {
+  const { route } = open(t)
+  const names: unknown[] = []
+  for (const namespace of [NAMESPACE, '', NAMESPACE, '']) {
+    const x = request('/greeter', namespace)
+    await route(x)
+    names.push(x.upstream?.name)
+  }
+  t.same(names, ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'])
+})
+
+t.test('a service nobody registered is 404 with its name', async (t) => {
+  const { route, resolved } = open(t)
+  const expected = {
+    code: 404,
+    id: 'go.mx.api.nobody',
+    message: 'service not found: go.mx.api.nobody',
+  }
+  t.throws(() => route(request('/nobody/x')), expected)
+  t.throws(() => route(request('/nobody/y')), expected)
+  t.equal(resolved(), 1, 'and is not looked for again at once')
+})
+
+t.test('a path that names no service is 404 with what would', async (t) => {
+  const { route } = open(t)
+  t.throws(() => route(request('/__proto__/x')), {
+    code: 404,
+    id: 'go.mx.api',
+    message:
+      'no service named by path "/__proto__/x" at host "localhost"; expected /<service>[/...]',
+  })
+  t.throws(() => route(request(`//${'a'.repeat(5000)}`)), { code: 404, message: /^.{200,400}$/ })
+})
+
+t.test('a service that appears is found at once', async (t) => {
+  const { route, registry } = open(t)
+  t.throws(() => route(request('/users')), { code: 404 })
+  registry.replace([makeService('go.mx.api.users', ['127.0.0.1:9003'])])
+  const x = request('/users')
+  await route(x)
+  t.equal(x.upstream?.name, 'go.mx.api.users')
+})
+
+t.test('a service that disappears is 404 at once', async (t) => {
+  const { route, registry } = open(t)
+  await route(request('/greeter'))
+  registry.replace([])
+  t.throws(() => route(request('/greeter')), { code: 404 })
+})
+
+t.test('a registry that answers later is waited for', async (t) => {
+  const services = [makeService('go.mx.api.greeter', ['127.0.0.1:9001'])]
+  const { route } = open(
+    t,
+    {},
+    {
+      name: 'remote',
+      getService: async (name) => services.filter((service) => service.name === name),
+      listServices: () => services,
+    },
+  )
+  const x = request('/greeter')
+  const pending = route(x)
+  t.type(pending, Promise)
+  await pending
+  t.equal(x.upstream?.name, 'go.mx.api.greeter')
+  t.equal(route(request('/greeter')), undefined, 'once')
+  await t.rejects(Promise.resolve(route(request('/nobody'))), { code: 404 })
+})
+
+t.test('the root path returns a JSON object with the platform version', async (t) => {
+  const { route } = open(t, { version: '1.2.3' })
+  for (const method of ['GET', 'HEAD']) {
+    const x = request('/', NAMESPACE, method)
+    await route(x)
+    t.equal(x.status, 200)
+    t.equal(x.replyHeaders.get('content-type'), 'application/json')
+    t.same(JSON.parse(x.body), { version: '1.2.3' })
+  }
+  t.throws(() => route(request('/', NAMESPACE, 'POST')), { code: 404 })
+})
+
+t.test('the root path of a resolver that knows a service there is that service', async (t) => {
+  const resolver: Resolver = {
+    name: 'host',
+    expected: 'anything',
+    key: ({ host }) => host,
+    resolve: () => ({ service: 'greeter', endpoint: '' }),
+  }
+  const { route } = open(t, { version: '1.2.3', resolver })
+  const x = request('/')
+  await route(x)
+  t.notOk(x.answered)
+  t.equal(x.upstream?.name, 'greeter')
+})
+
+t.test('without a version the root path is as any that names no service', async (t) => {
+  t.throws(() => open(t).route(request('/')), { code: 404 })
+})
