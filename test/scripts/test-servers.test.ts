@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import t from 'tap'
+import { findProgram } from '../fixtures/servers.ts'
+
+const SCRIPT = join(import.meta.dirname, '../../scripts/test-servers.sh')
+
+t.test('a check prints every program a test may need, where tests find it', async (t) => {
+  const { stdout, status } = spawnSync('bash', [SCRIPT, '--check'], { encoding: 'utf8' })
+  const lines = stdout.trim().split('\n')
+  const printed = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]))
+  t.same(Object.keys(printed), ['nginx', 'haproxy', 'caddy', 'wrk', 'chromium'])
+  for (const [program, where] of Object.entries(printed)) {
+    t.equal(where.startsWith('missing') ? undefined : where, findProgram(program), program)
+  }
+  const missing = lines.filter((line) => line.includes(': missing'))
+  t.equal(status, missing.length === 0 ? 0 : 1)
+})
+
+t.test('a program that is not installed is not found', async (t) => {
+  t.equal(findProgram('no-such-program-anywhere'), undefined)
+})
