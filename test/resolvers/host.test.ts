@@ -1,0 +1,48 @@
+import t from 'tap'
+import type { RequestLine } from '../../core/route.ts'
+import host from '../../resolvers/host.ts'
+
+function at(given: string, namespace = 'ns'): RequestLine {
+  return { method: 'GET', path: '/a/b', host: given, namespace }
+}
+
+t.test('the Host without port, in lower case, names the service', async (t) => {
+  const rows: [string, string][] = [
+    ['shop.example.com', 'shop.example.com'],
+    ['Shop.Example.COM:8080', 'shop.example.com'],
+    ['shop.example.com.', 'shop.example.com'],
+    ['shop.example.com.:443', 'shop.example.com'],
+    ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
+  ]
+  for (const [given, service] of rows) {
+    t.same(host.resolve(at(given)), { service, endpoint: '' }, given)
+  }
+})
+
+t.test('a name without a dot lies inside the namespace', async (t) => {
+  t.equal(host.resolve(at('greeter:8080'))?.service, 'ns.greeter')
+  t.equal(host.resolve(at('greeter', ''))?.service, 'greeter', 'a disabled namespace adds nothing')
+})
+
+t.test('what is no name routes nowhere', async (t) => {
+  const hosts = [
+    '',
+    ':80',
+    '.',
+    '..',
+    'a..b',
+    '[::1]:8080',
+    '__proto__',
+    'a b',
+    'a/b',
+    'a@b',
+    'a:b',
+    'a:123456',
+  ]
+  for (const given of hosts) t.equal(host.resolve(at(given)), undefined, JSON.stringify(given))
+})
+
+t.test('only the Host decides', async (t) => {
+  t.equal(host.key(at('a.b')), host.key({ ...at('a.b'), path: '/other', method: 'POST' }))
+  t.not(host.key(at('a.b')), host.key(at('a.c')))
+})

@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { RequestLine } from '../../core/route.ts'
+import proxy from '../../resolvers/proxy.ts'
+
+function at(path: string, namespace = 'ns'): RequestLine {
+  return { method: 'GET', path, host: 'localhost:8080', namespace }
+}
+
+function serviceOf(path: string, namespace = 'ns'): string | undefined {
+  return proxy.resolve(at(path, namespace))?.service
+}
+
+t.test('specification, Proxy resolver: path to service', async (t) => {
+  const rows: [string, string][] = [
+    ['/a', 'ns.a'],
+    ['/a/b', 'ns.a'],
+    ['/a/:param', 'ns.a'],
+  ]
+  for (const [path, service] of rows) t.equal(serviceOf(path), service, path)
+})
+
+t.test('the service path is the path itself: nothing is named but the service', async (t) => {
+  t.same(proxy.resolve(at('/a/b')), { service: 'ns.a', endpoint: '' })
+})
+
+t.test('specification, Namespace: GET /<a> resolves under <ns>.<a>', async (t) => {
+  t.equal(serviceOf('/greeter', 'go.mx.api'), 'go.mx.api.greeter')
+  t.equal(serviceOf('/greeter', ''), 'greeter', 'a disabled namespace adds nothing')
+})
+
+t.test('specification, Versioning: a version segment first is part of the name', async (t) => {
+  const rows: [string, string][] = [
+    ['/v1/a/b', 'ns.v1.a'],
+    ['/v1/a/b/c', 'ns.v1.a'],
+    ['/v12/a/b', 'ns.v12.a'],
+    // Reference 15.8: only with three segments or more.
+    ['/v1', 'ns.v1'],
+    ['/v1/a', 'ns.v1'],
+    ['/v1/a/', 'ns.v1'],
+    ['/v/a/b', 'ns.v'],
+    ['/v1x/a/b', 'ns.v1x'],
+    ['/version/a/b', 'ns.version'],
+    ['/V1/a/b', 'ns.V1'],
+  ]
+  for (const [path, service] of rows) t.equal(serviceOf(path), service, path)
+})
+
+t.test('names keep their case, dashes, dots and underscores', async (t) => {
+  for (const name of ['user-service', 'Users', 'a.b', 'a_b', '9']) {
+    t.equal(serviceOf(`/${name}/x`), `ns.${name}`)
+  }
+})
+
+t.test('what is no name routes nowhere', async (t) => {
+  const paths = [
+    '/',
+    '//',
+    '//a',
+    '/./a',
+    '/../a',
+    '/%61',
+    '/a%2fb',
+    '/a b',
+    '/a;b',
+    '/-a',
+    '/__proto__/a',
+  ]
+  for (const path of [
+    ...paths,
+    '',
+    '*',
+    '/v1//b',
+    '/v1/../b',
+    '/v1/%61/b',
+    `/${'a'.repeat(300)}`,
+  ]) {
+    t.equal(proxy.resolve(at(path)), undefined, JSON.stringify(path))
+  }
+})
+
+t.test('equal keys give equal routes', async () => {
+  const segment = fc.constantFrom('v1', 'v2', 'a', 'b', '', '..', 'v', 'v1a')
+  const path = fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`)
+  fc.assert(
+    fc.property(path, path, (one, two) => {
+      if (proxy.key(at(one)) !== proxy.key(at(two))) return true
+      return serviceOf(one) === serviceOf(two)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('paths of one service share a key', async (t) => {
+  t.equal(proxy.key(at('/a/b')), proxy.key(at('/a/c/d')))
+  t.equal(proxy.key(at('/v1/a/b')), proxy.key(at('/v1/a/c/d')))
+  t.not(proxy.key(at('/a/b')), proxy.key(at('/b/a')))
+})
