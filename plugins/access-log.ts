@@ -55,7 +55,11 @@ const plugin: PluginDefinition = definePlugin({
     const formatLine = createFormat(query)
     const formatTime = createTimeFormat()
     let share = 0
+    // Once the exchange is over its connection may be gone, and the address with it: reading it before keeps it.
+    const keepAddress = (x: Exchange): void => void x.remoteAddress
     return {
+      onRequest: keepAddress,
+      onReply: keepAddress,
       onDone(x) {
         if (sample < 1 && x.status < 500 && !x.aborted) {
           share += sample

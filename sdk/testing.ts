@@ -66,7 +66,6 @@ export interface RunOptions {
 
 /** An exchange whose client is a test: no sockets, everything sent is kept. */
 export class TestExchange extends Exchange {
-  readonly remoteAddress: string
   /** Reply body so far. */
   readonly chunks: Uint8Array[] = []
   /** Length announced with a streamed reply; -1: unknown, undefined: not streamed. */
@@ -80,6 +79,8 @@ export class TestExchange extends Exchange {
   /** Resolves once the exchange is over: replied or aborted, `onDone` hooks run. */
   readonly done: Promise<void>
   #resolveDone: () => void = () => {}
+  readonly #address: string
+  #addressKept = false
 
   constructor(request: TestRequest = {}) {
     const { method = 'GET', path = '/', body, chunked = false, host = 'localhost' } = request
@@ -96,10 +97,16 @@ export class TestExchange extends Exchange {
       length,
       request.upgrade ?? false,
     )
-    this.remoteAddress = request.remoteAddress ?? '127.0.0.1'
+    this.#address = request.remoteAddress ?? '127.0.0.1'
     this.done = new Promise((resolve) => {
       this.#resolveDone = resolve
     })
+  }
+
+  /** As on a real connection: not to be had any more when the exchange is over and nobody has asked before. */
+  get remoteAddress(): string {
+    if (!this.finished) this.#addressKept = true
+    return this.#addressKept ? this.#address : ''
   }
 
   /** Reply body so far, as text. */
