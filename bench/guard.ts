@@ -24,6 +24,9 @@ async function main(): Promise<boolean> {
   const seconds = Number(values.seconds ?? 5)
   if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
   if (mx.version() === undefined) throw new Error('the gateway is not built: npm run build')
+  if (values.record !== true && !existsSync(FILE)) {
+    throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
+  }
   const base = nginx.version() === undefined ? uwsFloor : nginx
   const ratios: Record<string, number> = {}
   const backend = await startBackend()
@@ -52,8 +55,6 @@ async function main(): Promise<boolean> {
     process.stdout.write(`recorded in ${FILE}\n`)
     return true
   }
-  if (!existsSync(FILE))
-    throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
   const { lines, passed } = compareRatios(JSON.parse(readFileSync(FILE, 'utf8')) as Recorded, now)
   process.stdout.write(`${lines.join('\n')}\n`)
   return passed

@@ -14,6 +14,9 @@ import { waitUntilReady } from './ready.ts'
 import type { Scenario } from './scenarios.ts'
 import { runWrk } from './wrk.ts'
 
+/** Enough for the engine to have compiled what runs often, also when the measured time is short. */
+const WARM_UP_SECONDS = 3
+
 /** One round of one rival. */
 export interface Measurement {
   /** User and system time of all its processes, per request. */
@@ -81,7 +84,7 @@ export async function measureRival(
   try {
     const load = (duration: number) =>
       runWrk(running.url, scenario, connections, duration, running.site.folder)
-    await load(Math.min(2, seconds))
+    await load(WARM_UP_SECONDS)
     const before = readUsage(running.program.pid)
     const { requests, requestsPerSecond, p50Ms, p99Ms, errors } = await load(seconds)
     const cpuMs = readUsage(running.program.pid).cpuMs - before.cpuMs

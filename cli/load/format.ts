@@ -95,8 +95,11 @@ function formatErrors(result: LoadResult): string {
 function formatShares(timing: NonNullable<LoadResult['serverTiming']>, meanMs: number): string {
   const rest = Math.max(0, meanMs - timing.gatewayMs - timing.upstreamMs)
   const whole = timing.gatewayMs + timing.upstreamMs + rest
-  const share = (milliseconds: number) =>
-    `${formatMs(milliseconds)} (${whole > 0 ? Math.round((milliseconds / whole) * 100) : 0} %)`
+  const share = (milliseconds: number) => {
+    const percent = whole > 0 ? (milliseconds / whole) * 100 : 0
+    const rounded = percent > 0 && percent < 1 ? '< 1' : percent.toFixed(0)
+    return `${formatMs(milliseconds)} (${rounded} %)`
+  }
   return `gateway ${share(timing.gatewayMs)}   upstream ${share(timing.upstreamMs)}   network and waiting ${share(rest)}`
 }
 
