@@ -130,6 +130,7 @@ tap.test('a client that left before the end is marked', async (t) => {
   t.match(JSON.parse(readFileSync(join(env.configDir ?? '', 'access.log'), 'latin1')), {
     aborted: true,
     status: 0,
+    client: '127.0.0.1',
   })
 })
 

@@ -75,7 +75,7 @@ t.test('the request is what the test says', async (t) => {
       secure: true,
       body: 'four',
     },
-    { handle: async (x) => x.reply(200, await x.readBody()) },
+    { handle: async (x) => x.reply(200, await x.readBody(), ['x-client', x.clientAddress]) },
   )
   t.match(x, {
     method: 'PUT',
@@ -85,8 +85,9 @@ t.test('the request is what the test says', async (t) => {
     host: 'h.example',
     secure: true,
   })
-  t.match(x, { clientAddress: '192.0.2.7', bodyLength: 4, bytesIn: 4, bytesOut: 4, body: 'four' })
+  t.match(x, { bodyLength: 4, bytesIn: 4, bytesOut: 4, body: 'four' })
   t.same(x.headers.flat, ['x-two', '1', 'x-two', '2'])
+  t.equal(x.replyHeaders.get('x-client'), '192.0.2.7')
 })
 
 t.test('a test exchange plays streams, slow readers and clients that leave', async (t) => {
@@ -114,6 +115,19 @@ t.test('a test exchange plays streams, slow readers and clients that leave', asy
   t.ok(x.aborted)
   t.same(seen, ['one false', 'drain', 'abort'])
 })
+
+t.test(
+  'the address of a connection that is gone is known only to those who asked before',
+  async (t) => {
+    const ignorant = await runPlugin({ name: 'a' }, { remoteAddress: '192.0.2.7' })
+    t.equal(ignorant.x.remoteAddress, '')
+    const asked = await runPlugin(
+      { name: 'a', onRequest: (x) => void x.remoteAddress },
+      { remoteAddress: '192.0.2.7' },
+    )
+    t.equal(asked.x.remoteAddress, '192.0.2.7')
+  },
+)
 
 t.test('a reply that is given up half way is a cut connection', async (t) => {
   const x = createTestExchange()
