@@ -252,6 +252,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const backend = await openBackendServer(t, { noServer: true, server: undefined! })
     const body = randomBytes(3 * MIB).toString('hex')
     backend.server.on('upgrade', (_request, socket: Socket) => {
+      socket.on('error', t.comment)
       socket.write('HTTP/1.1 404 Nope\r\nTransfer-Encoding: chunked\r\n\r\n')
       for (let at = 0; at < body.length; at += MIB) {
         socket.write(`${MIB.toString(16)}\r\n${body.slice(at, at + MIB)}\r\n`)
@@ -364,7 +365,7 @@ export function testTunnel(subject: TunnelSubject): void {
         t.equal((await fits).length, 64 * KIB)
         let over = 0
         receiver.on('message', () => over++)
-        const ends = Promise.all([closeOf(client), once(peer, 'close')])
+        const ends = Promise.all([closeOf(client), closeOf(peer)])
         sender.send(Buffer.alloc(64 * KIB + 1))
         t.equal((await ends)[0], '1009 message too long', `from the ${from}`)
         t.equal(over, 0)
@@ -535,7 +536,7 @@ export function testTunnel(subject: TunnelSubject): void {
     await nextMessage(backend.sockets[0]!).catch(t.threw)
     t.equal(gateway.inFlight, 3)
     const ends = Promise.all(clients.map(closeOf))
-    const backends = Promise.all(backend.sockets.map((socket) => once(socket, 'close')))
+    const backends = Promise.all(backend.sockets.map(closeOf))
     listener.drain()
     listener.closeTunnels()
     t.strictSame(await ends, Array(3).fill('1012 service restart'))
@@ -563,7 +564,7 @@ export function testTunnel(subject: TunnelSubject): void {
     backend.server.on('upgrade', () => {})
     for (let round = 0; round < 4; round++) {
       const clients = await Promise.all(Array.from({ length: 50 }, () => connectWebSocket(t, port)))
-      const ends = Promise.all(clients.map((client) => once(client, 'close')))
+      const ends = Promise.all(clients.map(closeOf))
       clients.forEach((client, i) => {
         if (i % 2 === 0) client.terminate()
         else client.close(1000)
