@@ -9,6 +9,8 @@ import type { Upstream } from './upstream/upstream.ts'
 export interface RouterOptions {
   readonly resolver: Resolver
   readonly directory: Directory
+  /** The namespace most requests are in; those in another pay for a longer key. @default '' */
+  readonly namespace?: string
   /** Of this router alone: keys are the resolver's. */
   readonly cache?: RouteCache
   /** Answered at `/` where the resolver knows no service there (specification: Versioning); undefined: not answered. */
@@ -27,6 +29,7 @@ const MAX_SHOWN = 200
 export function createRouter({
   resolver,
   directory,
+  namespace = '',
   cache = new RouteCache(),
   version,
 }: RouterOptions): Step {
@@ -77,8 +80,9 @@ export function createRouter({
   }
 
   return (x) => {
-    // Parted by what neither a namespace nor a request line can hold.
-    const key = x.namespace === '' ? resolver.key(x) : `${x.namespace}\n${resolver.key(x)}`
+    // Joining costs more than looking up, so the usual namespace goes without saying. A line end parts
+    // the two: neither a namespace nor a request line can hold one.
+    const key = x.namespace === namespace ? resolver.key(x) : `${x.namespace}\n${resolver.key(x)}`
     const { generation } = directory
     const cached = cache.get(key, generation)
     if (cached !== undefined) {

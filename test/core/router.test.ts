@@ -60,14 +60,16 @@ t.test('what was resolved once is taken from the cache', async (t) => {
 })
 
 t.test('namespaces are apart', async (t) => {
-  const { route } = open(t)
-  const names: unknown[] = []
-  for (const namespace of [NAMESPACE, '', NAMESPACE, '']) {
-    const x = request('/greeter', namespace)
-    await route(x)
-    names.push(x.upstream?.name)
+  for (const usual of ['', NAMESPACE, 'another']) {
+    const { route } = open(t, { namespace: usual })
+    const names: unknown[] = []
+    for (const namespace of [NAMESPACE, '', NAMESPACE, '']) {
+      const x = request('/greeter', namespace)
+      await route(x)
+      names.push(x.upstream?.name)
+    }
+    t.same(names, ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'], usual)
   }
-  t.same(names, ['go.mx.api.greeter', 'greeter', 'go.mx.api.greeter', 'greeter'])
 })
 
 t.test('a service nobody registered is 404 with its name', async (t) => {
