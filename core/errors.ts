@@ -14,6 +14,7 @@ export interface ErrorBody {
 /** The id of errors that belong to no service: the gateway's own. */
 export const GATEWAY_ID = 'go.mx.api'
 
+/** What an error carries besides its body. */
 export interface GatewayErrorOptions {
   /** Kept for the log, never sent to a client. */
   readonly cause?: unknown
@@ -47,6 +48,7 @@ export class GatewayError extends Error {
     return new GatewayError(id, 500, 'internal error', { cause: thrown })
   }
 
+  /** The error as clients read it. */
   toBody(): ErrorBody {
     return {
       Id: this.id,

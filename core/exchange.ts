@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { type Chain, compileChain } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'
 import { HeaderList } from './headers.ts'
@@ -176,6 +177,7 @@ export abstract class Exchange implements RequestLine {
     ;(this as { path: string }).path = path
   }
 
+  /** Milliseconds since its arrival. */
   get elapsedMs(): number {
     return performance.now() - this.startMs
   }
@@ -239,6 +241,7 @@ export abstract class Exchange implements RequestLine {
     this.pauseRead()
   }
 
+  /** Reads the request body on after {@link pauseBody}. */
   resumeBody(): void {
     if (!this.#paused) return
     this.#paused = false
@@ -317,14 +320,12 @@ export abstract class Exchange implements RequestLine {
   /** Ends the exchange after a failure: an error reply while none has begun, else a cut connection, so that the client sees the reply is incomplete. */
   giveUp(error: GatewayError): void {
     if (this.finished) return
-    const peer = this.#peer
-    this.#peer = undefined
     if (this.answered) this.cut()
     else {
       this.closing ||= !this.bodyDone
       this.fail(error)
     }
-    peer?.onAbort()
+    this.#dropPeer()
   }
 
   /** Carries the client's WebSocket on to a backend. Rejects, with nothing sent to the client, while another node may be tried. */
@@ -339,7 +340,7 @@ export abstract class Exchange implements RequestLine {
       try {
         hook(this)
       } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error))
+        warn(error)
       }
     }
     this.#onFinish?.(this)
@@ -350,9 +351,7 @@ export abstract class Exchange implements RequestLine {
     if (this.finished) return
     this.aborted = true
     this.answered = true
-    const peer = this.#peer
-    this.#peer = undefined
-    peer?.onAbort()
+    this.#dropPeer()
     this.finish()
   }
 
@@ -379,24 +378,38 @@ export abstract class Exchange implements RequestLine {
     this.replyHeaders = headers
     if (!this.bodyDone) this.closing = true
     const hooks = this.chain.onReply
-    for (let i = 0; i < hooks.length; i++) {
-      try {
-        hooks[i]!(this)
-      } catch (error) {
-        const failure = GatewayError.from(error)
-        const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
-        process.emitWarning(error instanceof Error ? error : String(error))
-        this.status = failure.code
-        this.replyHeaders = new HeaderList(['content-type', type])
-        this.transmit(body)
-        const peer = this.#peer
-        this.#peer = undefined
-        peer?.onAbort()
-        return false
-      }
+    try {
+      for (let i = 0; i < hooks.length; i++) hooks[i]!(this)
+      if (isStatus(this.status)) return true
+      throw new TypeError(`status must be 101 or from 200 to 999, got ${inspect(this.status)}`)
+    } catch (error) {
+      warn(error)
+      const thrown = GatewayError.from(error)
+      const failure = isStatus(thrown.code) ? thrown : GatewayError.from(undefined)
+      const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
+      this.status = failure.code
+      this.replyHeaders = new HeaderList(['content-type', type])
+      this.transmit(body)
+      this.#dropPeer()
+      return false
     }
-    return true
   }
+
+  #dropPeer(): void {
+    const peer = this.#peer
+    this.#peer = undefined
+    peer?.onAbort()
+  }
+}
+
+/** Whether a status can begin a final reply (RFC 9110 §15), or a WebSocket. */
+function isStatus(status: number): boolean {
+  return Number.isInteger(status) && (status >= 200 || status === 101) && status <= 999
+}
+
+/** Reports what a hook threw; anything can be thrown. */
+function warn(thrown: unknown): void {
+  process.emitWarning(thrown instanceof Error ? thrown : inspect(thrown))
 }
 
 function tooLarge(limit: number): GatewayError {

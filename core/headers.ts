@@ -1,3 +1,5 @@
+/** Fields that say where a message ends: written by whoever sends it, and a second one would move that end (RFC 9112 §6). */
+const FRAMING = new Set(['content-length', 'transfer-encoding'])
 /** A field name: RFC 9110 §5.1 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** A field value: RFC 9110 §5.5, visible characters, blanks and obs-text (one character a byte); no control characters. */
@@ -34,6 +36,7 @@ export class HeaderList {
     return undefined
   }
 
+  /** Whether there is a field of that name (lower case). */
   has(name: string): boolean {
     return this.get(name) !== undefined
   }
@@ -49,12 +52,13 @@ export class HeaderList {
   /**
    * Adds a field after the others.
    *
-   * @throws {TypeError} when the name is no token or the value holds a control character.
+   * @throws {TypeError} when the name is no token, frames the message, or the value holds a control character.
    */
   append(name: string, value: string): void {
     const lower = name.toLowerCase()
     if (!NAME.test(lower))
       throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
+    if (FRAMING.has(lower)) throw new TypeError(`header ${lower} belongs to the gateway`)
     if (!ASCII_VALUE.test(value)) {
       this.ascii = false
       if (!VALUE.test(value)) {

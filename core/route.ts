@@ -30,7 +30,7 @@ export interface Resolver {
   readonly resolve: (request: RequestLine) => Route | undefined
 }
 
-/** `name` inside `namespace` (reference 15.7); an empty namespace adds nothing. */
+/** `name` inside `namespace` (specification: Namespace); an empty namespace adds nothing. */
 export function joinName(namespace: string, name: string): string {
   return namespace === '' ? name : `${namespace}.${name}`
 }

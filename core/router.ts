@@ -24,7 +24,7 @@ const MAX_SHOWN = 200
  * The step that sets `x.route` and `x.upstream`.
  *
  * @throws {GatewayError} 404 when the request line names no service, or one nobody registered;
- *   503 when the registry cannot say (reference 15.2).
+ *   503 when the registry cannot say.
  */
 export function createRouter({
   resolver,

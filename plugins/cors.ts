@@ -41,7 +41,7 @@ const ORIGIN = /^([a-z][a-z0-9+.-]*:\/\/)(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\
 const LABELS = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 
 /**
- * Lets scripts of other origins read replies (WHATWG Fetch, CORS protocol; header lists of reference 1.3).
+ * Lets scripts of other origins read replies (WHATWG Fetch, CORS protocol).
  *
  * Preflights are answered here, before any authorization. A header that the backend set stays. The origin is
  * never echoed unless it is listed, and `null`, which any sandboxed page can send, is never let in.

@@ -12,7 +12,7 @@ const options = Type.Object({
 /** Dotted names of letters, digits and inner dashes. */
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 
-/** Puts services into a namespace (specification: Namespace; reference 15.7). */
+/** Puts services into a namespace (specification: Namespace). */
 const plugin: PluginDefinition = definePlugin({
   name: 'namespace',
   description: 'Sets the namespace in which services are looked up.',

@@ -5,7 +5,7 @@ import { isServiceName } from '../core/service-name.ts'
 const TAIL = /\.?(?::\d{1,5})?$/
 
 /**
- * `Host` without port, in lower case, as service name (reference 1.6). A name without a dot lies
+ * `Host` without port, in lower case, as service name. A name without a dot lies
  * inside the namespace, one with a dot is whole.
  */
 const host: Resolver = {

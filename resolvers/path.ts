@@ -1,7 +1,7 @@
 import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
 import { isServiceName } from '../core/service-name.ts'
 
-/** First path segment as service name, versions or not (reference 1.6). `/` has none. */
+/** First path segment as service name, versions or not. `/` has none. */
 const path: Resolver = {
   name: 'path',
   expected: '/<service>[/...]',

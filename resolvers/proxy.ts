@@ -7,7 +7,7 @@ const LETTER_V = 118
 
 /**
  * First path segment as service name (specification: Proxy resolver). In paths of three or more
- * segments a version segment first is part of the name (specification: Versioning; reference 15.8).
+ * segments a version segment first is part of the name (specification: Versioning).
  *
  * | path | service |
  * |---|---|

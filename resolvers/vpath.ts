@@ -6,7 +6,7 @@ const SLASH = '/'
 const LETTER_V = 118
 
 /**
- * First path segment as service name, together with the second where the first is a version (reference 1.6).
+ * First path segment as service name, together with the second where the first is a version.
  *
  * | path | service |
  * |---|---|

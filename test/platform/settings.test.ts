@@ -24,7 +24,7 @@ t.test('every setting has a default that its own check accepts', async (t) => {
   t.same(
     settings.address,
     { host: '127.0.0.1', port: 8080 },
-    'profile local listens on loopback only (reference 15.18)',
+    'profile local listens on loopback only',
   )
   t.equal(settings.namespace, 'go.mx.api')
   t.equal(settings.drainTimeoutMs, 10_000)
