@@ -97,7 +97,13 @@ export class Gateway {
 
   #fail(x: Exchange, thrown: unknown): void {
     if (!(thrown instanceof GatewayError)) this.#onFault(thrown, x)
-    x.giveUp(GatewayError.from(thrown, x.route?.service))
+    try {
+      x.giveUp(GatewayError.from(thrown, x.route?.service))
+    } catch (fault) {
+      // An error that cannot be sent: a malformed header field in it.
+      this.#onFault(fault, x)
+      x.giveUp(GatewayError.from(fault))
+    }
   }
 
   #sweep(): void {

@@ -17,6 +17,8 @@ export interface Http1Options {
   readonly host: string
   readonly port: number
   readonly secure: boolean
+  /** Certificates to trust in place of the system's, PEM. */
+  readonly ca?: string
   /** Milliseconds for the connection, TLS handshake included. */
   readonly connectTimeoutMs: number
   /** Milliseconds from the end of the request to the head of the reply. */
@@ -131,7 +133,9 @@ export class Http1Connection {
     this.#deadlineMs = clock.nowMs + options.connectTimeoutMs
     if (options.secure) {
       const servername = isIP(host) === 0 ? { servername: host } : {}
-      this.#socket = connectTls({ ...common, ...servername, ALPNProtocols: ['http/1.1'] })
+      const trusted = options.ca === undefined ? {} : { ca: options.ca }
+      const tls = { ...common, ...servername, ...trusted, ALPNProtocols: ['http/1.1'] }
+      this.#socket = connectTls(tls)
       this.#socket.once('secureConnect', () => this.#open())
     } else {
       this.#socket = connectTcp(common)
@@ -142,7 +146,7 @@ export class Http1Connection {
     })
     this.#socket.on('end', () => {
       this.#ended = true
-      if (this.#calls.length === 0) this.destroy()
+      if (this.#calls.length <= this.#unsent) this.destroy()
     })
     this.#socket.on('drain', () => this.#calls[0]?.onBodyDrain())
     this.#socket.on('close', () => this.#gone())

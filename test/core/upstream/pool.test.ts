@@ -1,0 +1,300 @@
+import t from 'tap'
+import { clock } from '../../../core/clock.ts'
+import { Pool, type PoolOptions } from '../../../core/upstream/pool.ts'
+import { Collector } from '../../fixtures/collector.ts'
+import { openRawBackend, turn, until } from '../../fixtures/raw-backend.ts'
+
+const SECOND = 1000
+
+function openPool(port: number, options: Partial<PoolOptions> = {}): Pool {
+  const pool = new Pool({
+    host: '127.0.0.1',
+    port,
+    secure: false,
+    connectTimeoutMs: 5 * SECOND,
+    replyTimeoutMs: 10 * SECOND,
+    idleTimeoutMs: 20 * SECOND,
+    keepAliveMs: 30 * SECOND,
+    pipeline: 1,
+    maxConnections: 2,
+    maxWaiting: 2,
+    ...options,
+  })
+  t.teardown(() => pool.close())
+  return pool
+}
+
+function dispatch(pool: Pool, path = '/', method = 'GET'): Collector {
+  const call = new Collector({ path, method, idempotent: method !== 'POST' })
+  pool.dispatch(call)
+  return call
+}
+
+function pass(ms: number, pool: Pool): void {
+  clock.nowMs = performance.now() + ms
+  pool.sweep()
+  clock.nowMs = performance.now()
+}
+
+t.test('a connection is used again, the latest used first', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port)
+  const first = dispatch(pool)
+  const second = dispatch(pool)
+  await Promise.all([first.done, second.done])
+  t.equal(pool.size, 2)
+  const latest = (await Promise.race([first.done, second.done])).connection
+  for (let i = 0; i < 5; i++) await dispatch(pool).done
+  t.equal(pool.size, 2)
+  t.equal(backend.connections.length, 2)
+  const requests = backend.connections.map((server) => server.requests).sort()
+  t.strictSame(requests, [1, 6])
+  t.ok(latest)
+})
+
+t.test(
+  'calls beyond the connections wait in order, those beyond the queue fail as not sent',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const calls = ['/1', '/2', '/3', '/4', '/5'].map((path) => dispatch(pool, path))
+    await calls[4]!.done
+    t.match(calls[4]!.failure, {
+      kind: 'full',
+      detail: 'all 2 connections to the backend are busy',
+    })
+    t.equal(pool.size, 2)
+    const one = await backend.connection(0)
+    await one.request()
+    one.reply('one')
+    await one.request(2)
+    t.match(one.text, /GET \/3 /)
+    one.reply('three')
+    await one.request(3)
+    t.match(one.text, /GET \/4 /)
+    one.reply('four')
+    await calls[3]!.done
+    t.strictSame(
+      [0, 2, 3].map((i) => calls[i]!.body),
+      ['one', 'three', 'four'],
+    )
+  },
+)
+
+t.test('a call that waits too long for a connection fails as not sent', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  dispatch(pool)
+  await (await backend.connection()).request()
+  const waiting = dispatch(pool)
+  pass(4 * SECOND, pool)
+  t.equal(waiting.failure, undefined)
+  pass(6 * SECOND, pool)
+  t.equal(waiting.failure?.kind, 'full')
+})
+
+t.test('a call given up while it waits never goes out', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool, '/first')
+  const left = dispatch(pool, '/left')
+  const last = dispatch(pool, '/last')
+  pool.cancel(left)
+  const server = await backend.connection()
+  await server.request()
+  server.reply()
+  await first.done
+  await server.request(2)
+  server.reply()
+  await last.done
+  t.notMatch(server.text, /left/)
+  t.strictSame(left.events, [])
+})
+
+t.test('a lost connection makes room for a call that waits', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const first = dispatch(pool)
+  const second = dispatch(pool)
+  const server = await backend.connection()
+  await server.request()
+  server.socket.destroy()
+  await first.done
+  t.equal(first.failure?.kind, 'closed')
+  const next = await backend.connection(1)
+  await next.request()
+  next.reply('second')
+  await second.done
+  t.equal(second.body, 'second')
+})
+
+t.test(
+  'bytes behind a reply are not the reply to the call that waited for its connection',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { maxConnections: 1 })
+    const first = dispatch(pool)
+    const second = dispatch(pool)
+    const server = await backend.connection()
+    await server.request()
+    server.send(
+      'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison',
+    )
+    await first.done
+    const next = await backend.connection(1)
+    await next.request()
+    next.reply('honest')
+    await second.done
+    t.equal(first.body, 'ok')
+    t.equal(second.body, 'honest')
+    await server.ended()
+    t.equal(server.requests, 1)
+  },
+)
+
+t.test(
+  'a call on a kept connection that turns out to be over goes out on another, also a POST',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const first = dispatch(pool)
+    const server = await backend.connection()
+    await server.request()
+    server.reply()
+    await first.done
+    await turn()
+    server.socket.destroy()
+    const second = dispatch(pool, '/', 'POST')
+    const next = await backend.connection(1)
+    await next.request()
+    next.reply('new')
+    await second.done
+    t.equal(second.body, 'new')
+    t.equal(server.requests, 1)
+  },
+)
+
+t.test('unused connections are closed by the clock alone', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port, { keepAliveMs: 1 })
+  await dispatch(pool).done
+  const server = await backend.connection()
+  await server.ended()
+  t.equal(pool.size, 0)
+})
+
+t.test(
+  'a closed pool ends unused connections at once and the others with their replies',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port)
+    const unused = dispatch(pool)
+    const running = dispatch(pool)
+    await (await backend.connection(0)).request()
+    await (await backend.connection(1)).request()
+    backend.connections[0]!.reply()
+    await Promise.race([unused.done, running.done])
+    pool.close()
+    await backend.connections[0]!.ended()
+    t.equal(pool.size, 1)
+    t.equal(backend.connections[1]!.closed, false)
+    backend.connections[1]!.reply()
+    await Promise.all([unused.done, running.done])
+    t.ok(unused.complete && running.complete)
+    await backend.connections[1]!.ended()
+    t.equal(pool.size, 0)
+  },
+)
+
+t.test('a closed pool serves the calls that wait, and forgets their connections too', async (t) => {
+  const backend = await openRawBackend(t, {
+    onRequest: (server) => server.reply('late', '200 OK', 'Connection: close'),
+  })
+  const pool = openPool(backend.port, { maxConnections: 1 })
+  const calls = [dispatch(pool), dispatch(pool), dispatch(pool)]
+  pool.close()
+  for (const call of calls) t.equal((await call.done).body, 'late')
+  await until(() => pool.size === 0)
+})
+
+t.test(
+  'no more requests are written ahead than the node takes, on no more connections than allowed',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 3, maxConnections: 2, maxWaiting: 10 })
+    const calls = Array.from({ length: 8 }, (_, i) => dispatch(pool, `/${i}`))
+    const one = await backend.connection(0)
+    const two = await backend.connection(1)
+    await one.request(3)
+    await two.request(3)
+    await turn()
+    t.equal(pool.size, 2)
+    t.strictSame([one.requests, two.requests], [3, 3])
+    one.reply('0')
+    await one.request(4)
+    t.match(one.text, /GET \/6 /)
+    for (let i = 0; i < 3; i++) one.reply('x')
+    await one.request(5)
+    t.match(one.text, /GET \/7 /)
+    one.reply('x')
+    for (let i = 0; i < 3; i++) two.reply('y')
+    await Promise.all(calls.map((call) => call.done))
+    t.ok(calls.every((call) => call.complete))
+    t.strictSame(calls[6]!.body, 'x')
+  },
+)
+
+t.test('pipelined calls do not keep out one that wants a connection for itself', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1, maxWaiting: 10 })
+  dispatch(pool, '/1')
+  const post = dispatch(pool, '/post', 'POST')
+  const behind = dispatch(pool, '/behind')
+  const server = await backend.connection()
+  await server.request()
+  await turn()
+  t.equal(server.requests, 1, 'what comes later waits behind it')
+  server.reply()
+  await server.request(2)
+  t.match(server.text, /POST \/post /)
+  await turn()
+  t.equal(server.requests, 2, 'nothing is written behind a call that must not be repeated')
+  server.reply('posted')
+  await post.done
+  await server.request(3)
+  server.reply('behind')
+  await behind.done
+  t.equal(post.body, 'posted')
+  t.equal(behind.body, 'behind')
+  t.equal(pool.size, 1)
+})
+
+t.test('a connection used alone is written ahead on later, and the other way round', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+  for (const method of ['POST', 'GET', 'POST', 'POST', 'GET', 'GET']) {
+    t.equal((await dispatch(pool, '/', method).done).complete, true)
+  }
+  t.equal(backend.connections.length, 1)
+})
+
+t.test('calls with a body are never pipelined', async (t) => {
+  const backend = await openRawBackend(t)
+  const pool = openPool(backend.port, { pipeline: 4, maxConnections: 2 })
+  const calls = [1, 2].map(() => {
+    const call = new Collector({
+      method: 'PUT',
+      bodyLength: 2,
+      onReady: () => call.connection!.sendBody(Buffer.from('ab'), true),
+    })
+    pool.dispatch(call)
+    return call
+  })
+  for (const i of [0, 1]) {
+    const server = await backend.connection(i)
+    await server.until(() => server.text.endsWith('ab'))
+    server.reply()
+  }
+  await Promise.all(calls.map((call) => call.done))
+  t.equal(backend.connections.length, 2)
+})
