@@ -104,7 +104,12 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const onError = (service: string, error: unknown): void =>
     log.warn({ service, err: error }, 'registry failed')
   const directory = new Directory(registry, { upstream, onError })
-  const route = createRouter({ resolver, directory, version: readVersion() })
+  const route = createRouter({
+    resolver,
+    directory,
+    namespace: settings.namespace,
+    version: readVersion(),
+  })
 
   const buildChain = async (
     next: Configuration,
