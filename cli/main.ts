@@ -66,4 +66,5 @@ function explain(error: Error, cli: CAC): readonly string[] {
 }
 
 const status = await main(process.argv)
-if (status !== undefined) process.exitCode = status
+// Not exitCode: the channel of a worker process to its primary would keep it running.
+if (status !== undefined) process.exit(status)
