@@ -47,17 +47,22 @@ export async function startWorkers({
   const running = new Set<Worker>()
   const restarts = new Set<NodeJS.Timeout>()
   let draining = false
+  let reloads = 0
   let onAllGone: (() => void) | undefined
 
   const start = (waitMs: number): Promise<void> => {
     const worker = cluster.fork({ [PORT_VARIABLE]: String(port) })
     const startedMs = performance.now()
+    const reloadsBefore = reloads
     let ready = false
     running.add(worker)
     return new Promise((resolve, reject) => {
       worker.on('message', (message) => {
         if (message !== READY) return
         ready = true
+        // Orders that were given before it could hear them.
+        if (draining) worker.send('drain' satisfies WorkerOrder)
+        else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
         resolve()
       })
       worker.on('exit', (code, signal) => {
@@ -119,7 +124,11 @@ export async function startWorkers({
     await drain()
     throw error
   }
-  return { reload: () => tell('reload'), drain }
+  const reload = (): void => {
+    reloads++
+    tell('reload')
+  }
+  return { reload, drain }
 }
 
 /** A worker ended before it served. It has said why; `status` is its exit status. */

@@ -1,0 +1,215 @@
+import { once } from 'node:events'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, createConnection } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type RunningMx, startMx } from '../fixtures/mx.ts'
+
+t.jobs = 2
+
+/** A backend that says its name; the end of `/<service>/slow` comes when the test says so. */
+async function startBackend(
+  t: Test,
+  name: string,
+): Promise<{ node: string; slow: () => void; server: Server }> {
+  const waiting: (() => void)[] = []
+  const server = createServer((request, response) => {
+    if (request.url?.endsWith('/slow')) {
+      response.write(name.slice(0, 1))
+      waiting.push(() => response.end(name.slice(1)))
+    } else response.end(name)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    node: `127.0.0.1:${port}`,
+    slow: () => {
+      for (const end of waiting.splice(0)) end()
+    },
+    server,
+  }
+}
+
+function start(
+  t: Test,
+  words: readonly string[],
+  options: { cwd: string; env?: Record<string, string> },
+): RunningMx {
+  const mx = startMx(['api', '--address=127.0.0.1:0', ...words], options)
+  t.teardown(async () => {
+    if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
+    await mx.ended
+  })
+  return mx
+}
+
+/** Ids of the worker processes of a running gateway. */
+function workersOf({ child }: RunningMx): number[] {
+  const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number)
+  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts'))
+}
+
+/** Opens a connection of its own: `fetch` may go on using an open one. */
+async function connect(url: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = createConnection(Number(port), hostname)
+  await once(socket, 'connect').finally(() => socket.destroy())
+}
+
+async function text(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+for (const listener of ['uws', 'node']) {
+  t.test(
+    `listener ${listener}: SIGTERM finishes running requests, then ends with status 0`,
+    async (t) => {
+      const backend = await startBackend(t, 'one')
+      const mx = start(t, ['--listener', listener, '--backend', `greeter=${backend.node}`], {
+        cwd: t.testdir(),
+      })
+      const url = await mx.url()
+      t.equal(await text(`${url}/greeter/hello`), 'one')
+      t.equal((await fetch(`${url}/nobody`)).status, 404)
+      const running = await fetch(`${url}/greeter/slow`)
+      mx.child.kill('SIGTERM')
+      await mx.until(/SIGTERM: finishing/)
+      await t.rejects(connect(url), { code: 'ECONNREFUSED' }, 'takes no more connections')
+      backend.slow()
+      t.equal(await running.text(), 'one')
+      t.equal(await mx.ended, 0)
+      t.match(
+        mx.output.stdout,
+        /"path":"\/greeter\/slow".*"status":200/,
+        'nothing is missing in the access log',
+      )
+    },
+  )
+}
+
+t.test('a second signal ends it at once with status 1', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+  await fetch(`${await mx.url()}/greeter/slow`)
+  mx.child.kill('SIGINT')
+  await mx.until(/SIGINT: finishing/)
+  // An echo of the first signal is no second one: repeat until it is heard.
+  const repeat = setInterval(() => mx.child.kill('SIGINT'), 50)
+  t.equal(await mx.ended, 1)
+  clearInterval(repeat)
+})
+
+t.test('requests that outlast drain_timeout are cut off', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--drain_timeout=50ms', '--backend', `greeter=${backend.node}`], {
+    cwd: t.testdir(),
+  })
+  const running = await fetch(`${await mx.url()}/greeter/slow`)
+  mx.child.kill('SIGTERM')
+  await t.rejects(running.text())
+  t.equal(await mx.ended, 0)
+  t.match(mx.output.stderr, /drain_timeout is over/)
+})
+
+t.test(
+  'mx.yaml in the working folder is read, read again when it changes, and refused when it is wrong',
+  async (t) => {
+    const one = await startBackend(t, 'one')
+    const two = await startBackend(t, 'two')
+    const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${one.node}]\n` })
+    const file = join(cwd, 'mx.yaml')
+    const mx = start(t, [], { cwd })
+    const url = await mx.url()
+    t.equal(await text(`${url}/greeter/hello`), 'one')
+
+    writeFileSync(file, `services:\n  greeter: [${two.node}]\nbalanse: random\n`)
+    await mx.until(
+      /configuration refused: mx\.yaml:3:1: unknown key \\"balanse\\", did you mean \\"balance\\"\?/,
+    )
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'the previous configuration keeps serving')
+
+    writeFileSync(file, 'plugins: [cros]\n')
+    await mx.until(/configuration refused: mx\.yaml:1:11: unknown plugin/)
+    t.equal(await text(`${url}/greeter/hello`), 'one', 'the services go on with the plugins')
+
+    writeFileSync(
+      join(cwd, 'next.yaml'),
+      `services:\n  greeter: [${two.node}]\nnamespace: acme\nworkers: 2\n`,
+    )
+    renameSync(join(cwd, 'next.yaml'), file)
+    await mx.until(/configuration reloaded/)
+    t.equal(await text(`${url}/greeter/hello`), 'two')
+    t.match(await text(`${url}/nobody`), /acme\.nobody/, 'the namespace changes with it')
+    t.match(mx.output.stderr, /needs a restart to take effect: workers/)
+  },
+)
+
+t.test('SIGHUP reads the configuration again', async (t) => {
+  const one = await startBackend(t, 'one')
+  const cwd = t.testdir()
+  const mx = start(t, [], { cwd })
+  const url = await mx.url()
+  t.equal((await fetch(`${url}/greeter`)).status, 404)
+  writeFileSync(join(cwd, 'mx.yaml'), `services:\n  greeter: ${one.node}\n`)
+  mx.child.kill('SIGHUP')
+  await mx.until(/configuration reloaded/)
+  t.equal(await text(`${url}/greeter`), 'one')
+})
+
+t.test('a plugin is read again when its file changes', async (t) => {
+  const plugin = (reply: string): string =>
+    `export default { onRequest: (x) => x.reply(200, '${reply}') }\n`
+  const cwd = t.testdir({ 'mine.ts': plugin('first') })
+  const mx = start(t, ['--plugin', './mine.ts'], { cwd })
+  const url = await mx.url()
+  t.equal(await text(url), 'first')
+  writeFileSync(join(cwd, 'mine.ts'), plugin('second'))
+  await mx.until(/configuration reloaded/)
+  t.equal(await text(url), 'second')
+})
+
+t.test('workers share the port, are replaced when they crash, and drain together', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--workers=2', '--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+  const url = await mx.url()
+  const workers = workersOf(mx)
+  t.equal(workers.length, 2)
+  t.equal(await text(`${url}/greeter`), 'one')
+
+  for (const workersFlag of ['--workers=2', '--workers=1']) {
+    const words = ['api', `--address=${new URL(url).host}`, workersFlag]
+    const second = startMx(words, { cwd: t.testdir() })
+    t.equal(await second.ended, 1, `a second gateway with ${workersFlag} gets no share of the port`)
+    t.match(
+      second.output.stderr,
+      /^mx: address 127\.0\.0\.1:\d+ is in use by another program; choose another with --address or MX_API_ADDRESS\n$/,
+    )
+  }
+
+  process.kill(workers[0]!, 'SIGKILL')
+  await mx.until(/a worker ended; starting another/)
+  t.equal(await text(`${url}/greeter`), 'one', 'the other one goes on serving')
+  while (workersOf(mx).length < 2) await text(`${url}/greeter`)
+
+  const running = await fetch(`${url}/greeter/slow`)
+  mx.child.kill('SIGTERM')
+  await mx.until(/SIGTERM: finishing/)
+  backend.slow()
+  t.equal(await running.text(), 'one')
+  t.equal(await mx.ended, 0)
+})
+
+t.test('a worker that cannot start is told once, and nothing is left running', async (t) => {
+  const cwd = t.testdir({ 'broken.js': 'export default {' })
+  const mx = start(t, ['--workers=2', '--plugin', './broken.js'], { cwd })
+  t.equal(await mx.ended, 2)
+  t.match(mx.output.stderr, /^mx: --plugin: plugin .*broken\.js.*\n$/)
+})
