@@ -1,5 +1,5 @@
 // Fails when mx costs more CPU per request, against nginx, than recorded: `npm run bench:guard`; `--record` writes the record.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startBackend } from './http/backend.ts'
@@ -51,6 +51,7 @@ async function main(): Promise<boolean> {
   }
   const now = toRecorded(base.name, ratios, readMachine())
   if (values.record === true) {
+    mkdirSync(RESULTS, { recursive: true })
     writeFileSync(FILE, `${JSON.stringify(now, null, 2)}\n`)
     process.stdout.write(`recorded in ${FILE}\n`)
     return true
