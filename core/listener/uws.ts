@@ -158,7 +158,9 @@ class UwsExchange extends Exchange implements TunnelExchange {
 
   protected transmit(body: string | Uint8Array): void {
     if (this.#waiting) {
-      this.#afterWait = () => this.transmit(body)
+      // A reply from upstream lies in memory that the next read overwrites.
+      const kept = typeof body === 'string' ? body : Uint8Array.prototype.slice.call(body)
+      this.#afterWait = () => this.transmit(kept)
       return
     }
     this.#unpause()
@@ -173,7 +175,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     const res = this.#res
     this.#writeHead()
     if (this.#isBodyless()) return this.#endBodyless(this.method === 'HEAD' ? byteLength(body) : -1)
-    this.bytesOut = body.length
+    this.bytesOut = byteLength(body)
     res.end(body, this.closing)
   }
 
