@@ -1,5 +1,15 @@
 /** Longest frame header: two bytes, eight of length, four of mask (RFC 6455 §5.2). */
 const HEADER_MAX_BYTES = 14
+const FIN = 0x80
+/** The bit that control frames have in their opcode, and the opcode of close. */
+const CONTROL = 0x08
+const CLOSE = 0x08
+/** RFC 6455 §5.5. */
+const CONTROL_MAX_BYTES = 125
+
+/** Codes of RFC 6455 §7.4.1. */
+export const PROTOCOL_ERROR = 1002
+export const TOO_BIG = 1009
 
 /**
  * Follows one direction of a WebSocket without touching it: where frames begin,
@@ -8,8 +18,11 @@ const HEADER_MAX_BYTES = 14
 export class FrameMeter {
   /** All bytes followed so far. */
   bytes = 0
+  /** A close frame has begun: the WebSocket ends as its ends have agreed. */
+  closed = false
   /** Longest message accepted, in bytes. */
   messageMaxBytes: number = Number.POSITIVE_INFINITY
+  readonly #masked: boolean
   readonly #header = new Uint8Array(HEADER_MAX_BYTES)
   #headerBytes = 0
   #payloadLeft = 0
@@ -20,8 +33,13 @@ export class FrameMeter {
     return this.#headerBytes === 0 && this.#payloadLeft === 0
   }
 
-  /** Takes the next bytes. False once a message is longer than allowed. */
-  feed(chunk: Uint8Array): boolean {
+  /** @param masked whether frames must be masked: those of clients must (RFC 6455 §5.1). */
+  constructor(masked: boolean) {
+    this.#masked = masked
+  }
+
+  /** Takes the next bytes. Otherwise than 0 once they must not be passed on: the code to close with. */
+  feed(chunk: Uint8Array): 0 | typeof PROTOCOL_ERROR | typeof TOO_BIG {
     this.bytes += chunk.length
     let i = 0
     while (i < chunk.length) {
@@ -34,10 +52,11 @@ export class FrameMeter {
       this.#header[this.#headerBytes++] = chunk[i++]!
       if (this.#headerBytes >= 2 && this.#headerBytes === this.#headerLength()) {
         this.#headerBytes = 0
-        if (!this.#beginFrame()) return false
+        const wrong = this.#beginFrame()
+        if (wrong !== 0) return wrong
       }
     }
-    return true
+    return 0
   }
 
   #headerLength(): number {
@@ -47,8 +66,10 @@ export class FrameMeter {
     return 2 + extended + (second & 0x80 ? 4 : 0)
   }
 
-  #beginFrame(): boolean {
+  #beginFrame(): 0 | typeof PROTOCOL_ERROR | typeof TOO_BIG {
     const header = this.#header
+    const opcode = header[0]! & 0x0f
+    if (((header[1]! & 0x80) !== 0) !== this.#masked) return PROTOCOL_ERROR
     let length = header[1]! & 0x7f
     if (length === 126) length = header[2]! * 256 + header[3]!
     else if (length === 127) {
@@ -57,12 +78,13 @@ export class FrameMeter {
       for (let i = 2; i < 10; i++) length = length * 256 + header[i]!
     }
     this.#payloadLeft = length
+    if (opcode === CLOSE) this.closed = true
     // Control frames may come between the fragments of a message and are no part of it.
-    if ((header[0]! & 0x08) !== 0) return length <= this.messageMaxBytes
+    if ((opcode & CONTROL) !== 0) return length <= CONTROL_MAX_BYTES ? 0 : PROTOCOL_ERROR
     this.#messageBytes += length
-    if (this.#messageBytes > this.messageMaxBytes) return false
-    if ((header[0]! & 0x80) !== 0) this.#messageBytes = 0
-    return true
+    if (this.#messageBytes > this.messageMaxBytes) return TOO_BIG
+    if ((header[0]! & FIN) !== 0) this.#messageBytes = 0
+    return 0
   }
 }
 

@@ -86,9 +86,14 @@ export class NodeExchange extends Exchange {
     this.#watchStall()
   }
 
-  /** For the connection: the client left. */
+  /** For the connection: it has ended. */
   clientLeft(): void {
-    this.abort()
+    const stream = this.#stream
+    if (stream === undefined || this.status !== 101) return this.abort()
+    this.bytesIn = stream.bytesIn
+    this.bytesOut = stream.bytesOut
+    this.aborted = !stream.agreed
+    this.finish()
   }
 
   /** For the connection: the WebSocket ends with this code. */
@@ -117,13 +122,6 @@ export class NodeExchange extends Exchange {
   acceptTunnel(headers: HeaderList): boolean {
     this.start(101, headers, -1)
     return this.status === 101
-  }
-
-  /** For the tunnel: it has ended. */
-  tunnelEnded(bytesIn: number, bytesOut: number): void {
-    this.bytesIn = bytesIn
-    this.bytesOut = bytesOut
-    this.finish()
   }
 
   protected override finish(): void {
@@ -237,6 +235,8 @@ export class NodeExchange extends Exchange {
     const res = new ServerResponse(this.#req)
     this.closing = true
     res.assignSocket(this.#req.socket)
+    // node:http does this for the sockets it still serves.
+    this.#req.socket.on('drain', () => res.emit('drain'))
     this.#listen(res)
     return res
   }

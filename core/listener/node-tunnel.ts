@@ -19,10 +19,11 @@ const HANDSHAKE = [
   'sec-websocket-extensions',
 ] as const
 
-type Attempt = (request: ClientRequest) => void
+type Fields = Record<string, string | string[]>
+type Join = (reply: IncomingMessage, socket: Socket, head: Buffer) => void
 
-/** Told of the request that carries the handshake to a backend, by the stream it is for. */
-const attempts = new WeakMap<TunnelStream, Attempt>()
+/** The request that carries the handshake of a stream to a backend. */
+const requests = new WeakMap<object, ClientRequest>()
 
 // For upgrades only: its way with plain requests lets a chunked DELETE through as two requests.
 const proxy = new proxyModule.ProxyServer({
@@ -30,9 +31,7 @@ const proxy = new proxyModule.ProxyServer({
   toProxy: true,
   prependPath: false,
 })
-proxy.on('proxyReqWs', (request, _req, socket) =>
-  attempts.get(socket as unknown as TunnelStream)?.(request),
-)
+proxy.on('proxyReqWs', (request, _req, socket) => requests.set(socket, request))
 // Failures reach the attempt they belong to; this one hears of them a second time.
 proxy.on('error', () => {})
 
@@ -49,115 +48,93 @@ export function openTunnel(
   stream: TunnelStream,
   target: TunnelTarget,
 ): Promise<void> {
+  const headers = toHandshake(x, target)
+  const request = sendHandshake(headers, stream, target)
+  // The library has attached what joins the two sides once the backend accepts, and what relays
+  // another answer without regard for hooks, limits and retries.
+  const [join] = request.listeners('upgrade') as Join[]
+  request.removeAllListeners('upgrade')
+  request.removeAllListeners('response')
+
   return new Promise((resolve, reject) => {
     let settled = false
-    const headers = toHandshake(x, target)
-    const offers = target.headers
-      .getAll('sec-websocket-protocol')
-      .join(',')
-      .split(/\s*,\s*/)
-    const req = {
-      method: 'GET',
-      url: target.target,
-      headers,
-      httpVersion: '1.1',
-      httpVersionMajor: 1,
+    const left = () => request.destroy()
+    const settle = (): boolean => {
+      if (settled) return false
+      settled = true
+      clearTimeout(timer)
+      stream.off('close', left)
+      return true
     }
+    const fail = (code: number, detail: string, cause?: unknown): void => {
+      if (!settle()) return
+      request.destroy()
+      reject(new GatewayError(GATEWAY_ID, code, detail, { cause }))
+    }
+    const timer = setTimeout(() => {
+      fail(504, 'the backend did not answer the WebSocket handshake in time')
+    }, target.connectTimeoutMs)
 
-    attempts.set(stream, (request) => {
-      const left = () => request.destroy()
-      const fail = (error: GatewayError) => {
-        clearTimeout(timer)
-        stream.off('close', left)
-        request.destroy()
-        if (settled) return
-        settled = true
-        reject(error)
-      }
-      const settle = () => {
-        settled = true
-        clearTimeout(timer)
-        stream.off('close', left)
-        resolve()
-      }
-      const timer = setTimeout(() => {
-        fail(
-          new GatewayError(
-            GATEWAY_ID,
-            504,
-            'the backend did not answer the WebSocket handshake in time',
-          ),
-        )
-      }, target.connectTimeoutMs)
-      stream.once('close', left)
-      // What the library set out of a query with a second `?`, or with nothing behind it, is not what the client sent.
-      request.path = target.target
-
-      const [carry] = request.listeners('upgrade') as ((
-        reply: IncomingMessage,
-        socket: Socket,
-        head: Buffer,
-      ) => void)[]
-      request.removeAllListeners('upgrade')
-      request.removeAllListeners('response')
-      request.on('error', (error) => {
-        fail(
-          new GatewayError(GATEWAY_ID, 502, 'the backend cannot be reached', {
-            cause: error,
-          }),
-        )
-      })
-      request.on('response', (reply) => {
-        settle()
-        relayReply(x, reply, target)
-      })
-      request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
-        socket.on('error', () => {})
-        if (!isAccepted(reply, headers['sec-websocket-key'], offers)) {
-          socket.destroy()
-          return fail(
-            new GatewayError(
-              GATEWAY_ID,
-              502,
-              'the backend gave a wrong answer to the WebSocket handshake',
-            ),
-          )
-        }
-        settle()
-        const answer = toEndToEnd(reply)
-        if (!x.answered) target.onAnswer?.(101, answer)
-        if (x.answered || !x.acceptTunnel(answer)) {
-          socket.destroy()
-          target.onClose()
-          return
-        }
-        stream.once('close', () => {
-          socket.destroySoon()
-          x.tunnelEnded(stream.bytesIn, stream.bytesOut)
-          target.onClose()
-        })
-        reply.headers = toAnswer(x.replyHeaders, reply)
-        stream.open(target.maxMessageBytes)
-        carry!(reply, socket, head)
-      })
+    stream.once('close', left)
+    request.on('error', (error) => fail(502, 'the backend cannot be reached', error))
+    request.on('response', (reply) => {
+      if (!settle()) return
+      resolve()
+      relayReply(x, reply, target)
     })
-
-    const protocol = target.secure ? 'https:' : 'http:'
-    const { host, port } = target
-    const ssl = { servername: isIP(host) > 0 ? '' : host }
-    // The library reads method, target and fields of the request, and no more.
-    proxy.ws(
-      req as unknown as IncomingMessage,
-      stream,
-      Buffer.alloc(0),
-      { target: { host, port, protocol }, ssl },
-      () => {},
-    )
+    request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
+      // Before the library's own listeners, which would end the client's connection without a word.
+      socket.on('error', () => stream.backendEnded())
+      socket.on('end', () => stream.backendEnded())
+      if (!isAccepted(reply, headers['sec-websocket-key'], target)) {
+        socket.destroy()
+        return fail(502, 'the backend gave a wrong answer to the WebSocket handshake')
+      }
+      if (!settle()) return socket.destroy()
+      resolve()
+      const fields = toEndToEnd(reply)
+      if (!x.answered) target.onAnswer?.(101, fields)
+      if (x.answered || !x.acceptTunnel(fields)) {
+        socket.destroy()
+        target.onClose()
+        return
+      }
+      stream.once('close', () => {
+        socket.destroySoon()
+        target.onClose()
+      })
+      reply.headers = toAnswer(x.replyHeaders, reply)
+      stream.open(target.maxMessageBytes)
+      join!(reply, socket, head)
+    })
   })
 }
 
-function toHandshake(x: NodeExchange, target: TunnelTarget): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = Object.create(null)
+/** Has the library send the handshake; what it makes of it is in {@link requests} when it returns. */
+function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarget): ClientRequest {
+  const { host, port, secure } = target
+  const protocol = secure ? 'https:' : 'http:'
+  // The library reads these of the request, and no more.
+  const req = {
+    method: 'GET',
+    url: target.target,
+    headers,
+    httpVersion: '1.1',
+    httpVersionMajor: 1,
+  }
+  const options = {
+    target: { host, port, protocol },
+    ssl: { servername: isIP(host) > 0 ? '' : host },
+  }
+  proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})
+  const request = requests.get(stream)!
+  // As received: the library takes queries apart, and not all come together again.
+  request.path = target.target
+  return request
+}
+
+function toHandshake(x: NodeExchange, target: TunnelTarget): Fields {
+  const headers: Fields = Object.create(null)
   const { flat } = target.headers
   for (let i = 0; i < flat.length; i += 2) addField(headers, flat[i]!, flat[i + 1]!)
   for (const name of HANDSHAKE) {
@@ -170,23 +147,20 @@ function toHandshake(x: NodeExchange, target: TunnelTarget): Record<string, stri
 }
 
 /** Whether the backend's answer belongs to the handshake (RFC 6455 §4.1). */
-function isAccepted(
-  { headers }: IncomingMessage,
-  key: unknown,
-  offers: readonly string[],
-): boolean {
+function isAccepted({ headers }: IncomingMessage, key: unknown, target: TunnelTarget): boolean {
+  const offers = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const expected = createHash('sha1').update(`${key}${ACCEPT_SUFFIX}`).digest('base64')
   const protocol = headers['sec-websocket-protocol']
   return (
     headers['sec-websocket-accept'] === expected &&
     headers.upgrade?.toLowerCase() === 'websocket' &&
-    (protocol === undefined || offers.includes(protocol))
+    (protocol === undefined || offers.some((offer) => offer.trim() === protocol))
   )
 }
 
 /** The answer to the handshake as the library writes it: what reply hooks left, and the fields that make it a 101. */
 function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['headers'] {
-  const headers: Record<string, string | string[]> = Object.create(null)
+  const headers: Fields = Object.create(null)
   const { flat } = list
   for (let i = 0; i < flat.length; i += 2) addField(headers, flat[i]!, flat[i + 1]!)
   headers['connection'] = 'Upgrade'
@@ -198,7 +172,7 @@ function toAnswer(list: HeaderList, reply: IncomingMessage): IncomingMessage['he
   return headers
 }
 
-function addField(headers: Record<string, string | string[]>, name: string, value: string): void {
+function addField(headers: Fields, name: string, value: string): void {
   const before = headers[name]
   headers[name] = before === undefined ? value : [...[before].flat(), value]
 }

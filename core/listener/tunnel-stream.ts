@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { FrameMeter, toCloseFrame } from './frame-meter.ts'
+import { FrameMeter, TOO_BIG, toCloseFrame } from './frame-meter.ts'
 
 /** How long the other end may take to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 2000
@@ -14,8 +14,8 @@ const CLOSE_TIMEOUT_MS = 2000
  */
 export class TunnelStream extends Duplex {
   readonly #socket: Socket
-  readonly #fromClient = new FrameMeter()
-  readonly #toClient = new FrameMeter()
+  readonly #fromClient = new FrameMeter(true)
+  readonly #toClient = new FrameMeter(false)
   /** The backend accepted the handshake, and its answer is on its way. */
   #opened = false
   /** The handshake's answer went out: frames follow. */
@@ -33,7 +33,10 @@ export class TunnelStream extends Duplex {
       if (this.#closing) return
       if (!this.push(chunk)) socket.pause()
     })
-    socket.on('end', () => this.push(null))
+    socket.on('end', () => {
+      if (this.#opened) this.push(null)
+      else socket.destroy()
+    })
     socket.on('close', () => this.destroy())
   }
 
@@ -47,6 +50,11 @@ export class TunnelStream extends Duplex {
     return this.#toClient.bytes
   }
 
+  /** Whether the end was announced: by the client, the backend or the gateway. */
+  get agreed(): boolean {
+    return this.#closing || this.#fromClient.closed || this.#toClient.closed
+  }
+
   /** A backend accepted: its answer, then frames, are written next. */
   open(messageMaxBytes: number): void {
     this.#opened = true
@@ -57,11 +65,13 @@ export class TunnelStream extends Duplex {
   /** Ends the WebSocket with a close frame where one fits in, else by closing the connection. */
   closeWith(code: number, reason: string): void {
     if (this.#closing || this.destroyed) return
-    this.#closing = true
-    if (this.#framed && this.#toClient.atBoundary) this.#socket.write(toCloseFrame(code, reason))
-    const timer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS).unref()
-    this.#socket.once('close', () => clearTimeout(timer))
-    this.#socket.destroySoon()
+    const fits = this.#framed && this.#toClient.atBoundary
+    this.#endSoon(fits ? toCloseFrame(code, reason) : undefined)
+  }
+
+  /** The backend's connection has ended: with a close frame before, or all of a sudden. */
+  backendEnded(): void {
+    if (!this.#toClient.closed) this.closeWith(1011, 'the backend is gone')
   }
 
   /** Called by the proxy when a backend failed: ends the client's connection only if it was tied to that backend. */
@@ -85,11 +95,10 @@ export class TunnelStream extends Duplex {
   }
 
   override push(chunk: Buffer | null): boolean {
-    if (chunk !== null && !this.#fromClient.feed(chunk)) {
-      this.closeWith(1009, 'message too long')
-      return false
-    }
-    return super.push(chunk)
+    const wrong = chunk === null ? 0 : this.#fromClient.feed(chunk)
+    if (wrong === 0) return super.push(chunk)
+    this.closeWith(wrong, wrong === TOO_BIG ? 'message too long' : 'malformed frame')
+    return false
   }
 
   override _read(): void {
@@ -114,13 +123,21 @@ export class TunnelStream extends Duplex {
     done(error)
   }
 
-  /** False when a message of the backend is too long: the WebSocket ends then. */
+  /** False when the backend sent what must not be passed on: the WebSocket ends then. */
   #measure(chunk: Buffer): boolean {
     const free = this.#toClient.atBoundary
-    if (this.#toClient.feed(chunk)) return true
-    if (free) this.#socket.write(toCloseFrame(1009, 'message too long'))
-    this.#closing = true
-    this.#socket.destroySoon()
+    const wrong = this.#toClient.feed(chunk)
+    if (wrong === 0) return true
+    const reason = wrong === TOO_BIG ? 'message too long' : 'bad message of the backend'
+    this.#endSoon(free ? toCloseFrame(wrong, reason) : undefined)
     return false
+  }
+
+  #endSoon(frame: Buffer | undefined): void {
+    this.#closing = true
+    if (frame !== undefined) this.#socket.write(frame)
+    const timer = setTimeout(() => this.destroy(), CLOSE_TIMEOUT_MS).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+    this.#socket.destroySoon()
   }
 }

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import t from 'tap'
+import { WebSocket } from 'ws'
 import { loadTls } from '../../core/listener/tls.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
+import { openBackendServer, openWebGateway } from '../fixtures/web-gateway.ts'
 import type { ListenerSubject } from './listener.ts'
 
 /** The certificate a server shows to a client that asks for `servername`. */
@@ -128,4 +130,46 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
       t.equal(await shown(port, ''), before)
     })
   })
+
+  t.test(
+    'WebSockets over TLS, by the default certificate and by name, outlive a reload',
+    async (t) => {
+      const folder = createCertificateFolder()
+      const files = ['first', 'second'].map((name) =>
+        folder.write(name, createCertificate([`${name}.test`])),
+      )
+      const tls = loadTls(files)
+      t.teardown(() => {
+        tls.close()
+        folder.remove()
+      })
+      const backend = await openBackendServer(t)
+      const { port, listener } = await openWebGateway(t, create, [backend.port], {
+        listener: { tls },
+      })
+      const clients: WebSocket[] = []
+      for (const servername of ['', 'first.test', 'second.test']) {
+        const accepted = backend.accepted()
+        const options = { servername, rejectUnauthorized: false }
+        const client = new WebSocket(`wss://127.0.0.1:${port}/app`, options)
+        clients.push(client)
+        const peer = await accepted
+        peer.on('message', (message) => peer.send(message))
+        if (client.readyState !== client.OPEN) await once(client, 'open')
+      }
+      for (let round = 0; round < 2; round++) {
+        folder.write('first', createCertificate(['first.test']))
+        tls.reload()
+        for (const client of clients) {
+          client.send(`round ${round}`)
+          const [message] = await once(client, 'message')
+          t.equal(String(message), `round ${round}`)
+        }
+      }
+      t.equal(listener.connections, clients.length)
+      const codes = clients.map(async (client) => (await once(client, 'close'))[0])
+      await listener.close()
+      t.same(await Promise.all(codes), [1012, 1012, 1012])
+    },
+  )
 }
