@@ -190,6 +190,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   }
   const drain = async (): Promise<void> => {
     listener.drain()
+    listener.closeTunnels()
     await orAfter(serving.idle(), current.settings.drainTimeoutMs)
     if (serving.inFlight > 0)
       log.warn({ requests: serving.inFlight }, 'drain_timeout is over; cutting off what still runs')

@@ -25,7 +25,7 @@ export async function claimPort({ host, port }: Address): Promise<number> {
 }
 
 /** Why a port cannot be opened, for people. */
-export function explainListenError(error: NodeJS.ErrnoException, address: Address): string {
+function explainListenError(error: NodeJS.ErrnoException, address: Address): string {
   const where = formatAddress(address)
   const elsewhere = 'choose another with --address or MX_API_ADDRESS'
   switch (error.code) {

@@ -132,7 +132,7 @@ export async function startWorkers({
 }
 
 /** A worker ended before it served. It has said why; `status` is its exit status. */
-export class WorkerStartError extends Error {
+class WorkerStartError extends Error {
   readonly status: number
 
   constructor(status: number) {

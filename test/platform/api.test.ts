@@ -1,0 +1,211 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, request } from 'node:http'
+import { request as requestTls } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { WebSocket, WebSocketServer } from 'ws'
+import { type Api, startApi } from '../../platform/api.ts'
+import { type ConfigFile, NO_CONFIG, parseConfig } from '../../platform/config-file.ts'
+import type { Configuration } from '../../platform/configuration.ts'
+import { createLog } from '../../platform/log.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import { mergeSettings } from '../../platform/settings-sources.ts'
+import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+
+const LOG = createLog('silent')
+
+async function startBackend(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function named(t: Test, name: string): Promise<string> {
+  return startBackend(t, (_, response) => response.end(name))
+}
+
+function configure(words: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
+  const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
+  return { settings: mergeSettings(flags, config.settings), config, file: undefined }
+}
+
+async function start(t: Test, configuration: Configuration): Promise<{ api: Api; url: string }> {
+  const api = await startApi({ configuration, log: LOG })
+  t.teardown(api.close)
+  return { api, url: `http://127.0.0.1:${api.port}` }
+}
+
+async function text(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+for (const listener of ['uws', 'node']) {
+  t.test(`listener ${listener}: requests reach the nodes of their service in turn`, async (t) => {
+    const nodes = await Promise.all([named(t, 'one'), named(t, 'two')])
+    const words = ['--listener', listener, '--backend', `greeter=${nodes.join(',')}`]
+    const { api, url } = await start(t, configure(words))
+    t.equal(api.listener, listener)
+    t.same(api.services, ['go.mx.api.greeter'])
+    t.same((await Promise.all([text(`${url}/greeter`), text(`${url}/greeter`)])).sort(), [
+      'one',
+      'two',
+    ])
+    t.match(await (await fetch(url)).json(), { version: /^\d+\.\d+\.\d+$/ })
+  })
+}
+
+t.test(
+  'the registry memory serves the backends of the configuration too, and follows a reload',
+  async (t) => {
+    const words = ['--registry=memory', '--backend', `greeter=${await named(t, 'one')}`]
+    const { api, url } = await start(t, configure(words))
+    t.equal(await text(`${url}/greeter`), 'one')
+    await api.reload(
+      configure(['--registry=memory', '--backend', `greeter=${await named(t, 'two')}`]),
+    )
+    t.equal(await text(`${url}/greeter`), 'two')
+  },
+)
+
+t.test('the default plugins that have an effect are built', async (t) => {
+  t.same((await start(t, configure(['--namespace', ' ']))).api.plugins, [
+    'request-id',
+    'server-timing',
+    'forwarded',
+    'body-limit',
+  ])
+  const words = ['--cors_origins=https://a.test', '--max_body=none', '--plugin=headers']
+  const { api } = await start(t, configure(words))
+  t.same(api.plugins, ['request-id', 'server-timing', 'cors', 'namespace', 'forwarded', 'headers'])
+})
+
+t.test(
+  'a reload changes services, timeouts, limits and plugins, and keeps running requests',
+  async (t) => {
+    let finish = (): void => {}
+    const slow = await startBackend(t, (request, response) => {
+      if (request.url === '/greeter/never') return
+      response.write('a')
+      finish = () => response.end('b')
+    })
+    const { api, url } = await start(t, configure(['--backend', `greeter=${slow}`]))
+    const running = await fetch(`${url}/greeter`)
+    const file = parseConfig(
+      `plugins: [body-limit, namespace, {headers: {reply: {set: {x-new: "yes"}}}}]\nservices: {greeter: ${slow}, other: ${await named(t, 'other')}}\nmax_body: 3\nreply_timeout: 30ms`,
+      'mx.yaml',
+    )
+    await api.reload(configure([], file))
+    finish()
+    t.equal(await running.text(), 'ab')
+    const other = await fetch(`${url}/other`)
+    t.equal(other.headers.get('x-new'), 'yes')
+    t.equal(other.headers.get('x-request-id'), null)
+    t.equal(await other.text(), 'other')
+    const upload = request(`${url}/other`, { method: 'POST', headers: { 'content-length': 4 } })
+    upload.flushHeaders()
+    const [refused] = await once(upload, 'response')
+    t.equal(refused.statusCode, 413)
+    t.equal((await fetch(`${url}/greeter/never`)).status, 504)
+  },
+)
+
+t.test('a service of mx.yaml may have a node choice of its own', async (t) => {
+  const nodes = [await named(t, 'one'), await named(t, 'two')].join(', ')
+  const file = parseConfig(
+    `services:\n  bound: { nodes: [${nodes}], balance: hash:path }\n  free: [${nodes}]\n`,
+    'mx.yaml',
+  )
+  const { url } = await start(t, configure([], file))
+  const all = async (path: string): Promise<number> => {
+    return new Set([await text(url + path), await text(url + path), await text(url + path)]).size
+  }
+  t.equal(await all('/bound/x'), 1)
+  t.equal(await all('/free/x'), 2)
+})
+
+t.test('a reload with a plugin that cannot be built changes nothing', async (t) => {
+  const { api, url } = await start(t, configure(['--backend', `greeter=${await named(t, 'one')}`]))
+  await t.rejects(
+    api.reload(configure(['--plugin=cros', '--namespace=other'])),
+    /--plugin: unknown plugin "cros"/,
+  )
+  t.equal(await text(`${url}/greeter`), 'one')
+  t.match(await text(`${url}/nobody`), /go\.mx\.api\.nobody/)
+})
+
+t.test('nothing is left open when the start fails', async (t) => {
+  const { api } = await start(t, configure([]))
+  const words = [`--address=127.0.0.1:${api.port}`]
+  const taken = { ...configure([]), settings: mergeSettings(readFlags(words)) }
+  await t.rejects(startApi({ configuration: taken, log: LOG }), /in use/)
+  await t.rejects(
+    startApi({ configuration: configure(['--handler=event']), log: LOG }),
+    /^.*handler event is not part/,
+  )
+  await t.rejects(
+    startApi({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
+    /none\.ts/,
+  )
+})
+
+t.test('enable_tls serves HTTPS with the files named', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
+  const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const { api } = await start(
+    t,
+    configure([...words, '--backend', `greeter=${await named(t, 'one')}`]),
+  )
+  const call = requestTls({
+    port: api.port,
+    host: '127.0.0.1',
+    path: '/greeter',
+    rejectUnauthorized: false,
+  })
+  const [response] = await once(call.end(), 'response')
+  t.equal(response.statusCode, 200)
+  t.equal(String(await once(response, 'data')), 'one')
+})
+
+for (const listener of ['uws', 'node']) {
+  t.test(
+    `listener ${listener}: a drain closes WebSockets with 1012 and does not wait for them`,
+    async (t) => {
+      const backend = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+      await once(backend, 'listening')
+      t.teardown(() => {
+        for (const client of backend.clients) client.terminate()
+        backend.close()
+      })
+      const { port } = backend.address() as AddressInfo
+      const words = [
+        '--handler=web',
+        '--listener',
+        listener,
+        '--drain_timeout=none',
+        '--backend',
+        `chat=127.0.0.1:${port}`,
+      ]
+      const { api } = await start(t, configure(words))
+      const socket = new WebSocket(`ws://127.0.0.1:${api.port}/chat`)
+      await once(socket, 'open')
+      const closed = once(socket, 'close')
+      const drained = api.drain()
+      t.equal((await closed)[0], 1012)
+      await drained
+      t.equal(api.inFlight, 0)
+    },
+  )
+}
+
+t.test('close may be called again, during a drain too', async (t) => {
+  const { api } = await start(t, configure([]))
+  await Promise.all([api.drain(), api.close(), api.close()])
+  t.equal(api.inFlight, 0)
+})
