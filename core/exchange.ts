@@ -360,7 +360,7 @@ export abstract class Exchange implements RequestLine {
     this.#peer?.onDrain()
   }
 
-  /** Sends head and body in one go; sets no fields but the framing. */
+  /** Sends head and body in one go; sets no fields but the framing. `body` is valid during the call only: copy what is kept. */
   protected abstract transmit(body: string | Uint8Array): void
   protected abstract transmitHead(length: number): void
   /** `chunk` is valid during the call only: copy what is kept. */

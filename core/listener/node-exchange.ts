@@ -134,7 +134,9 @@ export class NodeExchange extends Exchange {
 
   protected transmit(body: string | Uint8Array): void {
     // As bytes always: node:http would send a head together with text as UTF-8.
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    // And as a copy: a reply from upstream lies in memory that the next read overwrites, and the
+    // socket keeps what a slow client does not take.
+    const bytes = Buffer.from(body as Uint8Array)
     const res = this.#writeHead(this.status === 204 || this.status === 304 ? -1 : bytes.length)
     if (this.#isBodyless()) {
       res.end()

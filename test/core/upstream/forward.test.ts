@@ -664,6 +664,49 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   })
 }
 
+t.test('replies that wait for a slow client are not overwritten by those of others', async (t) => {
+  const size = 30_000
+  const backend = await openRawBackend(t, {
+    onRequest: (server) => {
+      const path = server.text.slice(server.text.lastIndexOf('/app/') + 5)
+      const fill = Number.parseInt(path, 10)
+      server
+        .send(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`)
+        .send(Buffer.alloc(size, fill))
+    },
+  })
+  const { port, origin } = await openGateway(
+    t,
+    { app: [backend.port] },
+    { listener: LISTENERS.node },
+  )
+  const count = 250
+  const socket = connect(port, '127.0.0.1')
+  socket.pause()
+  for (let i = 0; i < count; i++) socket.write(`GET /app/${i} HTTP/1.1\r\nHost: a.test\r\n\r\n`)
+  for (let i = 0; i < 300; i++) await get(origin, '/app/255')
+  let text = Buffer.alloc(0)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes < count * size) return
+    text = Buffer.concat(chunks)
+    if (text.toString('latin1').split('HTTP/1.1 200').length - 1 === count) socket.destroy()
+  })
+  socket.resume()
+  await once(socket, 'close')
+  let at = 0
+  const wrong: number[] = []
+  for (let i = 0; i < count; i++) {
+    at = text.indexOf('\r\n\r\n', at) + 4
+    if (!text.subarray(at, at + size).equals(Buffer.alloc(size, i))) wrong.push(i)
+    at += size
+  }
+  t.strictSame(wrong, [])
+})
+
 function framingOf(head: string): string {
   return head.slice(0, head.indexOf(':'))
 }
