@@ -1,0 +1,65 @@
+import t from 'tap'
+import { formatBanner } from '../../platform/banner.ts'
+import { capConnections } from '../../platform/file-limit.ts'
+import { formatLine } from '../../platform/log.ts'
+import { mergeSettings } from '../../platform/settings-sources.ts'
+
+t.test('the banner tells where it serves, what, and by which plugins', async (t) => {
+  const banner = formatBanner({
+    version: '1.2.3',
+    settings: { ...mergeSettings(), enableTls: true, namespace: '' },
+    address: { host: '::1', port: 8443 },
+    listener: 'uws',
+    workers: 2,
+    config: undefined,
+    services: Array.from({ length: 10 }, (_, i) => `s${i}`),
+    plugins: [],
+  })
+  t.equal(
+    banner,
+    `
+  mx 1.2.3 gateway on https://[::1]:8443
+
+  version    1.2.3
+  handler    proxy
+  namespace  none
+  services   s0, s1, s2, s3, s4, s5, s6, s7 and 2 more
+  plugins    none
+  listener   uws
+  workers    2
+
+`,
+  )
+})
+
+t.test(
+  'a log line on a terminal is short, its fields readable, its level coloured where asked',
+  async (t) => {
+    const entry = {
+      level: 40,
+      time: '2026-01-02T03:04:05.678Z',
+      pid: 1,
+      hostname: 'h',
+      msg: 'left out',
+      node: 'a:1',
+      why: 'x y',
+    }
+    t.equal(formatLine(entry, false), '03:04:05 warn  left out node=a:1 why="x y"\n')
+    t.ok(formatLine(entry, true).startsWith('03:04:05 \u001b[33mwarn \u001b[0m left out'))
+    const failed = formatLine({ ...entry, level: 50, err: { stack: 'Error: no\n    at x' } }, false)
+    t.equal(failed, '03:04:05 error left out node=a:1 why="x y"\nError: no\n    at x\n')
+  },
+)
+
+t.test('connections stay below the open-file limit', async (t) => {
+  const warned: object[] = []
+  const log = { warn: (details: object) => void warned.push(details) } as Parameters<
+    typeof capConnections
+  >[2]
+  t.equal(capConnections('auto', 1064, log), 500, 'auto leaves as many files for backends')
+  t.equal(capConnections(800, 1064, log), 800)
+  t.same(warned, [])
+  t.equal(capConnections(5000, 1064, log), 875)
+  t.match(warned, [{ wanted: 5000, used: 875, open_files: 1064 }])
+  t.equal(capConnections('auto', 10, log), 1)
+})

@@ -1,0 +1,81 @@
+import t from 'tap'
+import { NO_CONFIG, parseConfig } from '../../platform/config-file.ts'
+import { keepFixed } from '../../platform/configuration.ts'
+import { REGISTRIES } from '../../platform/registries.ts'
+import { listBalances, listServices } from '../../platform/services.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import { mergeSettings } from '../../platform/settings-sources.ts'
+
+function configure(words: readonly string[], yaml = '') {
+  const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, 'mx.yaml')
+  return { settings: mergeSettings(readFlags(words), config.settings), config, file: undefined }
+}
+
+t.test('a name without a dot lies inside the namespace, one with a dot is whole', async (t) => {
+  const services = listServices(
+    configure(['--backend', 'a=h:1', '--backend', 'b.c=h:2'], 'services: {d: "h:3", e.f: "h:4"}'),
+  )
+  t.same(
+    services.map(({ name }) => name),
+    ['go.mx.api.a', 'b.c', 'go.mx.api.d', 'e.f'],
+  )
+  const bare = listServices(configure(['--namespace', ' ', '--backend', 'a=h:1']))
+  t.same(
+    bare.map(({ name }) => name),
+    ['a'],
+  )
+})
+
+t.test('a service of a flag replaces the one of the file', async (t) => {
+  const services = listServices(configure(['--backend', 'a=h:1'], 'services: {a: ["h:2", "h:3"]}'))
+  t.same(
+    services.map(({ nodes }) => nodes.map(({ address }) => address)),
+    [['h:1']],
+  )
+})
+
+t.test('a flag given twice for a service adds nodes to it', async (t) => {
+  const { registry } = REGISTRIES.static(
+    listServices(configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])),
+  )
+  const [service] = await registry.getService('go.mx.api.a')
+  t.same(
+    service?.nodes.map(({ address }) => address),
+    ['h:1', 'h:2'],
+  )
+})
+
+t.test('node choices of single services go by full name', async (t) => {
+  const yaml =
+    'services: {a: {nodes: ["h:1"], balance: random}, b.c: {nodes: ["h:1"], balance: p2c}, d: "h:1"}'
+  t.same(
+    [...listBalances(configure([], yaml))],
+    [
+      ['go.mx.api.a', 'random'],
+      ['b.c', 'p2c'],
+    ],
+  )
+})
+
+for (const kind of ['static', 'memory'] as const) {
+  t.test(`the registry ${kind} takes over another list of services`, async (t) => {
+    const { registry, replace } = REGISTRIES[kind](
+      listServices(configure(['--backend', 'a=h:1,h:2', '--backend', 'b=h:1'])),
+    )
+    t.teardown(() => registry.close?.())
+    replace(listServices(configure(['--backend', 'a=h:2', '--backend', 'c=h:3'])))
+    const services = await registry.listServices()
+    const found = services
+      .map(({ name, nodes }) => `${name} ${nodes.map(({ address }) => address)}`)
+      .sort()
+    t.same(found, ['go.mx.api.a h:2', 'go.mx.api.c h:3'])
+  })
+}
+
+t.test('what needs a restart stays as it runs, and is named', async (t) => {
+  const { settings: running } = configure(['--workers=1', '--drain_timeout=1s'])
+  const { settings: next } = configure(['--workers=2', '--address=:1', '--drain_timeout=2s'])
+  const { settings, restart } = keepFixed(running, next)
+  t.same(restart, ['address', 'workers'])
+  t.match(settings, { workers: 1, address: running.address, drainTimeoutMs: 2000 })
+})
