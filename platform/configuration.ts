@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type ConfigFile, NO_CONFIG, readConfig } from './config-file.ts'
+import { type ConfigFile, NO_CONFIG } from './config.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { readEnvironment } from './settings-env.ts'
 import { type GivenSettings, mergeSettings, SETTING_KEYS } from './settings-sources.ts'
@@ -28,9 +28,15 @@ export function configurationFrom(flags: GivenSettings, env: NodeJS.ProcessEnv):
     const environment = readEnvironment(env)
     const named = (flags.get('config') ?? environment.get('config'))?.values[0]
     const file = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined)
-    const config = file === undefined ? NO_CONFIG : await readConfig(file)
+    const config = file === undefined ? NO_CONFIG : await read(file)
     return { settings: mergeSettings(flags, environment, config.settings), config, file }
   }
+}
+
+/** With the YAML library, which costs 9 MB, loaded by those only who have a file. */
+async function read(file: string): Promise<ConfigFile> {
+  const { readConfig } = await import('./config-file.ts')
+  return readConfig(file)
 }
 
 /**

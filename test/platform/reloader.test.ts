@@ -1,5 +1,5 @@
 import t from 'tap'
-import { NO_CONFIG } from '../../platform/config-file.ts'
+import { NO_CONFIG } from '../../platform/config.ts'
 import type { Configuration } from '../../platform/configuration.ts'
 import type { Log } from '../../platform/log.ts'
 import { createReloader } from '../../platform/reloader.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { NO_CONFIG, parseConfig } from '../../platform/config-file.ts'
+import { NO_CONFIG } from '../../platform/config.ts'
+import { parseConfig } from '../../platform/config-file.ts'
 import { keepFixed } from '../../platform/configuration.ts'
 import { REGISTRIES } from '../../platform/registries.ts'
 import { listBalances, listServices } from '../../platform/services.ts'

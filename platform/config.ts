@@ -1,0 +1,40 @@
+import type { GivenSettings } from './settings-sources.ts'
+
+/** A service of `services:`. */
+export interface ServiceEntry {
+  /** As written: one without a dot lies inside the namespace. */
+  readonly name: string
+  /** `host:port[;weight]` each, as in `--backend`. */
+  readonly nodes: readonly string[]
+  /** Its own node choice; undefined: that of the gateway. */
+  readonly balance: string | undefined
+  /** `mx.yaml:3:5`, for errors found later. */
+  readonly at: string
+}
+
+/** A plugin of `plugins:`. */
+export interface PluginEntry {
+  /** Name, package, or file (absolute). */
+  readonly specifier: string
+  readonly options: unknown
+  /** `mx.yaml:3:5`, for errors found later. */
+  readonly at: string
+}
+
+/** What a configuration file says. */
+export interface ConfigFile {
+  /** Folder that relative files in it belong to. */
+  readonly folder: string
+  readonly settings: GivenSettings
+  readonly services: readonly ServiceEntry[]
+  /** Instead of the default plugins; undefined: those. */
+  readonly plugins: readonly PluginEntry[] | undefined
+}
+
+/** Where there is no file. */
+export const NO_CONFIG: ConfigFile = {
+  folder: process.cwd(),
+  settings: new Map(),
+  services: [],
+  plugins: undefined,
+}
