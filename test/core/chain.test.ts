@@ -1,0 +1,168 @@
+import t from 'tap'
+import { compileChain, type Plugin, runSteps } from '../../core/chain.ts'
+import { createTestExchange } from '../../sdk/testing.ts'
+
+function recorder(): { log: string[]; plugin: (name: string, extra?: Partial<Plugin>) => Plugin } {
+  const log: string[] = []
+  const note = (text: string) => () => void log.push(text)
+  const plugin = (name: string, extra: Partial<Plugin> = {}): Plugin => ({
+    name,
+    onRequest: note(`${name} request`),
+    onRoute: note(`${name} route`),
+    onReply: note(`${name} reply`),
+    onDone: note(`${name} done`),
+    close: note(`${name} close`),
+    ...extra,
+  })
+  return { log, plugin }
+}
+
+t.test('hooks run in the order of the plugin list, around routing and handling', async (t) => {
+  const { log, plugin } = recorder()
+  const chain = compileChain(
+    [plugin('a'), plugin('b')],
+    () => void log.push('resolve'),
+    (x) => {
+      log.push('handle')
+      x.reply(200)
+    },
+  )
+  const x = createTestExchange()
+  x.begin(chain, () => log.push('finished'))
+  t.equal(runSteps(chain.steps, x), undefined, 'nothing asynchronous, no promise')
+  t.strictSame(log, [
+    'a request',
+    'b request',
+    'resolve',
+    'a route',
+    'b route',
+    'handle',
+    'a reply',
+    'b reply',
+    'a done',
+    'b done',
+    'finished',
+  ])
+  await chain.close()
+  t.strictSame(log.slice(-2), ['b close', 'a close'])
+})
+
+t.test('a missing hook is not in the chain', async (t) => {
+  const chain = compileChain(
+    [{ name: 'empty' }, { name: 'one', onRoute: () => {} }],
+    () => {},
+    () => {},
+  )
+  t.equal(chain.steps.length, 3)
+  t.equal(chain.onReply.length, 0)
+  t.equal(chain.onDone.length, 0)
+})
+
+t.test('a stage that replies ends the chain', async (t) => {
+  const { log, plugin } = recorder()
+  const chain = compileChain(
+    [plugin('a', { onRequest: (x) => x.reply(403) }), plugin('b')],
+    () => void log.push('resolve'),
+    () => void log.push('handle'),
+  )
+  const x = createTestExchange()
+  x.begin(chain, () => {})
+  runSteps(chain.steps, x)
+  t.equal(x.status, 403)
+  t.strictSame(log, ['a reply', 'b reply', 'a done', 'b done'])
+})
+
+t.test('a promise parks the exchange, and the chain goes on behind it', async (t) => {
+  const log: string[] = []
+  let release: () => void = () => {}
+  const parked = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const steps = [
+    () => void log.push('1'),
+    () => parked,
+    () => void log.push('3'),
+    async () => void log.push('4'),
+    () => void log.push('5'),
+  ]
+  const x = createTestExchange()
+  const done = runSteps(steps, x)
+  t.type(done, Promise)
+  t.strictSame(log, ['1'])
+  release()
+  await done
+  t.strictSame(log, ['1', '3', '4', '5'])
+})
+
+t.test('an exchange that was answered while it was parked goes no further', async (t) => {
+  const log: string[] = []
+  const x = createTestExchange()
+  x.begin(
+    compileChain(
+      [],
+      () => {},
+      () => {},
+    ),
+    () => {},
+  )
+  const done = runSteps([async () => {}, () => void log.push('late')], x)
+  x.reply(504)
+  await done
+  t.strictSame(log, [])
+})
+
+t.test('hooks may use `this`', async (t) => {
+  class Counter implements Plugin {
+    readonly name = 'counter'
+    count = 0
+    onRequest() {
+      this.count++
+    }
+    onReply() {
+      this.count++
+    }
+    onDone() {
+      this.count++
+    }
+  }
+  const plugin = new Counter()
+  const chain = compileChain(
+    [plugin],
+    () => {},
+    (x) => x.reply(200),
+  )
+  const x = createTestExchange()
+  x.begin(chain, () => {})
+  runSteps(chain.steps, x)
+  t.equal(plugin.count, 3)
+})
+
+t.test('what a stage throws leaves the chain', async (t) => {
+  const x = createTestExchange()
+  t.throws(
+    () =>
+      runSteps(
+        [
+          () => {
+            throw new Error('sync')
+          },
+        ],
+        x,
+      ),
+    /sync/,
+  )
+  await t.rejects(
+    Promise.resolve(
+      runSteps(
+        [
+          async () => {},
+          () => {
+            throw new Error('late')
+          },
+        ],
+        x,
+      ),
+    ),
+    /late/,
+  )
+})

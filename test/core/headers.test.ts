@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { HeaderList } from '../../core/headers.ts'
+
+t.test('fields keep their order and repeats, names become lower case', async (t) => {
+  const list = new HeaderList(['Set-Cookie', 'a=1', 'X', 'y', 'set-cookie', 'b=2'])
+  t.strictSame(list.flat, ['set-cookie', 'a=1', 'x', 'y', 'set-cookie', 'b=2'])
+  t.equal(list.size, 3)
+  t.equal(list.get('set-cookie'), 'a=1')
+  t.strictSame(list.getAll('set-cookie'), ['a=1', 'b=2'])
+  t.equal(list.has('x'), true)
+  t.equal(list.get('z'), undefined)
+  t.strictSame(list.getAll('z'), [])
+})
+
+t.test('set replaces every field of a name, delete removes them', async (t) => {
+  const list = new HeaderList(['a', '1', 'b', '2', 'a', '3', 'c', '4'])
+  list.set('A', '5')
+  t.strictSame(list.flat, ['b', '2', 'c', '4', 'a', '5'])
+  list.delete('b')
+  list.delete('nothing')
+  t.strictSame(list.flat, ['c', '4', 'a', '5'])
+})
+
+t.test('names of objects are names like others', async (t) => {
+  const list = new HeaderList(['__proto__', '1', 'constructor', '2'])
+  t.equal(list.get('__proto__'), '1')
+  t.equal(new HeaderList().get('constructor'), undefined)
+})
+
+t.test('a name must be a token', async (t) => {
+  for (const name of ['', 'a b', 'a:', 'a\r\nb', 'ä', 'a\0', '(a)', 'a/b', ' a', 'a ']) {
+    t.throws(
+      () => new HeaderList([name, 'x']),
+      { name: 'TypeError', message: /^header name must be a token, got / },
+      JSON.stringify(name),
+    )
+  }
+})
+
+t.test('a value must hold no control characters, and one character a byte', async (t) => {
+  for (const value of ['a\r\nb: c', 'a\nb', 'a\rb', 'a\0', '\x7f', '\x1b[0m', '\u20ac', '\u2028']) {
+    t.throws(
+      () => new HeaderList(['a', value]),
+      { name: 'TypeError', message: /^header a must hold no control/ },
+      encodeURIComponent(value),
+    )
+  }
+  t.strictSame(new HeaderList(['a', ' \tb\xe4']).flat, ['a', ' \tb\xe4'])
+})
+
+t.test('fields that frame a message are refused', async (t) => {
+  for (const name of ['Content-Length', 'transfer-encoding']) {
+    t.throws(() => new HeaderList([name, '1']), {
+      message: `header ${name.toLowerCase()} belongs to the gateway`,
+    })
+    t.throws(() => new HeaderList().set(name, '1'))
+  }
+})
+
+t.test('a refused value leaves the list as it was, but for a replaced field', async (t) => {
+  const list = new HeaderList(['a', '1'])
+  t.throws(() => list.append('b', '\n'))
+  t.strictSame(list.flat, ['a', '1'])
+})
+
+t.test('the list knows whether it is pure ASCII', async (t) => {
+  t.equal(new HeaderList(['a', 'b']).ascii, true)
+  t.equal(new HeaderList(['a', '\xff']).ascii, false)
+})
+
+t.test('nothing that is accepted can split a message', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, value) => {
+      let list: HeaderList
+      try {
+        list = new HeaderList([name, value])
+      } catch {
+        return true
+      }
+      return !/[\0\r\n]/.test(list.flat.join('')) && !/[:\s]/.test(list.flat[0]!)
+    }),
+    { numRuns: 2000 },
+  )
+  t.pass()
+})

@@ -1,0 +1,41 @@
+import t from 'tap'
+import { formatRequestHead } from '../../../core/upstream/request-head.ts'
+import { createTestExchange } from '../../../sdk/testing.ts'
+
+t.test('request line, Host and fields as they came', async (t) => {
+  const x = createTestExchange({
+    path: '/a%20b?c=d',
+    host: 'shop.test:81',
+    headers: { 'X-A': ['1', '2'], cookie: 'y' },
+  })
+  t.equal(
+    formatRequestHead(x),
+    'GET /a%20b?c=d HTTP/1.1\r\nhost: shop.test:81\r\nx-a: 1\r\nx-a: 2\r\ncookie: y\r\n\r\n',
+  )
+})
+
+t.test('the body is framed anew (RFC 9112 §6)', async (t) => {
+  const cases: [Parameters<typeof createTestExchange>[0], RegExp][] = [
+    [{ method: 'POST', body: '12345' }, /\r\ncontent-length: 5\r\n\r\n$/],
+    [{ method: 'GET', body: '12345' }, /\r\ncontent-length: 5\r\n\r\n$/],
+    [{ method: 'POST', body: '1', chunked: true }, /\r\ntransfer-encoding: chunked\r\n\r\n$/],
+    [{ method: 'POST' }, /\r\ncontent-length: 0\r\n\r\n$/],
+    [{ method: 'PUT' }, /\r\ncontent-length: 0\r\n\r\n$/],
+    [{ method: 'PATCH' }, /\r\ncontent-length: 0\r\n\r\n$/],
+    [{ method: 'DELETE' }, /^DELETE \/ HTTP\/1\.1\r\nhost: localhost\r\n\r\n$/],
+  ]
+  for (const [request, end] of cases) t.match(formatRequestHead(createTestExchange(request)), end)
+})
+
+t.test('a Host set by a plugin replaces the client’s', async (t) => {
+  const x = createTestExchange()
+  x.headers.set('X-A', '1')
+  x.headers.set('Host', 'inner.test')
+  t.equal(formatRequestHead(x), 'GET / HTTP/1.1\r\nhost: inner.test\r\nx-a: 1\r\n\r\n')
+})
+
+t.test('a rewritten path goes out with the query', async (t) => {
+  const x = createTestExchange({ path: '/old?q' })
+  x.rewrite('/new')
+  t.match(formatRequestHead(x), /^GET \/new\?q HTTP/)
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import type { FailureKind } from '../../../core/upstream/call.ts'
+import { mayRetry } from '../../../core/upstream/retry.ts'
+
+const first = { attempts: 1, nodes: 3, repeatable: true, replying: false }
+
+t.test('what was never sent goes to the next node, whatever it is', async (t) => {
+  for (const kind of ['connect', 'connect-timeout', 'full'] as const) {
+    for (const repeatable of [true, false]) {
+      t.equal(mayRetry(kind, { ...first, repeatable }), true)
+      t.equal(mayRetry(kind, { ...first, repeatable, attempts: 2 }), true)
+      t.equal(mayRetry(kind, { ...first, repeatable, attempts: 3 }), false, 'every node once')
+    }
+    t.equal(mayRetry(kind, { ...first, nodes: 1 }), false)
+    t.equal(mayRetry(kind, { ...first, nodes: 100, attempts: 4 }), true)
+    t.equal(mayRetry(kind, { ...first, nodes: 100, attempts: 5 }), false, 'not through all of many')
+  }
+})
+
+t.test(
+  'what may have been received is repeated once, if that does no harm and no reply had begun',
+  async (t) => {
+    t.equal(mayRetry('closed', first), true)
+    t.equal(
+      mayRetry('closed', { ...first, nodes: 1 }),
+      true,
+      'on the same node when it is the only one',
+    )
+    t.equal(mayRetry('closed', { ...first, attempts: 2 }), false)
+    t.equal(mayRetry('closed', { ...first, repeatable: false }), false)
+    t.equal(mayRetry('closed', { ...first, replying: true }), false)
+  },
+)
+
+t.test('a slow or malformed reply is final', async (t) => {
+  for (const kind of ['timeout', 'malformed'] satisfies FailureKind[])
+    t.equal(mayRetry(kind, first), false)
+})
