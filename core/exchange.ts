@@ -253,7 +253,8 @@ export abstract class Exchange implements RequestLine {
     if (this.bodyDone || this.aborted) return
     this.bytesIn += chunk.length
     if (last) this.bodyDone = true
-    if (this.finished) return
+    // Answered without it: nobody reads the rest, and the connection ends with the reply.
+    if (this.finished || (this.answered && this.#peer === undefined)) return
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
     const peer = this.#peer
     if (peer !== undefined) return peer.onRequestBody(chunk, last)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import t from 'tap'
+import { GatewayError } from '../../core/errors.ts'
 import type { Exchange, Peer } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/headers.ts'
 import { openListener } from '../fixtures/open-listener.ts'
@@ -187,6 +188,22 @@ export function testListenerBodies({ create }: ListenerSubject): void {
       client.send(`${'a'.repeat(100)}GET /second HTTP/1.1\r\nHost: a.test\r\n\r\n`)
       await client.ended()
       t.same(statusCodes(client.text), [401])
+      t.equal(served.length, 1)
+    },
+  )
+
+  t.test(
+    'a body refused by its announced length is answered 413, also when it came with the head',
+    async (t) => {
+      const { port, served } = await openListener(t, create, (x) => {
+        x.bodyLimit = 3
+        x.fail(new GatewayError('', 413, 'too long'))
+      })
+      const client = new RawClient(port)
+      const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\n'
+      await client.send(`${head}four`).ended()
+      t.same(statusCodes(client.text), [413])
+      t.match(client.text, /too long/)
       t.equal(served.length, 1)
     },
   )
