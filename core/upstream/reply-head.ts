@@ -88,7 +88,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   let at = 0
   for (let i = 0; ; i++) {
     let line = memory[i]
-    if (line === undefined || !text.startsWith(line.text, at)) {
+    if (line === undefined || text.slice(at, at + line.text.length) !== line.text) {
       const stop = text.indexOf('\r\n', at)
       if (stop < 0) return BARE_LINE_FEED.test(text) ? 'bare line feed in the head' : 0
       if (stop === at && i > 0) break
