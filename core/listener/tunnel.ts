@@ -1,16 +1,11 @@
 import type { WebSocket as BackendSocket } from 'ws'
-import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
+import type { OpenBackend } from '../upstream/websocket.ts'
+import { BackendWriter, type Throttle } from './backend-writer.ts'
+import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
 /** Bytes waiting for a slow client at which the backend is no longer read, and at which it is again. */
-const CLIENT_HIGH_BYTES = 1024 * 1024
+export const CLIENT_HIGH_BYTES: number = 1024 * 1024
 const CLIENT_LOW_BYTES = 256 * 1024
-/** What a frame costs in memory while it waits, beside its payload. */
-const FRAME_COST_BYTES = 512
-/** Seconds without a sign of life after which a client is asked for one, and then given up. */
-const CLIENT_IDLE_SECONDS = 60
-
-const TEXT = { binary: false } as const
-const BINARY = { binary: true } as const
 
 /** RFC 6455 §7.4.1 and the IANA registry. */
 const PROTOCOL_ERROR = 1002
@@ -40,24 +35,21 @@ export interface TunnelMeter {
  * A WebSocket of a client and one to a backend, joined: messages, pings and close codes go
  * from one to the other, and the end of either is the end of both.
  *
- * A slow client holds its backend back. The library cannot hold a client back: one that
- * sends more than its backend takes is ended with 1013 once twice the message limit waits.
+ * Each side holds the other back. Where the library cannot hold a client back, one that sends
+ * more than its backend takes is ended with 1013 once twice the message limit waits.
  */
 export class Tunnel {
   readonly #meter: TunnelMeter
   readonly #backend: BackendSocket
+  readonly #connection: OpenBackend['connection']
   readonly #maxMessageBytes: number
-  readonly #maxWaitingBytes: number
+
   readonly #onEnd: (aborted: boolean) => void
   #client: ClientSocket | undefined = undefined
+  #writer: BackendWriter | undefined = undefined
   #ended = false
-  /** Frames the backend has not taken yet. */
-  #waiting = 0
   /** Pings of the backend the client has not answered yet. */
   #pings = 0
-  readonly #sent = (): void => {
-    this.#waiting--
-  }
 
   /**
    * @param onEnd called once after {@link opened}, when both sides are closed or closing;
@@ -65,14 +57,15 @@ export class Tunnel {
    */
   constructor(
     meter: TunnelMeter,
-    backend: BackendSocket,
+    { socket: backend, connection }: OpenBackend,
     maxMessageBytes: number,
     onEnd: (aborted: boolean) => void,
   ) {
     this.#meter = meter
     this.#backend = backend
+    this.#connection = connection
     this.#maxMessageBytes = maxMessageBytes
-    this.#maxWaitingBytes = 2 * maxMessageBytes
+
     this.#onEnd = onEnd
     backend.on('message', (data, binary) => this.#fromBackend(data as Buffer, binary))
     backend.on('ping', (data) => this.#pingFromBackend(data))
@@ -81,8 +74,19 @@ export class Tunnel {
   }
 
   /** The client's half is open: messages may flow to it. */
-  opened(client: ClientSocket): void {
+  opened(client: ClientSocket, throttle: Throttle | undefined): void {
     this.#client = client
+    const maxWaitingBytes = 2 * this.#maxMessageBytes
+    this.#writer = new BackendWriter(
+      this.#backend,
+      this.#connection,
+      maxWaitingBytes,
+      throttle,
+      () => {
+        this.#backend.terminate()
+        this.#end(TRY_AGAIN_LATER, 'the backend is too slow')
+      },
+    )
   }
 
   /** Ends a tunnel that never opened. */
@@ -104,26 +108,19 @@ export class Tunnel {
     const { byteLength } = message
     this.#meter.bytesIn += byteLength
     if (byteLength > this.#maxMessageBytes) return this.close(TOO_BIG, 'message too long')
-    this.#waiting++
-    // Masked into a copy before `send` returns, as it must be: the memory is the library's.
-    this.#backend.send(Buffer.from(message), binary ? BINARY : TEXT, this.#sent)
-    this.#checkWaiting()
+    this.#writer!.send(message, binary)
   }
 
   /** The library has answered it already; the backend gets it too, as a sign of life. */
   pingFromClient(data: ArrayBuffer): void {
-    if (this.#ended) return
-    this.#waiting++
-    this.#backend.ping(Buffer.from(data), undefined, this.#sent)
-    this.#checkWaiting()
+    if (!this.#ended) this.#writer!.ping(data)
   }
 
   pongFromClient(data: ArrayBuffer): void {
     // An empty one may answer the library's own ping; one that nobody waits for is not carried.
     if (this.#ended || this.#pings === 0) return
     this.#pings--
-    this.#waiting++
-    this.#backend.pong(Buffer.from(data), undefined, this.#sent)
+    this.#writer!.pong(data)
   }
 
   clientDrained(): void {
@@ -135,6 +132,7 @@ export class Tunnel {
   clientClosed(code: number, reason: string): void {
     this.#client = undefined
     if (this.#ended) return
+    this.#writer!.release(false)
     // The library's reasons, the only trace of what it does with a connection by itself.
     const closing = code !== ABNORMAL || reason.includes('close payload')
     if (code !== ABNORMAL) this.#closeBackend(code, reason)
@@ -183,6 +181,7 @@ export class Tunnel {
     this.#ended = true
     const client = this.#client
     this.#client = undefined
+    this.#writer?.release(client !== undefined)
     // The library takes no code for a close frame without one.
     if (code === NO_STATUS) client?.end()
     else client?.end(code, reason)
@@ -196,51 +195,4 @@ export class Tunnel {
     if (code === NO_STATUS) backend.close()
     else backend.close(code, reason)
   }
-
-  #checkWaiting(): void {
-    const bytes = this.#backend.bufferedAmount + this.#waiting * FRAME_COST_BYTES
-    if (bytes <= this.#maxWaitingBytes) return
-    this.#backend.terminate()
-    this.#end(TRY_AGAIN_LATER, 'the backend is too slow')
-  }
-}
-
-/** The library copies what a socket is given field by field: an object of a class would lose its methods. */
-export interface SocketData {
-  readonly tunnel: Tunnel
-}
-
-/**
- * How uWebSockets serves the client's half of tunnels; a socket's user data is its {@link SocketData}.
- *
- * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
- *   answered with 1009; before a longer one the library drops the connection, without a code.
- *   The same goes for text that is not UTF-8 (1006 in place of 1007). Of a client that closes
- *   with 1012 to 1014 or 3000 to 3999 the library tells no code, so the backend gets none (1005).
- *   A frame without a mask is read as if it had one.
- */
-export function createSocketBehavior(
-  maxMessageBytes: number,
-): Omit<WebSocketBehavior, 'upgrade' | 'close'> & Required<Pick<WebSocketBehavior, 'close'>> {
-  return {
-    maxPayloadLength: 2 * maxMessageBytes,
-    // Beyond what back-pressure lets come together: pongs for a client that reads none of them.
-    maxBackpressure: maxMessageBytes + 2 * CLIENT_HIGH_BYTES,
-    closeOnBackpressureLimit: true,
-    idleTimeout: CLIENT_IDLE_SECONDS,
-    sendPingsAutomatically: true,
-    compression: 0,
-    open: (client) => toTunnel(client).opened(client),
-    message: (client, message, binary) => toTunnel(client).messageFromClient(message, binary),
-    ping: (client, data) => toTunnel(client).pingFromClient(data),
-    pong: (client, data) => toTunnel(client).pongFromClient(data),
-    drain: (client) => toTunnel(client).clientDrained(),
-    close: (client, code, reason) => {
-      toTunnel(client).clientClosed(code, Buffer.from(reason).toString())
-    },
-  }
-}
-
-function toTunnel(client: ClientSocket): Tunnel {
-  return (client.getUserData() as SocketData).tunnel
 }

@@ -23,8 +23,8 @@ export interface HttpResponse {
   /** Since 20.52: sends the head of a chunked reply before its first chunk. */
   beginWrite?(): void
   close(): void
-  pause(): void
-  resume(): void
+  pause(this: HttpResponse | WebSocket): void
+  resume(this: HttpResponse | WebSocket): void
   /** 4 or 16 bytes in network order; none for a Unix socket. */
   getRemoteAddress(): ArrayBuffer
   upgrade(

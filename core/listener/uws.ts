@@ -8,7 +8,7 @@ import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
 import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
-import { createSocketBehavior, type SocketData, type Tunnel } from './tunnel.ts'
+import type { Tunnel } from './tunnel.ts'
 import { type AppSetup, createTlsApp } from './uws-tls.ts'
 import type {
   App,
@@ -18,7 +18,7 @@ import type {
   SocketContext,
   Uws,
 } from './uws-types.d.ts'
-import { type TunnelExchange, Tunnels } from './websocket.ts'
+import { createSocketBehavior, type SocketData, type TunnelExchange, Tunnels } from './websocket.ts'
 
 /** Request line and header fields together, bytes; more is answered 431. */
 const HEADER_MAX_BYTES = 16 * 1024
@@ -28,6 +28,14 @@ const MESSAGE_MAX_BYTES = 16 * 1024 * 1024
 
 /** The library's default mode: SO_REUSEADDR and SO_REUSEPORT. */
 const LISTEN_SHARED = 0
+
+/**
+ * Versions whose WebSockets can be paused with the methods of the response they were made of,
+ * which both are one socket below; the library has none for WebSockets (uWebSockets issue 1020).
+ * Found out version by version: what these methods touch is not ours to know.
+ */
+const PAUSES_WEBSOCKETS = /^20\.51\./
+let pausesWebSockets = false
 
 const NON_ASCII = /[^\0-\x7f]/
 
@@ -47,7 +55,10 @@ export function loadUws(): Uws | undefined {
   const major = process.versions.node.split('.')[0]
   for (const name of [`@uwsjs/${process.platform}-${process.arch}-${major}`, '@uwsjs/core']) {
     try {
-      return require(name) as Uws
+      const uws = require(name) as Uws
+      const { version } = require(`${name}/package.json`) as { version: string }
+      pausesWebSockets = PAUSES_WEBSOCKETS.test(version)
+      return uws
     } catch {
       // Not installed for this platform, or built for another C library: the next one.
     }
@@ -280,12 +291,14 @@ class UwsExchange extends Exchange implements TunnelExchange {
     this.#address = this.remoteAddress
     const { context, key } = this.#upgrade!
     const res = this.#res
+    const toThrottle = pausesWebSockets ? throttleBy(res) : undefined
+    const data: SocketData = { tunnel, toThrottle }
     // Within `cork`: the library complains on stderr about an upgrade outside of it. For what
     // uncorks then, 20.51 may read the response's flags behind the end of the socket's new
-    // memory, so nothing is sent or allocated here that could overwrite them.
+    // memory, so nothing is sent here that could overwrite them.
     res.cork(() => {
       this.#writeHead()
-      res.upgrade({ tunnel } satisfies SocketData, key, this.#protocol, '', context)
+      res.upgrade(data, key, this.#protocol, '', context)
     })
   }
 
@@ -487,6 +500,10 @@ function claimPort(host: string, port: number): Promise<number> {
       server.close(() => resolve(claimed))
     })
   })
+}
+
+function throttleBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toThrottle']> {
+  return (client) => ({ pause: () => pause.call(client), resume: () => resume.call(client) })
 }
 
 function byteLength(body: string | Uint8Array): number {

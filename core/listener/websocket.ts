@@ -1,10 +1,14 @@
-import type { WebSocket as BackendSocket } from 'ws'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { Exchange, TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { relayReply } from '../upstream/relay.ts'
-import { openBackend } from '../upstream/websocket.ts'
-import { Tunnel } from './tunnel.ts'
+import { type OpenBackend, openBackend } from '../upstream/websocket.ts'
+import type { Throttle } from './backend-writer.ts'
+import { CLIENT_HIGH_BYTES, Tunnel } from './tunnel.ts'
+import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
+
+/** Seconds without a sign of life after which a client is asked for one, and then given up. */
+const CLIENT_IDLE_SECONDS = 60
 
 /** The exchange's side of a tunnel: what only its listener can do. */
 export interface TunnelExchange extends Exchange {
@@ -37,9 +41,9 @@ export class Tunnels {
     if (!this.#accepting) return Promise.reject(new GatewayError(GATEWAY_ID, 503, 'shutting down'))
     return new Promise((resolve, reject) => {
       const abandon = openBackend(target, {
-        onOpen: (backend, protocol, headers) => {
+        onOpen: (backend) => {
           resolve()
-          this.#accept(x, target, backend, protocol, headers)
+          this.#accept(x, target, backend)
         },
         onReply: (reply) => {
           resolve()
@@ -63,13 +67,8 @@ export class Tunnels {
     for (const tunnel of [...this.#open]) tunnel.close(1012, 'service restart')
   }
 
-  #accept(
-    x: TunnelExchange,
-    target: TunnelTarget,
-    backend: BackendSocket,
-    protocol: string,
-    headers: HeaderList,
-  ): void {
+  #accept(x: TunnelExchange, target: TunnelTarget, backend: OpenBackend): void {
+    const { protocol, headers } = backend
     const tunnel: Tunnel = new Tunnel(x, backend, target.maxMessageBytes, (aborted) => {
       this.#open.delete(tunnel)
       x.tunnelEnded(aborted)
@@ -84,4 +83,49 @@ export class Tunnels {
     this.#open.add(tunnel)
     if (this.#closed) tunnel.close(1012, 'service restart')
   }
+}
+
+/** The library copies what a socket is given field by field: an object of a class would lose its methods. */
+export interface SocketData {
+  readonly tunnel: Tunnel
+  /** Undefined where the library cannot hold a client back. */
+  readonly toThrottle: ((client: ClientSocket) => Throttle) | undefined
+}
+
+/**
+ * How uWebSockets serves the client's half of tunnels; a socket's user data is its {@link SocketData}.
+ *
+ * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
+ *   answered with 1009; before a longer one the library drops the connection, without a code.
+ *   The same goes for text that is not UTF-8 (1006 in place of 1007). Of a client that closes
+ *   with 1012 to 1014 or 3000 to 3999 the library tells no code, so the backend gets none (1005).
+ *   A frame without a mask is read as if it had one.
+ */
+export function createSocketBehavior(
+  maxMessageBytes: number,
+): Omit<WebSocketBehavior, 'upgrade' | 'close'> & Required<Pick<WebSocketBehavior, 'close'>> {
+  return {
+    maxPayloadLength: 2 * maxMessageBytes,
+    // Beyond what back-pressure lets come together: pongs for a client that reads none of them.
+    maxBackpressure: maxMessageBytes + 2 * CLIENT_HIGH_BYTES,
+    closeOnBackpressureLimit: true,
+    idleTimeout: CLIENT_IDLE_SECONDS,
+    sendPingsAutomatically: true,
+    compression: 0,
+    open: (client) => {
+      const { tunnel, toThrottle } = client.getUserData() as SocketData
+      tunnel.opened(client, toThrottle?.(client))
+    },
+    message: (client, message, binary) => toTunnel(client).messageFromClient(message, binary),
+    ping: (client, data) => toTunnel(client).pingFromClient(data),
+    pong: (client, data) => toTunnel(client).pongFromClient(data),
+    drain: (client) => toTunnel(client).clientDrained(),
+    close: (client, code, reason) => {
+      toTunnel(client).clientClosed(code, Buffer.from(reason).toString())
+    },
+  }
+}
+
+function toTunnel(client: ClientSocket): Tunnel {
+  return (client.getUserData() as SocketData).tunnel
 }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 import { type ClientOptions, WebSocket } from 'ws'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
@@ -12,15 +12,21 @@ const CLOSE_TIMEOUT_MS = 10_000
 /** Silence after which the kernel asks a backend's host whether it is still there. */
 const KEEP_ALIVE_MS = 30_000
 
+/** A backend that has accepted. */
+export interface OpenBackend {
+  readonly socket: WebSocket
+  /** The connection below, for those who write many frames at a time. */
+  readonly connection: Socket
+  /** The subprotocol it chose; empty: none. */
+  readonly protocol: string
+  /** End-to-end fields of its answer. */
+  readonly headers: HeaderList
+}
+
 /** What becomes of a handshake with a backend. One of the three is called, once. */
 export interface BackendEvents {
-  /**
-   * The backend accepted. Listeners for its messages must be attached before the call returns.
-   *
-   * @param protocol the subprotocol it chose; empty: none.
-   * @param headers end-to-end fields of its answer.
-   */
-  readonly onOpen: (backend: WebSocket, protocol: string, headers: HeaderList) => void
+  /** Listeners for its messages must be attached before the call returns. */
+  readonly onOpen: (backend: OpenBackend) => void
   /** The backend answered with something else than 101. */
   readonly onReply: (reply: IncomingMessage) => void
   /** No valid answer came: 502, or 504 when there was none in time. */
@@ -76,7 +82,9 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     reply.socket.setKeepAlive(true, KEEP_ALIVE_MS)
   })
   backend.on('open', () => {
-    if (settle()) events.onOpen(backend, protocol, toEndToEnd(answer!))
+    if (!settle()) return
+    const { socket: connection } = answer!
+    events.onOpen({ socket: backend, connection, protocol, headers: toEndToEnd(answer!) })
   })
   backend.on('unexpected-response', (_request, reply) => {
     if (settle()) events.onReply(reply)

@@ -26,6 +26,8 @@ export interface TunnelSubject {
   readonly clientClosed3000: readonly string[]
   /** Whether a frame without a mask ends the WebSocket, as RFC 6455 §5.1 demands. */
   readonly demandsMasks: boolean
+  /** Whether a client that sends more than its backend takes is held back. */
+  readonly holdsClientsBack: boolean
 }
 
 const KIB = 1024
@@ -234,6 +236,52 @@ export function testTunnel(subject: TunnelSubject): void {
     await until(() => served[0]!.finished)
     t.ok(served[0]!.bytesOut >= total, 'bytes sent are counted')
   })
+
+  const held = subject.holdsClientsBack ? false : 'its library reads on whatever comes'
+  t.test(
+    `${name}: a slow backend holds its client back, and loses nothing`,
+    { skip: held },
+    async (t) => {
+      const backend = await openBackendServer(t)
+      const { port, served } = await openWebGateway(t, create, [backend.port])
+      for (const [count, size] of [
+        [1000, 64 * KIB],
+        [200_000, 100],
+      ] as const) {
+        const accepted = backend.accepted()
+        const client = await connectWebSocket(t, port)
+        const peer = await accepted
+        peer.pause()
+        const message = randomBytes(size)
+        for (let i = 0; i < count; i++) {
+          message.writeUInt32BE(i, 0)
+          client.send(Buffer.from(message))
+        }
+        const total = count * size
+        const left = await settled(() => client.bufferedAmount)
+        t.ok(left > total - 24 * MIB, `${total - left} of ${total} bytes were taken`)
+        let next = 0
+        const last = new Promise<void>((resolve) => {
+          peer.on('message', (data: Buffer) => {
+            if (data.readUInt32BE(0) === next) next++
+            if (next === count) resolve()
+          })
+        })
+        // Meanwhile the other way is open.
+        peer.send('still here')
+        t.equal(await nextMessage(client), 'still here')
+        peer.resume()
+        await last
+        t.equal(next, count, 'all of them, in order')
+        const end = closeOf(peer)
+        client.close(4000, 'done')
+        t.equal(await end, '4000 done')
+        const x = served.at(-1)!
+        await until(() => x.finished)
+        t.ok(x.bytesIn >= total, 'bytes received are counted')
+      }
+    },
+  )
 
   t.test(`${name}: a backend that refuses has the last word`, async (t) => {
     const backend = await openBackendServer(t, {

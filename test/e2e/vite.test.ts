@@ -68,15 +68,16 @@ t.test('a page of a Vite dev server is edited live through mx api --handler=web'
   const browser = await chromium.launch({ executablePath: program, args: CHROMIUM_FLAGS })
   t.teardown(() => browser.close())
   const page = await browser.newPage()
+  page.setDefaultTimeout(20_000)
   const sockets: string[] = []
   page.on('websocket', (socket) => sockets.push(socket.url()))
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(error.message))
   const connected = page.waitForEvent('console', (message) => message.text().includes('connected.'))
 
-  await page.goto(`http://127.0.0.1:${api.port}/app/`)
+  const [reply] = await Promise.all([page.goto(`http://127.0.0.1:${api.port}/app/`), connected])
+  t.equal(reply?.status(), 200)
   await page.waitForSelector('#greeting >> text=first')
-  await connected
   t.equal(sockets.length, 1)
   t.match(sockets[0], `ws://127.0.0.1:${api.port}/app/`, 'the WebSocket goes through the gateway')
 

@@ -7,4 +7,5 @@ testTunnel({
   backendDied: '1011 the backend is gone',
   clientClosed3000: ['3000'],
   demandsMasks: true,
+  holdsClientsBack: true,
 })

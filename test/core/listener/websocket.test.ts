@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { createRequire } from 'node:module'
 import t from 'tap'
+import { WebSocket } from 'ws'
+import { BackendWriter } from '../../../core/listener/backend-writer.ts'
 import { createUwsListener } from '../../../core/listener/uws.ts'
 import { testTunnel } from '../../contracts/tunnel.ts'
 import {
@@ -14,43 +17,47 @@ import {
 const KIB = 1024
 const MIB = 1024 * KIB
 
+const major = process.versions.node.split('.')[0]
+const library = `@uwsjs/${process.platform}-${process.arch}-${major}`
+const { version } = createRequire(import.meta.url)(`${library}/package.json`)
+
 testTunnel({
   create: createUwsListener,
   name: 'uws',
   backendDied: '1011 the backend is gone',
   clientClosed3000: ['3000', '1005'],
   demandsMasks: false,
+  holdsClientsBack: /^20\.51\./.test(version),
 })
 
-for (const size of [64 * KIB, 100]) {
-  t.test(
-    `a client that floods a stalled backend with ${size} bytes each is ended with 1013`,
-    async (t) => {
+t.test(
+  'where a client cannot be held back, what waits for a stalled backend is bounded',
+  async (t) => {
+    for (const size of [64 * KIB, 100]) {
       const backend = await openBackendServer(t)
-      const limit = { maxMessageBytes: MIB, listener: { maxMessageBytes: MIB } }
-      const { port, gateway } = await openWebGateway(t, createUwsListener, [backend.port], limit)
       const accepted = backend.accepted()
-      const client = await connectWebSocket(t, port)
+      const socket = new WebSocket(`ws://127.0.0.1:${backend.port}`, { perMessageDeflate: false })
+      const [{ socket: connection }] = await once(socket, 'upgrade')
       const peer = await accepted
       peer.pause()
-      const end = closeOf(client)
-      const before = process.memoryUsage().rss
-      const message = Buffer.alloc(size)
-      const flood = (): void => {
-        if (client.readyState !== client.OPEN) return
-        for (let i = 0; i < 1000 && client.bufferedAmount < 2 * MIB; i++) client.send(message)
-        setImmediate(flood)
+      let stalled = 0
+      const writer = new BackendWriter(socket, connection, 4 * MIB, undefined, () => {
+        stalled++
+        writer.release(true)
+      })
+      const message = new ArrayBuffer(size)
+      let sent = 0
+      while (stalled === 0) {
+        for (let i = 0; i < 100; i++) writer.send(message, true)
+        sent += 100 * size
+        await new Promise(setImmediate)
       }
-      flood()
-      t.equal(await end, '1013 the backend is too slow')
-      const grown = process.memoryUsage().rss - before
-      // Client and backend, whose buffers count too, live in this process.
-      t.ok(grown < 100 * MIB, `${Math.round(grown / MIB)} MiB more`)
-      peer.terminate()
-      await gateway.idle()
-    },
-  )
-}
+      t.ok(socket.bufferedAmount < 4 * MIB + 110 * size, `${sent} bytes in pieces of ${size}`)
+      t.equal(stalled, 1)
+      socket.terminate()
+    }
+  },
+)
 
 t.test('a client that pings and never reads is ended', async (t) => {
   const backend = await openBackendServer(t)
