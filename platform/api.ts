@@ -149,6 +149,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       shared,
       tls,
       maxConnections,
+      maxMessageBytes: settings.maxMessageBytes,
       handle: gateway.handle,
     })
   } catch (error) {
