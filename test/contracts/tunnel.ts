@@ -6,6 +6,8 @@ import { WebSocket } from 'ws'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { CreateListener } from '../../core/listener/listener.ts'
+import { loadTls } from '../../core/listener/tls.ts'
+import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
   closeOf,
@@ -132,6 +134,33 @@ export function testTunnel(subject: TunnelSubject): void {
       await gateway.idle()
     })
   }
+
+  t.test(`${name}: over TLS it is the same, a backend that is slow included`, async (t) => {
+    const folder = createCertificateFolder()
+    t.teardown(() => folder.remove())
+    const certificate = createCertificate(['app.test'])
+    const tls = loadTls([folder.write('app', certificate)])
+    t.teardown(() => tls.close())
+    const backend = await openBackendServer(t)
+    const { port, served } = await openWebGateway(t, create, [backend.port], { listener: { tls } })
+    const accepted = backend.accepted()
+    const options = { ca: certificate.cert, servername: 'app.test' }
+    const client = await connectWebSocket(t, port, ['chat'], options)
+    t.match(served[0], { secure: true, upgrade: true })
+    const peer = await accepted
+    peer.pause()
+    const count = 200
+    for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB, i))
+    await settled(() => client.bufferedAmount)
+    const got: number[] = []
+    peer.on('message', (data: Buffer) => got.push(data[0]!))
+    peer.resume()
+    await until(() => got.length === count)
+    t.strictSame(got, [...Array(count).keys()])
+    const end = closeOf(client)
+    peer.close(4001, 'bye')
+    t.equal(await end, '4001 bye')
+  })
 
   t.test(`${name}: a message of 10 MiB arrives whole, both ways`, async (t) => {
     const backend = await openBackendServer(t)
