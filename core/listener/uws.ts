@@ -293,13 +293,10 @@ class UwsExchange extends Exchange implements TunnelExchange {
     const res = this.#res
     const toThrottle = pausesWebSockets ? throttleBy(res) : undefined
     const data: SocketData = { tunnel, toThrottle }
-    // Within `cork`: the library complains on stderr about an upgrade outside of it. For what
-    // uncorks then, 20.51 may read the response's flags behind the end of the socket's new
-    // memory, so nothing is sent here that could overwrite them.
-    res.cork(() => {
-      this.#writeHead()
-      res.upgrade(data, key, this.#protocol, '', context)
-    })
+    res.cork(() => this.#writeHead())
+    // Outside of `cork`, although the library writes a warning to stderr for it: what 20.51 does
+    // at the end of `cork` takes the new WebSocket for a response, and at random closes it.
+    res.upgrade(data, key, this.#protocol, '', context)
   }
 
   #isBodyless(): boolean {
