@@ -349,6 +349,10 @@ class UwsExchange extends Exchange implements TunnelExchange {
 
   /** Writes a piece of a reply of known length; what the socket refuses is kept. */
   #tryWrite(chunk: Uint8Array): boolean {
+    if (this.#rest !== undefined) {
+      this.#rest = Buffer.concat([this.#rest, chunk])
+      return false
+    }
     const res = this.#res
     const before = res.getWriteOffset()
     const [ok, done] = res.tryEnd(chunk, this.#length)

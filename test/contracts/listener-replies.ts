@@ -169,6 +169,23 @@ export function testListenerReplies({ create }: ListenerSubject): void {
     t.match(replies[1], /^HTTP\/1\.1 200 .*\r\nx-hook: ran\r\n/is)
   })
 
+  t.test('what is written in spite of back-pressure arrives in order', async (t) => {
+    const piece = (n: number) => Buffer.alloc(64 * 1024, 97 + (n % 26))
+    const pieces = 128
+    const { port } = await openListener(t, create, (x) => {
+      x.start(200, new HeaderList(), x.path === '/known' ? pieces * piece(0).length : -1)
+      for (let n = 0; n < pieces; n++) x.write(piece(n))
+      x.end()
+    })
+    const client = new RawClient(port)
+    client.send('GET /known HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    const [reply] = await client.replies(1)
+    client.destroy()
+    const body = reply!.slice(reply!.indexOf('\r\n\r\n') + 4)
+    const whole = Buffer.concat(Array.from({ length: pieces }, (_, n) => piece(n)))
+    t.ok(body === whole.toString('latin1'), 'byte for byte')
+  })
+
   t.test('only the first reply counts', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       x.reply(200, 'first')
