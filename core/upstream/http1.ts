@@ -11,6 +11,7 @@ import {
   type ReplyHead,
   UNTIL_CLOSE,
 } from './reply-head.ts'
+import { isPooled, returnMemory, takeMemory } from './send-memory.ts'
 
 export interface Http1Options {
   /** Host name or IP address, without brackets. */
@@ -194,7 +195,9 @@ export class Http1Connection {
     const tail = chunked ? (chunk.length > 0 ? '\r\n' : '') + (last ? '0\r\n\r\n' : '') : ''
     this.#heldHead = ''
     this.#unsent = 0
-    const bytes = Buffer.allocUnsafe(head.length + chunk.length + tail.length)
+    const size = head.length + chunk.length + tail.length
+    const memory = isPooled(size) ? takeMemory(size) : undefined
+    const bytes = memory?.subarray(0, size) ?? Buffer.allocUnsafe(size)
     bytes.write(head, 0, 'latin1')
     bytes.set(chunk, head.length)
     bytes.write(tail, head.length + chunk.length, 'latin1')
@@ -202,7 +205,11 @@ export class Http1Connection {
     if (last) this.#bodyLeft = 0
     this.#deadlineMs =
       clock.nowMs + (last ? this.#options.replyTimeoutMs : this.#options.idleTimeoutMs)
-    return this.#socket.write(bytes)
+    if (memory === undefined) return this.#socket.write(bytes)
+    return this.#socket.write(bytes, (error) => {
+      // After an error it is unknown who still reads it: left to the garbage collector.
+      if (error == null) returnMemory(memory)
+    })
   }
 
   /** Stops reading; what has been read is still delivered. */

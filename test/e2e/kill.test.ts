@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t from 'tap'
+import { Agent, request } from 'undici'
+import { openGateway } from '../fixtures/gateway.ts'
+
+/** A backend process that takes a moment for every request, and tells its port. */
+const BACKEND = `
+const server = require('node:http').createServer((req, res) => {
+  req.resume()
+  req.on('end', () => setTimeout(() => res.end(String(process.pid)), 5))
+})
+server.listen(0, '127.0.0.1', () => console.log(server.address().port))
+`
+
+async function startBackend(t: {
+  teardown: (close: () => unknown) => void
+}): Promise<{ child: ChildProcess; port: number }> {
+  const child = spawn(process.execPath, ['-e', BACKEND], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const [port] = await once(child.stdout!, 'data')
+  return { child, port: Number(port) }
+}
+
+for (const method of ['GET', 'POST'] as const) {
+  t.test(
+    `killing one of two backends costs no more ${method}s than were in flight on it`,
+    async (t) => {
+      const backends = [await startBackend(t), await startBackend(t)]
+      const { origin, directory } = await openGateway(t, { app: backends.map(({ port }) => port) })
+      const agent = new Agent({ connections: 64 })
+      t.teardown(() => agent.destroy())
+      const answered = new Map<string, number>()
+      const codes = new Set<number>()
+      let failed = 0
+      let stop = false
+      const load = async () => {
+        while (!stop) {
+          const { statusCode, body } = await request(`${origin}/app`, { method, dispatcher: agent })
+          const text = await body.text()
+          if (statusCode === 200) answered.set(text, (answered.get(text) ?? 0) + 1)
+          else {
+            failed++
+            codes.add(statusCode)
+          }
+        }
+      }
+      const clients = Array.from({ length: 64 }, load)
+      const count = () => [...answered.values()].reduce((sum, n) => sum + n, 0)
+      const reach = async (total: number) => {
+        while (count() < total) await new Promise((resolve) => setImmediate(resolve))
+      }
+      await reach(1000)
+      t.equal(failed, 0)
+      t.equal(answered.size, 2, 'both serve')
+
+      const upstream = await directory.find('go.mx.api.app')
+      const [victim, other] = upstream!.nodes
+      backends[0]!.child.kill('SIGKILL')
+      // A process that was killed still holds its sockets for a moment, and requests go on coming.
+      let inFlight = 0
+      let gone = false
+      backends[0]!.child.once('exit', () => {
+        gone = true
+      })
+      while (!gone) {
+        inFlight = Math.max(inFlight, victim!.active)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      await reach(count() + 2000)
+      const after = failed
+      t.ok(inFlight > 0, `${inFlight} were in flight`)
+      if (method === 'GET') t.equal(after, 0, 'what may be repeated was')
+      else t.ok(after <= inFlight, `${after} failed of ${inFlight} in flight`)
+      const before = answered.get(String(backends[0]!.child.pid))
+      await reach(count() + 1000)
+      stop = true
+      await Promise.all(clients)
+      t.equal(failed, after, 'none later')
+      t.ok([...codes].every((code) => code === 502))
+      t.equal(answered.get(String(backends[0]!.child.pid)), before)
+      t.equal(victim!.active, 0)
+      t.equal(other!.active, 0)
+    },
+  )
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { startMx } from '../fixtures/mx.ts'
+import { forgetPeak, readPeakRss, readRss } from '../fixtures/process-memory.ts'
+import { openRawBackend } from '../fixtures/raw-backend.ts'
+
+const GIB = 1024 ** 3
+const WARM = 64 * 1024 ** 2
+const GROWTH_MAX = 64 * 1024 ** 2
+/** Sent over and over: neither side makes bytes of its own. */
+const PIECE = Buffer.alloc(1024 ** 2, 'volume')
+
+/** Writes `size` bytes, as fast as they are taken. */
+async function pour(socket: Socket, size: number): Promise<void> {
+  for (let left = size; left > 0; left -= PIECE.length) {
+    if (!socket.write(PIECE)) await once(socket, 'drain')
+  }
+}
+
+if (process.platform !== 'linux') t.plan(0, 'memory is read from /proc')
+else {
+  for (const listener of ['uws', 'node']) {
+    t.test(`1 GiB up and 1 GiB down pass through ${listener} at flat memory`, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'volume-'))
+      const backend = await openRawBackend(t, { keep: false })
+      const { child, url, ended } = startMx(
+        [
+          'api',
+          '--address=127.0.0.1:0',
+          '--max_body=none',
+          `--listener=${listener}`,
+          `--backend=app=127.0.0.1:${backend.port}`,
+        ],
+        { cwd: folder },
+      )
+      t.teardown(async () => {
+        child.kill('SIGKILL')
+        await ended
+        rmSync(folder, { recursive: true, force: true })
+      })
+      const port = Number(new URL(await url()).port)
+      const pid = child.pid!
+
+      const upload = async (size: number): Promise<number> => {
+        const socket = connect(port, '127.0.0.1')
+        const cut = once(socket, 'close').then(() =>
+          Promise.reject(new Error('the upload was cut')),
+        )
+        const before = backend.connections.length
+        socket.write(`POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${size}\r\n\r\n`)
+        const server = await backend.connection(before)
+        // The head is whatever comes beyond the body.
+        const received = server.until(() => server.received > size)
+        await Promise.race([pour(socket, size).then(() => received), cut])
+        server.send('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok')
+        const [reply] = (await once(socket, 'data')) as [Buffer]
+        t.match(reply.toString(), /^HTTP\/1\.1 200 /)
+        cut.catch(() => {})
+        socket.destroy()
+        return server.received
+      }
+      const download = async (size: number, chunked: boolean): Promise<number> => {
+        const socket = connect(port, '127.0.0.1')
+        let received = 0
+        const before = backend.connections.length
+        socket.write('GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n')
+        const server = await backend.connection(before)
+        server.send('HTTP/1.1 200 OK\r\nConnection: close\r\n')
+        if (chunked) server.send(`Transfer-Encoding: chunked\r\n\r\n${size.toString(16)}\r\n`)
+        else server.send(`Content-Length: ${size}\r\n\r\n`)
+        const enough = new Promise<void>((resolve, reject) => {
+          socket.on('data', (chunk: Buffer) => {
+            received += chunk.length
+            if (received > size) resolve()
+          })
+          socket.on('close', () => reject(new Error(`closed after ${received} bytes`)))
+        })
+        await pour(server.socket, size)
+        if (chunked) server.send('\r\n0\r\n\r\n')
+        await enough
+        socket.destroy()
+        return received
+      }
+
+      await upload(WARM)
+      await download(WARM, false)
+      const before = readRss(pid)
+      for (const [what, run] of [
+        ['up', () => upload(GIB)],
+        ['down', () => download(GIB, listener === 'node')],
+      ] as const) {
+        forgetPeak(pid)
+        const startMs = performance.now()
+        const bytes = await run()
+        const seconds = (performance.now() - startMs) / 1000
+        const growth = readPeakRss(pid) - before
+        t.ok(bytes >= GIB && bytes < GIB * 1.01, `${what}: ${bytes} bytes`)
+        t.ok(growth < GROWTH_MAX, `${what}: ${Math.round(growth / 1024 ** 2)} MiB more at the peak`)
+        t.comment(
+          `${what}: ${Math.round(bytes / 1024 ** 2 / seconds)} MiB/s, peak +${Math.round(growth / 1024 ** 2)} MiB`,
+        )
+      }
+    })
+  }
+}
