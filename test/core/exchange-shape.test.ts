@@ -1,0 +1,70 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { Agent, request } from 'undici'
+import type { Exchange } from '../../core/exchange.ts'
+import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
+import { openRawBackend } from '../fixtures/raw-backend.ts'
+
+setFlagsFromString('--allow-natives-syntax')
+const haveSameMap = runInNewContext('(a, b) => %HaveSameMap(a, b)') as (
+  a: object,
+  b: object,
+) => boolean
+
+const agent = new Agent()
+t.teardown(() => agent.destroy())
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  t.test(`all exchanges of ${name} have one shape, at every stage`, async (t) => {
+    const seen = {
+      onRequest: [] as Exchange[],
+      onReply: [] as Exchange[],
+      onDone: [] as Exchange[],
+    }
+    const keys: string[] = []
+    const look = (stage: keyof typeof seen) => (x: Exchange) => {
+      const first = seen[stage][0]
+      if (first !== undefined)
+        t.equal(haveSameMap(first, x), true, `${stage}: ${x.method} ${x.target}`)
+      seen[stage].push(x)
+      keys.push(Object.keys(x).join())
+    }
+    const plugin = {
+      name: 'look',
+      onRequest: look('onRequest'),
+      onReply: look('onReply'),
+      onDone: look('onDone'),
+    }
+    const backend = await openRawBackend(t, {
+      onRequest: (server) => {
+        if (server.text.includes('/stream'))
+          server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n')
+        else server.reply()
+      },
+    })
+    const { origin } = await openGateway(
+      t,
+      { app: [backend.port] },
+      { listener, plugins: [plugin] },
+    )
+    const requests: [string, object][] = [
+      ['/app', {}],
+      ['/app?query', { headers: { cookie: 'a=b', 'x-a': ['1', '2'] } }],
+      ['/app', { method: 'POST', body: 'x'.repeat(100_000) }],
+      ['/app', { method: 'HEAD' }],
+      ['/app', { method: 'DELETE' }],
+      ['/stream/x', {}],
+      ['/app/stream', {}],
+      ['/nobody', {}],
+      ['/app', { headers: { connection: 'close' } }],
+    ]
+    for (const [path, options] of requests) {
+      const { body } = await request(origin + path, { dispatcher: agent, ...options })
+      await body.dump()
+    }
+    t.equal(seen.onRequest.length, requests.length)
+    t.equal(haveSameMap(seen.onRequest[0]!, seen.onDone[0]!), true, 'nothing is added on the way')
+    t.equal(new Set(keys).size, 1, 'the same fields in the same order')
+  })
+}

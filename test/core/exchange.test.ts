@@ -1,0 +1,276 @@
+import t from 'tap'
+import { compileChain, type Plugin } from '../../core/chain.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Peer } from '../../core/exchange.ts'
+import { HeaderList } from '../../core/headers.ts'
+import { createTestExchange, type TestExchange, type TestRequest } from '../../sdk/testing.ts'
+
+interface RecordedPeer extends Peer {
+  readonly log: string[]
+}
+
+function createPeer(): RecordedPeer {
+  const log: string[] = []
+  return {
+    log,
+    onRequestBody: (chunk, last) => void log.push(`${Buffer.from(chunk)}${last ? ' last' : ''}`),
+    onDrain: () => void log.push('drain'),
+    onAbort: () => void log.push('abort'),
+  }
+}
+
+function begin(
+  request: TestRequest = {},
+  ...plugins: Partial<Plugin>[]
+): TestExchange & { finishes: number } {
+  const x = createTestExchange(request) as TestExchange & { finishes: number }
+  x.finishes = 0
+  const chain = compileChain(
+    plugins.map((plugin) => ({ name: 'test', ...plugin })),
+    () => {},
+    () => {},
+  )
+  x.begin(chain, () => x.finishes++)
+  return x
+}
+
+t.test('a whole reply is sent once; what follows is ignored', async (t) => {
+  const x = begin()
+  x.reply(201, 'first', ['x-a', '1'])
+  x.reply(500, 'second')
+  x.fail(new GatewayError('a', 500, 'third'))
+  x.start(200, new HeaderList(), -1)
+  x.write(Buffer.from('fourth'))
+  x.end()
+  x.giveUp(new GatewayError('a', 500, 'fifth'))
+  t.equal(x.status, 201)
+  t.equal(x.body, 'first')
+  t.strictSame(x.replyHeaders.flat, ['x-a', '1', 'content-type', 'text/plain; charset=utf-8'])
+  t.equal(x.finished, true)
+  t.equal(x.aborted, false)
+  t.equal(x.finishes, 1)
+})
+
+t.test('a content type is added to text only, and only where none is set', async (t) => {
+  const cases: [Parameters<TestExchange['reply']>, readonly string[]][] = [
+    [
+      [200, '{}', ['Content-Type', 'application/json']],
+      ['content-type', 'application/json'],
+    ],
+    [[200, Buffer.from('x')], []],
+    [[204], []],
+  ]
+  for (const [reply, headers] of cases) {
+    const x = begin()
+    x.reply(...reply)
+    t.strictSame(x.replyHeaders.flat, headers)
+  }
+  t.throws(() => begin().reply(200, '', ['a', 'b\r\nc: d']), TypeError)
+})
+
+t.test('an error has its body, its fields and the type the client prefers', async (t) => {
+  const x = begin({ headers: { accept: 'application/problem+json' } })
+  x.fail(new GatewayError('a', 503, 'full', { headers: ['retry-after', '1'] }))
+  t.strictSame(x.replyHeaders.flat, [
+    'retry-after',
+    '1',
+    'content-type',
+    'application/problem+json',
+  ])
+  t.match(JSON.parse(x.body), { status: 503, detail: 'full' })
+})
+
+t.test('a streamed reply is its pieces, and tells when to wait', async (t) => {
+  const x = begin()
+  const peer = createPeer()
+  x.attach(peer)
+  x.start(200, new HeaderList(['a', 'b']), 10)
+  t.equal(x.announcedLength, 10)
+  t.equal(x.write(Buffer.from('12345')), true)
+  x.writable = false
+  t.equal(x.write(Buffer.from('67890')), false)
+  x.drain()
+  t.strictSame(peer.log, ['drain'])
+  t.equal(x.finished, false)
+  x.end()
+  t.equal(x.body, '1234567890')
+  t.equal(x.bytesOut, 10)
+  t.equal(x.finishes, 1)
+})
+
+t.test('hooks see every reply before its first byte, and what became of it', async (t) => {
+  const log: string[] = []
+  const hooks: Partial<Plugin> = {
+    onReply: (x) => {
+      log.push(`reply ${x.status} ${x.bytesOut}`)
+      x.status = 299
+      x.replyHeaders.set('x-plugin', '1')
+    },
+    onDone: (x) => void log.push(`done ${x.status} ${x.bytesOut} ${x.aborted}`),
+  }
+  const x = begin({}, hooks)
+  x.start(200, new HeaderList(), -1)
+  x.write(Buffer.from('abc'))
+  x.end()
+  t.strictSame(log, ['reply 200 0', 'done 299 3 false'])
+  t.strictSame(x.replyHeaders.flat, ['x-plugin', '1'])
+})
+
+t.test('a hook that throws turns the reply into a 500, and the peer is told', async (t) => {
+  const { emitWarning } = process
+  const warnings: unknown[] = []
+  process.emitWarning = (warning: unknown) => void warnings.push(warning)
+  t.teardown(() => {
+    process.emitWarning = emitWarning
+  })
+  const bug = new Error('bug')
+  const throws: Partial<Plugin> = {
+    onReply: () => {
+      throw bug
+    },
+  }
+  for (const streamed of [true, false]) {
+    const x = begin({}, throws)
+    const peer = createPeer()
+    x.attach(peer)
+    if (streamed) x.start(200, new HeaderList(['secret', '1']), 5)
+    else x.reply(200, 'secret', ['secret', '1'])
+    t.equal(x.write(Buffer.from('secret')), true, 'what the backend still sends goes nowhere')
+    t.equal(x.status, 500)
+    t.notMatch(x.body + x.replyHeaders.flat, /secret/)
+    t.strictSame(peer.log, ['abort'])
+    t.equal(x.finishes, 1)
+  }
+  const x = begin(
+    {},
+    {
+      onDone: () => {
+        throw 'text'
+      },
+    },
+    { onDone: (x) => void x.state.set('second', true) },
+  )
+  x.reply(200)
+  t.equal(x.state.get('second'), true, 'the hooks behind it still run')
+  t.equal(x.finishes, 1)
+  t.strictSame(warnings, [bug, bug, "'text'"])
+})
+
+t.test('a client that leaves aborts the exchange and its peer, once', async (t) => {
+  const x = begin()
+  const peer = createPeer()
+  x.attach(peer)
+  x.leave()
+  x.leave()
+  x.reply(200, 'late')
+  t.strictSame(peer.log, ['abort'])
+  t.equal(x.aborted, true)
+  t.equal(x.answered, true)
+  t.equal(x.status, 0)
+  t.equal(x.finishes, 1)
+})
+
+t.test('giving up answers while it can, and cuts the connection later', async (t) => {
+  const early = begin()
+  const peer = createPeer()
+  early.attach(peer)
+  early.giveUp(new GatewayError('a', 504, 'slow'))
+  t.equal(early.status, 504)
+  t.equal(early.wasCut, false)
+  t.strictSame(peer.log, ['abort'])
+  const late = begin()
+  const latePeer = createPeer()
+  late.attach(latePeer)
+  late.start(200, new HeaderList(), -1)
+  late.giveUp(new GatewayError('a', 502, 'broken'))
+  t.equal(late.wasCut, true)
+  t.equal(late.aborted, true)
+  t.strictSame(latePeer.log, ['abort'])
+})
+
+t.test('a body that comes before its peer waits for it, in order', async (t) => {
+  const x = begin({ method: 'POST', body: 'ignored', chunked: true })
+  const memory = Buffer.from('one')
+  x.sendBody(memory, false)
+  memory.fill('x')
+  x.sendBody('two', false)
+  const peer = createPeer()
+  x.attach(peer)
+  t.strictSame(peer.log, ['one', 'two'])
+  x.sendBody('three', true)
+  t.strictSame(peer.log, ['one', 'two', 'three last'])
+  t.equal(x.bytesIn, 11)
+  const whole = begin({ method: 'POST', body: 'x', chunked: true })
+  whole.sendBody('all', false)
+  whole.sendBody('', true)
+  const second = createPeer()
+  whole.attach(second)
+  t.strictSame(second.log, ['all', ' last'])
+})
+
+t.test('reading stops when too much waits, and goes on with a peer', async (t) => {
+  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  x.sendBody(Buffer.alloc(60_000), false)
+  t.equal(x.paused, false)
+  x.sendBody(Buffer.alloc(60_000), false)
+  t.equal(x.paused, true)
+  x.attach(createPeer())
+  t.equal(x.paused, false)
+  x.pauseBody()
+  t.equal(x.paused, true)
+  x.resumeBody()
+  t.equal(x.paused, false)
+  x.sendBody('', true)
+  x.pauseBody()
+  t.equal(x.paused, false, 'nothing is left to stop')
+})
+
+t.test('a body over the limit is refused, and its peer aborted', async (t) => {
+  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  x.bodyLimit = 5
+  const peer = createPeer()
+  x.attach(peer)
+  x.sendBody('12345', false)
+  x.sendBody('6', false)
+  x.sendBody('7', true)
+  t.equal(x.status, 413)
+  t.match(JSON.parse(x.body), { Detail: 'request body must not be longer than 5 bytes' })
+  t.strictSame(peer.log, ['12345', 'abort'])
+})
+
+t.test('readBody collects the body, and leaves it for the peer', async (t) => {
+  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  x.sendBody('one ', false)
+  const reading = x.readBody()
+  x.sendBody('two', true)
+  t.equal((await reading).toString(), 'one two')
+  const peer = createPeer()
+  x.attach(peer)
+  t.strictSame(peer.log, ['one two last'])
+  t.equal((await begin().readBody()).length, 0)
+})
+
+t.test('readBody fails on a long body, and when the client leaves', async (t) => {
+  await t.rejects(begin({ method: 'POST', body: '12345' }).readBody(4), { code: 413 })
+  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  const reading = x.readBody(4)
+  x.sendBody('123', false)
+  x.sendBody('45', false)
+  await t.rejects(reading, { code: 413 })
+  const left = begin({ method: 'POST', body: '12345' })
+  const waiting = left.readBody()
+  left.leave()
+  await t.rejects(waiting, { code: 400 })
+})
+
+t.test('names of the client and of the target', async (t) => {
+  const x = begin({ path: '/a?b=c', remoteAddress: '10.0.0.1' })
+  t.equal(x.target, '/a?b=c')
+  t.equal(begin({ path: '/a' }).target, '/a')
+  t.equal(x.clientAddress, '10.0.0.1')
+  x.clientAddress = '192.0.2.1'
+  t.equal(x.clientAddress, '192.0.2.1')
+  t.equal(x.remoteAddress, '10.0.0.1')
+  t.ok(x.elapsedMs >= 0)
+  t.equal(x.state, x.state)
+})

@@ -1,0 +1,184 @@
+import t from 'tap'
+import { compileChain, type Plugin, type Step } from '../../core/chain.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { Gateway } from '../../core/gateway.ts'
+import { createTestExchange } from '../../sdk/testing.ts'
+import { until } from '../fixtures/raw-backend.ts'
+
+function open(handle: Step, plugins: readonly Plugin[] = [], parkTimeoutMs = 60_000) {
+  const faults: unknown[] = []
+  const route: Step = (x) => {
+    x.route = { service: 'app', endpoint: '' }
+  }
+  const chain = compileChain(plugins, route, handle)
+  const gateway = new Gateway({ chain, onFault: (error) => faults.push(error), parkTimeoutMs })
+  t.teardown(() => gateway.close())
+  const serve = (request = {}) => {
+    const x = createTestExchange(request)
+    gateway.handle(x)
+    return x
+  }
+  return { gateway, chain, faults, serve, route }
+}
+
+t.test('an exchange runs through the chain and is counted until it is finished', async (t) => {
+  let waiting: Exchange | undefined
+  const { gateway, serve } = open((x) => {
+    waiting = x
+  })
+  const x = serve()
+  t.equal(gateway.inFlight, 1)
+  waiting!.reply(200, 'done')
+  await x.done
+  t.equal(x.body, 'done')
+  t.equal(gateway.inFlight, 0)
+})
+
+t.test('a malformed request is answered and goes nowhere', async (t) => {
+  const { gateway } = open(() => {
+    t.fail('handled')
+  })
+  const x = createTestExchange()
+  x.malformed = new GatewayError('go.mx.api', 400, 'bad framing')
+  gateway.handle(x)
+  t.equal(x.status, 400)
+  t.match(JSON.parse(x.body), { Detail: 'bad framing' })
+})
+
+t.test('what a stage throws answers for its request, and only faults are reported', async (t) => {
+  const bug = new Error('bug')
+  const cases: [Step, number, string, unknown[]][] = [
+    [
+      () => {
+        throw new GatewayError('app', 403, 'no')
+      },
+      403,
+      'no',
+      [],
+    ],
+    [
+      async () => {
+        throw new GatewayError('app', 403, 'no')
+      },
+      403,
+      'no',
+      [],
+    ],
+    [
+      () => {
+        throw bug
+      },
+      500,
+      'internal error',
+      [bug],
+    ],
+    [() => Promise.reject(bug), 500, 'internal error', [bug]],
+    [
+      () => {
+        throw undefined
+      },
+      500,
+      'internal error',
+      [undefined],
+    ],
+  ]
+  for (const [handle, status, detail, reported] of cases) {
+    const { serve, faults, gateway } = open(handle)
+    const x = serve()
+    await x.done
+    t.equal(x.status, status)
+    t.match(JSON.parse(x.body), { Id: 'app', Code: status, Detail: detail })
+    t.strictSame(faults, reported)
+    t.equal(gateway.inFlight, 0)
+  }
+})
+
+t.test('an error that cannot be sent is a fault of its own', async (t) => {
+  const { serve, faults } = open(() => {
+    throw new GatewayError('app', 400, 'x', { headers: ['a', 'b\r\nc: d'] })
+  })
+  const x = serve()
+  await x.done
+  t.equal(x.status, 500)
+  t.equal(faults.length, 1)
+  t.match(faults[0], { name: 'TypeError' })
+})
+
+t.test('an error after the reply began cuts the connection', async (t) => {
+  const { serve } = open(async (x) => {
+    x.start(200, x.replyHeaders, -1)
+    x.write(Buffer.from('half'))
+    throw new Error('late')
+  })
+  const x = serve()
+  await x.done
+  t.equal(x.wasCut, true)
+  t.equal(x.aborted, true)
+})
+
+t.test('a stage that never answers costs 504, unless it has begun to answer', async (t) => {
+  const late = new Map<string, () => void>()
+  const handle: Step = (x) =>
+    new Promise<void>((resolve) => {
+      if (x.path === '/begun') x.start(200, x.replyHeaders, -1)
+      late.set(x.path, () => {
+        if (x.path === '/begun') x.end()
+        else x.reply(200, 'late')
+        resolve()
+      })
+    })
+  const { serve, gateway } = open(handle, [], 1)
+  const begun = serve({ path: '/begun' })
+  const silent = serve({ path: '/silent' })
+  await until(() => silent.finished)
+  t.equal(silent.status, 504)
+  t.match(JSON.parse(silent.body), { Id: 'app', Detail: 'no stage answered in time' })
+  t.equal(begun.finished, false)
+  for (const finish of late.values()) finish()
+  t.notMatch(silent.body, /late/, 'what it says later is ignored')
+  t.equal(begun.status, 200)
+  t.equal(begun.aborted, false)
+  t.equal(gateway.inFlight, 0)
+})
+
+t.test('another chain serves new exchanges; the old one is closed after its last', async (t) => {
+  const log: string[] = []
+  const plugin = (name: string): Plugin => ({ name, close: () => void log.push(`${name} closed`) })
+  const held: Exchange[] = []
+  const { gateway, serve, route } = open((x) => void held.push(x), [plugin('old')])
+  const first = serve()
+  const second = serve()
+  const next = compileChain([plugin('new')], route, (x) => x.reply(200, 'new'))
+  gateway.use(next)
+  gateway.use(next)
+  t.equal(serve().body, 'new')
+  held[0]!.reply(200, 'old')
+  t.strictSame(log, [])
+  held[1]!.reply(200, 'old')
+  await Promise.all([first.done, second.done])
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(log, ['old closed'])
+  gateway.use(compileChain([plugin('last')], route, (x) => x.reply(200)))
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(log, ['old closed', 'new closed'], 'at once when it serves nothing')
+  await gateway.close()
+  t.strictSame(log, ['old closed', 'new closed', 'last closed'])
+})
+
+t.test('idle resolves with the last exchange, also when it is aborted', async (t) => {
+  const { gateway, serve } = open(() => {})
+  await gateway.idle()
+  const x = serve()
+  const y = serve()
+  let idle = false
+  const waiting = gateway.idle().then(() => {
+    idle = true
+  })
+  x.reply(200)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(idle, false)
+  y.leave()
+  await waiting
+  t.equal(gateway.inFlight, 0)
+})
