@@ -6,6 +6,25 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/
 
+/** Fields that many messages carry unchanged: checked and joined once. */
+export interface HeaderBlock {
+  /** name, value, name, value… */
+  readonly fields: readonly string[]
+  /** The same as {@link HeaderList.format} writes it. */
+  readonly text: string
+}
+
+/**
+ * Joins fields for {@link HeaderList.appendBlock}.
+ *
+ * @throws {TypeError} as {@link HeaderList.append}; for values beyond ASCII too.
+ */
+export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
+  const list = new HeaderList(fields)
+  if (!list.ascii) throw new TypeError('the fields of a block must be ASCII')
+  return { fields: list.flat, text: list.format() }
+}
+
 /**
  * Header fields in the order they were sent, repeats kept, names in lower case.
  *
@@ -18,6 +37,9 @@ export class HeaderList {
   readonly flat: readonly string[]
   /** False once a value held a byte above 0x7F: such a list takes the slow way out. */
   ascii = true
+  /** A run of fields known in joined form, and where it begins. */
+  #block: HeaderBlock | undefined = undefined
+  #blockStart = 0
 
   constructor(fields: readonly string[] = []) {
     this.flat = []
@@ -92,7 +114,9 @@ export class HeaderList {
       }
       kept += 2
     }
+    if (kept === flat.length) return
     flat.length = kept
+    this.#block = undefined
   }
 
   /**
@@ -101,5 +125,29 @@ export class HeaderList {
    */
   appendParsed(name: string, value: string): void {
     ;(this.flat as string[]).push(name, value)
+  }
+
+  /** Adds all fields of a block. One block a list is written in its joined form, which costs a tenth of joining five fields. */
+  appendBlock(block: HeaderBlock): void {
+    const flat = this.flat as string[]
+    this.#block = block
+    this.#blockStart = flat.length
+    const { fields } = block
+    for (let i = 0; i < fields.length; i++) flat.push(fields[i]!)
+  }
+
+  /** The fields as they stand in a message: `name: value` and CRLF, each. */
+  format(): string {
+    const { flat } = this
+    const block = this.#block
+    const blockStart = block === undefined ? -1 : this.#blockStart
+    let text = ''
+    for (let i = 0; i < flat.length; i += 2) {
+      if (i === blockStart) {
+        text += block!.text
+        i += block!.fields.length - 2
+      } else text += `${flat[i]}: ${flat[i + 1]}\r\n`
+    }
+    return text
   }
 }

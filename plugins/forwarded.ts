@@ -3,6 +3,7 @@ import { createAddressSet, type KnownAddress, parseAddress } from '../core/addre
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { createHeaderBlock, type HeaderBlock } from '../core/headers.ts'
 
 const options = Type.Object({
   trusted: Type.Array(Type.String(), {
@@ -41,6 +42,9 @@ const CLAIMS: ReadonlySet<string> = new Set([
 /** `X-Forwarded` and all that begins like these are claims too. */
 const CLAIM_PREFIXES: readonly string[] = ['x-forwarded', 'x-envoy-']
 
+/** Clients whose fields are kept joined: some 5 MB at most. */
+const BLOCKS_MAX = 10_000
+
 /** Longest chain of proxies looked through for the client. */
 const WALK_MAX = 32
 
@@ -63,15 +67,37 @@ const plugin: PluginDefinition = definePlugin({
     const proxies = createAddressSet(trusted, 'trusted')
     const viaValue = `1.1 ${via}`
     const loop = new GatewayError(GATEWAY_ID, 508, `request loop: passed ${via} ${hops} times`)
-    // Consecutive requests mostly name the same host.
-    let lastHost = ''
-    let lastHostPair = ''
-    const hostPair = (host: string): string => {
-      if (host !== lastHost) {
-        lastHost = host
-        lastHostPair = host === '' ? '' : `;host=${quote(host)}`
+    // Clients come back, to the same host: what is told about them is joined once.
+    const blocks = new Map<KnownAddress, { host: string; secure: boolean; block: HeaderBlock }>()
+    const findBlock = (peer: KnownAddress, host: string, secure: boolean): HeaderBlock => {
+      const before = blocks.get(peer)
+      if (before !== undefined && before.host === host && before.secure === secure)
+        return before.block
+      if (blocks.size >= BLOCKS_MAX) blocks.clear()
+      const block = createHeaderBlock(describe(peer, host, secure))
+      blocks.set(peer, { host, secure, block })
+      return block
+    }
+    const describe = (peer: KnownAddress, host: string, secure: boolean): string[] => {
+      const proto = secure ? 'https' : 'http'
+      const fields = via === '' ? [] : ['via', viaValue]
+      if (peer.address !== '') fields.push('x-forwarded-for', peer.address)
+      fields.push('x-forwarded-proto', proto)
+      if (host !== '') fields.push('x-forwarded-host', host)
+      if (standard) fields.push('forwarded', formatForwarded(peer, host, proto))
+      return fields
+    }
+    const keepClaims = (x: Exchange, peer: KnownAddress): void => {
+      const { headers } = x
+      if (via !== '') headers.append('via', viaValue)
+      const addresses = takeAddresses(x, proxies.look, peer)
+      if (addresses !== '') headers.append('x-forwarded-for', addresses)
+      const proto = x.secure ? 'https' : 'http'
+      if (!keepProto(x)) headers.append('x-forwarded-proto', proto)
+      if (x.host !== '' && !headers.has('x-forwarded-host')) {
+        headers.append('x-forwarded-host', x.host)
       }
-      return lastHostPair
+      if (standard) headers.append('forwarded', formatForwarded(peer, x.host, proto))
     }
     return {
       onRequest(x) {
@@ -88,26 +114,10 @@ const plugin: PluginDefinition = definePlugin({
           if (name === 'via') passes += countPasses(flat[i + 1]!, via)
           else if (!claims) claims = isClaim(name)
         }
-        if (via !== '') {
-          if (passes >= hops) return x.fail(loop)
-          x.headers.appendParsed('via', viaValue)
-        }
-        let addresses = peer.address
-        let ownProto = true
-        let ownHost = true
-        if (claims) {
-          if (peer.inside) {
-            addresses = takeAddresses(x, proxies.look, peer)
-            ownProto = !keepProto(x)
-            ownHost = !x.headers.has('x-forwarded-host')
-          } else dropClaims(x)
-        }
-        if (addresses !== '') x.headers.appendParsed('x-forwarded-for', addresses)
-        const proto = x.secure ? 'https' : 'http'
-        if (ownProto) x.headers.appendParsed('x-forwarded-proto', proto)
-        if (ownHost && x.host !== '') x.headers.appendParsed('x-forwarded-host', x.host)
-        if (standard)
-          x.headers.appendParsed('forwarded', `for=${peer.node}${hostPair(x.host)};proto=${proto}`)
+        if (via !== '' && passes >= hops) return x.fail(loop)
+        if (claims && peer.inside) return keepClaims(x, peer)
+        if (claims) dropClaims(x)
+        x.headers.appendBlock(findBlock(peer, x.host, x.secure))
       },
     }
   },
@@ -157,6 +167,11 @@ function countPasses(value: string, name: string): number {
   let passes = 0
   for (const hop of value.split(',')) if (hop.trim().split(/[ \t]+/, 2)[1] === name) passes++
   return passes
+}
+
+/** One element of `Forwarded` (RFC 7239 §4). */
+function formatForwarded(peer: KnownAddress, host: string, proto: string): string {
+  return `for=${peer.node}${host === '' ? '' : `;host=${quote(host)}`};proto=${proto}`
 }
 
 /** A value of `Forwarded`: a token as it is, anything else quoted (RFC 7239 §4, RFC 9110 §5.6.4). */

@@ -5,15 +5,11 @@ import type { Exchange } from '../exchange.ts'
  * what plugins made of them, framed anew (RFC 9112 §3, §6).
  */
 export function formatRequestHead(x: Exchange): string {
-  const { flat } = x.headers
-  let { host } = x
-  let fields = ''
-  for (let i = 0; i < flat.length; i += 2) {
-    // Set by a plugin: listeners keep the client's apart. Two would make the request malformed.
-    if (flat[i] === 'host') host = flat[i + 1]!
-    else fields += `${flat[i]}: ${flat[i + 1]}\r\n`
-  }
-  let head = `${x.method} ${x.target} HTTP/1.1\r\nhost: ${host}\r\n${fields}`
+  const { headers } = x
+  // Set by a plugin: listeners keep the client's apart. Two would make the request malformed.
+  const host = headers.get('host')
+  if (host !== undefined) headers.delete('host')
+  let head = `${x.method} ${x.target} HTTP/1.1\r\nhost: ${host ?? x.host}\r\n${headers.format()}`
   const length = x.bodyLength
   if (length > 0) head += `content-length: ${length}\r\n`
   else if (length < 0) head += 'transfer-encoding: chunked\r\n'
