@@ -1,0 +1,144 @@
+import t from 'tap'
+import { Agent, request } from 'undici'
+import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
+import { openRawBackend, type RawConnection, turn, until } from '../fixtures/raw-backend.ts'
+
+const REQUESTS = 3000
+const CLIENTS = 32
+
+/** Numbers that look random and are the same in every run. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+const head = (length: number, ...fields: string[]) =>
+  ['HTTP/1.1 200 OK', ...fields, `Content-Length: ${length}`, '', ''].join('\r\n')
+
+/** What a backend does with a request, by how often it does it. `body` names the request. */
+type Behaviour = (connection: RawConnection, body: string) => void
+
+const plain: Behaviour = (connection, body) => connection.send(head(body.length) + body)
+const chunked: Behaviour = (connection, body) =>
+  connection.send(
+    `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  )
+const large: Behaviour = (connection, body) => {
+  const whole = body + 'x'.repeat(300_000)
+  connection.send(head(whole.length) + whole)
+}
+const FAULTS: readonly Behaviour[] = [
+  ({ socket }) => socket.destroy(),
+  // Node.js loses the handle of a socket that is reset while it is being ended.
+  ({ socket }) => (socket.writableEnded ? socket.destroy() : socket.resetAndDestroy()),
+  (connection) => connection.send('HTTP/1.1 200 O').socket.end(),
+  (connection, body) => connection.send(`${head(1000)}${body}`).socket.end(),
+  (connection, body) =>
+    connection
+      .send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n${body}`)
+      .socket.end(),
+  (connection, body) =>
+    connection.send(`HTTP/1.1 200 OK\r\nA B: 1\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+  (connection, body) =>
+    connection.send(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n${body}`),
+  (connection, body) => connection.send(head(body.length, 'Connection: close') + body).socket.end(),
+]
+/** Bytes nobody asked for, behind a reply: a backend that is written ahead to must not send any, since the reply they are taken for cannot be told. */
+const POISON: Behaviour = (connection, body) =>
+  connection.send(`${head(body.length)}${body}${head(6)}POISON`)
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  for (const pipeline of [1, 8]) {
+    t.test(
+      `faulty backends never answer the wrong request, on ${name} with ${pipeline} written ahead`,
+      async (t) => {
+        const random = createRandom(pipeline)
+        const faults = pipeline === 1 ? [...FAULTS, POISON] : FAULTS
+        const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+        const behave: Behaviour = (connection, body) => {
+          const chance = random()
+          const behaviour =
+            chance < 0.15 ? pick(faults) : chance < 0.2 ? large : chance < 0.5 ? chunked : plain
+          behaviour(connection, body)
+        }
+        const onRequest = (connection: RawConnection) => {
+          // In the order of the requests, whatever time each takes.
+          const path = /^[A-Z]+ \/app\/(\S+)/.exec(connection.text)![1]!
+          connection.text = connection.text.slice(connection.text.indexOf('\r\n\r\n') + 4)
+          behave(connection, `<${path}>`)
+        }
+        const backends = [1, 2, 3].map(() => openRequests(t, onRequest))
+        const ports = (await Promise.all(backends)).map(({ port }) => port)
+        const gateway = await openGateway(
+          t,
+          { app: ports.map((port) => `127.0.0.1:${port};pipeline=${pipeline}`) },
+          { listener, pool: { maxConnections: 8, maxWaiting: 100 } },
+        )
+        const agent = new Agent({ connections: CLIENTS })
+        t.teardown(() => agent.destroy())
+        const outcomes = { answered: 0, refused: 0, cut: 0, left: 0 }
+        const wrong: string[] = []
+        let next = 0
+        const client = async () => {
+          while (next < REQUESTS) {
+            const id = next++
+            const method = id % 5 === 0 ? 'POST' : 'GET'
+            const leaving = id % 17 === 0 ? new AbortController() : undefined
+            if (leaving !== undefined) setImmediate(() => leaving.abort())
+            try {
+              const { statusCode, body } = await request(`${gateway.origin}/app/${id}`, {
+                method,
+                dispatcher: agent,
+                ...(leaving && { signal: leaving.signal }),
+              })
+              const text = await body.text()
+              if (statusCode === 200) {
+                outcomes.answered++
+                const honest =
+                  text === `<${id}>` || (text.startsWith(`<${id}>x`) && text.length >= 300_000)
+                if (!honest) wrong.push(`${id}: ${text.slice(0, 50)}`)
+              } else {
+                outcomes.refused++
+                if (statusCode < 502 || statusCode > 504) wrong.push(`${id}: ${statusCode}`)
+              }
+            } catch {
+              if (leaving === undefined) outcomes.cut++
+              else outcomes.left++
+            }
+          }
+        }
+        await Promise.all(Array.from({ length: CLIENTS }, client))
+        t.strictSame(wrong, [])
+        t.ok(outcomes.answered > REQUESTS * 0.7, JSON.stringify(outcomes))
+        t.ok(
+          outcomes.refused > 0 && outcomes.cut > 0 && outcomes.left > 0,
+          'every outcome was seen',
+        )
+        await until(() => gateway.gateway.inFlight === 0)
+        await turn()
+        const upstream = await gateway.directory.find('go.mx.api.app')
+        t.ok(upstream!.nodes.every(({ active }) => active === 0))
+        t.ok(upstream!.nodes.every(({ pool }) => pool.size <= 8))
+        t.strictSame(gateway.faults, [])
+      },
+    )
+  }
+}
+
+/** A backend that is called once for every request head, however they arrive. */
+async function openRequests(
+  t: Parameters<typeof openRawBackend>[0],
+  onRequest: (connection: RawConnection) => void,
+) {
+  const backend = await openRawBackend(t)
+  backend.server.on('connection', (socket) => {
+    socket.on('data', () => {
+      const connection = backend.connections.find((each) => each.socket === socket)!
+      while (connection.text.includes('\r\n\r\n')) onRequest(connection)
+    })
+  })
+  return backend
+}
