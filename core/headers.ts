@@ -1,5 +1,14 @@
-/** Fields that say where a message ends: written by whoever sends it, and a second one would move that end (RFC 9112 §6). */
-const FRAMING = new Set(['content-length', 'transfer-encoding'])
+/** Fields of the connection and of where a message ends: written by whoever sends it (RFC 9112 §6, RFC 9110 §7.6.1). */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
 /** A field name: RFC 9110 §5.1 token, lower case. */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 /** A field value: RFC 9110 §5.5, visible characters, blanks and obs-text (one character a byte); no control characters. */
@@ -80,7 +89,7 @@ export class HeaderList {
     const lower = name.toLowerCase()
     if (!NAME.test(lower))
       throw new TypeError(`header name must be a token, got ${JSON.stringify(name)}`)
-    if (FRAMING.has(lower)) throw new TypeError(`header ${lower} belongs to the gateway`)
+    if (OF_THE_CONNECTION.has(lower)) throw new TypeError(`header ${lower} belongs to the gateway`)
     if (!ASCII_VALUE.test(value)) {
       this.ascii = false
       if (!VALUE.test(value)) {
@@ -119,14 +128,6 @@ export class HeaderList {
     this.#block = undefined
   }
 
-  /**
-   * Adds a field that a parser has checked already, or that was made of checked parts:
-   * for listeners, the upstream client and the gateway's own plugins only.
-   */
-  appendParsed(name: string, value: string): void {
-    ;(this.flat as string[]).push(name, value)
-  }
-
   /** Adds all fields of a block. One block a list is written in its joined form, which costs a tenth of joining five fields. */
   appendBlock(block: HeaderBlock): void {
     const flat = this.flat as string[]
@@ -150,4 +151,13 @@ export class HeaderList {
     }
     return text
   }
+}
+
+/**
+ * Adds a field without a check. For listeners, the upstream client and built-in plugins, whose
+ * parsers have checked it or that made it of checked parts; no method, so that it is out of reach
+ * of plugins of others.
+ */
+export function appendParsed(list: HeaderList, name: string, value: string): void {
+  ;(list.flat as string[]).push(name, value)
 }

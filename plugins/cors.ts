@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
-import type { HeaderList } from '../core/headers.ts'
+import { appendParsed, type HeaderList } from '../core/headers.ts'
 
 const options = Type.Object({
   origins: Type.Array(Type.String(), {
@@ -77,7 +77,7 @@ const plugin: PluginDefinition = definePlugin({
       onReply(x) {
         const reply = x.replyHeaders
         if (reply.has('access-control-allow-origin')) return
-        if (any) reply.appendParsed('access-control-allow-origin', '*')
+        if (any) appendParsed(reply, 'access-control-allow-origin', '*')
         else {
           varyByOrigin(reply)
           const origin = x.headers.get('origin')
@@ -131,5 +131,5 @@ function varyByOrigin(reply: HeaderList): void {
   for (const value of reply.getAll('vary')) {
     if (value.split(',').some((name) => /^(origin|\*)$/i.test(name.trim()))) return
   }
-  reply.appendParsed('vary', 'Origin')
+  appendParsed(reply, 'vary', 'Origin')
 }

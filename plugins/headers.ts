@@ -69,6 +69,6 @@ function compile(
     throw new TypeError(`${where}: ${reserved} belongs to the gateway and must not be changed`)
   return (list) => {
     for (const name of gone) list.delete(name)
-    for (const [name, value] of added) list.appendParsed(name, value)
+    for (const [name, value] of added) list.append(name, value)
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
-import { HeaderList } from '../core/headers.ts'
+import { appendParsed, HeaderList } from '../core/headers.ts'
 
 const options = Type.Object({
   header: Type.String({
@@ -36,7 +36,7 @@ const plugin: PluginDefinition = definePlugin({
         const given = x.headers.get(name)
         if (given === undefined) {
           x.id = nextId()
-          x.headers.appendParsed(name, x.id)
+          appendParsed(x.headers, name, x.id)
         } else if (trust && WELL_FORMED.test(given)) x.id = given
         else {
           x.id = nextId()
@@ -47,7 +47,7 @@ const plugin: PluginDefinition = definePlugin({
         // A request refused before the chain has no id yet.
         if (x.id === '') x.id = nextId()
         if (x.replyHeaders.has(name)) x.replyHeaders.delete(name)
-        x.replyHeaders.appendParsed(name, x.id)
+        appendParsed(x.replyHeaders, name, x.id)
       },
     }
   },

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { createAddressSet } from '../core/address-set.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { appendParsed } from '../core/headers.ts'
 import { formatMs } from '../core/units.ts'
 
 const options = Type.Object({
@@ -27,7 +28,7 @@ const plugin: PluginDefinition = definePlugin({
         const upstreamMs = x.upstreamReplyMs > 0 ? x.upstreamReplyMs - x.upstreamStartMs : 0
         let timing = `gateway;dur=${formatMs(x.elapsedMs - upstreamMs)}`
         if (upstreamMs > 0) timing += `, upstream;dur=${formatMs(upstreamMs)}`
-        x.replyHeaders.appendParsed('server-timing', timing)
+        appendParsed(x.replyHeaders, 'server-timing', timing)
       },
     }
   },

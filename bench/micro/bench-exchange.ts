@@ -1,5 +1,5 @@
 import { Exchange } from '../../core/exchange.ts'
-import { HeaderList } from '../../core/headers.ts'
+import { appendParsed, HeaderList } from '../../core/headers.ts'
 
 /** Fields of a browser's request, as a listener keeps them. */
 export const BROWSER_FIELDS: readonly string[] = [
@@ -16,7 +16,7 @@ export class BenchExchange extends Exchange {
 
   constructor(fields: readonly string[] = [], path = '/greeter/hello', host = 'localhost:8080') {
     const headers = new HeaderList()
-    for (let i = 0; i < fields.length; i += 2) headers.appendParsed(fields[i]!, fields[i + 1]!)
+    for (let i = 0; i < fields.length; i += 2) appendParsed(headers, fields[i]!, fields[i + 1]!)
     super('GET', path, '', host, headers, false, 0, false)
   }
 

@@ -1,6 +1,6 @@
 import { compileChain, type Plugin } from '../../core/chain.ts'
 import { Gateway } from '../../core/gateway.ts'
-import { HeaderList } from '../../core/headers.ts'
+import { appendParsed, HeaderList } from '../../core/headers.ts'
 import { createRouter } from '../../core/router.ts'
 import proxy from '../../resolvers/proxy.ts'
 import { BenchExchange } from './bench-exchange.ts'
@@ -20,7 +20,7 @@ function createRun(plugins: readonly Plugin[]): () => void {
     chain: compileChain(plugins, route, (x) => {
       x.upstream?.pick(x, undefined)
       const headers = new HeaderList()
-      headers.appendParsed('content-type', 'application/json')
+      appendParsed(headers, 'content-type', 'application/json')
       x.send(200, headers, body)
     }),
     onFault(error) {

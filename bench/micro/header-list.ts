@@ -1,4 +1,4 @@
-import { HeaderList } from '../../core/headers.ts'
+import { appendParsed, HeaderList } from '../../core/headers.ts'
 import { BROWSER_FIELDS } from './bench-exchange.ts'
 import type { Micro } from './micro.ts'
 
@@ -13,7 +13,7 @@ const micro: Micro = {
     'appendParsed 5': () => {
       const copy = new HeaderList()
       for (let i = 0; i < BROWSER_FIELDS.length; i += 2)
-        copy.appendParsed(BROWSER_FIELDS[i]!, BROWSER_FIELDS[i + 1]!)
+        appendParsed(copy, BROWSER_FIELDS[i]!, BROWSER_FIELDS[i + 1]!)
       return copy
     },
     'set, replacing': () => changing.set('accept-language', 'de'),

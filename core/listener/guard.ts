@@ -1,5 +1,5 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
-import { HeaderList } from '../headers.ts'
+import { appendParsed, HeaderList } from '../headers.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
@@ -120,7 +120,7 @@ export class Guard {
     }
     if (name.charCodeAt(0) === 109 && name.startsWith('mx-') && name !== 'mx-namespace') return
     if (name.includes('_')) return
-    this.headers.appendParsed(name, value)
+    appendParsed(this.headers, name, value)
   }
 
   /** After the last field: the error to answer with, connection closed, or undefined for a request that may be served. */

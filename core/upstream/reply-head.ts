@@ -1,4 +1,4 @@
-import { HeaderList } from '../headers.ts'
+import { appendParsed, HeaderList } from '../headers.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DIGITS = /^\d{1,15}$/
@@ -101,7 +101,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
     if (!line.ascii) headers.ascii = false
     switch (line.meaning) {
       case PASS:
-        headers.appendParsed(line.name, line.value)
+        appendParsed(headers, line.name, line.value)
         break
       case CONTENT_LENGTH:
         if (length !== UNTIL_CLOSE) return 'more than one Content-Length'

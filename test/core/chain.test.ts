@@ -67,7 +67,7 @@ t.test('a stage that replies ends the chain', async (t) => {
   )
   const x = createTestExchange()
   x.begin(chain, () => {})
-  runSteps(chain.steps, x)
+  void runSteps(chain.steps, x)
   t.equal(x.status, 403)
   t.strictSame(log, ['a reply', 'b reply', 'a done', 'b done'])
 })
@@ -133,7 +133,7 @@ t.test('hooks may use `this`', async (t) => {
   )
   const x = createTestExchange()
   x.begin(chain, () => {})
-  runSteps(chain.steps, x)
+  void runSteps(chain.steps, x)
   t.equal(plugin.count, 3)
 })
 

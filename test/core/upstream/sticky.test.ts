@@ -1,4 +1,5 @@
 import t from 'tap'
+import { appendParsed } from '../../../core/headers.ts'
 import type { BalanceOptions } from '../../../core/upstream/balance.ts'
 import type { UpstreamNode } from '../../../core/upstream/node.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
@@ -77,7 +78,7 @@ t.test('a cookie that names no node is as good as none', async (t) => {
   ]
   for (const value of [...forged, real.toUpperCase().replace(/\d/g, 'F'), '😀'.repeat(8)]) {
     const x = new TestExchange()
-    x.headers.appendParsed('cookie', `n=${value}`)
+    appendParsed(x.headers, 'cookie', `n=${value}`)
     const picked = new Set([upstream.pick(x), upstream.pick(x)])
     t.equal(picked.size, 2, `${JSON.stringify(value)} is balanced`)
     t.ok(upstream.replyCookie?.(x, upstream.nodes[0]!), 'and answered with a cookie')
