@@ -1,17 +1,19 @@
-import { type Chain, runSteps } from './chain.ts'
+import { type Chain, type ReportFault, runSteps, type Stage } from './chain.ts'
 import { GATEWAY_ID, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface GatewayOptions {
   readonly chain: Chain
-  /** Told of everything thrown that is no {@link GatewayError}: a fault of a plugin, a handler or the gateway. */
-  readonly onFault: (error: unknown, x: Exchange) => void
-  /** Milliseconds an exchange may wait for a stage that answers later, then 504. @default 60000 */
-  readonly parkTimeoutMs?: number
+  /** Told of everything thrown that is no {@link GatewayError}, and of those that answer nobody. */
+  readonly onFault: ReportFault
+  /** Milliseconds an exchange may wait for a stage that answers later, then 504; asked for at every look. @default 60000 */
+  readonly parkTimeoutMs?: () => number
 }
 
 /** How often parked exchanges are looked through. */
 const SWEEP_MS = 500
+/** Of the whole chain: its plugins are closed one after the other. */
+const CLOSE: Stage = { plugin: undefined, hook: 'close' }
 
 /**
  * Runs every exchange of its listeners through the chain, and answers what the
@@ -21,8 +23,8 @@ export class Gateway {
   /** Exchanges not finished yet. */
   inFlight = 0
   #chain: Chain
-  readonly #onFault: (error: unknown, x: Exchange) => void
-  readonly #parkTimeoutMs: number
+  readonly #onFault: ReportFault
+  readonly #parkTimeoutMs: () => number
   /** Exchanges that wait for a promise. */
   readonly #parked = new Set<Exchange>()
   readonly #sweeper: NodeJS.Timeout
@@ -30,7 +32,7 @@ export class Gateway {
   readonly #leaving = new Set<Chain>()
   #onIdle: (() => void)[] = []
 
-  constructor({ chain, onFault, parkTimeoutMs = 60_000 }: GatewayOptions) {
+  constructor({ chain, onFault, parkTimeoutMs = () => 60_000 }: GatewayOptions) {
     this.#chain = chain
     this.#onFault = onFault
     this.#parkTimeoutMs = parkTimeoutMs
@@ -42,7 +44,7 @@ export class Gateway {
     const chain = this.#chain
     this.inFlight++
     chain.active++
-    x.begin(chain, this.#finished)
+    x.begin(chain, this.#finished, this.#onFault)
     try {
       if (x.malformed !== undefined) return x.fail(x.malformed)
       const pending = runSteps(chain.steps, x)
@@ -96,18 +98,19 @@ export class Gateway {
   }
 
   #fail(x: Exchange, thrown: unknown): void {
-    if (!(thrown instanceof GatewayError)) this.#onFault(thrown, x)
+    const stage = x.chain.stages.steps[x.step]
+    if (!(thrown instanceof GatewayError)) this.#onFault(thrown, x, stage)
     try {
       x.giveUp(GatewayError.from(thrown, x.route?.service))
     } catch (fault) {
       // An error that cannot be sent: a malformed header field in it.
-      this.#onFault(fault, x)
+      this.#onFault(fault, x, stage)
       x.giveUp(GatewayError.from(fault))
     }
   }
 
   #sweep(): void {
-    const oldest = performance.now() - this.#parkTimeoutMs
+    const oldest = performance.now() - this.#parkTimeoutMs()
     for (const x of this.#parked) {
       if (x.startMs > oldest) continue
       this.#parked.delete(x)
@@ -118,8 +121,6 @@ export class Gateway {
   }
 
   #closeChain(chain: Chain): void {
-    chain
-      .close()
-      .catch((error) => process.emitWarning(error instanceof Error ? error : String(error)))
+    chain.close().catch((error) => this.#onFault(error, undefined, CLOSE))
   }
 }

@@ -139,7 +139,11 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   let tls: TlsSource | undefined
   let listener: Listener
   try {
-    gateway = new Gateway({ chain: await buildChain(configuration, plan), onFault })
+    gateway = new Gateway({
+      chain: await buildChain(configuration, plan),
+      onFault,
+      parkTimeoutMs: () => current.settings.replyTimeoutMs,
+    })
     tls = openTls(settings, log)
     const { host, port } = settings.address
     const createListener = chooseListener(settings, log)

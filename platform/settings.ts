@@ -273,7 +273,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'reply_timeout',
     kind: 'text',
     form: 'duration',
-    description: 'Longest wait for the head of a reply, then 504',
+    description: 'Longest wait for the head of a reply, or for a hook that answers later, then 504',
     default: '60s',
     live: true,
     parse: one(parseTimeout),

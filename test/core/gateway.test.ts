@@ -12,7 +12,11 @@ function open(handle: Step, plugins: readonly Plugin[] = [], parkTimeoutMs = 60_
     x.route = { service: 'app', endpoint: '' }
   }
   const chain = compileChain(plugins, route, handle)
-  const gateway = new Gateway({ chain, onFault: (error) => faults.push(error), parkTimeoutMs })
+  const gateway = new Gateway({
+    chain,
+    onFault: (error) => faults.push(error),
+    parkTimeoutMs: () => parkTimeoutMs,
+  })
   t.teardown(() => gateway.close())
   const serve = (request = {}) => {
     const x = createTestExchange(request)

@@ -210,3 +210,11 @@ t.test('close may be called again, during a drain too', async (t) => {
   await Promise.all([api.drain(), api.close(), api.close()])
   t.equal(api.inFlight, 0)
 })
+
+t.test('a hook that never answers is given up after reply_timeout', async (t) => {
+  const folder = t.testdir({
+    'mine.ts': 'export default { onRequest: () => new Promise(() => {}) }',
+  })
+  const { url } = await start(t, configure(['--reply_timeout=50ms', `--plugin=${folder}/mine.ts`]))
+  t.equal((await fetch(url)).status, 504)
+})
