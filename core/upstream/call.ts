@@ -35,9 +35,13 @@ export interface UpstreamCall {
   readonly idempotent: boolean
   /** The connection it was sent on; undefined while it waits for one. Set by the connection. */
   connection: Http1Connection | undefined
+  /** `clock.nowMs` by when its reply must have begun, also behind others. Set by the connection. */
+  deadlineMs: number
 
   /** The connection is open: the body may follow by `sendBody`. Only for calls that have one. */
   readonly onReady: () => void
+  /** The connection ended before a byte of it was sent: it waits for another. No body may follow until `onReady`. */
+  readonly onUnsent: () => void
   /** The connection takes more of the body. */
   readonly onBodyDrain: () => void
   /** The whole reply at once; `body` is valid during the call only. */

@@ -22,6 +22,7 @@ class Forwarding implements Peer, UpstreamCall {
   readonly bodyLength: number
   readonly idempotent: boolean
   connection: Http1Connection | undefined = undefined
+  deadlineMs = 0
   readonly #x: Exchange
   #node: UpstreamNode | undefined = undefined
   #attempts = 0
@@ -38,8 +39,6 @@ class Forwarding implements Peer, UpstreamCall {
 
   start(): void {
     const x = this.#x
-    // A body must not flow before its connection is open: until then another node may be tried.
-    if (this.bodyLength === 0) x.attach(this)
     x.upstreamStartMs = performance.now()
     this.#attempt()
   }
@@ -50,10 +49,15 @@ class Forwarding implements Peer, UpstreamCall {
     if (node === undefined) {
       this.#over = true
       const service = x.route?.service ?? ''
-      return x.giveUp(new GatewayError(service, 503, `no node of ${service} is available`))
+      const detail = `no node of ${service} is available`
+      if (x.failure === '') x.failure = detail
+      return x.giveUp(new GatewayError(service, 503, detail))
     }
+    // No body yet: until its connection is open another node may be tried.
+    x.watch(this)
     this.#attempts++
     this.#node = node
+    x.node = node.id
     node.active++
     node.pool.dispatch(this)
   }
@@ -61,9 +65,8 @@ class Forwarding implements Peer, UpstreamCall {
   // From the client
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
-    const { connection } = this
-    if (connection === undefined || this.#over) return
-    if (!connection.sendBody(chunk, last) && !last) this.#x.pauseBody()
+    if (this.#over) return
+    if (!this.connection!.sendBody(chunk, last) && !last) this.#x.pauseBody()
   }
 
   onDrain(): void {
@@ -80,6 +83,10 @@ class Forwarding implements Peer, UpstreamCall {
 
   onReady(): void {
     this.#x.attach(this)
+  }
+
+  onUnsent(): void {
+    this.#x.watch(this)
   }
 
   onBodyDrain(): void {
@@ -116,6 +123,7 @@ class Forwarding implements Peer, UpstreamCall {
     const replying = connection?.replying ?? false
     const node = this.#leave()!
     this.connection = undefined
+    x.failure = detail
     if (kind === 'connect' || kind === 'connect-timeout') x.upstream!.failed(node, 'connect')
     // A kept connection that ends unused is the backend's right, not a fault.
     else if (kind !== 'full' && (kind !== 'closed' || replying || connection?.served === 0))
@@ -144,7 +152,6 @@ class Forwarding implements Peer, UpstreamCall {
     const x = this.#x
     const node = this.#node!
     const upstream = x.upstream!
-    x.node = node.id
     x.upstreamReplyMs = performance.now()
     if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
     else upstream.succeeded(node)

@@ -149,8 +149,17 @@ export class Http1Connection {
       this.#ended = true
       if (this.#calls.length <= this.#unsent) this.destroy()
     })
-    this.#socket.on('drain', () => this.#calls[0]?.onBodyDrain())
+    this.#socket.on('drain', () => {
+      // From here on it is the client who is slow, if anyone.
+      if (this.#bodyLeft !== 0) this.#deadlineMs = 0
+      this.#calls[0]?.onBodyDrain()
+    })
     this.#socket.on('close', () => this.#gone())
+  }
+
+  /** In the midst of a reply that may take its time: whoever queues behind it waits as long. */
+  get streaming(): boolean {
+    return this.#state !== HEAD
   }
 
   /** Calls under way. */
@@ -161,6 +170,7 @@ export class Http1Connection {
   /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
   send(call: UpstreamCall): void {
     call.connection = this
+    call.deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
     this.#unsent++
     if (this.#calls.push(call) === 1 && this.#connected) {
       this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
@@ -203,13 +213,17 @@ export class Http1Connection {
     bytes.write(tail, head.length + chunk.length, 'latin1')
     if (!chunked) this.#bodyLeft -= chunk.length
     if (last) this.#bodyLeft = 0
-    this.#deadlineMs =
-      clock.nowMs + (last ? this.#options.replyTimeoutMs : this.#options.idleTimeoutMs)
-    if (memory === undefined) return this.#socket.write(bytes)
-    return this.#socket.write(bytes, (error) => {
-      // After an error it is unknown who still reads it: left to the garbage collector.
-      if (error == null) returnMemory(memory)
-    })
+    const taken =
+      memory === undefined
+        ? this.#socket.write(bytes)
+        : this.#socket.write(bytes, (error) => {
+            // After an error it is unknown who still reads it: left to the garbage collector.
+            if (error == null) returnMemory(memory)
+          })
+    // Once the socket has taken a piece, the next one is the client's to send.
+    if (last) this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+    else this.#deadlineMs = taken ? 0 : clock.nowMs + this.#options.idleTimeoutMs
+    return taken
   }
 
   /** Stops reading; what has been read is still delivered. */
@@ -246,11 +260,16 @@ export class Http1Connection {
     if (this.#deadlineMs !== 0 && clock.nowMs > this.#deadlineMs) {
       if (this.#connected) this.#fail('timeout', 'the backend did not answer in time')
       else this.#fail('connect-timeout', 'no connection to the backend in time')
-    } else if (
-      this.#calls.length === 0 &&
-      this.idleUntilMs !== 0 &&
-      clock.nowMs > this.idleUntilMs
-    ) {
+      return
+    }
+    // Behind a reply that takes its time the connection's own deadline says nothing.
+    for (let i = 1; i < this.#calls.length; i++) {
+      const call = this.#calls[i]!
+      if (clock.nowMs <= call.deadlineMs) continue
+      this.#calls[i] = discard(call, this)
+      call.onFailure({ kind: 'timeout', detail: 'the backend did not answer in time' })
+    }
+    if (this.#calls.length === 0 && this.idleUntilMs !== 0 && clock.nowMs > this.idleUntilMs) {
       this.destroy()
     }
   }
@@ -277,7 +296,7 @@ export class Http1Connection {
     const head = this.#heldHead
     this.#heldHead = ''
     this.#unsent = 0
-    this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    this.#deadlineMs = 0
     this.#socket.write(head, 'latin1')
   }
 
@@ -316,6 +335,7 @@ export class Http1Connection {
     for (const call of unsent) {
       if (call.head === '') continue
       call.connection = undefined
+      call.onUnsent()
       this.#owner.onUnsent(call)
     }
     return calls
@@ -471,7 +491,9 @@ function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall 
     bodyLength: 0,
     idempotent: true,
     connection,
+    deadlineMs: Number.POSITIVE_INFINITY,
     onReady: () => {},
+    onUnsent: () => {},
     onBodyDrain: () => {},
     onReply: () => {},
     onReplyHead: () => {},

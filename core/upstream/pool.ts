@@ -100,6 +100,7 @@ export class Pool {
   #findShared(): Http1Connection | undefined {
     let best: Http1Connection | undefined
     for (const connection of this.#pipelined) {
+      if (connection.streaming) continue
       if (best === undefined || connection.load < best.load) best = connection
     }
     if (best !== undefined && best.load < this.#options.pipeline) return best

@@ -459,7 +459,7 @@ t.test('bytes that were there before a request was written are not its reply', a
   const call = new Collector()
   connection.send(call)
   await server.ended()
-  t.strictSame(call.events, [])
+  t.strictSame(call.events, ['unsent'])
   t.strictSame(told.unsent, [call], 'it is given back, to be sent on another connection')
   t.equal(call.connection, undefined)
   t.equal(server.requests, 1)
