@@ -92,7 +92,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
   readonly #upgrade: Upgrade | undefined
   #tunnel: Tunnel | undefined = undefined
   #protocol = ''
-  /** Inside the turn that dispatched the request, for those whose answer must wait for the next one. */
+  /** In a turn in which the parser runs, for requests whose answer must wait for the next one: see {@link #wait}. */
   #waiting: boolean
   #afterWait: (() => void) | undefined = undefined
   /** Body bytes announced to the client; -1: chunked. */
@@ -102,6 +102,8 @@ class UwsExchange extends Exchange implements TunnelExchange {
   /** What the socket did not take of the last chunk of a reply of known length. */
   #rest: Uint8Array | undefined = undefined
   #ending = false
+  /** False from a write the socket did not take whole until it takes more. */
+  #writes = true
 
   constructor(
     res: HttpResponse,
@@ -130,13 +132,14 @@ class UwsExchange extends Exchange implements TunnelExchange {
     this.closing = guard.closing || malformed !== undefined
     // The parser goes on with pipelined bytes of the same segment after a
     // synchronous answer, even one that closes. Only a later macrotask stops it.
-    this.#waiting = this.closing || this.bodyLength !== 0
+    this.#waiting = false
+    if (this.closing || this.bodyLength !== 0) this.#wait()
     res.onAborted(() => this.abort())
-    if (this.#waiting) setImmediate(() => this.#waited())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
         // A connection that stays paused would neither take the next request nor notice its end.
         if (last) this.#unpause()
+        this.#wait()
         this.receive(new Uint8Array(chunk), last)
       })
     }
@@ -225,15 +228,14 @@ class UwsExchange extends Exchange implements TunnelExchange {
         before?.()
         this.transmitChunk(copy)
       }
-      return true
+      return this.#writes
     }
     if (chunk.length === 0) return true
-    let taken = false
     this.#res.cork(() => {
       this.#headOnce()
-      taken = this.#length >= 0 ? this.#tryWrite(chunk) : this.#res.write(chunk)
+      this.#writes = this.#length >= 0 ? this.#tryWrite(chunk) : this.#res.write(chunk)
     })
-    return taken
+    return this.#writes
   }
 
   protected transmitEnd(): void {
@@ -277,6 +279,13 @@ class UwsExchange extends Exchange implements TunnelExchange {
 
   #unpause(): void {
     if (this.#readPaused) this.resumeRead()
+  }
+
+  /** Holds replies back to the next turn of the event loop. */
+  #wait(): void {
+    if (this.#waiting) return
+    this.#waiting = true
+    setImmediate(() => this.#waited())
   }
 
   #waited(): void {
@@ -373,6 +382,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
       if (!this.#tryWrite(rest)) return false
       if (this.finished) return true
     }
+    this.#writes = true
     if (this.#ending) this.transmitEnd()
     else this.drained()
     return true

@@ -208,6 +208,37 @@ export function testListenerBodies({ create }: ListenerSubject): void {
     },
   )
 
+  t.test(
+    'an answer made while the body arrives ends the connection before what follows is read',
+    async (t) => {
+      for (const bodyLimit of [2, 1000]) {
+        const { port, served } = await openListener(t, create, async (x) => {
+          x.bodyLimit = bodyLimit
+          x.reply(200, await x.readBody())
+        })
+        const client = new RawClient(port)
+        client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
+        while (served.length === 0) await new Promise((resolve) => setImmediate(resolve))
+        const smuggled = 'XXGET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n'
+        await client.send(`3\r\nabc\r\n0\r\n${smuggled}`).ended()
+        t.equal(served.length, 1)
+      }
+    },
+  )
+
+  t.test('a limit set after the body has come holds for it too', async (t) => {
+    const { port } = await openListener(t, create, async (x) => {
+      while (x.bytesIn < 10) await new Promise((resolve) => setImmediate(resolve))
+      x.bodyLimit = 5
+      x.reply(200, await x.readBody())
+    })
+    const client = new RawClient(port)
+    const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n'
+    await client.send(`${head}0123456789`).until(({ text }) => text.includes('\r\n\r\n'))
+    client.destroy()
+    t.same(statusCodes(client.text), [413])
+  })
+
   t.test('a client that waits for 100 Continue gets it, and its body through', async (t) => {
     const { port } = await openListener(t, create, async (x) => x.reply(200, await x.readBody()))
     const client = new RawClient(port)
