@@ -479,7 +479,7 @@ t.test(
       connection.send(call)
       await until(() => connection.closed)
       t.strictSame(told.unsent, [call])
-      t.strictSame(call.events, [])
+      t.strictSame(call.events, ['unsent'])
     }
   },
 )
