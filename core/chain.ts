@@ -44,11 +44,35 @@ export interface Handler {
   readonly close?: () => Maybe<void>
 }
 
+/** Whose code stands at a place of a chain's lists: read only when it throws. */
+export interface Stage {
+  /** Name of the plugin; undefined: the gateway's own. */
+  readonly plugin: string | undefined
+  readonly hook: keyof Omit<Plugin, 'name'> | 'route' | 'handle'
+}
+
+/**
+ * Told of everything thrown that is no answer: a fault of a plugin, a handler or the gateway.
+ *
+ * `x` is undefined when it belongs to no exchange, `stage` when nobody knows whose it is.
+ */
+export type ReportFault = (
+  error: unknown,
+  x: Exchange | undefined,
+  stage: Stage | undefined,
+) => void
+
 /** Plugin list, resolver and handler as flat lists: compiled once per configuration. */
 export interface Chain {
   readonly steps: readonly Step[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
+  /** Whose each of them is, place by place. */
+  readonly stages: {
+    readonly steps: readonly Stage[]
+    readonly onReply: readonly Stage[]
+    readonly onDone: readonly Stage[]
+  }
   /** Exchanges it serves at the moment: it may be closed once they are done. */
   active: number
   /** Closes the plugins in reverse order. The handler belongs to whoever created it. */
@@ -57,6 +81,8 @@ export interface Chain {
 
 /** Flattens the hooks of `plugins` around the step that routes and the one that handles. */
 export function compileChain(plugins: readonly Plugin[], route: Step, handle: Step): Chain {
+  const stagesOf = (hook: keyof Omit<Plugin, 'name'>): Stage[] =>
+    plugins.flatMap((plugin) => (plugin[hook] ? { plugin: plugin.name, hook } : []))
   return {
     steps: [
       ...plugins.flatMap((plugin) => plugin.onRequest?.bind(plugin) ?? []),
@@ -66,6 +92,16 @@ export function compileChain(plugins: readonly Plugin[], route: Step, handle: St
     ],
     onReply: plugins.flatMap((plugin) => plugin.onReply?.bind(plugin) ?? []),
     onDone: plugins.flatMap((plugin) => plugin.onDone?.bind(plugin) ?? []),
+    stages: {
+      steps: [
+        ...stagesOf('onRequest'),
+        { plugin: undefined, hook: 'route' },
+        ...stagesOf('onRoute'),
+        { plugin: undefined, hook: 'handle' },
+      ],
+      onReply: stagesOf('onReply'),
+      onDone: stagesOf('onDone'),
+    },
     active: 0,
     close: async () => {
       for (const plugin of plugins.toReversed()) await plugin.close?.()
@@ -73,10 +109,31 @@ export function compileChain(plugins: readonly Plugin[], route: Step, handle: St
   }
 }
 
-/** Runs `steps` in order until one replies. Stays synchronous, and allocates nothing, until one returns a promise. */
+/**
+ * Runs `steps` in order until one replies. Stays synchronous, and allocates nothing, until one returns a promise.
+ * The place of one that throws, or is waited for, is `x.step`.
+ */
 export function runSteps(steps: readonly Step[], x: Exchange, from = 0): Maybe<void> {
-  for (let i = from; i < steps.length && !x.answered; i++) {
-    const pending = steps[i]!(x)
-    if (pending !== undefined) return pending.then(() => runSteps(steps, x, i + 1))
+  let i = from
+  try {
+    for (; i < steps.length && !x.answered; i++) {
+      const pending = steps[i]!(x)
+      if (pending === undefined) continue
+      x.step = i
+      return goOn(pending, steps, x, i + 1)
+    }
+  } catch (error) {
+    x.step = i
+    throw error
   }
+}
+
+/** A function of its own: a closure above would cost every request the variables it holds on to. */
+function goOn(
+  pending: Promise<void>,
+  steps: readonly Step[],
+  x: Exchange,
+  from: number,
+): Promise<void> {
+  return pending.then(() => runSteps(steps, x, from))
 }

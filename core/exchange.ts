@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { type Chain, compileChain } from './chain.ts'
+import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'
 import { HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
@@ -77,6 +77,8 @@ export abstract class Exchange implements RequestLine {
   id = ''
   /** The chain that serves it: the one in force when it arrived. */
   chain: Chain = NO_CHAIN
+  /** Place in `chain.steps` of the stage that threw or is waited for; -1: none yet. */
+  step = -1
   /** Prefix of service names (plugin `namespace`); empty: none. */
   namespace = ''
   /** Most body bytes accepted, then 413 (plugin `body-limit`). */
@@ -85,8 +87,10 @@ export abstract class Exchange implements RequestLine {
   route: Route | undefined = undefined
   /** The routed service's nodes. */
   upstream: Upstream | undefined = undefined
-  /** Id of the node that answered; empty before that. */
+  /** Id of the node it was sent to last; empty before that. */
   node = ''
+  /** Why it could not be sent, or got no reply, at the last attempt that failed; empty: none did. */
+  failure = ''
   /** `performance.now()` when the request went upstream, and when the reply head came back; 0: not yet. */
   upstreamStartMs = 0
   upstreamReplyMs = 0
@@ -111,6 +115,7 @@ export abstract class Exchange implements RequestLine {
   protected bodyDone: boolean
   protected streaming = false
   #onFinish: ((x: Exchange) => void) | undefined = undefined
+  #onFault: ReportFault | undefined = undefined
   #peer: Peer | undefined = undefined
   #queue: Uint8Array[] | undefined = undefined
   #queuedBytes = 0
@@ -183,9 +188,10 @@ export abstract class Exchange implements RequestLine {
   }
 
   /** Ties the exchange to the chain that serves it. Called once, by the gateway. */
-  begin(chain: Chain, onFinish: (x: Exchange) => void): void {
+  begin(chain: Chain, onFinish: (x: Exchange) => void, onFault: ReportFault): void {
     this.chain = chain
     this.#onFinish = onFinish
+    this.#onFault = onFault
   }
 
   // --- the request body ---
@@ -337,11 +343,12 @@ export abstract class Exchange implements RequestLine {
     if (this.finished) return
     this.finished = true
     this.#queue = undefined
-    for (const hook of this.chain.onDone) {
+    const hooks = this.chain.onDone
+    for (let i = 0; i < hooks.length; i++) {
       try {
-        hook(this)
+        hooks[i]!(this)
       } catch (error) {
-        warn(error)
+        this.#onFault?.(error, this, this.chain.stages.onDone[i])
       }
     }
     this.#onFinish?.(this)
@@ -379,14 +386,15 @@ export abstract class Exchange implements RequestLine {
     this.replyHeaders = headers
     if (!this.bodyDone) this.closing = true
     const hooks = this.chain.onReply
+    let i = 0
     try {
-      for (let i = 0; i < hooks.length; i++) hooks[i]!(this)
+      for (; i < hooks.length; i++) hooks[i]!(this)
       if (isStatus(this.status)) return true
       throw new TypeError(`status must be 101 or from 200 to 999, got ${inspect(this.status)}`)
     } catch (error) {
-      warn(error)
       const thrown = GatewayError.from(error)
       const failure = isStatus(thrown.code) ? thrown : GatewayError.from(undefined)
+      if (failure !== error) this.#onFault?.(error, this, this.chain.stages.onReply[i])
       const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
       this.status = failure.code
       this.replyHeaders = new HeaderList(['content-type', type])
@@ -406,11 +414,6 @@ export abstract class Exchange implements RequestLine {
 /** Whether a status can begin a final reply (RFC 9110 §15), or a WebSocket. */
 function isStatus(status: number): boolean {
   return Number.isInteger(status) && (status >= 200 || status === 101) && status <= 999
-}
-
-/** Reports what a hook threw; anything can be thrown. */
-function warn(thrown: unknown): void {
-  process.emitWarning(thrown instanceof Error ? thrown : inspect(thrown))
 }
 
 function tooLarge(limit: number): GatewayError {

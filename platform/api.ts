@@ -1,4 +1,5 @@
-import { type Chain, compileChain } from '../core/chain.ts'
+import { inspect } from 'node:util'
+import { type Chain, compileChain, type Stage } from '../core/chain.ts'
 import { Directory } from '../core/directory.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Gateway } from '../core/gateway.ts'
@@ -129,11 +130,10 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     return { ...chain, close }
   }
 
-  const onFault = (error: unknown, x: Exchange): void => {
-    log.error(
-      { err: error, id: x.id, method: x.method, service: x.route?.service },
-      'a stage failed; answered 500',
-    )
+  const onFault = (error: unknown, x: Exchange | undefined, stage: Stage | undefined): void => {
+    const thrown = error instanceof Error ? { err: error } : { thrown: inspect(error) }
+    const request = x && { id: x.id, method: x.method, path: x.path, service: x.route?.service }
+    log.error({ ...thrown, ...stage, ...request }, describeFault(x, stage))
   }
   let gateway: Gateway | undefined
   let tls: TlsSource | undefined
@@ -224,6 +224,20 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
 export function reportReload(restart: readonly string[], log: Log): void {
   if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
   log.info('configuration reloaded')
+}
+
+/** What a fault meant for its request. */
+function describeFault(x: Exchange | undefined, stage: Stage | undefined): string {
+  switch (stage?.hook) {
+    case 'close':
+      return 'a plugin failed to close'
+    case 'onDone':
+      return 'a hook failed after the reply'
+    case 'onReply':
+      return 'a stage failed; answered 500'
+    default:
+      return x?.answered ? 'a stage failed after the reply began' : 'a stage failed; answered 500'
+  }
 }
 
 function chooseListener({ listener }: Settings, log: Log): CreateListener {

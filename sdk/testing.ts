@@ -239,7 +239,13 @@ export async function runPlugin(
     },
     handle,
   )
-  x.begin(chain, () => {})
+  x.begin(
+    chain,
+    () => {},
+    (error) => {
+      thrown ??= error
+    },
+  )
   const { body } = request
   if (body !== undefined) {
     // As from a socket: after the first turn of the chain, never inside it.

@@ -24,7 +24,13 @@ function createRun(names: readonly string[]): () => void {
   )
   return () => {
     const x = new BenchExchange(ORIGIN)
-    x.begin(chain, () => {})
+    x.begin(
+      chain,
+      () => {},
+      (error) => {
+        throw error
+      },
+    )
     void runSteps(chain.steps, x)
   }
 }

@@ -2,6 +2,10 @@ import t from 'tap'
 import { compileChain, type Plugin, runSteps } from '../../core/chain.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
 
+const rethrow = (error: unknown) => {
+  throw error
+}
+
 function recorder(): { log: string[]; plugin: (name: string, extra?: Partial<Plugin>) => Plugin } {
   const log: string[] = []
   const note = (text: string) => () => void log.push(text)
@@ -28,7 +32,7 @@ t.test('hooks run in the order of the plugin list, around routing and handling',
     },
   )
   const x = createTestExchange()
-  x.begin(chain, () => log.push('finished'))
+  x.begin(chain, () => log.push('finished'), rethrow)
   t.equal(runSteps(chain.steps, x), undefined, 'nothing asynchronous, no promise')
   t.strictSame(log, [
     'a request',
@@ -66,7 +70,7 @@ t.test('a stage that replies ends the chain', async (t) => {
     () => void log.push('handle'),
   )
   const x = createTestExchange()
-  x.begin(chain, () => {})
+  x.begin(chain, () => {}, rethrow)
   void runSteps(chain.steps, x)
   t.equal(x.status, 403)
   t.strictSame(log, ['a reply', 'b reply', 'a done', 'b done'])
@@ -104,6 +108,7 @@ t.test('an exchange that was answered while it was parked goes no further', asyn
       () => {},
     ),
     () => {},
+    rethrow,
   )
   const done = runSteps([async () => {}, () => void log.push('late')], x)
   x.reply(504)
@@ -132,7 +137,7 @@ t.test('hooks may use `this`', async (t) => {
     (x) => x.reply(200),
   )
   const x = createTestExchange()
-  x.begin(chain, () => {})
+  x.begin(chain, () => {}, rethrow)
   void runSteps(chain.steps, x)
   t.equal(plugin.count, 3)
 })
@@ -165,4 +170,35 @@ t.test('what a stage throws leaves the chain', async (t) => {
     ),
     /late/,
   )
+})
+
+t.test('the stage that threw is known by its plugin and hook', async (t) => {
+  const bug = () => {
+    throw new Error('bug')
+  }
+  const late = async () => bug()
+  const cases: [Partial<Plugin>, object][] = [
+    [{ onRequest: bug }, { plugin: 'faulty', hook: 'onRequest' }],
+    [{ onRequest: late }, { plugin: 'faulty', hook: 'onRequest' }],
+    [{ onRoute: bug }, { plugin: 'faulty', hook: 'onRoute' }],
+    [
+      { onRequest: async () => {}, onRoute: bug },
+      { plugin: 'faulty', hook: 'onRoute' },
+    ],
+    [{ onRequest: async () => {} }, { plugin: undefined, hook: 'handle' }],
+  ]
+  for (const [hooks, stage] of cases) {
+    const { plugin } = recorder()
+    const chain = compileChain(
+      [{ name: 'empty' }, plugin('before'), { name: 'faulty', ...hooks }, plugin('behind')],
+      () => {},
+      bug,
+    )
+    const x = createTestExchange()
+    x.begin(chain, () => {}, rethrow)
+    await t.rejects(async () => runSteps(chain.steps, x), /bug/)
+    t.same(chain.stages.steps[x.step], stage)
+    for (const list of ['steps', 'onReply', 'onDone'] as const)
+      t.equal(chain.stages[list].length, chain[list].length)
+  }
 })

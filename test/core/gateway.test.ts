@@ -186,3 +186,32 @@ t.test('idle resolves with the last exchange, also when it is aborted', async (t
   await waiting
   t.equal(gateway.inFlight, 0)
 })
+
+t.test('a fault is reported with its exchange and its stage', async (t) => {
+  const bug = new Error('bug')
+  const raise = () => {
+    throw bug
+  }
+  const reports: unknown[][] = []
+  const route = () => {}
+  const handle: Step = (x) => x.reply(200)
+  const chainOf = (hooks: Partial<Plugin>) =>
+    compileChain([{ name: 'faulty', ...hooks }], route, handle)
+  const gateway = new Gateway({
+    chain: chainOf({}),
+    onFault: (error, x, stage) => reports.push([error, x?.path, stage?.plugin, stage?.hook]),
+  })
+  t.teardown(() => gateway.close())
+  for (const hook of ['onRequest', 'onRoute', 'onReply', 'onDone', 'close'] as const) {
+    gateway.use(chainOf({ [hook]: raise }))
+    if (hook === 'close') continue
+    const x = createTestExchange({ path: `/${hook}` })
+    gateway.handle(x)
+    await x.done
+    t.equal(x.status, hook === 'onDone' ? 200 : 500)
+    t.strictSame(reports.pop(), [bug, `/${hook}`, 'faulty', hook])
+  }
+  gateway.use(chainOf({}))
+  await until(() => reports.length > 0)
+  t.strictSame(reports, [[bug, undefined, undefined, 'close']])
+})
