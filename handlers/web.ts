@@ -72,6 +72,7 @@ async function openTunnel(
     }
     const { host, port, secure } = node
     node.active++
+    x.node = node.id
     try {
       return await x.tunnel({
         ...limits,
@@ -89,6 +90,7 @@ async function openTunnel(
       if (x.finished) return
       const failure = GatewayError.from(error, service)
       const { code } = failure
+      x.failure = toCause(failure)
       if (code !== 502 && code !== 504) throw error
       upstream.failed(node, code === 502 ? 'connect' : 'gateway')
       if (code === 504 || attempts >= Math.min(upstream.nodes.length, NODES_MAX)) {
@@ -99,6 +101,11 @@ async function openTunnel(
   }
 }
 
+/** What the backend's connection said, where it said something. */
+function toCause({ message, cause }: GatewayError): string {
+  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
+}
+
 function inNameOf(service: string, cause: GatewayError): GatewayError {
   return new GatewayError(service, cause.code, cause.message, { cause })
 }
@@ -106,7 +113,6 @@ function inNameOf(service: string, cause: GatewayError): GatewayError {
 /** The backend has answered, with 101 or with a reply. */
 function receive(x: Exchange, node: UpstreamNode, status: number, headers: HeaderList): void {
   const upstream = x.upstream!
-  x.node = node.id
   x.upstreamReplyMs = performance.now()
   if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
   else upstream.succeeded(node)

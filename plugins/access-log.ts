@@ -37,7 +37,8 @@ const FIELD_MAX_CHARS = 1024
  * | `bytesIn`, `bytesOut` | body bytes |
  * | `durationMs` | from the request's head to the reply's last byte |
  * | `upstreamMs` | from sending on to the head of the backend's reply; missing when there was none |
- * | `service`, `node` | where it went; missing when nowhere |
+ * | `service`, `node` | where it went, the last node tried; missing when nowhere |
+ * | `error` | why the last attempt at a node that failed did; missing when none failed. A reply below 500 beside it is another attempt's |
  * | `userAgent`, `referer` | missing when not sent |
  * | `aborted` | true when the reply is incomplete, else missing |
  */
@@ -89,6 +90,7 @@ function createFormat(query: boolean): (x: Exchange, time: string) => string {
       line += `,"upstreamMs":${formatMs(x.upstreamReplyMs - x.upstreamStartMs)}`
     if (x.route !== undefined) line += `,"service":${quoteService(x.route.service)}`
     if (x.node !== '') line += `,"node":${quoteNode(x.node)}`
+    if (x.failure !== '') line += `,"error":${quote(x.failure)}`
     const { flat } = x.headers
     for (let i = 0; i < flat.length; i += 2) {
       const name = flat[i]
