@@ -117,6 +117,8 @@ export abstract class Exchange implements RequestLine {
   #onFinish: ((x: Exchange) => void) | undefined = undefined
   #onFault: ReportFault | undefined = undefined
   #peer: Peer | undefined = undefined
+  /** The peer takes the request body. */
+  #reading = false
   #queue: Uint8Array[] | undefined = undefined
   #queuedBytes = 0
   #paused = false
@@ -196,9 +198,18 @@ export abstract class Exchange implements RequestLine {
 
   // --- the request body ---
 
+  /** Gives the exchange its far side, which is told when the client leaves; the request body is kept until {@link attach}. */
+  watch(peer: Peer): void {
+    this.#peer = peer
+    this.#reading = false
+  }
+
   /** Gives the exchange its far side: from now on the request body flows there. */
   attach(peer: Peer): void {
     this.#peer = peer
+    // A limit set after the first bytes came holds for them too.
+    if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
+    this.#reading = true
     const queue = this.#queue
     this.#queue = undefined
     this.#queuedBytes = 0
@@ -210,7 +221,7 @@ export abstract class Exchange implements RequestLine {
   }
 
   /**
-   * Collects the whole request body. It stays available: a peer attached later receives it too.
+   * Collects the whole request body. It stays available: whoever is attached later receives it too.
    *
    * @throws {GatewayError} 413 when it is longer than `limit` bytes; 400 when the client leaves before its end.
    */
@@ -223,6 +234,7 @@ export abstract class Exchange implements RequestLine {
       const finish = () => {
         const whole = Buffer.concat(chunks)
         this.#peer = undefined
+        this.#reading = false
         this.#queue = [whole]
         resolve(whole)
       }
@@ -262,8 +274,7 @@ export abstract class Exchange implements RequestLine {
     // Answered without it: nobody reads the rest, and the connection ends with the reply.
     if (this.finished || (this.answered && this.#peer === undefined)) return
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
-    const peer = this.#peer
-    if (peer !== undefined) return peer.onRequestBody(chunk, last)
+    if (this.#reading && this.#peer !== undefined) return this.#peer.onRequestBody(chunk, last)
     this.#queue ??= []
     this.#queue.push(Uint8Array.prototype.slice.call(chunk))
     this.#queuedBytes += chunk.length
