@@ -12,10 +12,11 @@ import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { Pool } from '../core/upstream/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
 import { type Configuration, keepFixed } from './configuration.ts'
-import { capConnections, readFileLimit } from './file-limit.ts'
+import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import type { Log } from './log.ts'
 import { findHandler, findResolver, toHandlerOptions } from './parts.ts'
-import { buildPlugins, type PlannedPlugin, planPlugins } from './plugin-list.ts'
+import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
+import { buildPlugins } from './plugin-list.ts'
 import { REGISTRIES } from './registries.ts'
 import { listBalances, listServices } from './services.ts'
 import type { Settings } from './settings.ts'
@@ -52,8 +53,8 @@ export interface Api {
   readonly close: () => Promise<void>
 }
 
-/** How long an unused connection to a backend is kept, unless the backend names less. */
-const KEEP_ALIVE_MS = 30_000
+/** How long an unused connection to a backend is kept, unless it names less: shorter than servers' own usual 5 s, so that it is not they who close first. */
+const KEEP_ALIVE_MS = 4_000
 /** Requests that may wait for a connection to one node, once it has as many as it may. */
 const MAX_WAITING = 1024
 
@@ -69,7 +70,10 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const { settings } = configuration
   const createHandler = findHandler(settings.handler)
   const resolver = findResolver(settings)
-  const maxConnections = capConnections(settings.maxConnections, readFileLimit(), log)
+  const fileLimit = readFileLimit()
+  const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
+  const maxBackendConnections = budgetBackends(maxConnections, fileLimit)
+  const budget = { left: maxBackendConnections }
   const { registry, replace } = REGISTRIES[settings.registry](listServices(configuration))
   let balances = listBalances(configuration)
 
@@ -90,7 +94,8 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
         return current.settings.idleTimeoutMs
       },
       keepAliveMs: KEEP_ALIVE_MS,
-      maxConnections,
+      maxConnections: maxBackendConnections,
+      budget,
       maxWaiting: MAX_WAITING,
     })
   }

@@ -38,3 +38,8 @@ export function capConnections(
   )
   return most
 }
+
+/** Connections to backends that may be open at a time: what clients and the rest of the process leave. */
+export function budgetBackends(maxClients: number, fileLimit: number): number {
+  return Math.max(1, fileLimit - RESERVED - maxClients)
+}

@@ -2,7 +2,14 @@ import { clock } from '../clock.ts'
 import type { UpstreamCall } from './call.ts'
 import { type ConnectionOwner, Http1Connection, type Http1Options } from './http1.ts'
 
+/** Connections that may still be opened, over all pools that share it: each is an open file. */
+export interface ConnectionBudget {
+  left: number
+}
+
 export interface PoolOptions extends Http1Options {
+  /** Shared with other pools. @default unlimited */
+  readonly budget?: ConnectionBudget
   /** Idempotent requests written ahead on one connection; 1: none. */
   readonly pipeline: number
   /** Most connections to the node. */
@@ -69,12 +76,19 @@ export class Pool {
     if (this.#connections.size > 0) pools.add(this)
   }
 
+  /** Closes the connection that has been unused for longest, if it is of that budget. */
+  closeUnused(budget: ConnectionBudget): void {
+    if (this.#options.budget === budget) this.#idle[0]?.destroy()
+  }
+
   /** For the clock. */
   sweep(): void {
     for (const connection of this.#connections) connection.sweep()
     while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs) {
       this.#refuse(this.#waiting.shift()!.call)
     }
+    // Another pool may have given room to the budget since.
+    this.#serveWaiting()
     if (this.#closed && this.#connections.size === 0) pools.delete(this)
   }
 
@@ -116,7 +130,13 @@ export class Pool {
   }
 
   #open(): Http1Connection | undefined {
-    if (this.#connections.size >= this.#options.maxConnections) return undefined
+    const { budget, maxConnections } = this.#options
+    if (this.#connections.size >= maxConnections) return undefined
+    if (budget !== undefined) {
+      if (budget.left <= 0) freeUnused(budget)
+      if (budget.left <= 0) return undefined
+      budget.left--
+    }
     const connection = new Http1Connection(this.#options, this.#owner)
     this.#connections.add(connection)
     // A closed pool opens one only for a call that has waited since before.
@@ -135,7 +155,9 @@ export class Pool {
   }
 
   #forget(connection: Http1Connection): void {
-    this.#connections.delete(connection)
+    if (!this.#connections.delete(connection)) return
+    const { budget } = this.#options
+    if (budget !== undefined) budget.left++
     remove(this.#idle, connection)
     remove(this.#pipelined, connection)
     this.#serveWaiting()
@@ -155,6 +177,14 @@ export class Pool {
 function remove<T>(list: T[], item: T): void {
   const at = list.indexOf(item)
   if (at >= 0) list.splice(at, 1)
+}
+
+/** Makes room in a budget: one node's unused connection for another's that is needed. */
+function freeUnused(budget: ConnectionBudget): void {
+  for (const pool of pools) {
+    if (budget.left > 0) return
+    pool.closeUnused(budget)
+  }
 }
 
 function watch(pool: Pool): void {

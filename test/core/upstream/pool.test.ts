@@ -298,3 +298,30 @@ t.test('calls with a body are never pipelined', async (t) => {
   await Promise.all(calls.map((call) => call.done))
   t.equal(backend.connections.length, 2)
 })
+
+t.test('pools that share a budget never open more, and unused connections make room', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (server) => server.reply() })
+  const slow = await openRawBackend(t)
+  const budget = { left: 2 }
+  const one = openPool(backend.port, { budget })
+  const other = openPool(slow.port, { budget })
+  await Promise.all([dispatch(one).done, dispatch(one, '/2').done])
+  t.equal(budget.left, 0)
+  const held = [dispatch(other), dispatch(other, '/2')]
+  t.equal(one.size, 0, 'closed for the sake of the other')
+  t.equal(other.size, 2)
+  const waiting = dispatch(one)
+  t.equal(one.size, 0)
+  const servers = [await slow.connection(0), await slow.connection(1)]
+  await until(() => servers.every((server) => server.requests === 1))
+  servers[0]!.reply()
+  await held[0]!.done
+  one.sweep()
+  await waiting.done
+  t.equal(waiting.status, 200)
+  servers[1]!.reply()
+  await held[1]!.done
+  one.close()
+  other.close()
+  t.equal(budget.left, 2)
+})
