@@ -264,7 +264,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'connect_timeout',
     kind: 'text',
     form: 'duration',
-    description: 'Longest wait for a connection to a backend, then the next node or 502',
+    description: 'Longest wait for a connection to a backend, then the next node or 504',
     default: '5s',
     live: true,
     parse: one(parseTimeout),
