@@ -122,10 +122,11 @@ function receive(x: Exchange, node: UpstreamNode, status: number, headers: Heade
 
 /** The client's handshake as the backend gets it. */
 function toHandshake(x: Exchange): HeaderList {
-  const headers = new HeaderList(['host', x.host])
+  // Set by a plugin: listeners keep the client's apart. Two would make the request malformed.
+  const headers = new HeaderList(['host', x.headers.get('host') ?? x.host])
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
-    if (!OWN_HANDSHAKE.has(flat[i]!)) headers.append(flat[i]!, flat[i + 1]!)
+    if (flat[i] !== 'host' && !OWN_HANDSHAKE.has(flat[i]!)) headers.append(flat[i]!, flat[i + 1]!)
   }
   return headers
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import t from 'tap'
+import type { Plugin } from '../../core/chain.ts'
 import { createUwsListener } from '../../core/listener/uws.ts'
 import web from '../../handlers/web.ts'
+import { LISTENERS } from '../fixtures/gateway.ts'
 import {
   connectWebSocket,
   openBackendServer,
@@ -89,6 +91,26 @@ t.test('a listed origin that is none is an error', (t) => {
     })
   }
   t.end()
+})
+
+t.test('a host that a plugin set takes the place of the client’s in the handshake', async (t) => {
+  const backend = await openBackendServer(t)
+  const hosts: string[][] = []
+  backend.server.on('upgrade', ({ rawHeaders }) => {
+    hosts.push(rawHeaders.filter((_, i) => rawHeaders[i - (i % 2)]!.toLowerCase() === 'host'))
+  })
+  for (const listener of Object.values(LISTENERS)) {
+    const host: Plugin = {
+      name: 'test-host',
+      onRequest: (x) => x.headers.set('host', 'backend.test'),
+    }
+    const { port } = await openWebGateway(t, listener, [backend.port], { plugins: [host] })
+    await connectWebSocket(t, port)
+  }
+  t.strictSame(hosts, [
+    ['host', 'backend.test'],
+    ['host', 'backend.test'],
+  ])
 })
 
 t.test('a node counts as busy as long as its WebSocket is open', async (t) => {
