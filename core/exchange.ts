@@ -217,11 +217,11 @@ export abstract class Exchange implements RequestLine {
       for (const [i, chunk] of queue.entries())
         peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
     }
-    if (this.#paused) this.resumeBody()
+    if (this.#paused && this.#reading) this.resumeBody()
   }
 
   /**
-   * Collects the whole request body. It stays available: whoever is attached later receives it too.
+   * Collects the whole request body. It stays available, also when it is longer: whoever is attached later receives it too.
    *
    * @throws {GatewayError} 413 when it is longer than `limit` bytes; 400 when the client leaves before its end.
    */
@@ -231,19 +231,18 @@ export abstract class Exchange implements RequestLine {
     return new Promise((resolve, reject) => {
       const chunks: Uint8Array[] = []
       let size = 0
-      const finish = () => {
-        const whole = Buffer.concat(chunks)
-        this.#peer = undefined
-        this.#reading = false
-        this.#queue = [whole]
-        resolve(whole)
-      }
       this.attach({
         onRequestBody: (chunk, last) => {
+          chunks.push(Uint8Array.prototype.slice.call(chunk))
           size += chunk.length
-          if (size > limit) reject(tooLarge(limit))
-          else chunks.push(Uint8Array.prototype.slice.call(chunk))
-          if (last && size <= limit) finish()
+          if (size > limit) {
+            this.#keep(chunks, size)
+            reject(tooLarge(limit))
+          } else if (last) {
+            const whole = Buffer.concat(chunks)
+            this.#keep([whole], 0)
+            resolve(whole)
+          }
         },
         onDrain: () => {},
         onAbort: () =>
@@ -413,6 +412,15 @@ export abstract class Exchange implements RequestLine {
       this.#dropPeer()
       return false
     }
+  }
+
+  /** The body so far waits for whoever is attached next. */
+  #keep(chunks: Uint8Array[], bytes: number): void {
+    this.#peer = undefined
+    this.#reading = false
+    this.#queue = chunks
+    this.#queuedBytes = bytes
+    if (bytes > QUEUE_MAX_BYTES) this.pauseBody()
   }
 
   #dropPeer(): void {

@@ -271,6 +271,30 @@ t.test('readBody fails on a long body, and when the client leaves', async (t) =>
   await t.rejects(waiting, { code: 400 })
 })
 
+t.test('a body that was too long for readBody is not lost', async (t) => {
+  const x = begin({ method: 'POST', body: 'x', chunked: true })
+  x.sendBody('one ', false)
+  x.sendBody('two ', false)
+  await t.rejects(x.readBody(6), { code: 413 })
+  x.sendBody('three ', false)
+  const reading = x.readBody()
+  x.sendBody('four', true)
+  t.equal((await reading).toString(), 'one two three four')
+  const peer = createPeer()
+  x.attach(peer)
+  t.strictSame(peer.log, ['one two three four last'])
+
+  const large = begin({ method: 'POST', body: 'x', chunked: true })
+  const failing = t.rejects(large.readBody(6), { code: 413 })
+  large.sendBody('a'.repeat(1024 * 1024), false)
+  await failing
+  t.equal(large.paused, true, 'no more is read than waits for any other peer')
+  const late = createPeer()
+  large.attach(late)
+  t.equal(large.paused, false)
+  t.equal(late.log[0]?.length, 1024 * 1024)
+})
+
 t.test('names of the client and of the target', async (t) => {
   const x = begin({ path: '/a?b=c', remoteAddress: '10.0.0.1' })
   t.equal(x.target, '/a?b=c')
