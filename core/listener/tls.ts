@@ -26,7 +26,8 @@ export interface TlsSource {
   /**
    * Reads all files again. New connections use what they hold now.
    *
-   * @throws {Error} as {@link loadTls}; nothing has changed then.
+   * @throws {Error} as {@link loadTls}, nothing has changed then; or what a listener that cannot
+   *   use them throws: `pairs` stays as it was, and the next reload tells all listeners again.
    */
   readonly reload: () => void
   /** Calls `listener` after every reload that changed a certificate. Returns the way to stop that. */
@@ -76,8 +77,9 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
     const fresh = files.map((pair) => loadPair(pair, warn))
     const same = fresh.every(({ cert, key }, i) => cert === pairs[i]!.cert && key === pairs[i]!.key)
     if (same) return
+    // A listener that does not take them leaves them changed: the next reload tries again.
+    for (const listener of listeners) listener(fresh)
     pairs = fresh
-    for (const listener of listeners) listener(pairs)
   }
 
   const settle = (): void => {

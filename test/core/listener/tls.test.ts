@@ -150,6 +150,27 @@ t.test('a reload that fails changes nothing, not even of the other pairs', (t) =
   t.end()
 })
 
+t.test('a reload that a listener does not take is no reload: the next one tries again', (t) => {
+  const files = folder.write('untaken', createCertificate(['one.test']))
+  const source = loadTls([files], noWarning(t))
+  const { pairs } = source
+  let fails = true
+  const taken: (readonly TlsPair[])[] = []
+  source.onChange((changed) => {
+    if (fails) throw new Error('not this one')
+    taken.push(changed)
+  })
+  folder.write('untaken', createCertificate(['two.test']))
+  t.throws(() => source.reload(), { message: 'not this one' })
+  t.equal(source.pairs, pairs)
+  fails = false
+  source.reload()
+  t.equal(taken.length, 1)
+  t.equal(source.pairs, taken[0])
+  t.same(source.pairs[0]!.names, ['two.test'])
+  t.end()
+})
+
 t.test('files that are watched', async (t) => {
   const warnings: string[] = []
   const watched = createCertificateFolder()
