@@ -8,7 +8,7 @@ export interface SignalActions {
   readonly reload: () => void
 }
 
-/** npm passes on the Ctrl-C that the terminal has sent to everyone already: what comes this soon is no second one. */
+/** npm passes on the Ctrl-C that the terminal has sent to everyone already: a SIGINT this soon is no second one. */
 const ECHO_MS = 500
 const STDIN = 0
 
@@ -20,8 +20,8 @@ export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
   let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {
     const nowMs = performance.now()
-    if (stoppedMs !== undefined && nowMs - stoppedMs < ECHO_MS) return
     if (stoppedMs !== undefined) {
+      if (signal === 'SIGINT' && nowMs - stoppedMs < ECHO_MS) return
       log.warn(`${signal} again: ending at once`)
       process.exit(1)
     }

@@ -107,6 +107,19 @@ t.test('a second signal ends it at once with status 1', async (t) => {
   clearInterval(repeat)
 })
 
+t.test('only a SIGINT may be an echo: a SIGTERM behind it ends it at once', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
+  await fetch(`${await mx.url()}/greeter/slow`)
+  mx.child.kill('SIGTERM')
+  await mx.until(/SIGTERM: finishing/)
+  const saidMs = performance.now()
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 1)
+  t.match(mx.output.stderr, /SIGTERM again: ending at once/)
+  t.ok(performance.now() - saidMs < 5000, 'without waiting for the running request')
+})
+
 t.test('requests that outlast drain_timeout are cut off', async (t) => {
   const backend = await startBackend(t, 'one')
   const mx = start(t, ['--drain_timeout=50ms', '--backend', `greeter=${backend.node}`], {
