@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'
-import { HeaderList } from './headers.ts'
+import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
@@ -300,6 +300,8 @@ export abstract class Exchange implements RequestLine {
     const { type, body } = formatError(error, this.headers.get('accept') ?? '')
     const headers = new HeaderList(error.headers)
     headers.append('content-type', type)
+    // RFC 9110 §15.5.22 wants it; what else there is to change to, this gateway does not have.
+    if (error.code === 426) appendParsed(headers, 'upgrade', 'websocket')
     this.send(error.code, headers, body)
   }
 

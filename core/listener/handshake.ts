@@ -15,7 +15,7 @@ export function judgeHandshake(headers: HeaderList, bodyLength: number): Gateway
   const versions = headers.getAll('sec-websocket-version')
   if (versions.length === 1 && versions[0] !== '13') {
     return new GatewayError(GATEWAY_ID, 426, 'Sec-WebSocket-Version must be 13', {
-      headers: ['upgrade', 'websocket', 'sec-websocket-version', '13'],
+      headers: ['sec-websocket-version', '13'],
     })
   }
   if (versions.length !== 1) return refuse('a WebSocket handshake needs one Sec-WebSocket-Version')
