@@ -16,7 +16,7 @@ export const TOO_BIG = 1009
  * and how long messages are, fragments added up (RFC 6455 §5.2, §5.4).
  */
 export class FrameMeter {
-  /** All bytes followed so far. */
+  /** Bytes of messages so far: neither frame headers nor pings, pongs and closes. */
   bytes = 0
   /** A close frame has begun: the WebSocket ends as its ends have agreed. */
   closed = false
@@ -26,6 +26,8 @@ export class FrameMeter {
   readonly #header = new Uint8Array(HEADER_MAX_BYTES)
   #headerBytes = 0
   #payloadLeft = 0
+  /** The frame that payload is missing of is a control frame. */
+  #control = false
   #messageBytes = 0
 
   /** Whether the next byte begins a frame: only here may another frame be put in. */
@@ -40,12 +42,12 @@ export class FrameMeter {
 
   /** Takes the next bytes. Otherwise than 0 once they must not be passed on: the code to close with. */
   feed(chunk: Uint8Array): 0 | typeof PROTOCOL_ERROR | typeof TOO_BIG {
-    this.bytes += chunk.length
     let i = 0
     while (i < chunk.length) {
       if (this.#payloadLeft > 0) {
         const step = Math.min(this.#payloadLeft, chunk.length - i)
         this.#payloadLeft -= step
+        if (!this.#control) this.bytes += step
         i += step
         continue
       }
@@ -78,9 +80,10 @@ export class FrameMeter {
       for (let i = 2; i < 10; i++) length = length * 256 + header[i]!
     }
     this.#payloadLeft = length
+    this.#control = (opcode & CONTROL) !== 0
     if (opcode === CLOSE) this.closed = true
     // Control frames may come between the fragments of a message and are no part of it.
-    if ((opcode & CONTROL) !== 0) return length <= CONTROL_MAX_BYTES ? 0 : PROTOCOL_ERROR
+    if (this.#control) return length <= CONTROL_MAX_BYTES ? 0 : PROTOCOL_ERROR
     this.#messageBytes += length
     if (this.#messageBytes > this.messageMaxBytes) return TOO_BIG
     if ((header[0]! & FIN) !== 0) this.#messageBytes = 0

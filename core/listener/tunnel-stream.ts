@@ -40,12 +40,12 @@ export class TunnelStream extends Duplex {
     socket.on('close', () => this.destroy())
   }
 
-  /** Bytes of frames that came from the client. */
+  /** Bytes of messages that came from the client, as they were sent: compressed, where the two ends agreed on it. */
   get bytesIn(): number {
     return this.#fromClient.bytes
   }
 
-  /** Bytes of frames that went to the client. */
+  /** Bytes of messages that went to the client. */
   get bytesOut(): number {
     return this.#toClient.bytes
   }
