@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import tap, { type Test } from 'tap'
+import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import plugin from '../../plugins/access-log.ts'
 import {
@@ -65,6 +66,18 @@ tap.test('one JSON line per request tells who asked what and how it went', async
     userAgent: 'curl/8',
     referer: 'https://shop.example/page',
   })
+})
+
+tap.test('the cause of a failed attempt is told, and nothing where none failed', async (t) => {
+  const fail = (x: Exchange) => {
+    x.node = 'a'
+    x.failure = 'connect ECONNREFUSED "a"\u202e'
+    throw new GatewayError('greeter', 502, 'bad gateway')
+  }
+  const text = await log(t, [{ handle: fail }, {}])
+  const [failed, fine] = text.split('\n', 2).map((line) => JSON.parse(line))
+  t.match(failed, { status: 502, node: 'a', error: 'connect ECONNREFUSED "a"\u202e' })
+  t.notOk('error' in fine)
 })
 
 tap.test('queries are logged only when asked for', async (t) => {

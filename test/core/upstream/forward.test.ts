@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { GatewayError } from '../../../core/errors.ts'
+import type { Exchange } from '../../../core/exchange.ts'
 import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
 import { openRawBackend, type RawBackend, turn, until } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
@@ -131,9 +132,14 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       'a refused connection answers 502 on the last node, and goes to the next before',
       async (t) => {
         const backend = await openRawBackend(t, answering(OK))
-        const lonely = await openGateway(t, { app: [CLOSED_PORT] }, { listener })
+        const done: Exchange[] = []
+        const watch = { name: 'watch', onDone: (x: Exchange) => void done.push(x) }
+        const lonely = await openGateway(t, { app: [CLOSED_PORT] }, { listener, plugins: [watch] })
         const { status, body } = await get(lonely.origin)
         t.equal(status, 502)
+        await until(() => done.length === 1)
+        t.match(done[0]!.failure, /^connect ECONNREFUSED/, 'the cause is for the log')
+        t.match(done[0]!.node, String(CLOSED_PORT), 'and the node')
         t.strictSame(JSON.parse(body), {
           Id: SERVICE,
           Code: 502,
@@ -302,11 +308,6 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test('a plugin that throws costs its own request a 500', async (t) => {
-      const { emitWarning } = process
-      process.emitWarning = () => {}
-      t.teardown(() => {
-        process.emitWarning = emitWarning
-      })
       const thrown: Record<string, unknown> = {
         error: new Error('secret detail'),
         nothing: undefined,
@@ -357,11 +358,6 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     })
 
     t.test('a status that cannot be sent becomes a 500', async (t) => {
-      const { emitWarning } = process
-      process.emitWarning = () => {}
-      t.teardown(() => {
-        process.emitWarning = emitWarning
-      })
       const plugin = {
         name: 'odd',
         onReply: (x: { status: unknown; query: string }) => {
