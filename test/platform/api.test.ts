@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type Api, startApi } from '../../platform/api.ts'
@@ -12,6 +13,7 @@ import { createLog } from '../../platform/log.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { until } from '../fixtures/raw-backend.ts'
 
 const LOG = createLog('silent')
 
@@ -217,4 +219,30 @@ t.test('a hook that never answers is given up after reply_timeout', async (t) =>
   })
   const { url } = await start(t, configure(['--reply_timeout=50ms', `--plugin=${folder}/mine.ts`]))
   t.equal((await fetch(url)).status, 504)
+})
+
+t.test('a fault is logged with its plugin, its request and the line of the source', async (t) => {
+  const folder = t.testdir({
+    'faulty.ts': `interface Unused {\n  a: 1\n}\nexport default {\n  onRequest(x: Unused & { id: string, query: string }) {\n    x.id = 'id-1'\n    if (x.query === 'onRequest') throw new Error('early')\n  },\n  onDone({ query }: { query: string }) {\n    if (query === 'onDone') throw 'late'\n  },\n}\n`,
+  })
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'error' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const configuration = configure([`--plugin=${folder}/faulty.ts`])
+  const api = await startApi({ configuration, log })
+  t.teardown(() => api.close())
+  const cases = [
+    ['onRequest', 500, 'a stage failed; answered 500'],
+    ['onDone', 200, 'a hook failed after the reply'],
+  ] as const
+  for (const [hook, status, msg] of cases) {
+    const reply = await fetch(`http://127.0.0.1:${api.port}/?${hook}`)
+    await reply.arrayBuffer()
+    t.equal(reply.status, status)
+    await until(() => lines.length > 0)
+    t.match(lines[0], { msg, plugin: 'faulty', hook, id: 'id-1', method: 'GET', path: '/' })
+    t.notMatch(JSON.stringify(lines[0]), `?${hook}`, 'queries may hold tokens')
+    const { err, thrown } = lines.pop() as { err?: { stack: string }; thrown?: string }
+    if (hook === 'onRequest') t.match(err?.stack, /faulty\.ts:7:\d+/)
+    else t.equal(thrown, "'late'")
+  }
 })
