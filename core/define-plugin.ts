@@ -1,6 +1,7 @@
 import type { Static, TObject } from 'typebox'
-import { Default, Errors } from 'typebox/value'
+import { Default } from 'typebox/value'
 import type { Plugin } from './chain.ts'
+import { checkOptions, show } from './plugin-options.ts'
 import { suggest } from './suggest.ts'
 
 /** Where a plugin reports what an operator should know; same order of arguments as pino. */
@@ -66,7 +67,7 @@ function refuseUnknown(schema: {
 /**
  * Builds a plugin from options as they stand in a configuration.
  *
- * @throws {TypeError} naming plugin, option, what was expected and what was given.
+ * @throws {OptionsError} with every option that is wrong; {@link TypeError} naming the plugin for what `create` throws.
  */
 export function createPlugin(
   definition: PluginDefinition,
@@ -75,8 +76,7 @@ export function createPlugin(
 ): Plugin {
   const { name, options: schema } = definition
   const options = Default(schema, structuredClone(rawOptions ?? {}))
-  const problem = findProblem(schema, options)
-  if (problem !== undefined) throw new TypeError(`plugin "${name}": ${problem}`)
+  checkOptions(name, schema, options)
   let hooks: PluginHooks
   try {
     hooks = definition.create(options as Static<TObject>, env)
@@ -130,77 +130,4 @@ export function toPlugin(name: string, hooks: unknown): Plugin {
     fail('a frozen plugin must have a name')
   }
   return given as unknown as Plugin
-}
-
-/** The first thing wrong with the options, for people, or undefined. */
-function findProblem(schema: TObject, options: unknown): string | undefined {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    return `options must be an object, got ${show(options)}`
-  }
-  const errors = Errors(schema, options)
-  const unknown = errors.find((error) => error.keyword === 'additionalProperties')
-  if (unknown?.keyword === 'additionalProperties') {
-    const at = toPath(unknown.instancePath)
-    const name = unknown.params.additionalProperties[0]!
-    const known = at === '' ? Object.keys(schema.properties) : []
-    const meant = suggest(name, known)
-    const hint =
-      meant !== undefined
-        ? `, did you mean ${show(meant)}?`
-        : known.length > 0
-          ? `; known: ${known.join(', ')}`
-          : ''
-    return `unknown option ${show(at === '' ? name : `${at}.${name}`)}${hint}`
-  }
-  const first = errors[0]
-  if (first === undefined) return undefined
-  if (first.keyword === 'required') {
-    return `option ${show(join(toPath(first.instancePath), first.params.requiredProperties[0]!))} is missing`
-  }
-  // A value that fits none of several alternatives is reported once per alternative: say them together.
-  const wanted = errors.filter(
-    (error) => error.instancePath === first.instancePath && error.keyword !== 'anyOf',
-  )
-  const expected = [
-    ...new Set(
-      wanted.map((error) =>
-        error.keyword === 'const'
-          ? show(error.params.allowedValue)
-          : error.message.replace(/^must (be )?/, ''),
-      ),
-    ),
-  ]
-  const verb = /^match|^have|^NOT/.test(expected[0] ?? '') ? 'must' : 'must be'
-  const given = first.instancePath
-    .split('/')
-    .slice(1)
-    .reduce((value: unknown, key) => (value as Record<string, unknown>)[decodeKey(key)], options)
-  const secret = (
-    schema.properties[decodeKey(first.instancePath.split('/')[1] ?? '')] as
-      | { writeOnly?: boolean }
-      | undefined
-  )?.writeOnly
-  return `option ${show(toPath(first.instancePath))} ${verb} ${expected.join(' or ')}, got ${secret ? typeof given : show(given)}`
-}
-
-/** `/origins/0` as people write it: `origins[0]`. */
-function toPath(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .reduce((path, key) => (/^\d+$/.test(key) ? `${path}[${key}]` : join(path, decodeKey(key))), '')
-}
-
-function join(path: string, key: string): string {
-  return path === '' ? key : `${path}.${key}`
-}
-
-/** RFC 6901 §4. */
-function decodeKey(key: string): string {
-  return key.replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-function show(value: unknown): string {
-  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value))
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }

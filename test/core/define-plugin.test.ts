@@ -86,6 +86,21 @@ t.test('an unknown option is an error that suggests the nearest known one', asyn
   )
 })
 
+t.test('every problem of the options is told, one a line', async (t) => {
+  t.throws(
+    () => createPlugin(sample, { header: 5, orgins: [], mode: 'slow', origins: ['a', 4] }, env),
+    {
+      message: [
+        'plugin "sample": option "needed" is missing',
+        'plugin "sample": unknown option "orgins", did you mean "origins"?',
+        'plugin "sample": option "header" must be string, got 5',
+        'plugin "sample": option "origins[1]" must be string, got 4',
+        'plugin "sample": option "mode" must be "fast" or "safe", got "slow"',
+      ].join('\n'),
+    },
+  )
+})
+
 t.test('a value of a write-only option is never printed', async (t) => {
   t.throws(() => createPlugin(sample, { needed: 1, secret: 12345 }, env), {
     message: 'plugin "sample": option "secret" must be string, got number',
