@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { isMap, isSeq } from 'yaml'
+import { toService } from '../adapters/registry/static.ts'
+import type { Node } from '../core/contracts/registry.ts'
 import { suggest } from '../core/suggest.ts'
 import type { ConfigFile, PluginEntry, ServiceEntry } from './config.ts'
-import { type YamlEntry, YamlSource } from './config-yaml.ts'
+import { type YamlEntry, YamlSource, type YamlText } from './config-yaml.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import {
   findSetting,
@@ -52,7 +54,10 @@ export function parseConfig(text: string, file: string): ConfigFile {
   let services: readonly ServiceEntry[] = []
   let plugins: readonly PluginEntry[] | undefined
   const { root } = source
-  if (!isMap(root) && root !== undefined)
+  if (root === undefined) {
+    // Most likely it is being written: taken for a configuration it would end every service.
+    source.report(root, 'the file holds no setting; write one, or remove it')
+  } else if (!isMap(root))
     source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
   for (const entry of isMap(root) ? source.entries(root) : []) {
     const key = findSetting(entry.name)
@@ -83,9 +88,12 @@ function readSetting(
   const isList = kind === 'list' && isSeq(source.follow(value))
   const single = source.text(value)
   if (!isList && single === undefined) {
+    const got = isSeq(source.follow(value)) ? 'a list' : 'a map'
     source.report(
       value ?? keyNode,
-      `${name} needs ${kind === 'list' ? 'a list' : 'a value'} (${form})`,
+      source.follow(value) === undefined
+        ? `${name} needs a value (${form})`
+        : `${name} must be ${kind === 'list' ? 'a list' : 'one value'} (${form}), got ${got}`,
     )
     return undefined
   }
@@ -133,21 +141,36 @@ function readService(source: YamlSource, { key, name, value }: YamlEntry): Servi
   }
   const texts =
     source.follow(nodes) === undefined ? [] : source.texts(nodes, `nodes of service "${name}"`)
-  if (source.follow(nodes) === undefined) {
+  if (source.follow(nodes) === undefined || isEmptyList(source.follow(nodes))) {
     source.report(
       key,
       `service "${name}" needs a list of nodes such as [127.0.0.1:9001, 127.0.0.1:9002]`,
     )
   }
-  for (const { node, text } of texts) {
-    try {
-      SETTINGS.backends.parse([`${name}=${text}`])
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      source.report(node, `service "${name}": ${error.message}`)
-    }
+  try {
+    toService(name, [], '')
+    checkNodes(source, name, texts)
+  } catch (error) {
+    source.report(key, (error as Error).message)
   }
   return { name, nodes: texts.map(({ text }) => text), balance, at: source.at(key) }
+}
+
+function checkNodes(source: YamlSource, name: string, texts: readonly YamlText[]): void {
+  const ids = new Set<string>()
+  for (const { node, text } of texts) {
+    try {
+      const [{ id }] = toService(name, [text], '').nodes as [Node]
+      if (ids.has(id)) source.report(node, `service "${name}" lists ${id} twice`)
+      ids.add(id)
+    } catch (error) {
+      source.report(node, `service "${name}": ${(error as Error).message}`)
+    }
+  }
+}
+
+function isEmptyList(node: unknown): boolean {
+  return isSeq(node) && node.items.length === 0
 }
 
 function readPlugins(source: YamlSource, { key, value }: YamlEntry, folder: string): PluginEntry[] {

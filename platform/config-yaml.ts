@@ -16,6 +16,12 @@ export interface YamlEntry {
   readonly value: unknown
 }
 
+/** A scalar and where it stands. */
+export interface YamlText {
+  readonly node: unknown
+  readonly text: string
+}
+
 /** A YAML text whose readers report every problem with file, line and column. */
 export class YamlSource {
   /** `file:line:column: reason`, in the order found. */
@@ -64,7 +70,7 @@ export class YamlSource {
   }
 
   /** Scalars of a list, with their nodes; one scalar counts as a list of one. Reports anything else. */
-  texts(node: unknown, name: string): { node: unknown; text: string }[] {
+  texts(node: unknown, name: string): YamlText[] {
     const list = this.follow(node)
     const items = isSeq(list) ? list.items : [node]
     return items.flatMap((item) => {

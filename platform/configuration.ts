@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { type ConfigFile, NO_CONFIG } from './config.ts'
+import { planPlugins } from './plan-plugins.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { readEnvironment } from './settings-env.ts'
-import { type GivenSettings, mergeSettings, SETTING_KEYS } from './settings-sources.ts'
+import { type GivenSettings, mergeGiven, mergeSettings, SETTING_KEYS } from './settings-sources.ts'
 
 /** Used when it lies in the working folder and no other is named. */
 const DEFAULT_FILE = 'mx.yaml'
@@ -11,6 +12,8 @@ const DEFAULT_FILE = 'mx.yaml'
 export interface Configuration {
   readonly settings: Settings
   readonly config: ConfigFile
+  /** What somebody set, and where; the other settings have their defaults. */
+  readonly given: GivenSettings
   /** As named, or undefined when there is none. */
   readonly file: string | undefined
 }
@@ -24,12 +27,17 @@ export type LoadConfiguration = () => Promise<Configuration>
  * @throws {SettingsError} (the function it returns) naming every problem and where it stands.
  */
 export function configurationFrom(flags: GivenSettings, env: NodeJS.ProcessEnv): LoadConfiguration {
+  const environment = readEnvironment(env)
+  const named = (flags.get('config') ?? environment.get('config'))?.values[0]
+  // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
+  let file = named
   return async () => {
-    const environment = readEnvironment(env)
-    const named = (flags.get('config') ?? environment.get('config'))?.values[0]
-    const file = named ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined)
+    file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
     const config = file === undefined ? NO_CONFIG : await read(file)
-    return { settings: mergeSettings(flags, environment, config.settings), config, file }
+    const given = mergeGiven(flags, environment, config.settings)
+    const configuration = { settings: mergeSettings(given), config, given, file }
+    planPlugins(configuration)
+    return configuration
   }
 }
 
@@ -41,13 +49,22 @@ async function read(file: string): Promise<ConfigFile> {
 
 /**
  * `next` as far as it can replace `running` without a restart, and the names of the settings that cannot.
+ *
+ * @param before what was asked for last: what it already asked for in vain is not named again.
  */
 export function keepFixed(
   running: Settings,
   next: Settings,
+  before: Settings = running,
 ): { settings: Settings; restart: readonly string[] } {
   const fixed = SETTING_KEYS.filter((key) => !SETTINGS[key].live)
-  const changed = fixed.filter((key) => JSON.stringify(running[key]) !== JSON.stringify(next[key]))
+  const isWaiting = (key: keyof Settings): boolean =>
+    !isEqual(running[key], next[key]) && !isEqual(before[key], next[key])
   const kept = Object.fromEntries(fixed.map((key) => [key, running[key]])) as Partial<Settings>
-  return { settings: { ...next, ...kept }, restart: changed.map((key) => SETTINGS[key].name) }
+  const restart = fixed.filter(isWaiting).map((key) => SETTINGS[key].name)
+  return { settings: { ...next, ...kept }, restart }
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
 }

@@ -1,36 +1,9 @@
-import { resolve } from 'node:path'
 import type { Plugin } from '../core/chain.ts'
 import type { PluginEnv } from '../core/define-plugin.ts'
-import type { Configuration } from './configuration.ts'
+import { OptionsError } from '../core/plugin-options.ts'
 import { loadPlugin } from './load-plugin.ts'
-import { LOCAL_PLUGINS } from './profiles/local.ts'
+import { PLUGIN_FLAG, type PlannedPlugin } from './plan-plugins.ts'
 import { SettingsError } from './settings-sources.ts'
-
-/** A plugin to build. */
-export interface PlannedPlugin {
-  /** Name, package, or file (absolute). */
-  readonly specifier: string
-  readonly options: object
-  /** Where it was asked for, for errors. */
-  readonly source: string
-}
-
-/** The plugins of a configuration in chain order: those of `mx.yaml`, else the default ones; then those of `--plugin`. */
-export function planPlugins({ settings, config }: Configuration): readonly PlannedPlugin[] {
-  const defaults = LOCAL_PLUGINS.map(({ name, options }) => ({ name, options: options(settings) }))
-  const listed = config.plugins?.map(({ specifier, options, at }) => {
-    const own = defaults.find(({ name }) => name === specifier)?.options
-    return { specifier, options: { ...own, ...(options as object | undefined) }, source: at }
-  })
-  const standard = defaults.flatMap(({ name, options }) => {
-    return options === undefined ? [] : [{ specifier: name, options, source: 'default plugin' }]
-  })
-  const added = settings.plugins.map((specifier) => {
-    const isFile = /^\.{0,2}\//.test(specifier)
-    return { specifier: isFile ? resolve(specifier) : specifier, options: {}, source: '--plugin' }
-  })
-  return [...(listed ?? standard), ...added]
-}
 
 /**
  * Builds the plugins of a plan.
@@ -43,14 +16,26 @@ export async function buildPlugins(
 ): Promise<readonly Plugin[]> {
   const plugins: Plugin[] = []
   const problems: string[] = []
-  for (const { specifier, options, source } of plan) {
+  for (const planned of plan) {
     try {
-      plugins.push(await loadPlugin(specifier, options, env))
+      plugins.push(await loadPlugin(planned.specifier, planned.options, env))
     } catch (error) {
-      problems.push(`${source}: ${(error as Error).message}`)
+      problems.push(...explain(error as Error, planned))
     }
   }
   if (problems.length === 0) return plugins
   for (const plugin of plugins.toReversed()) await plugin.close?.()
   throw new SettingsError(problems)
+}
+
+function explain(error: Error, { specifier, source }: PlannedPlugin): string[] {
+  if (!(error instanceof OptionsError)) return [`${source}: ${error.message}`]
+  const { problems, missing } = error
+  const lines = problems.map((problem) => `${source}: ${problem}`)
+  if (source !== PLUGIN_FLAG || missing.length === 0) return lines
+  const options = missing.map((name) => `${name}: ...`).join(', ')
+  return [
+    ...lines,
+    `${source} cannot give options; list the plugin in mx.yaml instead, under "plugins": "- ${specifier}: { ${options} }"`,
+  ]
 }

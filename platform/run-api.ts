@@ -10,7 +10,7 @@ import {
 } from './configuration.ts'
 import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
-import { planPlugins } from './plugin-list.ts'
+import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { createReloader } from './reloader.ts'
 import { listServices } from './services.ts'
@@ -72,7 +72,7 @@ async function runPrimary(
   const { settings, file } = configuration
   const port = await claimPort(settings.address)
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
-  const workers = await startWorkers({ count, port, log, drainTimeoutMs })
+  const workers = await startWorkers({ count, port, config: file, log, drainTimeoutMs })
   const apply = (next: Configuration): void => {
     const { settings, restart } = keepFixed(current.settings, next.settings)
     current = { ...next, settings }

@@ -22,17 +22,23 @@ export class SettingsError extends Error {
   }
 }
 
+/** What `sources` give together: of each setting, the first source that names it wins. */
+export function mergeGiven(...sources: readonly GivenSettings[]): GivenSettings {
+  return new Map(sources.toReversed().flatMap((source) => [...source]))
+}
+
 /**
- * The settings that `sources` give together: of each, the first source that names it wins, then its default.
+ * The settings that `sources` give together, as {@link mergeGiven}; the others have their defaults.
  *
  * @throws {SettingsError} with every problem at once.
  */
 export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
+  const all = mergeGiven(...sources)
   const problems: string[] = []
   const merged: Record<string, unknown> = {}
   for (const key of SETTING_KEYS) {
     const setting = SETTINGS[key]
-    const given = sources.find((source) => source.has(key))?.get(key)
+    const given = all.get(key)
     try {
       merged[key] = setting.parse(given?.values ?? defaultValues(key))
     } catch (error) {
@@ -42,7 +48,7 @@ export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
   }
   // Every key of the table was set above, or a problem tells why not.
   const settings = merged as unknown as Settings
-  if (problems.length === 0) problems.push(...checkTogether(settings))
+  if (problems.length === 0) problems.push(...checkTls(settings, all))
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
 }
@@ -68,15 +74,24 @@ function defaultValues(key: keyof Settings): readonly string[] {
   return setting.kind === 'list' ? splitList(key, setting.default) : [setting.default]
 }
 
-function checkTogether({ enableTls, tlsCertFiles, tlsKeyFiles }: Settings): string[] {
-  if (!enableTls) return []
+function checkTls(
+  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
+  given: GivenSettings,
+): string[] {
+  const files = given.get('tlsCertFiles') ?? given.get('tlsKeyFiles')
+  if (!enableTls) {
+    if (files === undefined || given.has('enableTls')) return []
+    return [
+      `${files.source} has no effect without enable_tls: set that to true, or to false for plain HTTP`,
+    ]
+  }
   if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
     return [
-      'TLS certificate and key files not specified: enable_tls needs tls_cert_file and tls_key_file',
+      `${given.get('enableTls')?.source}: TLS certificate and key files not specified: tls_cert_file and tls_key_file are needed`,
     ]
   }
   if (tlsCertFiles.length === tlsKeyFiles.length) return []
   return [
-    `tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
+    `${files?.source}: tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
   ]
 }

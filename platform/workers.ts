@@ -10,6 +10,8 @@ export interface WorkersOptions {
   readonly count: number
   /** The port they share. */
   readonly port: number
+  /** The configuration file they read, even if it is not there when one of them starts. */
+  readonly config: string | undefined
   readonly log: Log
   /** Milliseconds a worker is given to drain before it is killed. */
   readonly drainTimeoutMs: () => number
@@ -41,9 +43,14 @@ const GRACE_MS = 2000
 export async function startWorkers({
   count,
   port,
+  config,
   log,
   drainTimeoutMs,
 }: WorkersOptions): Promise<Workers> {
+  const environment = {
+    [PORT_VARIABLE]: String(port),
+    ...(config === undefined ? {} : { MX_API_CONFIG: config }),
+  }
   const running = new Set<Worker>()
   const restarts = new Set<NodeJS.Timeout>()
   let draining = false
@@ -51,7 +58,7 @@ export async function startWorkers({
   let onAllGone: (() => void) | undefined
 
   const start = (waitMs: number): Promise<void> => {
-    const worker = cluster.fork({ [PORT_VARIABLE]: String(port) })
+    const worker = cluster.fork(environment)
     const startedMs = performance.now()
     const reloadsBefore = reloads
     let ready = false

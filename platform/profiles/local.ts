@@ -3,6 +3,8 @@ import type { Settings } from '../settings.ts'
 /** A plugin that runs without being asked for. */
 export interface DefaultPlugin {
   readonly name: string
+  /** The setting that is void without it. */
+  readonly setting?: keyof Settings
   /** Its options; undefined when it would have no effect and is left out. */
   readonly options: (settings: Settings) => object | undefined
 }
@@ -12,18 +14,25 @@ export const LOCAL_PLUGINS: readonly DefaultPlugin[] = [
   { name: 'request-id', options: () => ({}) },
   {
     name: 'access-log',
+    setting: 'accessLog',
     options: ({ accessLog }) =>
       accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog },
   },
   { name: 'server-timing', options: () => ({}) },
   {
     name: 'cors',
+    setting: 'corsOrigins',
     options: ({ corsOrigins }) => (corsOrigins.length === 0 ? undefined : { origins: corsOrigins }),
   },
   { name: 'namespace', options: ({ namespace }) => (namespace === '' ? undefined : { namespace }) },
-  { name: 'forwarded', options: ({ trustedProxies }) => ({ trusted: trustedProxies }) },
+  {
+    name: 'forwarded',
+    setting: 'trustedProxies',
+    options: ({ trustedProxies }) => ({ trusted: trustedProxies }),
+  },
   {
     name: 'body-limit',
+    setting: 'maxBodyBytes',
     options: ({ maxBodyBytes }) =>
       maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes },
   },

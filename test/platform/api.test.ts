@@ -11,7 +11,7 @@ import { parseConfig } from '../../platform/config-file.ts'
 import type { Configuration } from '../../platform/configuration.ts'
 import { createLog } from '../../platform/log.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
-import { mergeSettings } from '../../platform/settings-sources.ts'
+import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
@@ -34,7 +34,8 @@ function named(t: Test, name: string): Promise<string> {
 
 function configure(words: readonly string[], config: ConfigFile = NO_CONFIG): Configuration {
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
-  return { settings: mergeSettings(flags, config.settings), config, file: undefined }
+  const given = mergeGiven(flags, config.settings)
+  return { settings: mergeSettings(given), config, given, file: undefined }
 }
 
 async function start(t: Test, configuration: Configuration): Promise<{ api: Api; url: string }> {

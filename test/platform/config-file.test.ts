@@ -69,7 +69,7 @@ plugins:
 
 t.test('files named in it belong to its folder', async (t) => {
   const { settings } = parseConfig(
-    'tls_cert_file: a.pem\ntls_key_file: [/k/a.key]\naccess_log: access.log',
+    'enable_tls: true\ntls_cert_file: a.pem\ntls_key_file: [/k/a.key]\naccess_log: access.log',
     '/etc/mx/mx.yaml',
   )
   t.match(mergeSettings(settings), {
@@ -79,12 +79,12 @@ t.test('files named in it belong to its folder', async (t) => {
   })
 })
 
-t.test('an empty file, a comment and empty services change nothing', async (t) => {
-  for (const text of ['', '# later\n', 'services:\n']) {
-    const { settings, services, plugins } = parseConfig(text, 'mx.yaml')
-    t.same([settings.size, services, plugins], [0, [], undefined])
-  }
+t.test('empty services and plugins are none; a file without any setting is refused', async (t) => {
+  const { settings, services, plugins } = parseConfig('services:\n', 'mx.yaml')
+  t.same([settings.size, services, plugins], [0, [], undefined])
   t.same(parseConfig('plugins: []', 'mx.yaml').plugins, [], 'an empty list is no plugins at all')
+  for (const text of ['', '# later\n'])
+    t.same(problemsOf(text), ['mx.yaml:1:1: the file holds no setting; write one, or remove it'])
 })
 
 t.test('an anchor may be used again', async (t) => {
@@ -111,9 +111,13 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
       'workers:  none',
       'mx.yaml:1:11: workers must be a whole number from 1 to 256, or auto, got "none"',
     ],
-    ['workers: [1]', /^mx\.yaml:1:10: workers needs a value/],
+    ['workers: [1]', 'mx.yaml:1:10: workers must be one value (number), got a list'],
+    [
+      'reply_timeout: {a: 1}',
+      'mx.yaml:1:16: reply_timeout must be one value (duration), got a map',
+    ],
     ['workers:', /^mx\.yaml:1:\d+: workers needs a value/],
-    ['trusted_proxies: {a: b}', /^mx\.yaml:1:18: trusted_proxies needs a list/],
+    ['trusted_proxies: {a: b}', /^mx\.yaml:1:18: trusted_proxies must be a list .*, got a map$/],
     ['trusted_proxies: [[a]]', /^mx\.yaml:1:19: trusted_proxies must be a list of single values/],
     ['plugin: a', /^mx\.yaml:1:1: "plugin" is no key of this file: list plugins under "plugins"/],
     [
@@ -126,6 +130,9 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
     ['services: [a]', /^mx\.yaml:1:11: services must be a map/],
     ['services:\n  a:', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
     ['services:\n  a: {balance: random}', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
+    ['services:\n  a: []', /^mx\.yaml:2:3: service "a" needs a list of nodes/],
+    ['services:\n  a: [h:1, h:2, h:1;3]', 'mx.yaml:2:17: service "a" lists h:1 twice'],
+    ['services:\n  a b: [h:1, h:2]', /^mx\.yaml:2:3: name of a backend must be .*"a b"$/],
     ['services:\n  a: [127.0.0.1]', /^mx\.yaml:2:7: service "a": .*127\.0\.0\.1/],
     [
       'services:\n  a: {nodes: [127.0.0.1:1], balans: p2c}',

@@ -8,6 +8,7 @@ import { mergeSettings, SettingsError } from '../../platform/settings-sources.ts
 const CONFIGURATION: Configuration = {
   settings: mergeSettings(),
   config: NO_CONFIG,
+  given: new Map(),
   file: undefined,
 }
 

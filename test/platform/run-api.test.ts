@@ -165,6 +165,20 @@ t.test(
   },
 )
 
+t.test('a configuration file that vanishes or is emptied does not end the services', async (t) => {
+  const one = await startBackend(t, 'one')
+  const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${one.node}]\n` })
+  const file = join(cwd, 'mx.yaml')
+  const mx = start(t, [], { cwd })
+  const url = await mx.url()
+  renameSync(file, join(cwd, 'away'))
+  await mx.until(/configuration refused: configuration file mx\.yaml cannot be read: ENOENT/)
+  t.equal(await text(`${url}/greeter`), 'one')
+  writeFileSync(file, '')
+  await mx.until(/configuration refused: mx\.yaml:1:1: the file holds no setting/)
+  t.equal(await text(`${url}/greeter`), 'one')
+})
+
 t.test('SIGHUP reads the configuration again', async (t) => {
   const one = await startBackend(t, 'one')
   const cwd = t.testdir()

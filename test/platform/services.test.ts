@@ -5,11 +5,12 @@ import { keepFixed } from '../../platform/configuration.ts'
 import { REGISTRIES } from '../../platform/registries.ts'
 import { listBalances, listServices } from '../../platform/services.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
-import { mergeSettings } from '../../platform/settings-sources.ts'
+import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
 
 function configure(words: readonly string[], yaml = '') {
   const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, 'mx.yaml')
-  return { settings: mergeSettings(readFlags(words), config.settings), config, file: undefined }
+  const given = mergeGiven(readFlags(words), config.settings)
+  return { settings: mergeSettings(given), config, given, file: undefined }
 }
 
 t.test('a name without a dot lies inside the namespace, one with a dot is whole', async (t) => {
@@ -79,4 +80,6 @@ t.test('what needs a restart stays as it runs, and is named', async (t) => {
   const { settings, restart } = keepFixed(running, next)
   t.same(restart, ['address', 'workers'])
   t.match(settings, { workers: 1, address: running.address, drainTimeoutMs: 2000 })
+  t.same(keepFixed(running, next, next).restart, [], 'what was named before is not named again')
+  t.same(keepFixed(running, running, next).restart, [], 'nor what is back as it runs')
 })

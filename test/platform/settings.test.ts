@@ -163,10 +163,15 @@ t.test('a wrong value is named with its source, what it must be and what it is',
     [['--backend=greeter'], /^--backend .*greeter/],
     [['--balance=rand'], /^--balance .*rand/],
     [['--enable_tls=maybe'], /^--enable_tls must be true or false, got "maybe"$/],
-    [['--enable_tls'], /^TLS certificate and key files not specified/],
+    [['--enable_tls'], /^--enable_tls: TLS certificate and key files not specified/],
+    [
+      ['--tls_cert_file=a', '--tls_key_file=a'],
+      /^--tls_cert_file has no effect without enable_tls/,
+    ],
+    [['--tls_key_file=a'], /^--tls_key_file has no effect without enable_tls/],
     [
       ['--enable_tls', '--tls_cert_file=a,b', '--tls_key_file=a'],
-      /as many files each, got 2 and 1$/,
+      /^--tls_cert_file: .* as many files each, got 2 and 1$/,
     ],
   ]
   for (const [flags, problem] of cases)
@@ -174,6 +179,11 @@ t.test('a wrong value is named with its source, what it must be and what it is',
   t.match(
     problemsOf(() => mergeSettings(readEnvironment({ MX_WORKERS: 'x' })))[0],
     /^MX_WORKERS must be/,
+  )
+  t.same(
+    problemsOf(() => mergeSettings(readFlags(['--enable_tls=false', '--tls_cert_file=a']))),
+    [],
+    'TLS may be switched off and its files stay named',
   )
   const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
   t.equal(both.length, 2, 'every problem is told at once')

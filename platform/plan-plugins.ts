@@ -1,0 +1,87 @@
+import { resolve } from 'node:path'
+import type { Configuration } from './configuration.ts'
+import { type DefaultPlugin, LOCAL_PLUGINS } from './profiles/local.ts'
+import { SETTINGS } from './settings.ts'
+import { type GivenSettings, SettingsError } from './settings-sources.ts'
+
+/** A plugin to build. */
+export interface PlannedPlugin {
+  /** Name, package, or file (absolute). */
+  readonly specifier: string
+  readonly options: object
+  /** Where it was asked for, for errors. */
+  readonly source: string
+}
+
+/** Source of what `--plugin` names. */
+export const PLUGIN_FLAG = '--plugin'
+
+/**
+ * The plugins of a configuration in chain order: those of `mx.yaml`, else the default ones; then those of `--plugin`.
+ *
+ * @throws {SettingsError} when one is named twice, or a setting was given whose plugin `mx.yaml` leaves out.
+ */
+export function planPlugins(configuration: Configuration): readonly PlannedPlugin[] {
+  const plan = [
+    ...(listPlugins(configuration) ?? standardPlugins(configuration)),
+    ...addedPlugins(configuration),
+  ]
+  const problems = [...findRepeated(plan), ...findUnserved(plan, configuration)]
+  if (problems.length > 0) throw new SettingsError(problems)
+  return plan
+}
+
+function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[] | undefined {
+  return config.plugins?.flatMap(({ specifier, options, at }) => {
+    const standard = LOCAL_PLUGINS.find(({ name }) => name === specifier)
+    const own = standard?.options(settings)
+    // Switched off by its setting, as in --access_log=off; options written in the list would want it.
+    const isOff = standard !== undefined && own === undefined && givenFor(standard, given)
+    if (isOff && options === undefined) return []
+    return [{ specifier, options: { ...own, ...(options as object | undefined) }, source: at }]
+  })
+}
+
+function standardPlugins({ settings, given }: Configuration): PlannedPlugin[] {
+  return LOCAL_PLUGINS.flatMap((plugin) => {
+    const options = plugin.options(settings)
+    const source = givenFor(plugin, given)?.source ?? 'default plugin'
+    return options === undefined ? [] : [{ specifier: plugin.name, options, source }]
+  })
+}
+
+function addedPlugins({ settings }: Configuration): PlannedPlugin[] {
+  return settings.plugins.map((specifier) => {
+    const isFile = /^\.{0,2}\//.test(specifier)
+    return { specifier: isFile ? resolve(specifier) : specifier, options: {}, source: PLUGIN_FLAG }
+  })
+}
+
+function findRepeated(plan: readonly PlannedPlugin[]): string[] {
+  return plan.flatMap(({ specifier, source }, i) => {
+    const first = plan.find((each) => each.specifier === specifier)
+    return first === plan[i]
+      ? []
+      : [`${source}: plugin ${specifier} is in the chain already (${first?.source})`]
+  })
+}
+
+/** Settings that somebody gave and no plugin obeys: a limit believed to hold would not. */
+function findUnserved(
+  plan: readonly PlannedPlugin[],
+  { settings, config, given, file }: Configuration,
+): string[] {
+  if (config.plugins === undefined) return []
+  return LOCAL_PLUGINS.flatMap((plugin) => {
+    const source = givenFor(plugin, given)?.source
+    const isWanted = source !== undefined && plugin.options(settings) !== undefined
+    if (!isWanted || plan.some(({ specifier }) => specifier === plugin.name)) return []
+    return [
+      `${source} has no effect: the plugins listed in ${file} are without ${plugin.name}; add it there, or leave ${SETTINGS[plugin.setting!].name} out`,
+    ]
+  })
+}
+
+function givenFor({ setting }: DefaultPlugin, given: GivenSettings) {
+  return setting === undefined ? undefined : given.get(setting)
+}

@@ -1,0 +1,108 @@
+import t from 'tap'
+import { NO_CONFIG } from '../../platform/config.ts'
+import { parseConfig } from '../../platform/config-file.ts'
+import type { Configuration } from '../../platform/configuration.ts'
+import { planPlugins } from '../../platform/plan-plugins.ts'
+import { buildPlugins } from '../../platform/plugin-list.ts'
+import { readEnvironment } from '../../platform/settings-env.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import { mergeGiven, mergeSettings, SettingsError } from '../../platform/settings-sources.ts'
+import { createTestEnv } from '../../sdk/testing.ts'
+
+function configure(
+  words: readonly string[],
+  yaml = '',
+  env: Record<string, string> = {},
+): Configuration {
+  const config = yaml === '' ? NO_CONFIG : parseConfig(yaml, '/etc/mx.yaml')
+  const given = mergeGiven(readFlags(words), readEnvironment(env), config.settings)
+  return { settings: mergeSettings(given), config, given, file: '/etc/mx.yaml' }
+}
+
+async function problemsOf(run: () => unknown): Promise<readonly string[]> {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+  return []
+}
+
+function namesOf(configuration: Configuration): string[] {
+  return planPlugins(configuration).map(({ specifier }) => specifier)
+}
+
+t.test('without a list the default plugins with an effect run, then those of flags', async (t) => {
+  t.same(namesOf(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
+    'request-id',
+    'server-timing',
+    'namespace',
+    'forwarded',
+    'headers',
+  ])
+})
+
+t.test('a flag configures its plugin where the list of the file has it', async (t) => {
+  const yaml = 'plugins: [access-log, cors: {max_age: 5}]'
+  const plan = planPlugins(configure(['--access_log=a.log', '--cors_origins=*'], yaml))
+  t.match(plan, [{ options: { path: 'a.log' } }, { options: { origins: ['*'], max_age: 5 } }])
+  t.same(namesOf(configure(['--access_log=off'], yaml)), ['cors'], 'and switches it off')
+})
+
+t.test('a setting whose plugin the list of the file leaves out is refused', async (t) => {
+  const yaml = 'trusted_proxies: [loopback]\nplugins: [request-id]'
+  const words = ['--max_body=1kb', '--access_log=a.log']
+  t.same(await problemsOf(() => planPlugins(configure(words, yaml, { MX_CORS_ORIGINS: '*' }))), [
+    '--access_log has no effect: the plugins listed in /etc/mx.yaml are without access-log; add it there, or leave access_log out',
+    'MX_CORS_ORIGINS has no effect: the plugins listed in /etc/mx.yaml are without cors; add it there, or leave cors_origins out',
+    '/etc/mx.yaml:1:18: trusted_proxies has no effect: the plugins listed in /etc/mx.yaml are without forwarded; add it there, or leave trusted_proxies out',
+    '--max_body has no effect: the plugins listed in /etc/mx.yaml are without body-limit; add it there, or leave max_body out',
+  ])
+  const off = configure(['--max_body=none', '--access_log=off'], 'plugins: [request-id]')
+  t.same(namesOf(off), ['request-id'], 'what is switched off needs no plugin')
+})
+
+t.test('a plugin runs once', async (t) => {
+  t.same(await problemsOf(() => planPlugins(configure([], 'plugins: [cors, request-id, cors]'))), [
+    '/etc/mx.yaml:1:29: plugin cors is in the chain already (/etc/mx.yaml:1:11)',
+  ])
+  t.same(await problemsOf(() => planPlugins(configure(['--plugin=request-id']))), [
+    '--plugin: plugin request-id is in the chain already (default plugin)',
+  ])
+})
+
+t.test('every wrong option is told with its source', async (t) => {
+  const plan = planPlugins(
+    configure([], 'plugins: [request-id, cors: {maxAgeSeconds: a, orgins: []}]'),
+  )
+  t.match(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
+    '/etc/mx.yaml:1:23: plugin "cors": unknown option "orgins", did you mean "origins"?',
+    /^\/etc\/mx.yaml:1:23: plugin "cors": option "maxAgeSeconds" must be /,
+  ])
+})
+
+t.test('a plugin of a flag that needs options is told where they go', async (t) => {
+  const folder = t.testdir({
+    'mine.ts': `import { definePlugin, Type } from 'mx'
+export default definePlugin({
+  name: 'mine',
+  description: 'Needs a number.',
+  options: Type.Object({ max: Type.Integer() }),
+  create: () => ({ onRequest() {} }),
+})`,
+  })
+  const plan = planPlugins(configure([`--plugin=${folder}/mine.ts`]))
+  t.same(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
+    '--plugin: plugin "mine": option "max" is missing',
+    `--plugin cannot give options; list the plugin in mx.yaml instead, under "plugins": "- ${folder}/mine.ts: { max: ... }"`,
+  ])
+})
+
+t.test('a default plugin that cannot be built names the setting it was told by', async (t) => {
+  const log = `${t.testdir()}/no/access.log`
+  const plan = planPlugins(configure([], '', { MX_ACCESS_LOG: log }))
+  t.match(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
+    new RegExp(`^MX_ACCESS_LOG: plugin "access-log": .*${log}`),
+  ])
+})
