@@ -75,8 +75,8 @@ export interface Chain {
   }
   /** Exchanges it serves at the moment: it may be closed once they are done. */
   active: number
-  /** Closes the plugins in reverse order. The handler belongs to whoever created it. */
-  readonly close: () => Promise<void>
+  /** Closes the plugins in reverse order; one that fails is reported and keeps none of the others open. The handler belongs to whoever created it. */
+  readonly close: (onFault: ReportFault) => Promise<void>
 }
 
 /** Flattens the hooks of `plugins` around the step that routes and the one that handles. */
@@ -103,8 +103,14 @@ export function compileChain(plugins: readonly Plugin[], route: Step, handle: St
       onDone: stagesOf('onDone'),
     },
     active: 0,
-    close: async () => {
-      for (const plugin of plugins.toReversed()) await plugin.close?.()
+    close: async (onFault) => {
+      for (const plugin of plugins.toReversed()) {
+        try {
+          await plugin.close?.()
+        } catch (error) {
+          onFault(error, undefined, { plugin: plugin.name, hook: 'close' })
+        }
+      }
     },
   }
 }

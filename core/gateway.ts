@@ -12,7 +12,7 @@ export interface GatewayOptions {
 
 /** How often parked exchanges are looked through. */
 const SWEEP_MS = 500
-/** Of the whole chain: its plugins are closed one after the other. */
+/** Of the chain itself: what its plugins throw, it reports in their name. */
 const CLOSE: Stage = { plugin: undefined, hook: 'close' }
 
 /**
@@ -59,7 +59,7 @@ export class Gateway {
     const old = this.#chain
     if (old === chain) return
     this.#chain = chain
-    if (old.active === 0) this.#closeChain(old)
+    if (old.active === 0) void this.#closeChain(old)
     else this.#leaving.add(old)
   }
 
@@ -69,17 +69,20 @@ export class Gateway {
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** Closes the plugins. Exchanges still in flight are not waited for: see {@link idle}. */
+  /** Closes the plugins; what they throw is reported. Exchanges still in flight are not waited for: see {@link idle}. */
   async close(): Promise<void> {
     clearInterval(this.#sweeper)
-    for (const chain of this.#leaving) await chain.close()
-    await this.#chain.close()
+    const leaving = [...this.#leaving]
+    // Their last exchange is not to close them again.
+    this.#leaving.clear()
+    for (const chain of leaving) await this.#closeChain(chain)
+    await this.#closeChain(this.#chain)
   }
 
   readonly #finished = (x: Exchange): void => {
     this.inFlight--
     const { chain } = x
-    if (--chain.active === 0 && this.#leaving.delete(chain)) this.#closeChain(chain)
+    if (--chain.active === 0 && this.#leaving.delete(chain)) void this.#closeChain(chain)
     if (this.inFlight > 0 || this.#onIdle.length === 0) return
     const waiting = this.#onIdle
     this.#onIdle = []
@@ -120,7 +123,11 @@ export class Gateway {
     }
   }
 
-  #closeChain(chain: Chain): void {
-    chain.close().catch((error) => this.#onFault(error, undefined, CLOSE))
+  async #closeChain(chain: Chain): Promise<void> {
+    try {
+      await chain.close(this.#onFault)
+    } catch (error) {
+      this.#onFault(error, undefined, CLOSE)
+    }
   }
 }

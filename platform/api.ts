@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { type Chain, compileChain, type Stage } from '../core/chain.ts'
+import { type Chain, compileChain, type ReportFault, type Stage } from '../core/chain.ts'
 import { Directory } from '../core/directory.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Gateway } from '../core/gateway.ts'
@@ -128,8 +128,8 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     })
     const handler = createHandler(toHandlerOptions(next.settings))
     const chain = compileChain(plugins, route, handler.handle)
-    const close = async (): Promise<void> => {
-      await chain.close()
+    const close = async (onFault: ReportFault): Promise<void> => {
+      await chain.close(onFault)
       await handler.close?.()
     }
     return { ...chain, close }

@@ -47,8 +47,34 @@ t.test('hooks run in the order of the plugin list, around routing and handling',
     'b done',
     'finished',
   ])
-  await chain.close()
+  await chain.close(rethrow)
   t.strictSame(log.slice(-2), ['b close', 'a close'])
+})
+
+t.test('a plugin that fails to close keeps none of the others open', async (t) => {
+  const { log, plugin } = recorder()
+  const first = new Error('first')
+  const last = new Error('last')
+  const chain = compileChain(
+    [
+      plugin('a', { close: () => Promise.reject(first) }),
+      plugin('b'),
+      plugin('c', {
+        close: () => {
+          throw last
+        },
+      }),
+    ],
+    () => {},
+    () => {},
+  )
+  const faults: unknown[][] = []
+  await chain.close((...fault) => faults.push(fault))
+  t.strictSame(log, ['b close'])
+  t.strictSame(faults, [
+    [last, undefined, { plugin: 'c', hook: 'close' }],
+    [first, undefined, { plugin: 'a', hook: 'close' }],
+  ])
 })
 
 t.test('a missing hook is not in the chain', async (t) => {

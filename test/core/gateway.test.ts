@@ -170,6 +170,22 @@ t.test('another chain serves new exchanges; the old one is closed after its last
   t.strictSame(log, ['old closed', 'new closed', 'last closed'])
 })
 
+t.test('a chain is closed once, also when its last exchange outlives the gateway', async (t) => {
+  const log: string[] = []
+  const plugin = (name: string): Plugin => ({ name, close: () => void log.push(`${name} closed`) })
+  const held: Exchange[] = []
+  const { gateway, serve, route, faults } = open((x) => void held.push(x), [plugin('old')])
+  serve()
+  const failing: Plugin = { name: 'new', close: () => Promise.reject(new Error('stuck')) }
+  gateway.use(compileChain([failing], route, (x) => x.reply(200)))
+  await gateway.close()
+  held[0]!.reply(200)
+  await gateway.idle()
+  await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(log, ['old closed'])
+  t.match(faults, [{ message: 'stuck' }])
+})
+
 t.test('idle resolves with the last exchange, also when it is aborted', async (t) => {
   const { gateway, serve } = open(() => {})
   await gateway.idle()
@@ -213,5 +229,5 @@ t.test('a fault is reported with its exchange and its stage', async (t) => {
   }
   gateway.use(chainOf({}))
   await until(() => reports.length > 0)
-  t.strictSame(reports, [[bug, undefined, undefined, 'close']])
+  t.strictSame(reports, [[bug, undefined, 'faulty', 'close']])
 })
