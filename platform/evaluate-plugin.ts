@@ -26,6 +26,8 @@ const NODE_INTEROP = /__toESM\((require\("[^"\n]+"\)), 1\)/g
 
 /** Builds under way: esbuild's process is stopped after the last. */
 let building = 0
+/** Files evaluated so far. */
+let evaluated = 0
 
 /**
  * Evaluates a plugin file, JavaScript or TypeScript, of one file or several, without a build step.
@@ -40,11 +42,13 @@ export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
   const { code, sources } = await bundle(file)
   // Stack traces then show the lines of the source, as the author wrote them.
   process.setSourceMapsEnabled(true)
-  const module = new Module(file) as unknown as CompilingModule & { pluginRequire: unknown }
+  // Source maps are found by this name: under the same one, a later version would map the lines of those before it.
+  const name = `${file}?${++evaluated}`
+  const module = new Module(name) as unknown as CompilingModule & { pluginRequire: unknown }
   const requireNative = createRequire(file)
   module.pluginRequire = (id: string): unknown => (id === 'mx' ? sdk : requireNative(id))
   try {
-    module._compile(code, file, 'commonjs')
+    module._compile(code, name, 'commonjs')
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     throw new Error(`plugin ${file}: failed while loading: ${message}`, { cause: error })
@@ -72,8 +76,10 @@ async function bundle(file: string): Promise<{ code: string; sources: Map<string
       sourcemap: 'inline',
       sourcesContent: false,
       logLevel: 'silent',
-      banner: { js: 'var require = module.pluginRequire;' },
+      // Node keeps the source map for as long as the module, and this keeps the module for as long as its functions.
+      banner: { js: 'var require = (id) => module.pluginRequire(id);' },
       define: {
+        __filename: JSON.stringify(file),
         'import.meta.url': JSON.stringify(pathToFileURL(file).href),
         'import.meta.filename': JSON.stringify(file),
         'import.meta.dirname': JSON.stringify(dirname(file)),

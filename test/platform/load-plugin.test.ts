@@ -169,6 +169,23 @@ t.test('a fault in a TypeScript plugin shows the line of its source', async (t) 
   t.match((thrown as Error).stack, /fault\.ts:7:1[0-9]/)
 })
 
+t.test('a refused edit leaves the lines of the running plugin alone', async (t) => {
+  const folder = t.testdir({
+    'edited.ts': `interface Unused {\n  a: 1\n}\nexport default () => ({\n  onRequest(x: Unused) {\n    throw new Error('here')\n  },\n})\n`,
+  })
+  const env = createTestEnv(folder)
+  const running = await loadPlugin('./edited.ts', {}, env)
+  const fault = async () => ((await runPlugin(running)).thrown as Error).stack
+  t.match(await fault(), /edited\.ts:6:11/)
+  const edit = `${'// a line more\n'.repeat(20)}export default () => {\n  throw new Error('refused')\n}\n`
+  writeFileSync(join(folder, 'edited.ts'), edit)
+  await t.rejects(loadPlugin('./edited.ts', {}, env), /refused/)
+  t.match(await fault(), /edited\.ts:6:11/)
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  t.match(await fault(), /edited\.ts:6:11/, 'the map lives as long as the plugin')
+})
+
 t.test('a file is evaluated again only when it, or a file it imports, was edited', async (t) => {
   const dir = t.testdir({
     'main.ts': `import { mark } from './mark.ts'\nlet count = 0\nexport default () => ({ onRequest(x) { x.reply(200, mark + count) }, close() { count++ } })`,
