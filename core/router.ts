@@ -17,6 +17,8 @@ export interface RouterOptions {
   readonly version?: string
 }
 
+/** What is served somewhere: the answer to `OPTIONS *` (RFC 9110 §9.3.7). Any other token is, too. */
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 /** Longest part of a path repeated in an error. */
 const MAX_SHOWN = 200
 
@@ -61,6 +63,10 @@ export function createRouter({
         (x.method === 'GET' || x.method === 'HEAD')
       ) {
         x.reply(200, versionBody, ['content-type', 'application/json'])
+        return undefined
+      }
+      if (x.path === '*') {
+        x.reply(204, '', ['allow', METHODS])
         return undefined
       }
       throw new GatewayError(

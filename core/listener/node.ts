@@ -193,7 +193,9 @@ function capture(
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
-  let malformed = guard.judge(method, path, query)
+  // RFC 9112 §3.2.4: the server as a whole, whatever its paths are.
+  const whole = path === '*' && method === 'OPTIONS'
+  let malformed = guard.judge(method, whole ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
   // llhttp knows 0.9 and 2.0 as well.
   else if (req.httpVersionMajor !== 1) malformed = wrongVersion()

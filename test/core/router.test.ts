@@ -157,6 +157,14 @@ t.test('the root path of a resolver that knows a service there is that service',
   t.equal(x.upstream?.name, 'greeter')
 })
 
+t.test('OPTIONS * tells what is served where no service is named', async (t) => {
+  const { route } = open(t)
+  const x = request('*', NAMESPACE, 'OPTIONS')
+  void route(x)
+  t.equal(x.status, 204)
+  t.match(x.replyHeaders.get('allow'), /GET, .*OPTIONS/)
+})
+
 t.test('without a version the root path is as any that names no service', async (t) => {
   t.throws(() => open(t).route(request('/')), { code: 404 })
 })
