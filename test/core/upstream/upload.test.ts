@@ -1,0 +1,229 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { Plugin } from '../../../core/chain.ts'
+import { clock } from '../../../core/clock.ts'
+import type { Exchange } from '../../../core/exchange.ts'
+import type { UpstreamNode } from '../../../core/upstream/node.ts'
+import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
+import { openRawBackend, turn, until } from '../../fixtures/raw-backend.ts'
+import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
+
+const CHUNKED = 'POST /app HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
+const GET = 'GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n'
+
+interface Teardown {
+  readonly teardown: (close: () => unknown) => void
+}
+
+/** A backend that answers with the body it received. */
+interface Echo {
+  readonly port: number
+  readonly server: Server
+  /** Heads of uploads it has received. */
+  uploads: number
+}
+
+async function openEcho(t: Teardown): Promise<Echo> {
+  const server = createServer((req, res) => {
+    if (req.method === 'POST') echo.uploads++
+    const chunks: Buffer[] = []
+    req.on('data', (chunk: Buffer) => chunks.push(chunk))
+    req.on('error', () => {})
+    req.on('end', () => res.end(Buffer.concat(chunks)))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const echo: Echo = { port: (server.address() as AddressInfo).port, server, uploads: 0 }
+  t.teardown(() => shut(echo))
+  return echo
+}
+
+/** Ends its connections and its port, both at once. */
+function shut({ server }: Echo): void {
+  server.closeAllConnections()
+  server.close()
+}
+
+/** Remembers the exchanges that passed, and holds them where asked to. */
+function createRecorder() {
+  const seen: Exchange[] = []
+  let gate: Promise<void> | undefined
+  let release: () => void = () => {}
+  const plugin: Plugin = {
+    name: 'test-recorder',
+    onRoute: (x) => {
+      seen.push(x)
+      return gate
+    },
+  }
+  return {
+    seen,
+    plugin,
+    hold: () => {
+      gate = new Promise((resolve) => {
+        release = resolve
+      })
+    },
+    release: () => {
+      gate = undefined
+      release()
+    },
+    node: (): UpstreamNode => seen[0]!.upstream!.nodes[0]!,
+  }
+}
+
+function pass(ms: number, node: UpstreamNode): void {
+  clock.nowMs = performance.now() + ms
+  node.pool.sweep()
+  clock.nowMs = performance.now()
+}
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  for (const waiting of [0, 4]) {
+    const others = waiting === 0 ? '' : ', also while others wait for its connection'
+    t.test(
+      `on ${name}: an upload whose kept connection ends is whole at another node, or a 502${others}`,
+      async (t) => {
+        const pool = waiting === 0 ? {} : { maxConnections: 1 }
+        // The first piece comes before, while and after another connection is looked for.
+        for (let turns = 0; turns < 6; turns++) {
+          const echoes = [await openEcho(t), await openEcho(t)]
+          const recorder = createRecorder()
+          const { port } = await openGateway(
+            t,
+            { app: echoes.map((echo) => echo.port) },
+            { listener, pool, plugins: [recorder.plugin] },
+          )
+          const warm = new RawClient(port)
+          for (let i = 1; i <= 2; i++) await warm.send(GET).replies(i)
+          const { seen } = recorder
+          seen.length = 0
+          recorder.hold()
+          const client = new RawClient(port).send(CHUNKED)
+          await until(() => seen.length === 1)
+          const gets = Array.from({ length: waiting }, () => new RawClient(port).send(GET))
+          await until(() => seen.length === 1 + waiting)
+          const upload = seen[0]!
+          recorder.release()
+          // Behind the promises that send them on: the connection has the head, and has not written it.
+          process.nextTick(() => {
+            shut(echoes.find((echo) => upload.node.endsWith(`:${echo.port}`))!)
+          })
+          for (let i = 0; i < turns; i++) await turn()
+          client.send('5\r\nfirst\r\n')
+          await until(() => upload.finished || echoes.some((echo) => echo.uploads > 0))
+          if (!upload.finished) client.send('6\r\nsecond\r\n0\r\n\r\n')
+          await until(() => upload.finished)
+          if (upload.status === 502) t.pass('502')
+          else {
+            await client.until(() => /second/.test(client.text))
+            t.match(
+              client.text,
+              /^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)+firstsecond$/,
+              `${turns} turns later`,
+            )
+          }
+          for (const get of gets) await get.until(() => statusCodes(get.text).length > 0)
+          t.strictSame(
+            seen[0]!.upstream!.nodes.map(({ active }) => active),
+            [0, 0],
+          )
+          for (const each of [warm, client, ...gets]) each.destroy()
+        }
+      },
+    )
+  }
+
+  t.test(
+    `on ${name}: an upload given up before it found a connection never goes out`,
+    async (t) => {
+      let held = true
+      const backend = await openRawBackend(t, {
+        onRequest: (server) => {
+          if (!held) server.reply()
+        },
+      })
+      const recorder = createRecorder()
+      const limit: Plugin = {
+        name: 'test-limit',
+        onRequest: (x) => {
+          x.bodyLimit = 5
+        },
+      }
+      const { port, gateway } = await openGateway(
+        t,
+        { app: [backend.port] },
+        { listener, pool: { maxConnections: 1 }, plugins: [recorder.plugin, limit] },
+      )
+      const first = new RawClient(port).send(GET)
+      await (await backend.connection()).request()
+
+      const leaving = new RawClient(port)
+      leaving.send('POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n')
+      await until(() => recorder.seen.length === 2)
+      leaving.destroy()
+      await until(() => recorder.seen[1]!.finished)
+      t.equal(recorder.seen[1]!.aborted, true)
+      t.equal(recorder.node().active, 1)
+
+      const long = new RawClient(port).send(CHUNKED)
+      await until(() => recorder.seen.length === 3)
+      long.send('6\r\n123456\r\n')
+      await until(() => recorder.seen[2]!.finished)
+      t.equal(recorder.seen[2]!.status, 413)
+      t.equal(recorder.node().active, 1)
+
+      held = false
+      backend.connections[0]!.reply()
+      await first.replies(1)
+      await first.send(GET).replies(2)
+      await gateway.idle()
+      t.equal(recorder.node().active, 0)
+      t.equal(recorder.node().failuresInRow, 0)
+      t.strictSame(
+        backend.connections.map(({ text }) => text.match(/^[A-Z]+(?= \/)/gm)),
+        [['GET', 'GET']],
+      )
+      for (const client of [first, leaving, long]) client.destroy()
+    },
+  )
+
+  t.test(`on ${name}: a slow client is not the fault of the backend`, async (t) => {
+    const backend = await openRawBackend(t)
+    const recorder = createRecorder()
+    const { port } = await openGateway(
+      t,
+      { app: [backend.port] },
+      {
+        listener,
+        pool: { idleTimeoutMs: 1000, replyTimeoutMs: 1000 },
+        plugins: [recorder.plugin],
+      },
+    )
+    for (const [i, [head, ...pieces]] of [
+      ['POST /app HTTP/1.1\r\nHost: a.test\r\nContent-Length: 6\r\n\r\n', 'one', 'two'],
+      [CHUNKED, '3\r\none\r\n', '3\r\ntwo\r\n0\r\n\r\n'],
+    ].entries()) {
+      const client = new RawClient(port).send(head!)
+      const server = await backend.connection(i)
+      await server.request()
+      const node = recorder.node()
+      pass(60_000, node)
+      client.send(pieces[0]!)
+      await server.until(() => server.text.includes('one'))
+      pass(60_000, node)
+      t.equal(recorder.seen[i]!.answered, false)
+      client.send(pieces[1]!)
+      await server.until(() => server.text.includes('two'))
+      t.equal(node.failuresInRow, 0)
+      if (i === 0) server.reply('ok', '200 OK', 'Connection: close')
+      else pass(60_000, node)
+      await client.replies(1)
+      t.strictSame(statusCodes(client.text), [i === 0 ? 200 : 504], 'then the backend is slow')
+      t.equal(node.failuresInRow, i)
+      client.destroy()
+    }
+  })
+}
