@@ -18,7 +18,8 @@ import { findHandler, findResolver, toHandlerOptions } from './parts.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { REGISTRIES } from './registries.ts'
-import { listBalances, listServices } from './services.ts'
+import { reportReload } from './report-reload.ts'
+import { listBalances, listNames, listServices } from './services.ts'
 import type { Settings } from './settings.ts'
 import { readVersion } from './version.ts'
 
@@ -66,6 +67,7 @@ const MAX_WAITING = 1024
  */
 export async function startApi({ configuration, log, shared = false }: ApiOptions): Promise<Api> {
   let current = configuration
+  let asked = configuration.settings
   let plan = planPlugins(configuration)
   const { settings } = configuration
   const createHandler = findHandler(settings.handler)
@@ -169,22 +171,25 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     throw error
   }
   const serving = gateway
+  tls?.onChange(() => log.info({ files: settings.tlsCertFiles }, 'new certificates are in use'))
 
   const reload = async (next: Configuration): Promise<void> => {
-    const { settings, restart } = keepFixed(current.settings, next.settings)
+    const { settings, restart } = keepFixed(current.settings, next.settings, asked)
     const merged = { ...next, settings }
     const nextPlan = planPlugins(merged)
     const chain = await buildChain(merged, nextPlan)
+    const before = current
     current = merged
+    asked = next.settings
     plan = nextPlan
     balances = listBalances(merged)
     log.level = settings.logLevel
     replace(listServices(merged))
     directory.reconfigure()
     serving.use(chain)
-    tls?.reload()
+    reloadTls(tls, log)
     // Of several processes, the primary reports.
-    if (!shared) reportReload(restart, log)
+    if (!shared) reportReload(before, merged, restart, log)
   }
 
   let closing: Promise<void> | undefined
@@ -214,7 +219,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       return serving.inFlight
     },
     get services() {
-      return listServices(current).map(({ name }) => name)
+      return listNames(current)
     },
     get plugins() {
       return plan.map(({ specifier }) => specifier)
@@ -223,12 +228,6 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     drain,
     close,
   }
-}
-
-/** Tells of a reload, and of the settings it could not change. */
-export function reportReload(restart: readonly string[], log: Log): void {
-  if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
-  log.info('configuration reloaded')
 }
 
 /** What a fault meant for its request. */
@@ -263,6 +262,15 @@ function openTls(
   const tls = loadTls(files, { warn: (message) => log.warn(message) })
   tls.watch()
   return tls
+}
+
+/** Reads the certificates again; one that is wrong is told as by {@link TlsSource.watch}. */
+function reloadTls(tls: TlsSource | undefined, log: Log): void {
+  try {
+    tls?.reload()
+  } catch (error) {
+    log.warn(`${(error as Error).message}; the previous certificates stay in use`)
+  }
 }
 
 /** Resolves with `work`, or after `timeoutMs`. */

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
-import { reportReload, startApi } from './api.ts'
+import { startApi } from './api.ts'
 import { printBanner } from './banner.ts'
 import {
   type Configuration,
@@ -13,7 +13,9 @@ import { createLog, type Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { createReloader } from './reloader.ts'
-import { listServices } from './services.ts'
+import { reportReload } from './report-reload.ts'
+import { listNames } from './services.ts'
+import { findMisspelt } from './settings-env.ts'
 import type { GivenSettings } from './settings-sources.ts'
 import type { Address } from './settings-values.ts'
 import { endAfter, obeySignals, surviveFaults } from './signals.ts'
@@ -31,6 +33,7 @@ export async function runApi(flags: GivenSettings, env: NodeJS.ProcessEnv): Prom
   const configuration = await load()
   const { settings } = configuration
   const log = createLog(settings.logLevel)
+  if (!cluster.isWorker) for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
   const workerPort = env[PORT_VARIABLE]
   let port: number
@@ -69,16 +72,19 @@ async function runPrimary(
   log: Log,
 ): Promise<number> {
   let current = configuration
+  let asked = configuration.settings
   const { settings, file } = configuration
   const port = await claimPort(settings.address)
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
   const workers = await startWorkers({ count, port, config: file, log, drainTimeoutMs })
   const apply = (next: Configuration): void => {
-    const { settings, restart } = keepFixed(current.settings, next.settings)
+    const { settings, restart } = keepFixed(current.settings, next.settings, asked)
+    const before = current
     current = { ...next, settings }
+    asked = next.settings
     log.level = settings.logLevel
     workers.reload()
-    reportReload(restart, log)
+    reportReload(before, current, restart, log)
   }
   const files = (): readonly string[] => (file === undefined ? [] : [file])
   const watched = reloadOnChange(createReloader(load, apply, log), files, log)
@@ -153,8 +159,10 @@ function announce(
     listener,
     workers,
     config: file,
-    services: listServices(configuration).map(({ name }) => name),
+    services: listNames(configuration),
     plugins: planPlugins(configuration).map(({ specifier }) => specifier),
   }
   printBanner(facts, log)
+  if (facts.services.length === 0)
+    log.warn('no service is known: name one with --backend, or under "services" in mx.yaml')
 }

@@ -14,6 +14,11 @@ export function listServices({ settings, config }: Configuration): readonly Serv
   return [...flagged, ...listed.filter(({ name }) => !names.has(name))]
 }
 
+/** Full names of {@link listServices}, each once: several flags may add to one service. */
+export function listNames(configuration: Configuration): readonly string[] {
+  return [...new Set(listServices(configuration).map(({ name }) => name))]
+}
+
 /** Node choices of single services, by full name. */
 export function listBalances({ settings, config }: Configuration): ReadonlyMap<string, string> {
   const own = config.services.flatMap(({ name, balance }) => {

@@ -1,3 +1,4 @@
+import { suggest } from '../core/suggest.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { type Given, type GivenSettings, SETTING_KEYS, splitList } from './settings-sources.ts'
 
@@ -17,4 +18,20 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
     given.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })
   }
   return given
+}
+
+/**
+ * What is wrong with variables that look like a misspelt setting, one line each. Others that begin
+ * with `MX_` may belong to anyone.
+ */
+export function findMisspelt(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const names = SETTING_KEYS.map((key) => SETTINGS[key].name.toUpperCase())
+  return Object.keys(env).flatMap((variable) => {
+    const [, prefix, name] = /^(MX_(?:API_)?)(.+)$/.exec(variable) ?? []
+    if (prefix === undefined || name === undefined || names.includes(name)) return []
+    const meant = suggest(name, names)
+    return meant === undefined
+      ? []
+      : [`unknown variable ${variable}, did you mean ${prefix}${meant}?`]
+  })
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, request } from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -175,6 +176,29 @@ t.test('enable_tls serves HTTPS with the files named', async (t) => {
   const [response] = await once(call.end(), 'response')
   t.equal(response.statusCode, 200)
   t.equal(String(await once(response, 'data')), 'one')
+})
+
+t.test('a reload tells of new certificates, and of wrong ones in one line', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile, keyFile } = folder.write('localhost', createCertificate(['localhost']))
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const words = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const configuration = configure(words)
+  const api = await startApi({ configuration, log })
+  t.teardown(api.close)
+  folder.write('localhost', createCertificate(['localhost']))
+  await api.reload(configuration)
+  t.match(lines, [
+    { msg: 'new certificates are in use', files: [certFile] },
+    { msg: 'configuration reloaded' },
+  ])
+  lines.length = 0
+  writeFileSync(certFile, 'none')
+  await api.reload(configuration)
+  t.match(lines[0], { level: 40, msg: /holds no certificate.*; the previous certificates stay/ })
+  t.notOk(lines[0]?.['err'], 'without a stack')
 })
 
 for (const listener of ['uws', 'node']) {

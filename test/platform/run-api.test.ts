@@ -162,6 +162,8 @@ t.test(
     t.equal(await text(`${url}/greeter/hello`), 'two')
     t.match(await text(`${url}/nobody`), /acme\.nobody/, 'the namespace changes with it')
     t.match(mx.output.stderr, /needs a restart to take effect: workers/)
+    const reloaded = mx.log().find(({ msg }) => msg === 'configuration reloaded')
+    t.match(reloaded, { servicesAdded: ['acme.greeter'], settings: ['namespace'] })
   },
 )
 
@@ -182,8 +184,10 @@ t.test('a configuration file that vanishes or is emptied does not end the servic
 t.test('SIGHUP reads the configuration again', async (t) => {
   const one = await startBackend(t, 'one')
   const cwd = t.testdir()
-  const mx = start(t, [], { cwd })
+  const mx = start(t, [], { cwd, env: { MX_BALANCEE: 'random' } })
   const url = await mx.url()
+  await mx.until(/no service is known: name one with --backend/)
+  t.match(mx.output.stderr, /unknown variable MX_BALANCEE, did you mean MX_BALANCE\?/)
   t.equal((await fetch(`${url}/greeter`)).status, 404)
   writeFileSync(join(cwd, 'mx.yaml'), `services:\n  greeter: ${one.node}\n`)
   mx.child.kill('SIGHUP')

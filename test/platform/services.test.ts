@@ -3,7 +3,7 @@ import { NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import { keepFixed } from '../../platform/configuration.ts'
 import { REGISTRIES } from '../../platform/registries.ts'
-import { listBalances, listServices } from '../../platform/services.ts'
+import { listBalances, listNames, listServices } from '../../platform/services.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
 
@@ -37,9 +37,9 @@ t.test('a service of a flag replaces the one of the file', async (t) => {
 })
 
 t.test('a flag given twice for a service adds nodes to it', async (t) => {
-  const { registry } = REGISTRIES.static(
-    listServices(configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])),
-  )
+  const configuration = configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])
+  t.same(listNames(configuration), ['go.mx.api.a'], 'it is one service')
+  const { registry } = REGISTRIES.static(listServices(configuration))
   const [service] = await registry.getService('go.mx.api.a')
   t.same(
     service?.nodes.map(({ address }) => address),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { SETTINGS, type Settings } from '../../platform/settings.ts'
-import { readEnvironment } from '../../platform/settings-env.ts'
+import { findMisspelt, readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import {
   findSetting,
@@ -187,4 +187,18 @@ t.test('a wrong value is named with its source, what it must be and what it is',
   )
   const both = problemsOf(() => mergeSettings(readFlags(['--workers=x', '--max_body=y'])))
   t.equal(both.length, 2, 'every problem is told at once')
+})
+
+t.test('a misspelt variable is named with what was meant, any other is left alone', async (t) => {
+  const env = {
+    MX_BALANCEE: 'random',
+    MX_API_MAX_BODDY: '1kb',
+    MX_BALANCE: 'p2c',
+    MX_HOME: '/',
+    PATH: '/',
+  }
+  t.same(findMisspelt(env), [
+    'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
+    'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
+  ])
 })
