@@ -48,7 +48,7 @@ export interface TestResult {
   readonly forwarded: boolean
   /** Whether the client's connection was cut before the reply was complete. */
   readonly aborted: boolean
-  /** What the chain threw, a {@link GatewayError} or a fault that became a 500; undefined: nothing. */
+  /** What the chain or a hook threw, a {@link GatewayError} or a fault that became a 500; undefined: nothing. */
   readonly thrown: unknown
   /** The exchange itself; `x.headers` is what the backend received. */
   readonly x: TestExchange
