@@ -25,7 +25,7 @@ const COMMANDS: readonly CommandEntry[] = [
 
 /** Runs the command of `argv` (as `process.argv`); returns the exit status, or undefined while it goes on running. */
 async function main(argv: readonly string[]): Promise<number | undefined> {
-  const word = argv[2] ?? '--help'
+  const word = argv[2]!
   const entry = COMMANDS.find(({ name }) => name === word)
   if (entry === undefined && !['-h', '--help', '-v', '--version'].includes(word)) {
     const { suggest } = await import('../core/suggest.ts')
@@ -34,9 +34,8 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
       word.startsWith('-') ? ['--help', '--version'] : COMMANDS.map(({ name }) => name),
     )
     const what = word.startsWith('-') ? 'flag' : 'command'
-    printProblems([
-      `unrecognized ${what}: ${word}${meant === undefined ? '' : `, did you mean ${meant}?`} See 'mx --help'`,
-    ])
+    const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
+    printProblems([`unrecognized ${what}: ${word}${hint} See 'mx --help'`])
     return EXIT.usage
   }
   const { readVersion } = await import('../platform/version.ts')
@@ -65,6 +64,12 @@ function explain(error: Error, cli: CAC): readonly string[] {
   ]
 }
 
-const status = await main(process.argv)
+/** `mx help api` is `mx api --help`, and no word at all asks for help too. */
+function toCommandLine([node, program, word, ...rest]: readonly string[]): readonly string[] {
+  if (word !== undefined && word !== 'help') return [node!, program!, word, ...rest]
+  return [node!, program!, ...rest.slice(0, 1), '--help']
+}
+
+const status = await main(toCommandLine(process.argv))
 // Not exitCode: the channel of a worker process to its primary would keep it running.
 if (status !== undefined) process.exit(status)

@@ -3,7 +3,7 @@ import type { CAC } from 'cac'
 /** Adds `mx bench [METHOD] <path or URL>`: load on one route of a running gateway. */
 export function registerBench(cli: CAC): void {
   cli
-    .command('bench <...request>', 'Drive one route of a running gateway and measure it')
+    .command('bench [...request]', 'Drive one route of a running gateway and measure it')
     .usage('bench [METHOD] <path or URL> [flags]')
     .option('--address <host:port>', 'Gateway that a path is asked of (default: 127.0.0.1:8080)')
     .option('--connections <n>', 'Client connections (default: 64)')

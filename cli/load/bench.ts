@@ -7,7 +7,7 @@ import { runLoad } from './run-load.ts'
  * Runs `mx bench` with the words behind it and prints the report. The live line goes to standard error,
  * so that standard output holds the report alone.
  *
- * @returns the exit status; failed when no reply came at all.
+ * @returns the exit status; failed when no request got a reply below 400.
  */
 export async function bench(args: readonly string[]): Promise<number> {
   const stop = new AbortController()
@@ -32,7 +32,10 @@ export async function bench(args: readonly string[]): Promise<number> {
         ? `${JSON.stringify({ ...heading, ...result }, null, 2)}\n`
         : formatReport(heading, result),
     )
-    return result.replies > 0 ? EXIT.ok : EXIT.failed
+    // Redirects and not-modified replies are as good as any; errors alone measured nothing but errors.
+    if (Object.keys(result.statuses).some((status) => Number(status) < 400)) return EXIT.ok
+    printProblems(['no request succeeded'])
+    return EXIT.failed
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const isUsage = error instanceof RangeError

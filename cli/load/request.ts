@@ -43,11 +43,9 @@ const RESERVED = [
  */
 export function createRequest({ words, address, headers, body }: RequestOptions): Target {
   const last = words.at(-1)
-  if (last === undefined || words.length > 2) {
-    throw new RangeError(
-      `[METHOD] <path or URL> expected, got ${words.length === 0 ? 'nothing' : JSON.stringify(words.join(' '))}`,
-    )
-  }
+  if (last === undefined) throw new RangeError('a path or URL is missing, such as /greeter/hello')
+  if (words.length > 2)
+    throw new RangeError(`[METHOD] <path or URL> expected, got ${JSON.stringify(words.join(' '))}`)
   const method = (words.length === 2 ? words[0]! : body.length > 0 ? 'POST' : 'GET').toUpperCase()
   if (!METHODS.includes(method))
     throw new RangeError(

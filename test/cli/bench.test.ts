@@ -87,7 +87,7 @@ t.test(
       'json',
     ]
     const { status, stdout } = await runBench('PUT', `http://${address}/x?y=z`, ...flags)
-    t.equal(status, 0)
+    t.equal(status, 1, 'no request succeeded')
     t.equal(seen.length, 20)
     t.same([...new Set(seen)], ['PUT /x?y=z b 007'])
     t.match(JSON.parse(stdout), {
@@ -176,4 +176,15 @@ t.test('wrong flags, values and URLs exit 2 and name what was wrong', async (t) 
       t.match(stderr, message)
     }),
   )
+})
+
+t.test('errors alone end with status 1, though there were replies', async (t) => {
+  const address = await listen(t, (_request, response) => response.writeHead(404).end())
+  const { status, stdout, stderr } = await runBench(
+    '/nobody',
+    ...['--address', address, '--connections=1', '--duration=100ms'],
+  )
+  t.equal(status, 1)
+  t.match(stdout, /^statuses +404: \d/m)
+  t.equal(stderr, 'mx: no request succeeded\n')
 })

@@ -11,6 +11,8 @@ const cwd = t.testdir({
 
 const refused: [words: string[], message: string | RegExp, env?: Record<string, string>][] = [
   [['aip'], "mx: unrecognized command: aip, did you mean api? See 'mx --help'\n"],
+  [['zzzzzz'], "mx: unrecognized command: zzzzzz. See 'mx --help'\n"],
+  [['bench'], "mx: a path or URL is missing, such as /greeter/hello. See 'mx bench --help'\n"],
   [['--hlep'], "mx: unrecognized flag: --hlep, did you mean --help? See 'mx --help'\n"],
   [
     ['api', '--wokers=2', 'greeter', '--address'],
@@ -50,7 +52,7 @@ t.test('what cannot be had though rightly asked for ends with status 1 and one l
   t.equal(code, 1)
 })
 
-for (const words of [[], ['--help']]) {
+for (const words of [[], ['--help'], ['help']]) {
   t.test(`mx ${words.join(' ')} shows the commands`, async (t) => {
     const { code, stdout, stderr } = await runMx(words, { cwd })
     t.match(stdout, /Usage:\n {2}\$ mx <command>/)
@@ -62,6 +64,7 @@ for (const words of [[], ['--help']]) {
 
 t.test('mx api --help shows every flag with its default', async (t) => {
   const { code, stdout } = await runMx(['api', '--help'], { cwd })
+  t.equal((await runMx(['help', 'api'], { cwd })).stdout, stdout, 'mx help api is the same')
   for (const { name } of Object.values(SETTINGS))
     t.match(stdout, new RegExp(`^  --${name}\\b`, 'm'))
   t.match(stdout.replace(/\s+/g, ' '), /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)

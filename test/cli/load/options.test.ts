@@ -71,7 +71,8 @@ t.test('headers are added, and replace those of our own', async (t) => {
 })
 
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
-  [[], /\[METHOD\] <path or URL> expected, got nothing/],
+  [[], /^a path or URL is missing, such as \/greeter\/hello$/],
+  [['GET', '/a', '/b'], /\[METHOD\] <path or URL> expected, got "GET \/a \/b"/],
   [['GET', '/a', '/b'], /\[METHOD\] <path or URL> expected/],
   [['FETCH', '/a'], /method must be one of GET, .* got "FETCH"/],
   [['greeter/hello'], /a path such as .* or an http or https URL expected, got "greeter\/hello"/],
