@@ -2,6 +2,8 @@ import { suggest } from '../suggest.ts'
 import type { BalanceKind, BalanceOptions, HashSource } from './balance.ts'
 
 const KINDS: readonly BalanceKind[] = ['round-robin', 'random', 'p2c', 'least-conn', 'hash']
+const FORMS =
+  'round-robin, random, p2c, least-conn, hash:ip, hash:path, hash:header:<name> or hash:cookie:<name>, or one of these behind sticky: or sticky:<cookie>:'
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 /**
@@ -40,9 +42,7 @@ function parseBase(words: readonly string[]): BalanceOptions {
   if (!isKind(kind)) {
     const near = suggest(kind, [...KINDS, 'sticky'])
     const hint = near === undefined ? '' : `; did you mean ${near}?`
-    throw new RangeError(
-      `balance must be one of ${KINDS.join(', ')}, sticky, got ${JSON.stringify(kind)}${hint}`,
-    )
+    throw new RangeError(`balance must be ${FORMS}, got ${JSON.stringify(kind)}${hint}`)
   }
   if (kind === 'hash') return { kind, hashOf: parseSource(rest) }
   if (rest.length > 0)
