@@ -40,13 +40,24 @@ export async function loadPlugin(
   if (Object.hasOwn(plugins, specifier)) return createPlugin(plugins[specifier]!, options, env)
   const file = findFile(specifier, resolve(env.configDir ?? '.'))
   const exported = await importFile(file)
-  if (isDefinition(exported)) return createPlugin(exported, options, env)
+  if (isDefinition(exported)) {
+    try {
+      return createPlugin(exported, options, env)
+    } catch (error) {
+      const { message, cause } = error as Error
+      throw cause === undefined
+        ? error
+        : new Error(`${message}${formatOrigin(file, cause)}`, { cause })
+    }
+  }
   const name = toName(file)
   if (typeof exported === 'function') {
     try {
       return toPlugin(name, await exported(structuredClone(options ?? {}), env))
     } catch (error) {
-      throw new Error(`plugin ${file}: ${messageOf(error)}`, { cause: error })
+      throw new Error(`plugin ${file}: ${messageOf(error)}${formatOrigin(file, error)}`, {
+        cause: error,
+      })
     }
   }
   if (!isHooks(exported))
@@ -154,6 +165,19 @@ function describe(value: unknown): string {
     return value === undefined ? 'undefined' : `a ${typeof value}`
   const keys = Object.keys(value)
   return keys.length === 0 ? 'an empty object' : `an object with ${keys.slice(0, 5).join(', ')}`
+}
+
+/** Where in the sources of a plugin something was thrown, as ` (file:line:column)`; empty when not there. */
+function formatOrigin(file: string, error: unknown): string {
+  const frames = error instanceof Error ? (error.stack ?? '').split('\n    at ').slice(1) : []
+  const sources = [...(loaded.get(file)?.hashes.keys() ?? [])]
+  for (const frame of frames) {
+    const source = sources.find((path) => frame.includes(`${path}:`))
+    if (source === undefined) continue
+    const position = /^:\d+:\d+/.exec(frame.slice(frame.indexOf(source) + source.length))?.[0]
+    if (position !== undefined) return ` (${source}${position})`
+  }
+  return ''
 }
 
 function messageOf(error: unknown): string {

@@ -125,6 +125,16 @@ t.test('what is wrong with a file is said in one line', async (t) => {
       'hook.ts': 'export default { onRequest: 5 }',
       'typo.ts': 'export default { onReqest() {} }',
       'throws.ts': `throw new Error('no database')`,
+      'create.ts': `import { definePlugin, Type } from 'mx'
+interface Unused { readonly place: string }
+export default definePlugin({
+  name: 'mine',
+  description: 'Finds no place.',
+  options: Type.Object({}),
+  create() {
+    throw new Error('no such place')
+  },
+})`,
       'factory.ts': `export default () => { throw new Error('needs a key') }`,
       'object.ts': 'export default { onRequest() {} }',
       'import.ts': `import './gone.ts'\nexport default { onRequest() {} }`,
@@ -149,7 +159,8 @@ t.test('what is wrong with a file is said in one line', async (t) => {
     ['./hook.ts', /plugin "hook": onRequest must be a function, got 5$/],
     ['./typo.ts', /unknown hook onReqest, did you mean onRequest\?$/],
     ['./throws.ts', /throws\.ts: failed while loading: no database$/],
-    ['./factory.ts', /factory\.ts: needs a key$/],
+    ['./factory.ts', /factory\.ts: needs a key \(\/\S*factory\.ts:1:\d+\)$/],
+    ['./create.ts', /^plugin "mine": no such place \(\/\S*create\.ts:8:\d+\)$/],
     ['./object.ts', /object\.ts: takes no options, got mark;/, { mark: 1 }],
     ['./import.ts', /import\.ts:1:8: Could not resolve "\.\/gone\.ts"$/],
     ['./package.ts', /package\.ts: failed while loading: Cannot find module 'gone-package'/],
