@@ -22,6 +22,8 @@ export type FailureKind =
 export interface UpstreamFailure {
   readonly kind: FailureKind
   readonly detail: string
+  /** Another call on the same connection is why: says nothing more about the backend. */
+  readonly collateral: boolean
 }
 
 /** One request to a backend, and the receiver of its reply. */

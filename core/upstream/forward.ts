@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
-import type { UpstreamCall, UpstreamFailure } from './call.ts'
+import type { FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import type { Http1Connection } from './http1.ts'
 import type { UpstreamNode } from './node.ts'
 import { formatRequestHead } from './request-head.ts'
@@ -116,7 +116,7 @@ class Forwarding implements Peer, UpstreamCall {
     this.#x.end()
   }
 
-  onFailure({ kind, detail }: UpstreamFailure): void {
+  onFailure({ kind, detail, collateral }: UpstreamFailure): void {
     if (this.#over) return
     const x = this.#x
     const { connection } = this
@@ -124,10 +124,10 @@ class Forwarding implements Peer, UpstreamCall {
     const node = this.#leave()!
     this.connection = undefined
     x.failure = detail
-    if (kind === 'connect' || kind === 'connect-timeout') x.upstream!.failed(node, 'connect')
-    // A kept connection that ends unused is the backend's right, not a fault.
-    else if (kind !== 'full' && (kind !== 'closed' || replying || connection?.served === 0))
-      x.upstream!.failed(node, 'gateway')
+    if (!collateral && isFault(kind, replying, connection?.served === 0)) {
+      const connecting = kind === 'connect' || kind === 'connect-timeout'
+      x.upstream!.failed(node, connecting ? 'connect' : 'gateway')
+    }
     const nodes = x.upstream!.nodes.length
     const repeatable = this.idempotent && this.bodyLength === 0
     if (!x.answered && mayRetry(kind, { attempts: this.#attempts, nodes, repeatable, replying })) {
@@ -167,6 +167,12 @@ class Forwarding implements Peer, UpstreamCall {
     if (node !== undefined) node.active--
     return node
   }
+}
+
+/** Whether a failure counts against the node. */
+function isFault(kind: FailureKind, replying: boolean, fresh: boolean): boolean {
+  // A kept connection that ends unused is the backend's right.
+  return kind === 'closed' ? replying || fresh : kind !== 'full'
 }
 
 function describe(kind: 'connect' | 'closed' | 'malformed'): string {

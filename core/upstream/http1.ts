@@ -267,7 +267,8 @@ export class Http1Connection {
       const call = this.#calls[i]!
       if (clock.nowMs <= call.deadlineMs) continue
       this.#calls[i] = discard(call, this)
-      call.onFailure({ kind: 'timeout', detail: 'the backend did not answer in time' })
+      const detail = 'the backend did not answer in time'
+      call.onFailure({ kind: 'timeout', detail, collateral: true })
     }
     if (this.#calls.length === 0 && this.idleUntilMs !== 0 && clock.nowMs > this.idleUntilMs) {
       this.destroy()
@@ -307,20 +308,25 @@ export class Http1Connection {
     const detail = this.#error?.message ?? 'connection closed'
     const [current, ...others] = this.#retire()
     if (complete) current?.onReplyEnd()
-    else current?.onFailure({ kind, detail })
-    this.#failAll(others, kind)
+    else current?.onFailure({ kind, detail, collateral: false })
+    this.#failAll(others, kind, complete || isAlive(current))
   }
 
   /** Fails the current call; the connection is lost to the others too. */
   #fail(kind: FailureKind, detail: string): void {
     const [current, ...others] = this.#retire()
-    current?.onFailure({ kind, detail })
-    this.#failAll(others, this.#connected ? 'closed' : kind)
+    current?.onFailure({ kind, detail, collateral: false })
+    this.#failAll(others, this.#connected ? 'closed' : kind, isAlive(current))
   }
 
-  #failAll(calls: readonly UpstreamCall[], kind: FailureKind): void {
+  /** @param blamed the backend has been blamed for the lost connection, or is not to be. */
+  #failAll(calls: readonly UpstreamCall[], kind: FailureKind, blamed: boolean): void {
     this.replying = false
-    for (const call of calls) call.onFailure({ kind, detail: 'connection closed' })
+    let collateral = blamed
+    for (const call of calls) {
+      call.onFailure({ kind, detail: 'connection closed', collateral })
+      collateral ||= isAlive(call)
+    }
   }
 
   /** Takes the connection out of use; returns the calls that are lost with it. */
@@ -333,7 +339,7 @@ export class Http1Connection {
     const unsent = this.served > 0 ? calls.splice(Math.max(0, calls.length - this.#unsent)) : []
     this.#owner.onGone(this)
     for (const call of unsent) {
-      if (call.head === '') continue
+      if (!isAlive(call)) continue
       call.connection = undefined
       call.onUnsent()
       this.#owner.onUnsent(call)
@@ -462,7 +468,7 @@ export class Http1Connection {
     if (!this.#head.persistent || !requestSent || this.#ended) {
       const others = this.#retire()
       if (streamed) call.onReplyEnd()
-      this.#failAll(others, 'closed')
+      this.#failAll(others, 'closed', true)
       return
     }
     // The client may still be slow with the last piece; the next reply is not for it.
@@ -480,6 +486,11 @@ export class Http1Connection {
     }
     this.#owner.onIdle(this)
   }
+}
+
+/** Whether somebody still waits for the reply to a call. */
+function isAlive(call: UpstreamCall | undefined): boolean {
+  return call !== undefined && call.head !== ''
 }
 
 /** Takes the place of a cancelled call: its reply still comes, and goes nowhere. Known by its empty head. */

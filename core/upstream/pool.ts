@@ -94,7 +94,7 @@ export class Pool {
 
   #refuse(call: UpstreamCall): void {
     const detail = `all ${this.#options.maxConnections} connections to the backend are busy`
-    call.onFailure({ kind: 'full', detail })
+    call.onFailure({ kind: 'full', detail, collateral: false })
   }
 
   /** A connection that takes this call now. */

@@ -5,8 +5,10 @@ import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { Agent, request } from 'undici'
+import type { Plugin } from '../../../core/chain.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Exchange } from '../../../core/exchange.ts'
+import type { UpstreamNode } from '../../../core/upstream/node.ts'
 import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
 import { openRawBackend, type RawBackend, turn, until } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
@@ -355,6 +357,49 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       }
       t.equal((await get(origin)).status, 200)
       await until(() => gateway.inFlight === 0)
+    })
+
+    t.test('a field of the connection set by a plugin becomes a 500', async (t) => {
+      for (const field of ['trailer', 'connection', 'transfer-encoding', 'keep-alive']) {
+        const plugin: Plugin = {
+          name: 'odd',
+          onReply: (x) => x.replyHeaders.set(field, 'x-late'),
+        }
+        const backend = await openRawBackend(t, answering(OK))
+        const { origin, faults } = await openGateway(
+          t,
+          { app: [backend.port] },
+          { listener, plugins: [plugin] },
+        )
+        const { status, headers } = await get(origin)
+        t.equal(status, 500)
+        t.notOk('trailer' in headers)
+        t.match(faults, [{ message: `header ${field} belongs to the gateway` }])
+      }
+    })
+
+    t.test('a connection lost with many requests on it counts once against its node', async (t) => {
+      let nodes: readonly UpstreamNode[] = []
+      const plugin: Plugin = {
+        name: 'test-nodes',
+        onRoute: (x) => {
+          nodes = x.upstream!.nodes
+        },
+      }
+      const backend = await openRawBackend(t, {
+        onRequest: (server) => {
+          if (server.requests === 6) server.socket.destroy()
+        },
+      })
+      const { origin } = await openGateway(
+        t,
+        { app: [backend.port] },
+        { listener, plugins: [plugin], pool: { pipeline: 6, maxConnections: 1 } },
+      )
+      const replies = await Promise.all(Array.from({ length: 6 }, () => get(origin)))
+      t.ok(replies.every(({ status }) => status === 502))
+      t.equal(backend.connections.length, 2, 'each was repeated once')
+      t.equal(nodes[0]!.failuresInRow, 2)
     })
 
     t.test('a status that cannot be sent becomes a 500', async (t) => {

@@ -325,3 +325,84 @@ t.test('pools that share a budget never open more, and unused connections make r
   other.close()
   t.equal(budget.left, 2)
 })
+
+t.test(
+  'nothing is written behind a streamed reply while another connection may be opened',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 2 })
+    const stream = dispatch(pool, '/stream')
+    const server = await backend.connection()
+    await server.request()
+    server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
+    await stream.until(() => stream.body === 'one')
+    const quick = dispatch(pool, '/quick')
+    const other = await backend.connection(1)
+    await other.request()
+    other.reply('quick')
+    await quick.done
+    t.equal(quick.body, 'quick')
+    t.equal(stream.complete, false)
+    server.send('0\r\n\r\n')
+    await stream.done
+    dispatch(pool, '/again')
+    await Promise.race([server.request(2), other.request(2)])
+  },
+)
+
+t.test(
+  'calls behind a streamed reply fail when they have waited too long, and it goes on',
+  async (t) => {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+    const stream = dispatch(pool, '/stream')
+    const behind = [dispatch(pool, '/1'), dispatch(pool, '/2')]
+    const server = await backend.connection()
+    await server.request(3)
+    server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n')
+    await stream.until(() => stream.body === 'one')
+    pass(9 * SECOND, pool)
+    t.strictSame(
+      behind.map(({ failure }) => failure),
+      [undefined, undefined],
+    )
+    pass(11 * SECOND, pool)
+    t.strictSame(
+      behind.map(({ failure }) => [failure?.kind, failure?.collateral]),
+      [
+        ['timeout', true],
+        ['timeout', true],
+      ],
+    )
+    t.equal(stream.failure, undefined)
+    server.send('0\r\n\r\n').reply('late').reply('later')
+    await stream.done
+    t.equal(stream.body, 'one')
+    const next = dispatch(pool, '/next')
+    await server.request(4)
+    server.reply('next')
+    await next.done
+    t.equal(next.body, 'next')
+    t.strictSame(
+      behind.map(({ events }) => events),
+      [['failure timeout'], ['failure timeout']],
+    )
+  },
+)
+
+t.test('of calls lost with one connection, one blames the backend', async (t) => {
+  for (const cancelled of [false, true]) {
+    const backend = await openRawBackend(t)
+    const pool = openPool(backend.port, { pipeline: 4, maxConnections: 1 })
+    const calls = ['/1', '/2', '/3', '/4'].map((path) => dispatch(pool, path))
+    const server = await backend.connection()
+    await server.request(4)
+    if (cancelled) pool.cancel(calls.shift()!)
+    server.socket.destroy()
+    await Promise.all(calls.map(({ done }) => done))
+    t.strictSame(
+      calls.map(({ failure }) => failure?.collateral),
+      cancelled ? [false, true, true] : [false, true, true, true],
+    )
+  }
+})
