@@ -106,7 +106,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'handler',
     kind: 'text',
     form: 'name',
-    description: 'How requests are forwarded: api, rpc, proxy, event or web (proxy and WebSockets)',
+    description: 'How requests are forwarded: proxy, or web (proxy and WebSockets)',
     default: 'proxy',
     live: false,
     parse: one(parseOneOf(HANDLERS)),
