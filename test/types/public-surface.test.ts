@@ -17,6 +17,28 @@ t.test('the entry `mx` exports what authors of plugins need, and nothing else', 
   ])
 })
 
+t.test('every way to change a header list checks what it is given, but for a block', (t) => {
+  const methods = Object.getOwnPropertyNames(sdk.HeaderList.prototype).sort()
+  t.same(methods, [
+    'append',
+    'appendBlock',
+    'constructor',
+    'delete',
+    'format',
+    'get',
+    'getAll',
+    'has',
+    'set',
+    'size',
+  ])
+  for (const change of ['append', 'set'] as const) {
+    const list = new sdk.HeaderList()
+    t.throws(() => list[change]('a', 'b\r\nc: d'), TypeError)
+    t.throws(() => list[change]('trailer', 'a'), TypeError)
+  }
+  t.end()
+})
+
 t.test('the entry `mx/testing` exports the test kit, and nothing else', async (t) => {
   t.same(Object.keys(testing).sort(), [
     'TestExchange',
