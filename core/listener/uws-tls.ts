@@ -20,7 +20,10 @@ export interface TlsApp {
  * The library can replace neither the default certificate of an app nor, while connections that
  * chose it go on, one chosen by name: its router would be freed under them. So one app without a
  * certificate accepts the connections and hands them to another that has them all; new
- * certificates make a new app, and the old one goes when its last connection does.
+ * certificates make a new app, and the old one goes on with the connections it has.
+ *
+ * The library keeps every app until the process ends, some tens of KiB each: closing a replaced
+ * one would free nothing, and end its connections.
  *
  * Where certificates are chosen by name, the library writes two lines a name to stdout.
  */
