@@ -176,15 +176,18 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const reload = async (next: Configuration): Promise<void> => {
     const { settings, restart } = keepFixed(current.settings, next.settings, asked)
     const merged = { ...next, settings }
+    // Whatever can be wrong comes first: a refused configuration has changed nothing.
     const nextPlan = planPlugins(merged)
+    const services = listServices(merged)
+    const nextBalances = listBalances(merged)
     const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
     asked = next.settings
     plan = nextPlan
-    balances = listBalances(merged)
+    balances = nextBalances
     log.level = settings.logLevel
-    replace(listServices(merged))
+    replace(services)
     directory.reconfigure()
     serving.use(chain)
     reloadTls(tls, log)
