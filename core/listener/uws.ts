@@ -8,6 +8,7 @@ import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
 import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
+import { PeerAddresses, toAddress } from './peer-addresses.ts'
 import type { Tunnel } from './tunnel.ts'
 import { type AppSetup, createTlsApp } from './uws-tls.ts'
 import type {
@@ -74,6 +75,7 @@ const writeWhole = () => corked.writeWhole(corkedBody)
 
 /** What a listener's exchanges share. */
 interface Life {
+  readonly peers: PeerAddresses
   /** Every reply ends its connection. */
   draining: boolean
 }
@@ -124,6 +126,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
     this.#res = res
     this.#life = life
+    this.#address = life.peers.sole
     this.#upgrade =
       upgrade && context !== undefined
         ? { context, key: guard.headers.get('sec-websocket-key') ?? '', tunnels }
@@ -403,7 +406,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const tunnels = new Tunnels()
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
-  const life: Life = { draining: false }
+  const life: Life = { draining: false, peers: new PeerAddresses() }
 
   const add = (name: string, value: string) => {
     // The library decodes UTF-8; header values are strings of bytes.
@@ -426,6 +429,8 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
       app.filter((res, change) => {
         connections += change
+        if (change > 0) life.peers.opened(res.getRemoteAddress())
+        else life.peers.closed()
         count(change)
         if (change > 0 && connections > maxConnections) res.close()
       })
@@ -438,6 +443,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
         close: (client, code, reason) => {
           // The filter is not told of connections that end as WebSockets.
           connections--
+          life.peers.closed()
           count(-1)
           sockets.close(client, code, reason)
         },
@@ -519,30 +525,4 @@ function throttleBy({ pause, resume }: HttpResponse): NonNullable<SocketData['to
 
 function byteLength(body: string | Uint8Array): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.length
-}
-
-/** Texts of IPv4 addresses seen lately: clients come back, and making the text costs more than finding it. */
-const ipv4 = new Map<number, string>()
-const IPV4_MAX = 4096
-
-/** The address as text, IPv6 in its short form (RFC 5952), mapped IPv4 as IPv4. */
-function toAddress(bytes: ArrayBuffer): string {
-  const view = new DataView(bytes)
-  if (bytes.byteLength === 4) return toIPv4(view.getUint32(0))
-  if (bytes.byteLength !== 16) return ''
-  const isMapped =
-    view.getUint32(0) === 0 && view.getUint32(4) === 0 && view.getUint32(8) === 0xffff
-  if (isMapped) return toIPv4(view.getUint32(12))
-  const groups = Array.from({ length: 8 }, (_, i) => view.getUint16(i * 2).toString(16))
-  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
-}
-
-function toIPv4(number: number): string {
-  let text = ipv4.get(number)
-  if (text === undefined) {
-    if (ipv4.size >= IPV4_MAX) ipv4.clear()
-    text = `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`
-    ipv4.set(number, text)
-  }
-  return text
 }

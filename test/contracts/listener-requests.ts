@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Exchange } from '../../core/exchange.ts'
 import { openListener } from '../fixtures/open-listener.ts'
-import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
+import { RawClient, splitReplies, statusCodes } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener.ts'
 
 const ok = (x: Exchange) => x.reply(200, 'ok')
@@ -38,6 +38,29 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
     await client.send('PUT / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabc').replies(2)
     t.same(seen, ['127.0.0.1', '127.0.0.1', false, 3, false])
     client.destroy()
+  })
+
+  t.test('each client keeps its own address, whoever comes and goes beside it', async (t) => {
+    const { port } = await openListener(t, create, (x) => x.reply(200, x.remoteAddress))
+    const ask = async (client: RawClient): Promise<string> => {
+      const before = splitReplies(client.text).length
+      const replies = await client
+        .send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+        .replies(before + 1)
+      return replies.at(-1)!.split('\r\n\r\n')[1]!
+    }
+    const first = new RawClient(port)
+    t.equal(await ask(first), '127.0.0.1')
+    const second = new RawClient(port, undefined, '127.0.0.2')
+    t.equal(await ask(second), '127.0.0.2')
+    t.equal(await ask(first), '127.0.0.1')
+    second.destroy()
+    t.equal(await ask(first), '127.0.0.1')
+    const third = new RawClient(port, undefined, '127.0.0.3')
+    t.equal(await ask(third), '127.0.0.3')
+    first.destroy()
+    t.equal(await ask(third), '127.0.0.3')
+    third.destroy()
   })
 
   t.test('header fields keep order and repeats, in lower case', async (t) => {
