@@ -36,9 +36,16 @@ for (const listener of ['uws', 'node']) {
         reconnection: false,
       })
       t.teardown(() => socket.disconnect())
-      await answered((done) => socket.once('connect', () => done()))
-      t.equal(socket.io.engine.transport.name, 'polling', 'begins with long polling')
-      await answered((done) => socket.io.engine.once('upgrade', () => done()))
+      let first = ''
+      const upgraded = answered((done) =>
+        // Later than this the upgrade may be over already.
+        socket.io.once('open', () => {
+          first = socket.io.engine.transport.name
+          socket.io.engine.once('upgrade', () => done())
+        }),
+      )
+      await Promise.all([answered((done) => socket.once('connect', () => done())), upgraded])
+      t.equal(first, 'polling', 'begins with long polling')
       t.equal(socket.io.engine.transport.name, 'websocket', 'goes on with a WebSocket')
       return socket
     }
