@@ -1,3 +1,4 @@
+// One file, though long: the one shape that all stages see; half of it is documentation.
 import { inspect } from 'node:util'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'

@@ -1,3 +1,4 @@
+// One file, though long: whatever touches objects of the library stands where it is imported.
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'

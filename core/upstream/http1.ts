@@ -1,3 +1,4 @@
+// One file, though long: reading and writing share the state of one connection.
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
