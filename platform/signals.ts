@@ -26,8 +26,10 @@ export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
       process.exit(1)
     }
     stoppedMs = nowMs
+    // Said when it is true: whoever reads the line may rely on the port being closed.
+    const stopped = stop()
     log.info(`${signal}: finishing running requests, once more to end at once`)
-    endAfter(stop(), log)
+    endAfter(stopped, log)
   }
   const hadTerminal = isatty(STDIN)
   process.on('SIGTERM', onStop)
