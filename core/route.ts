@@ -1,3 +1,5 @@
+import { isServiceName } from './service-name.ts'
+
 /** What a resolver may look at. An exchange is one. */
 export interface RequestLine {
   /** Upper case: `GET`. */
@@ -33,4 +35,9 @@ export interface Resolver {
 /** `name` inside `namespace` (specification: Namespace); an empty namespace adds nothing. */
 export function joinName(namespace: string, name: string): string {
   return namespace === '' ? name : `${namespace}.${name}`
+}
+
+/** The proxy route to a service named in a request; undefined when that is no name of a service. */
+export function toServiceRoute(namespace: string, name: string): Route | undefined {
+  return isServiceName(name) ? { service: joinName(namespace, name), endpoint: '' } : undefined
 }

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { claimPort as claim } from '../core/listener/claim-port.ts'
 import { type Address, formatAddress } from './settings-values.ts'
 
 /**
@@ -8,20 +8,14 @@ import { type Address, formatAddress } from './settings-values.ts'
  * @throws {Error} with one line that says what is wrong and what to do.
  */
 export async function claimPort({ host, port }: Address): Promise<number> {
-  const server = createServer()
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host, port, exclusive: true }, resolve)
-    })
+    return await claim(host, port)
   } catch (error) {
-    throw new Error(explainListenError(error as NodeJS.ErrnoException, { host, port }), {
+    const { cause } = error as Error
+    throw new Error(explainListenError(cause as NodeJS.ErrnoException, { host, port }), {
       cause: error,
     })
   }
-  const bound = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof bound === 'object' && bound !== null ? bound.port : port
 }
 
 /** Why a port cannot be opened, for people. */

@@ -1,5 +1,4 @@
-import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
+import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 
 /** First path segment as service name, versions or not. `/` has none. */
 const path: Resolver = {
@@ -12,9 +11,7 @@ const path: Resolver = {
   },
 
   resolve(request) {
-    const name = path.key(request).slice(1)
-    if (!isServiceName(name)) return undefined
-    return { service: joinName(request.namespace, name), endpoint: '' }
+    return toServiceRoute(request.namespace, path.key(request).slice(1))
   },
 }
 

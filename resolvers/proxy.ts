@@ -1,5 +1,4 @@
-import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
+import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 
 const VERSION = /^\/v\d+$/
 const SLASH = '/'
@@ -29,9 +28,7 @@ const proxy: Resolver = {
   },
 
   resolve(request) {
-    const name = proxy.key(request).slice(1).replace(SLASH, '.')
-    if (!isServiceName(name)) return undefined
-    return { service: joinName(request.namespace, name), endpoint: '' }
+    return toServiceRoute(request.namespace, proxy.key(request).slice(1).replace(SLASH, '.'))
   },
 }
 

@@ -1,13 +1,12 @@
 // One file, though long: whatever touches objects of the library stands where it is imported.
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
-import { type AddressInfo, createServer } from 'node:net'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { claimPort } from './claim-port.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
-import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { PeerAddresses, toAddress } from './peer-addresses.ts'
 import type { Tunnel } from './tunnel.ts'
@@ -504,18 +503,6 @@ async function listen(app: App, options: ListenerOptions): Promise<ListenSocket>
     app.listen(host, port, LISTEN_SHARED, (socket) => {
       if (socket) resolve(socket)
       else reject(new Error(`cannot listen on ${host}:${port}: the port is in use or not allowed`))
-    })
-  })
-}
-
-/** The port, or a free one for 0, once it is known that nobody listens on it. */
-function claimPort(host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, host, port)))
-    server.listen({ host, port, exclusive: true }, () => {
-      const { port: claimed } = server.address() as AddressInfo
-      server.close(() => resolve(claimed))
     })
   })
 }
