@@ -19,7 +19,8 @@ export interface RouteCacheOptions {
 /** A resolved request line. */
 export interface CachedRoute {
   readonly route: Route
-  readonly upstream: Upstream
+  /** Undefined: the route names a topic. */
+  readonly upstream: Upstream | undefined
   /** Generation of the directory it was found in. */
   readonly generation: number
 }

@@ -14,9 +14,9 @@ export interface RequestLine {
 
 /** Where a request goes. Pure naming: says nothing about nodes or addresses. */
 export interface Route {
-  /** Full service name: `go.mx.api.greeter`. */
+  /** Full service name: `go.mx.api.greeter`; for events the full topic. */
   readonly service: string
-  /** `Handler.Method` for RPC, `topic/event` for events; empty for proxies, which forward the request's own path whole. */
+  /** `Handler.Method` for RPC, the event's name for events; empty for proxies, which forward the request's own path whole. */
   readonly endpoint: string
 }
 
@@ -26,6 +26,8 @@ export interface Resolver {
   readonly name: string
   /** What a request line must look like, for the answer to one that does not. */
   readonly expected: string
+  /** What its routes name: services, which are looked up in the registry, or topics, which nobody registers. @default 'services' */
+  readonly names?: 'services' | 'topics'
   /** The part of the request line the answer depends on; equal keys give equal routes. Key of the route cache. */
   readonly key: (request: RequestLine) => string
   /** The route, or undefined when the request line has no shape this resolver knows. */

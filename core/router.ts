@@ -23,7 +23,7 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const MAX_SHOWN = 200
 
 /**
- * The step that sets `x.route` and `x.upstream`.
+ * The step that sets `x.route` and, where the resolver names services, `x.upstream`.
  *
  * @throws {GatewayError} 404 when the request line names no service, or one nobody registered;
  *   503 when the registry cannot say.
@@ -76,6 +76,11 @@ export function createRouter({
       )
     }
     const { generation } = directory
+    if (resolver.names === 'topics') {
+      cache.set(key, { route, upstream: undefined, generation })
+      x.route = route
+      return undefined
+    }
     const found = directory.find(route.service)
     if (!(found instanceof Promise)) {
       arrive(x, key, route, found, generation)

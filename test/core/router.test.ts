@@ -168,3 +168,34 @@ t.test('OPTIONS * tells what is served where no service is named', async (t) => 
 t.test('without a version the root path is as any that names no service', async (t) => {
   t.throws(() => open(t).route(request('/')), { code: 404 })
 })
+
+t.test('a route that names a topic is not looked up: nobody registers topics', async (t) => {
+  const asked: string[] = []
+  const registry: Registry = {
+    name: 'asked',
+    getService: (name) => {
+      asked.push(name)
+      return []
+    },
+    listServices: () => [],
+  }
+  let resolved = 0
+  const resolver: Resolver = {
+    ...proxy,
+    names: 'topics',
+    resolve: () => {
+      resolved++
+      return { service: 'go.mx.api.orders', endpoint: 'created' }
+    },
+  }
+  const { route } = open(t, { resolver }, registry)
+  for (const time of ['first', 'second']) {
+    const x = request('/orders')
+    t.equal(route(x), undefined, time)
+    t.same(x.route, { service: 'go.mx.api.orders', endpoint: 'created' })
+    t.equal(x.upstream, undefined)
+    t.notOk(x.answered)
+  }
+  t.same(asked, [])
+  t.equal(resolved, 1, 'the second time by the cache')
+})
