@@ -1,0 +1,110 @@
+import t from 'tap'
+import { GatewayError } from '../../core/errors.ts'
+import * as errors from '../../sdk/errors.ts'
+
+const { parseServiceError, ServiceError, toServiceError } = errors
+
+t.test('services return typed errors, built from an error id and a detail text', async (t) => {
+  const table: readonly [errors.ErrorConstructor, number, string][] = [
+    [errors.badRequest, 400, 'Bad Request'],
+    [errors.unauthorized, 401, 'Unauthorized'],
+    [errors.forbidden, 403, 'Forbidden'],
+    [errors.notFound, 404, 'Not Found'],
+    [errors.methodNotAllowed, 405, 'Method Not Allowed'],
+    [errors.timeout, 408, 'Request Timeout'],
+    [errors.conflict, 409, 'Conflict'],
+    [errors.preconditionFailed, 412, 'Precondition Failed'],
+    [errors.tooManyRequests, 429, 'Too Many Requests'],
+    [errors.internal, 500, 'Internal Server Error'],
+    [errors.notImplemented, 501, 'Not Implemented'],
+    [errors.badGateway, 502, 'Bad Gateway'],
+    [errors.unavailable, 503, 'Service Unavailable'],
+    [errors.gatewayTimeout, 504, 'Gateway Timeout'],
+  ]
+  for (const [create, code, status] of table) {
+    const error = create('greeter', 'no such name')
+    t.ok(error instanceof ServiceError, status)
+    t.ok(error instanceof GatewayError, status)
+    t.strictSame(error.toBody(), {
+      Id: 'greeter',
+      Code: code,
+      Detail: 'no such name',
+      Status: status,
+    })
+  }
+  const cause = new Error('disk full')
+  const error = errors.unavailable('greeter', 'try later', {
+    cause,
+    headers: ['retry-after', '3'],
+  })
+  t.equal(error.cause, cause)
+  t.strictSame(error.headers, ['retry-after', '3'])
+})
+
+t.test('an error is read in any letter case, as text, bytes or object', async (t) => {
+  const upper = { Id: 'greeter', Code: 409, Detail: 'taken', Status: 'Conflict' }
+  const lower = { id: 'greeter', code: 409, detail: 'taken', status: 'Conflict' }
+  const shout = { ID: 'greeter', CODE: 409, DETAIL: 'taken', STATUS: 'Conflict' }
+  for (const fields of [upper, lower, shout]) {
+    const text = JSON.stringify(fields)
+    for (const body of [fields, text, Buffer.from(text)])
+      t.strictSame(parseServiceError(body, 'other').toBody(), upper)
+  }
+})
+
+t.test('where the body is no such JSON, the error has the status as its code', async (t) => {
+  const bodies = [
+    '',
+    'not json',
+    '[]',
+    'null',
+    '12',
+    '{}',
+    '{"Code":"400"}',
+    '{"Code":200,"Detail":""}',
+    '{"Code":600}',
+    '{"Code":400.5}',
+    '{"__proto__":{"Code":418}}',
+    `{"Code":400,"Detail":"${'x'.repeat(70_000)}"}`,
+    Buffer.from([0xff, 0xfe]),
+    undefined,
+    new Error('not for the wire'),
+  ]
+  for (const body of bodies) {
+    t.strictSame(parseServiceError(body, 'greeter', 503).toBody(), {
+      Id: 'greeter',
+      Code: 503,
+      Detail: 'Service Unavailable',
+      Status: 'Service Unavailable',
+    })
+  }
+  t.equal(parseServiceError('', 'greeter', 200).code, 500)
+  t.equal(parseServiceError('', 'greeter').code, 500)
+  t.equal(parseServiceError('', 'greeter', 599).message, 'error')
+})
+
+t.test('an error of any other type is treated as an internal server error', async (t) => {
+  for (const thrown of [
+    new TypeError('password is hunter2'),
+    'hunter2',
+    undefined,
+    { Code: 400 },
+  ]) {
+    const error = toServiceError(thrown, 'greeter')
+    t.strictSame(error.toBody(), {
+      Id: 'greeter',
+      Code: 500,
+      Detail: 'internal error',
+      Status: 'Internal Server Error',
+    })
+    t.equal(error.cause, thrown, 'the log still tells what it was')
+    t.notMatch(JSON.stringify(error.toBody()), /hunter2|at /)
+  }
+  const own = errors.notFound('greeter', 'nobody')
+  t.equal(toServiceError(own, 'greeter'), own)
+})
+
+t.test('no error yields 200', async (t) => {
+  for (const code of [200, 302, 0, 600, Number.NaN])
+    t.equal(toServiceError(new ServiceError('greeter', code, 'odd'), 'greeter').code, 500)
+})
