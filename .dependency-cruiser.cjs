@@ -130,6 +130,17 @@ module.exports = {
       to: { path: '^core/listener/uws-types[.]d[.]ts$' },
     },
     {
+      name: 'only-the-schema-sees-typebox',
+      comment:
+        'The build bundles core/schema.ts with TypeBox; imported past it, its hundreds of modules cost every gateway memory and time to start.',
+      severity: 'error',
+      from: {
+        path: '^(core|plugins|resolvers|handlers|adapters|platform|sdk|cli)/',
+        pathNot: '^core/schema[.]ts$',
+      },
+      to: { path: '(^|node_modules/)typebox/' },
+    },
+    {
       name: 'optional-libraries-are-lazy',
       comment:
         'Loaded with import() where they are needed: whoever does not use them does not pay for them.',

@@ -1,7 +1,6 @@
-import type { Static, TObject } from 'typebox'
-import { Default } from 'typebox/value'
 import type { Plugin } from './chain.ts'
 import { checkOptions, show } from './plugin-options.ts'
+import { Default, type Static, type TObject } from './schema.ts'
 import { suggest } from './suggest.ts'
 
 /** Where a plugin reports what an operator should know; same order of arguments as pino. */

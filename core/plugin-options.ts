@@ -1,5 +1,4 @@
-import type { TObject } from 'typebox'
-import { Errors } from 'typebox/value'
+import { Errors, type TObject } from './schema.ts'
 import { suggest } from './suggest.ts'
 
 /** Options that do not fit their plugin. */

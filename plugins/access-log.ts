@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createLineWriter } from '../core/line-writer.ts'
+import { Type } from '../core/schema.ts'
 import { formatMs } from '../core/units.ts'
 
 const options = Type.Object({

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import { Type } from '../core/schema.ts'
 import { parseSize } from '../core/units.ts'
 
 const options = Type.Object({

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { appendParsed, type HeaderList } from '../core/headers.ts'
+import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
   origins: Type.Array(Type.String(), {

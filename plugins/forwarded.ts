@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import { createAddressSet, type KnownAddress, parseAddress } from '../core/address-set.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createHeaderBlock, type HeaderBlock } from '../core/headers.ts'
+import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
   trusted: Type.Array(Type.String(), {

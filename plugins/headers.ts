@@ -1,6 +1,6 @@
-import { type Static, Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { HeaderList } from '../core/headers.ts'
+import { type Static, Type } from '../core/schema.ts'
 
 const changes = Type.Object({
   remove: Type.Array(Type.String(), { default: [], description: 'Names taken out.' }),

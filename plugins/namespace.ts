@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID } from '../core/errors.ts'
+import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
   namespace: Type.String({

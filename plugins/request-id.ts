@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { Type } from 'typebox'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { appendParsed, HeaderList } from '../core/headers.ts'
+import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
   header: Type.String({

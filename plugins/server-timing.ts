@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { createAddressSet } from '../core/address-set.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { appendParsed } from '../core/headers.ts'
+import { Type } from '../core/schema.ts'
 import { formatMs } from '../core/units.ts'
 
 const options = Type.Object({

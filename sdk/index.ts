@@ -3,7 +3,6 @@
  *
  * The one entry point `mx`; the rest of the program imports the files themselves.
  */
-export { Type } from 'typebox'
 export type { Maybe, Plugin, Step } from '../core/chain.ts'
 export {
   definePlugin,
@@ -17,4 +16,5 @@ export { type ErrorBody, GatewayError, type GatewayErrorOptions } from '../core/
 export type { Exchange } from '../core/exchange.ts'
 export { HeaderList } from '../core/headers.ts'
 export type { Route } from '../core/route.ts'
+export { Type } from '../core/schema.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from '../core/units.ts'

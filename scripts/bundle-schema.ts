@@ -1,0 +1,30 @@
+/**
+ * Bundles `core/schema.ts` with the TypeBox behind it into one file of the build, in place of what `tsc` wrote there.
+ * Why: `docs/decisions/2026-11-21-typebox-bundled.md`.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Writes the bundle, with TypeBox's licence on top, and its source map beside it. */
+export async function bundleSchema(outfile: string): Promise<void> {
+  const license = await readFile(new URL('../license', import.meta.resolve('typebox')), 'utf8')
+  await build({
+    entryPoints: [join(ROOT, 'core/schema.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
+    banner: { js: `/*!\n${license.trim()}\n*/` },
+    logLevel: 'warning',
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await bundleSchema(join(ROOT, 'dist/core/schema.js'))

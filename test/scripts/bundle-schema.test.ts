@@ -1,0 +1,57 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import * as library from '../../core/schema.ts'
+import { bundleSchema } from '../../scripts/bundle-schema.ts'
+
+// Outside the checkout: a bundle that still imports a package does not load there.
+const folder = await mkdtemp(join(tmpdir(), 'mx-bundle-'))
+t.teardown(() => rm(folder, { recursive: true }))
+const file = join(folder, 'schema.mjs')
+let bundle: typeof library
+t.before(async () => {
+  await bundleSchema(file)
+  bundle = (await import(pathToFileURL(file).href)) as typeof library
+})
+
+/** Declared with one copy of TypeBox. */
+const declare = ({ Type }: typeof library) =>
+  Type.Object(
+    {
+      text: Type.String({ default: 'a', minLength: 1, pattern: '^[a-z]+$' }),
+      list: Type.Array(Type.Integer({ maximum: 3 }), { default: [1] }),
+      nested: Type.Object({ on: Type.Boolean({ default: true }) }, { default: {} }),
+      size: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Literal('none')])),
+      fields: Type.Optional(Type.Record(Type.String(), Type.String())),
+    },
+    { additionalProperties: false },
+  )
+const WRONG = { text: 'B', list: [4, 'x'], size: -1, fields: { a: 1 }, txt: 1 }
+
+t.test('the bundle exports what its source exports and needs nothing beside it', async (t) => {
+  t.same(Object.keys(bundle).sort(), Object.keys(library).sort())
+  t.same(Object.keys(bundle.Type).sort(), Object.keys(library.Type).sort())
+})
+
+t.test('schemas of the bundle and of the library are the same JSON Schema', async (t) => {
+  t.same(JSON.parse(JSON.stringify(declare(bundle))), JSON.parse(JSON.stringify(declare(library))))
+})
+
+t.test('a schema made by another copy of TypeBox gets the same defaults and errors', async (t) => {
+  const own = declare(library)
+  const wanted = { text: 'a', list: [1], nested: { on: true } }
+  for (const checker of [bundle, library]) {
+    for (const schema of [own, declare(bundle)]) {
+      t.same(checker.Default(schema, {}), wanted)
+      t.same(checker.Errors(schema, wanted), [])
+      t.same(checker.Errors(schema, WRONG), library.Errors(own, WRONG))
+    }
+  }
+  t.ok(library.Errors(own, WRONG).length > 4)
+})
+
+t.test('the bundle carries the licence of TypeBox', async (t) => {
+  t.match(await readFile(file, 'utf8'), /^\/\*!\nTypeBox\n\nThe MIT License \(MIT\)\n\nCopyright/)
+})
