@@ -1,0 +1,138 @@
+import type { Broker, Message, Unsubscribe } from '../contracts/broker.ts'
+import { GatewayError } from '../errors.ts'
+import { HeaderList } from '../headers.ts'
+import { isServiceName } from '../service-name.ts'
+import { Delivery, type DeliveryOptions } from './delivery.ts'
+
+export interface BrokerOptions extends DeliveryOptions {
+  /** Longest body of a message, bytes; an adapter may allow less. @default 16777216 */
+  readonly maxBodyBytes?: number
+}
+
+/** A broker as its users have it: everything that comes in is checked, everything that goes out is bounded. */
+export interface CheckedBroker extends Broker {
+  readonly maxBodyBytes: number
+  /** Messages lost because their subscribers were slow, since the start. */
+  readonly dropped: number
+}
+
+/** Id of its errors: the built-in service's name. */
+const BROKER_ID = 'broker'
+/** Names and values of a message's headers, bytes. */
+const MAX_HEADER_BYTES = 64 * 1024
+
+/**
+ * Puts what all brokers have in common in front of one. Topics and queues are named as services
+ * are; they and messages that break a rule are refused before the adapter sees them. A
+ * subscriber that is slow or throws holds up neither publishers nor other subscribers: its
+ * messages wait in a place of its own ({@link Delivery}).
+ *
+ * The adapter is its own: {@link Broker.close} closes it, and afterwards nothing is taken (503).
+ *
+ * @throws {GatewayError} (`publish`, `subscribe`) 400 for a malformed name or header, 413 for a message that is too long.
+ */
+export function createBroker(
+  adapter: Broker,
+  { maxBodyBytes = 16 * 1024 * 1024, ...options }: BrokerOptions = {},
+): CheckedBroker {
+  const longest = Math.min(maxBodyBytes, adapter.maxBodyBytes ?? Number.POSITIVE_INFINITY)
+  const deliveries = new Set<Delivery>()
+  /** Lost by subscribers that have left. */
+  let dropped = 0
+  let closed = false
+
+  function check(topic: string): void {
+    if (closed) throw refuse(503, 'the broker is closed')
+    checkName('topic', topic)
+  }
+
+  function end(delivery: Delivery): void {
+    delivery.close()
+    deliveries.delete(delivery)
+    dropped += delivery.dropped
+  }
+
+  return {
+    name: adapter.name,
+    maxBodyBytes: longest,
+
+    get dropped() {
+      let sum = dropped
+      for (const delivery of deliveries) sum += delivery.dropped
+      return sum
+    },
+
+    publish(topic, { headers, body }) {
+      check(topic)
+      if (body.length > longest) {
+        throw refuse(413, `a message must not be longer than ${longest} bytes, got ${body.length}`)
+      }
+      return adapter.publish(topic, { headers: toHeaders(headers), body })
+    },
+
+    subscribe(topic, handler, { queue } = {}) {
+      check(topic)
+      if (queue !== undefined) checkName('queue', queue)
+      const delivery = new Delivery({ topic, queue }, handler, options)
+      const begin = (stop: Unsubscribe): Unsubscribe => {
+        if (closed) delivery.close()
+        else deliveries.add(delivery)
+        return () => {
+          if (!deliveries.has(delivery)) return
+          end(delivery)
+          return stop()
+        }
+      }
+      const stop = adapter.subscribe(topic, delivery.push, queue === undefined ? {} : { queue })
+      return stop instanceof Promise ? stop.then(begin) : begin(stop)
+    },
+
+    close() {
+      if (closed) return
+      closed = true
+      for (const delivery of deliveries) end(delivery)
+      return adapter.close?.()
+    },
+  }
+}
+
+/** @throws {GatewayError} 400 */
+function checkName(what: string, name: string): void {
+  if (isServiceName(name)) return
+  throw refuse(
+    400,
+    `${what} must be letters, digits and inner dots, dashes or underscores, at most 253, got ${JSON.stringify(name.slice(0, 253))}`,
+  )
+}
+
+/**
+ * A copy with names in lower case, without a prototype to mistake for headers.
+ *
+ * @throws {GatewayError} 400
+ */
+function toHeaders(headers: Message['headers']): Message['headers'] {
+  const list = new HeaderList()
+  try {
+    for (const name of Object.keys(headers)) list.append(name, headers[name]!)
+  } catch (error) {
+    throw refuse(400, (error as Error).message)
+  }
+  const copy: Record<string, string> = Object.create(null)
+  let bytes = 0
+  const { flat } = list
+  for (let i = 0; i < flat.length; i += 2) {
+    bytes += flat[i]!.length + flat[i + 1]!.length
+    copy[flat[i]!] = flat[i + 1]!
+  }
+  if (bytes > MAX_HEADER_BYTES) {
+    throw refuse(
+      413,
+      `the headers of a message must not be longer than ${MAX_HEADER_BYTES} bytes, got ${bytes}`,
+    )
+  }
+  return copy
+}
+
+function refuse(code: number, detail: string): GatewayError {
+  return new GatewayError(BROKER_ID, code, detail)
+}

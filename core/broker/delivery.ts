@@ -1,0 +1,170 @@
+import type { Message, MessageHandler } from '../contracts/broker.ts'
+
+/** Whose messages they are: a topic, and the queue that shares it. */
+export interface Subscription {
+  readonly topic: string
+  /** Undefined: it shares with nobody. */
+  readonly queue: string | undefined
+}
+
+export interface DeliveryOptions {
+  /** Most messages that wait for one subscriber. @default 10000 */
+  readonly maxWaiting?: number
+  /** Most bytes that wait for one subscriber; a single message may be longer. @default 67108864 */
+  readonly maxWaitingBytes?: number
+  /**
+   * Told of messages lost because a subscriber is slow: of the first one at once, of how many followed when
+   * it has caught up or its subscription has ended.
+   *
+   * @default a process warning
+   */
+  readonly onDrop?: (subscription: Subscription, count: number) => void
+  /** Told of what a subscriber threw; its message counts as delivered. @default a process warning */
+  readonly onError?: (subscription: Subscription, error: unknown) => void
+}
+
+/** Messages handed over before the event loop gets its turn. */
+const TURN_MAX = 100
+
+/**
+ * The messages of one subscriber, between a publisher who must not wait and a handler that may be slow.
+ *
+ * Messages wait in order and are handed over one at a time, never during {@link push}. What comes
+ * when the room is full is dropped.
+ */
+export class Delivery {
+  /** Messages lost so far. */
+  dropped = 0
+  readonly #subscription: Subscription
+  readonly #handler: MessageHandler
+  readonly #maxWaiting: number
+  readonly #maxWaitingBytes: number
+  readonly #onDrop: NonNullable<DeliveryOptions['onDrop']>
+  readonly #onError: NonNullable<DeliveryOptions['onError']>
+  /** Those being handed over, from `#at` on, and those that came since. */
+  #batch: Message[] = []
+  #at = 0
+  #later: Message[] = []
+  #bytes = 0
+  /** A turn is scheduled, or a handler is waited for. */
+  #busy = false
+  #closed = false
+  /** Lost since the subscriber last had no message waiting, and how many of these were told of. */
+  #lost = 0
+  #told = 0
+
+  constructor(
+    subscription: Subscription,
+    handler: MessageHandler,
+    {
+      maxWaiting = 10_000,
+      maxWaitingBytes = 64 * 1024 * 1024,
+      onDrop = warnOfDrop,
+      onError = warnOfError,
+    }: DeliveryOptions = {},
+  ) {
+    this.#subscription = subscription
+    this.#handler = handler
+    this.#maxWaiting = maxWaiting
+    this.#maxWaitingBytes = maxWaitingBytes
+    this.#onDrop = onDrop
+    this.#onError = onError
+  }
+
+  /** Takes a message. Returns at once and never throws. */
+  readonly push: (message: Message) => void = (message) => {
+    if (this.#closed) return
+    const count = this.#batch.length - this.#at + this.#later.length
+    const bytes = this.#bytes + sizeOf(message)
+    if (count >= this.#maxWaiting || (count > 0 && bytes > this.#maxWaitingBytes)) {
+      this.dropped++
+      this.#lost++
+      if (this.#lost === 1) this.#tellLost()
+      return
+    }
+    this.#later.push(message)
+    this.#bytes = bytes
+    if (this.#busy) return
+    this.#busy = true
+    setImmediate(this.#run)
+  }
+
+  /** Hands nothing over any more; what waits is let go. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#batch = []
+    this.#later = []
+    this.#at = 0
+    this.#bytes = 0
+    this.#tellLost()
+  }
+
+  readonly #run = (): void => {
+    for (let n = 0; n < TURN_MAX; n++) {
+      const message = this.#next()
+      if (message === undefined) {
+        this.#busy = false
+        this.#tellLost()
+        this.#lost = 0
+        this.#told = 0
+        return
+      }
+      try {
+        const pending = this.#handler(message)
+        if (pending instanceof Promise) {
+          pending.then(this.#goOn, this.#fail)
+          return
+        }
+      } catch (error) {
+        this.#onError(this.#subscription, error)
+      }
+    }
+    setImmediate(this.#run)
+  }
+
+  /** Not at once: handlers whose promises are resolved already would keep the event loop from its turn. */
+  readonly #goOn = (): void => {
+    setImmediate(this.#run)
+  }
+
+  readonly #fail = (error: unknown): void => {
+    this.#onError(this.#subscription, error)
+    this.#goOn()
+  }
+
+  #next(): Message | undefined {
+    if (this.#at === this.#batch.length) {
+      this.#batch = this.#later
+      this.#later = []
+      this.#at = 0
+    }
+    const message = this.#batch[this.#at]
+    if (message === undefined) return undefined
+    this.#at++
+    this.#bytes -= sizeOf(message)
+    return message
+  }
+
+  #tellLost(): void {
+    const count = this.#lost - this.#told
+    this.#told = this.#lost
+    if (count > 0) this.#onDrop(this.#subscription, count)
+  }
+}
+
+/** About what a message takes, bytes. */
+function sizeOf({ headers, body }: Message): number {
+  let size = body.length
+  for (const name in headers) size += name.length + headers[name]!.length
+  return size
+}
+
+function warnOfDrop({ topic }: Subscription, count: number): void {
+  process.emitWarning(`a subscriber of ${topic} is too slow: ${count} messages dropped`)
+}
+
+function warnOfError({ topic }: Subscription, error: unknown): void {
+  const reason = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  process.emitWarning(`a subscriber of ${topic} failed: ${reason}`)
+}

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import { testBroker } from '../../contracts/broker.ts'
+
+testBroker(t, createMemoryBroker)
+
+t.test('members of a queue take turns, also when one leaves', (t) => {
+  const broker = createMemoryBroker()
+  const got: string[] = []
+  const leave = ['a', 'b', 'c'].map((name) =>
+    broker.subscribe(
+      'orders',
+      () => {
+        got.push(name)
+      },
+      { queue: 'mail' },
+    ),
+  )
+  const publish = (times: number): string => {
+    for (let i = 0; i < times; i++) {
+      void broker.publish('orders', { headers: {}, body: new Uint8Array(0) })
+    }
+    return got.splice(0).join('')
+  }
+  t.equal(publish(7), 'abcabca')
+  void (leave[0] as () => void)()
+  t.equal(publish(3), 'bcb', 'the turn stays with who has it')
+  void (leave[2] as () => void)()
+  t.equal(publish(2), 'bb')
+  t.end()
+})

@@ -1,0 +1,278 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { type BrokerOptions, type CheckedBroker, createBroker } from '../../core/broker/broker.ts'
+import type { Subscription } from '../../core/broker/delivery.ts'
+import type { Maybe } from '../../core/chain.ts'
+import type { Broker, Message } from '../../core/contracts/broker.ts'
+
+const TOPIC = 'go.mx.api.orders'
+
+/** What every broker must do, behind the front every user has it behind. */
+export function testBroker(t: Test, create: () => Maybe<Broker>): void {
+  const open = async (t: Test, options: BrokerOptions = {}): Promise<CheckedBroker> => {
+    const broker = createBroker(await create(), options)
+    t.teardown(() => broker.close?.())
+    return broker
+  }
+
+  t.test('contract: topics have many publishers and subscribers', async (t) => {
+    const broker = await open(t)
+    const got: string[][] = [[], [], []]
+    for (const texts of got) {
+      await broker.subscribe(TOPIC, (message) => {
+        texts.push(textOf(message))
+      })
+    }
+    await Promise.all(
+      ['one', 'two', 'three'].map(async (text) => broker.publish(TOPIC, toMessage(text))),
+    )
+    await until(() => got.every((texts) => texts.length >= 3))
+    for (const texts of got) t.same(texts.toSorted(), ['one', 'three', 'two'])
+  })
+
+  t.test('contract: a subscriber gets the messages of its topic alone', async (t) => {
+    const broker = await open(t)
+    const got: string[] = []
+    await broker.subscribe(TOPIC, (message) => {
+      got.push(textOf(message))
+    })
+    for (const topic of ['orders', 'go.mx.api', `${TOPIC}.eu`, 'GO.mx.api.orders', 'constructor']) {
+      await broker.publish(topic, toMessage(topic))
+    }
+    await broker.publish(TOPIC, toMessage('mine'))
+    await until(() => got.length > 0)
+    t.same(got, ['mine'])
+  })
+
+  t.test(
+    'contract: no persistence: what was published before a subscription never reaches it',
+    async (t) => {
+      const broker = await open(t)
+      await broker.publish(TOPIC, toMessage('before'))
+      const got: string[] = []
+      await broker.subscribe(TOPIC, (message) => {
+        got.push(textOf(message))
+      })
+      await broker.publish(TOPIC, toMessage('after'))
+      await until(() => got.length > 0)
+      t.same(got, ['after'])
+    },
+  )
+
+  t.test('contract: a message arrives as it was when it was published', async (t) => {
+    const broker = await open(t)
+    const got: Message[] = []
+    await broker.subscribe(TOPIC, (message) => {
+      got.push(message)
+    })
+    const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
+    const headers = { 'content-type': 'application/octet-stream', 'x-trace': 'caf\xe9, \t"1"' }
+    await broker.publish(TOPIC, { headers, body: bytes })
+    bytes.fill(0)
+    await broker.publish(TOPIC, { headers: {}, body: new Uint8Array(0) })
+    await until(() => got.length >= 2)
+    const [full, empty] = got.toSorted((a, b) => b.body.length - a.body.length)
+    t.same({ ...full!.headers }, headers)
+    t.same(
+      [...full!.body],
+      Array.from({ length: 256 }, (_, i) => i),
+    )
+    t.same({ ...empty!.headers }, {})
+    t.equal(empty!.body.length, 0)
+  })
+
+  t.test('contract: of a queue one member gets a message, and every queue gets it', async (t) => {
+    const broker = await open(t)
+    const members = { billing: [[], [], []], mail: [[], []] } as Record<string, string[][]>
+    for (const [queue, all] of Object.entries(members)) {
+      for (const texts of all) {
+        await broker.subscribe(
+          TOPIC,
+          (message) => {
+            texts.push(textOf(message))
+          },
+          { queue },
+        )
+      }
+    }
+    const alone: string[] = []
+    await broker.subscribe(TOPIC, (message) => {
+      alone.push(textOf(message))
+    })
+    const texts = Array.from({ length: 200 }, (_, i) => `n${i}`)
+    for (const text of texts) await broker.publish(TOPIC, toMessage(text))
+    const { billing, mail } = members
+    await until(() =>
+      [billing!.flat(), mail!.flat(), alone].every(({ length }) => length >= texts.length),
+    )
+    for (const got of [billing!.flat(), mail!.flat(), alone]) {
+      t.same(got.toSorted(), texts.toSorted(), 'each message once')
+    }
+    for (const got of [...billing!, ...mail!]) t.ok(got.length > 0, 'every member has its share')
+  })
+
+  t.test('contract: a queue of one topic has nothing to do with that of another', async (t) => {
+    const broker = await open(t)
+    const got: string[] = []
+    for (const topic of [TOPIC, 'users']) {
+      await broker.subscribe(
+        topic,
+        (message) => {
+          got.push(`${topic} ${textOf(message)}`)
+        },
+        { queue: 'mail' },
+      )
+    }
+    await broker.publish(TOPIC, toMessage('1'))
+    await broker.publish('users', toMessage('2'))
+    await until(() => got.length >= 2)
+    t.same(got.toSorted(), [`${TOPIC} 1`, 'users 2'])
+  })
+
+  t.test('contract: a member that left its queue leaves the messages to the others', async (t) => {
+    const broker = await open(t)
+    const got: string[] = []
+    const join = (name: string) =>
+      broker.subscribe(
+        TOPIC,
+        (message) => {
+          got.push(`${name} ${textOf(message)}`)
+        },
+        { queue: 'mail' },
+      )
+    const leaveFirst = await join('first')
+    const leaveSecond = await join('second')
+    await leaveFirst()
+    for (const text of ['1', '2', '3']) await broker.publish(TOPIC, toMessage(text))
+    await until(() => got.length >= 3)
+    t.same(got.toSorted(), ['second 1', 'second 2', 'second 3'])
+    await leaveSecond()
+    await join('third')
+    await broker.publish(TOPIC, toMessage('4'))
+    await until(() => got.length >= 4)
+    t.equal(got.at(-1), 'third 4')
+  })
+
+  t.test(
+    'contract: a subscription that ended gets nothing, and no other ends with it',
+    async (t) => {
+      const broker = await open(t)
+      const got: string[] = []
+      const handler = (message: Message): void => {
+        got.push(textOf(message))
+      }
+      const stop = await broker.subscribe(TOPIC, handler)
+      await broker.subscribe(TOPIC, handler)
+      await broker.publish(TOPIC, toMessage('both'))
+      await until(() => got.length >= 2)
+      await stop()
+      await stop()
+      await broker.publish(TOPIC, toMessage('one'))
+      await broker.publish(TOPIC, toMessage('last'))
+      await until(() => got.includes('last'))
+      t.same(got, ['both', 'both', 'one', 'last'])
+    },
+  )
+
+  t.test(
+    'contract: a subscriber that throws costs neither publishers nor other subscribers anything',
+    async (t) => {
+      const errors: [Subscription, unknown][] = []
+      const broker = await open(t, { onError: (...error) => errors.push(error) })
+      const fault = new Error('a faulty subscriber')
+      const got: string[] = []
+      await broker.subscribe(TOPIC, () => {
+        throw fault
+      })
+      await broker.subscribe(TOPIC, () => Promise.reject(fault), { queue: 'mail' })
+      await broker.subscribe(TOPIC, (message) => {
+        got.push(textOf(message))
+      })
+      await broker.publish(TOPIC, toMessage('1'))
+      await broker.publish(TOPIC, toMessage('2'))
+      await until(() => got.length >= 2 && errors.length >= 4)
+      t.same(got.toSorted(), ['1', '2'])
+      const told = errors.map(([{ topic, queue }, error]) => [topic, queue, error === fault])
+      t.same(told.filter(([, queue]) => queue === undefined).length, 2, 'each goes on after it')
+      t.same(told.filter(([, queue]) => queue === 'mail').length, 2)
+      t.ok(told.every(([topic, , same]) => topic === TOPIC && same))
+    },
+  )
+
+  t.test(
+    'contract: a slow subscriber never blocks a publisher: what it cannot take is dropped and counted',
+    async (t) => {
+      const drops: [Subscription, number][] = []
+      const broker = await open(t, { maxWaiting: 10, onDrop: (...drop) => drops.push(drop) })
+      const release: (() => void)[] = []
+      let slow = 0
+      await broker.subscribe(TOPIC, async () => {
+        slow++
+        await new Promise<void>((resolve) => release.push(resolve))
+      })
+      let fast = 0
+      await broker.subscribe(TOPIC, () => {
+        fast++
+      })
+      for (let i = 1; i <= 100; i++) {
+        await broker.publish(TOPIC, toMessage(String(i)))
+        await until(() => fast === i)
+      }
+      t.equal(slow, 1, 'it still works on the first one')
+      t.equal(broker.dropped, 100 - 1 - 10, 'ten wait')
+      t.same(drops, [[{ topic: TOPIC, queue: undefined }, 1]], 'told at once')
+      for (let n = 1; n <= 11; n++) {
+        await until(() => slow === n)
+        release.shift()!()
+      }
+      await until(() => drops.length > 1)
+      t.same(
+        drops[1],
+        [{ topic: TOPIC, queue: undefined }, 88],
+        'and of the rest when it caught up',
+      )
+      await broker.publish(TOPIC, toMessage('more'))
+      await until(() => slow === 12)
+      t.equal(broker.dropped, 89)
+      release.shift()!()
+    },
+  )
+
+  t.test('contract: a closed broker delivers nothing and takes nothing', async (t) => {
+    const broker = await open(t)
+    const got: string[] = []
+    const stop = await broker.subscribe(TOPIC, (message) => {
+      got.push(textOf(message))
+    })
+    await broker.publish(TOPIC, toMessage('1'))
+    await broker.close?.()
+    const attempts = [
+      async () => broker.publish(TOPIC, toMessage('2')),
+      async () => void (await broker.subscribe(TOPIC, () => {})),
+    ]
+    for (const attempt of attempts) {
+      await t.rejects(attempt(), { code: 503, id: 'broker', message: 'the broker is closed' })
+    }
+    await stop()
+    await broker.close?.()
+    await delay(0)
+    t.same(got, [])
+  })
+}
+
+function toMessage(text: string): Message {
+  return { headers: { 'content-type': 'text/plain' }, body: Buffer.from(text) }
+}
+
+function textOf({ body }: Message): string {
+  return Buffer.from(body).toString()
+}
+
+/** Waits for what a broker elsewhere may deliver a little later. */
+async function until(condition: () => boolean): Promise<void> {
+  const endMs = performance.now() + 5000
+  while (!condition()) {
+    if (performance.now() > endMs) throw new Error('did not happen within 5 s')
+    await delay(1)
+  }
+}

@@ -1,0 +1,167 @@
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import {
+  type BrokerOptions,
+  type CheckedBroker,
+  createBroker,
+} from '../../../core/broker/broker.ts'
+import type { Broker, Message } from '../../../core/contracts/broker.ts'
+
+const EMPTY = new Uint8Array(0)
+
+function open(t: Test, options: BrokerOptions = {}, adapter: Partial<Broker> = {}): CheckedBroker {
+  const broker = createBroker({ ...createMemoryBroker(), ...adapter }, options)
+  t.teardown(() => broker.close?.())
+  return broker
+}
+
+/** The next message of a topic. */
+function next(broker: Broker, topic: string): Promise<Message> {
+  return new Promise((resolve) => {
+    void broker.subscribe(topic, resolve)
+  })
+}
+
+t.test('topics and queues are named as services are', async (t) => {
+  const broker = open(t)
+  for (const name of ['orders', 'go.mx.api.v1.foo', 'a-b_c.D9', 'x'.repeat(253)]) {
+    const message = next(broker, name)
+    await broker.publish(name, { headers: {}, body: EMPTY })
+    t.ok(await message, name)
+  }
+  const wrong = ['', '.', 'a.', '.a', 'a..b', '*', 'a.>', 'a b', 'a/b', 'a\r\nb', '__proto__', 'é']
+  for (const name of [...wrong, '$SYS.x', 'x'.repeat(254)]) {
+    const expected = { code: 400, id: 'broker', message: /^topic must be letters, digits/ }
+    t.throws(() => broker.publish(name, { headers: {}, body: EMPTY }), expected, name)
+    t.throws(() => broker.subscribe(name, () => {}), expected, name)
+    t.throws(() => broker.subscribe('orders', () => {}, { queue: name }), {
+      ...expected,
+      message: /^queue must be/,
+    })
+  }
+  t.throws(() => broker.publish('x'.repeat(10_000), { headers: {}, body: EMPTY }), {
+    message: /^.{200,400}$/,
+  })
+})
+
+t.test('a message longer than the limit is refused: 413', async (t) => {
+  const broker = open(t, { maxBodyBytes: 10 })
+  t.equal(broker.maxBodyBytes, 10)
+  const message = next(broker, 'orders')
+  t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(11) }), {
+    code: 413,
+    id: 'broker',
+    message: 'a message must not be longer than 10 bytes, got 11',
+  })
+  await broker.publish('orders', { headers: {}, body: new Uint8Array(10) })
+  t.equal((await message).body.length, 10)
+})
+
+t.test('of two limits the lower one holds', async (t) => {
+  t.equal(open(t).maxBodyBytes, 16 * 1024 * 1024)
+  t.equal(open(t, { maxBodyBytes: 10 }, { maxBodyBytes: 5 }).maxBodyBytes, 5)
+  t.equal(open(t, { maxBodyBytes: 5 }, { maxBodyBytes: 10 }).maxBodyBytes, 5)
+})
+
+t.test('header names are lower case for subscribers, whatever the publisher wrote', async (t) => {
+  const broker = open(t)
+  const message = next(broker, 'orders')
+  const headers = JSON.parse('{"Content-Type":"a/b","X-Y":"1","__proto__":"odd"}')
+  await broker.publish('orders', { headers, body: EMPTY })
+  const got = (await message).headers
+  t.same(Object.entries(got), [
+    ['content-type', 'a/b'],
+    ['x-y', '1'],
+    ['__proto__', 'odd'],
+  ])
+  t.equal(got['constructor'], undefined)
+})
+
+t.test('malformed headers are refused with the reason', async (t) => {
+  const broker = open(t)
+  const wrong: [Record<string, string>, number, RegExp][] = [
+    [{ 'a b': '1' }, 400, /header name must be a token, got "a b"/],
+    [{ '': '1' }, 400, /header name must be a token/],
+    [{ a: '1\r\nb: 2' }, 400, /header a must hold no control characters/],
+    [{ a: '\u{1f600}' }, 400, /header a must hold no control characters/],
+    [{ 'content-length': '5' }, 400, /header content-length belongs to the gateway/],
+    [{ a: 'x'.repeat(65_536) }, 413, /headers of a message must not be longer than 65536 bytes/],
+  ]
+  for (const [headers, code, message] of wrong) {
+    t.throws(() => broker.publish('orders', { headers, body: EMPTY }), { code, message })
+  }
+})
+
+t.test('what an adapter does later is waited for, and its failure is told', async (t) => {
+  const memory = createMemoryBroker()
+  const fault = new Error('the connection is lost')
+  let failing = true
+  const broker = open(
+    t,
+    {},
+    {
+      publish: async (topic, message) => {
+        if (failing) throw fault
+        await memory.publish(topic, message)
+      },
+      subscribe: async (topic, handler, options) => {
+        if (failing) throw fault
+        return memory.subscribe(topic, handler, options)
+      },
+    },
+  )
+  const attempts = [
+    async () => broker.publish('orders', { headers: {}, body: EMPTY }),
+    async () => void (await broker.subscribe('orders', () => {})),
+  ]
+  for (const attempt of attempts) await t.rejects(attempt(), fault)
+  failing = false
+  const got: Message[] = []
+  const stop = await broker.subscribe('orders', (message) => {
+    got.push(message)
+  })
+  const message = next(broker, 'orders')
+  await broker.publish('orders', { headers: {}, body: EMPTY })
+  await message
+  t.equal(got.length, 1)
+  await stop()
+})
+
+t.test('a subscription that comes about after the broker was closed gets nothing', async (t) => {
+  let begin: () => void = () => {}
+  let push: (message: Message) => unknown = () => {}
+  const broker = open(
+    t,
+    {},
+    {
+      subscribe: (_, handler) => {
+        push = handler
+        return new Promise((resolve) => {
+          begin = () => resolve(() => {})
+        })
+      },
+    },
+  )
+  const got: Message[] = []
+  const pending = broker.subscribe('orders', (message) => {
+    got.push(message)
+  })
+  void broker.close?.()
+  begin()
+  await pending
+  push({ headers: {}, body: EMPTY })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(got, [])
+})
+
+t.test('losses of subscribers that have left still count', async (t) => {
+  const broker = open(t, { maxWaiting: 1, onDrop: () => {} })
+  const stop = await broker.subscribe('orders', () => {})
+  for (let i = 0; i < 5; i++) await broker.publish('orders', { headers: {}, body: EMPTY })
+  const before = broker.dropped
+  t.ok(before > 0)
+  await stop()
+  t.equal(broker.dropped, before)
+  await broker.close?.()
+  t.equal(broker.dropped, before)
+})
