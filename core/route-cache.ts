@@ -21,7 +21,7 @@ export interface CachedRoute {
   readonly route: Route
   /** Undefined: the route names a topic. */
   readonly upstream: Upstream | undefined
-  /** Generation of the directory it was found in. */
+  /** Generation of the directory and the resolver it was found in. */
   readonly generation: number
 }
 
@@ -34,7 +34,7 @@ interface CachedFailure {
  * Routes by the part of the request line they depend on. Bounded, and a flood of names that
  * do not exist drives out no route that does: failures have a small place of their own.
  *
- * Entries of another generation of the directory than the asked one are as good as absent.
+ * Entries of another generation than the asked one are as good as absent.
  */
 export class RouteCache {
   readonly #routes: LRUCache<string, CachedRoute>

@@ -1,3 +1,4 @@
+import type { Registry } from './contracts/registry.ts'
 import { isServiceName } from './service-name.ts'
 
 /** What a resolver may look at. An exchange is one. */
@@ -18,9 +19,13 @@ export interface Route {
   readonly service: string
   /** `Handler.Method` for RPC, the event's name for events; empty for proxies, which forward the request's own path whole. */
   readonly endpoint: string
+  /** Name of the handler a declared endpoint asks for; undefined: none is asked for. */
+  readonly handler?: string | undefined
+  /** What the path holds at the variables of a declared endpoint's template: name and decoded value each, in the order of the path; undefined: it has none. */
+  readonly variables?: readonly (readonly [name: string, value: string])[] | undefined
 }
 
-/** Maps request lines to routes. No I/O: the same input always gives the same route. */
+/** Maps request lines to routes. No I/O: within a generation, the same input always gives the same route. */
 export interface Resolver {
   /** Kebab-case and equal to the file name. */
   readonly name: string
@@ -30,8 +35,43 @@ export interface Resolver {
   readonly names?: 'services' | 'topics'
   /** The part of the request line the answer depends on; equal keys give equal routes. Key of the route cache. */
   readonly key: (request: RequestLine) => string
-  /** The route, or undefined when the request line has no shape this resolver knows. */
+  /**
+   * The route, or undefined when the request line has no shape this resolver knows.
+   *
+   * @throws {GatewayError} for a request line whose shape it knows and that is wrong: a method not served there is 405.
+   */
   readonly resolve: (request: RequestLine) => Route | undefined
+  /** Rises when equal keys may give other routes than before. @default 0, for ever */
+  readonly generation?: number
+  /** Settles, never by rejecting, once the resolver knows what it resolves by, or that it cannot be had now. Undefined: it does already. */
+  readonly ready?: Promise<void> | undefined
+  readonly close?: () => void
+}
+
+/** What a resolver is made from that is more than a function of the request line. */
+export interface ResolverOptions {
+  /** Asked where this resolver knows no route, or wrapped by it. */
+  readonly inner: Resolver
+  readonly registry: Registry
+  /** Base domain of the gateway's hosts; empty: none. */
+  readonly domain: string
+  /** Told, for an operator, what is left out and why. */
+  readonly onWarning: (message: string) => void
+}
+
+export type CreateResolver = (options: ResolverOptions) => Resolver
+
+/** What a file of `resolvers/` exports: a resolver, or what creates one. */
+export type ResolverPart = Resolver | CreateResolver
+
+/** A route. Every resolver makes its routes here, so that all have one shape. */
+export function toRoute(
+  service: string,
+  endpoint: string,
+  handler?: string,
+  variables?: Route['variables'],
+): Route {
+  return { service, endpoint, handler, variables }
 }
 
 /** `name` inside `namespace` (specification: Namespace); an empty namespace adds nothing. */
@@ -41,5 +81,5 @@ export function joinName(namespace: string, name: string): string {
 
 /** The proxy route to a service named in a request; undefined when that is no name of a service. */
 export function toServiceRoute(namespace: string, name: string): Route | undefined {
-  return isServiceName(name) ? { service: joinName(namespace, name), endpoint: '' } : undefined
+  return isServiceName(name) ? toRoute(joinName(namespace, name), '') : undefined
 }

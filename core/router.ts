@@ -37,6 +37,9 @@ export function createRouter({
 }: RouterOptions): Step {
   const versionBody = version === undefined ? undefined : `{"version": ${JSON.stringify(version)}}`
 
+  /** Both only rise, so their sum was never the same before one of them changed. */
+  const currentGeneration = (): number => directory.generation + (resolver.generation ?? 0)
+
   function arrive(
     x: Exchange,
     key: string,
@@ -75,7 +78,7 @@ export function createRouter({
         `no service named by ${describe(x)}; expected ${resolver.expected}`,
       )
     }
-    const { generation } = directory
+    const generation = currentGeneration()
     if (resolver.names === 'topics') {
       cache.set(key, { route, upstream: undefined, generation })
       x.route = route
@@ -94,7 +97,7 @@ export function createRouter({
     // Joining costs more than looking up, so the usual namespace goes without saying. A line end parts
     // the two: neither a namespace nor a request line can hold one.
     const key = x.namespace === namespace ? resolver.key(x) : `${x.namespace}\n${resolver.key(x)}`
-    const { generation } = directory
+    const generation = currentGeneration()
     const cached = cache.get(key, generation)
     if (cached !== undefined) {
       x.route = cached.route

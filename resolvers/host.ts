@@ -1,4 +1,4 @@
-import { joinName, type RequestLine, type Resolver } from '../core/route.ts'
+import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 import { isServiceName } from '../core/service-name.ts'
 
 /** Port, and the dot that ends a fully qualified name (RFC 1034 §3.1). */
@@ -17,7 +17,7 @@ const host: Resolver = {
   resolve({ host: given, namespace }) {
     const name = given.replace(TAIL, '').toLowerCase()
     if (!isServiceName(name)) return undefined
-    return { service: name.includes('.') ? name : joinName(namespace, name), endpoint: '' }
+    return toRoute(name.includes('.') ? name : joinName(namespace, name), '')
   },
 }
 

@@ -104,6 +104,37 @@ t.test('a service that appears is found at once', async (t) => {
   t.equal(x.upstream?.name, 'go.mx.api.users')
 })
 
+t.test('what a resolver of an earlier generation said is not taken from the cache', async (t) => {
+  let generation = 0
+  let service = 'greeter'
+  const resolver: Resolver = {
+    name: 'changing',
+    expected: 'anything',
+    key: () => '',
+    resolve: () => ({ service, endpoint: '' }),
+    get generation() {
+      return generation
+    },
+  }
+  const { route } = open(t, { resolver })
+  const before = request('/')
+  await route(before)
+  t.equal(before.upstream?.name, 'greeter')
+  service = 'go.mx.api.greeter'
+  generation++
+  const after = request('/')
+  await route(after)
+  t.equal(after.upstream?.name, 'go.mx.api.greeter')
+  service = 'nobody'
+  generation++
+  t.throws(() => route(request('/')), { code: 404 })
+  service = 'greeter'
+  generation++
+  const again = request('/')
+  await route(again)
+  t.equal(again.upstream?.name, 'greeter', 'nor are failures')
+})
+
 t.test('a service that disappears is 404 at once', async (t) => {
   const { route, registry } = open(t)
   await route(request('/greeter'))
