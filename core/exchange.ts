@@ -4,6 +4,7 @@ import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
+import type { AcceptOptions, ServerSocket, SocketReceiver } from './server-socket.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** The far side of an exchange: whoever consumes the request body and produces a streamed reply. */
@@ -350,6 +351,17 @@ export abstract class Exchange implements RequestLine {
 
   /** Carries the client's WebSocket on to a backend. Rejects, with nothing sent to the client, while another node may be tried. */
   abstract tunnel(target: TunnelTarget): Promise<void>
+
+  /**
+   * Answers the client's handshake: its WebSocket ends in this process, and its messages are `receiver`'s.
+   * The exchange is over when the WebSocket is; both count bytes of messages.
+   *
+   * Undefined, with nothing called, when the exchange was answered before, or a reply hook failed and its error went out.
+   *
+   * @throws {GatewayError} 426 when the client asks for no WebSocket, 503 when the gateway shuts down; nothing was sent then.
+   * @throws {TypeError} when the subprotocol is no token.
+   */
+  abstract accept(receiver: SocketReceiver, options?: AcceptOptions): ServerSocket | undefined
 
   /** For listeners: the reply is complete, or can never be. */
   protected finish(): void {

@@ -3,7 +3,15 @@ import { createPlugin, type PluginDefinition, type PluginEnv } from '../core/def
 import { GatewayError } from '../core/errors.ts'
 import { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
+import { INTERNAL_ERROR } from '../core/listener/close-codes.ts'
+import { chooseProtocol, expectHandshake } from '../core/listener/handshake.ts'
 import type { Route } from '../core/route.ts'
+import {
+  type AcceptOptions,
+  MESSAGE_MAX_BYTES,
+  type SocketReceiver,
+} from '../core/server-socket.ts'
+import { TestSocket } from './test-socket.ts'
 
 /** Header fields by name; an array sends the field several times. */
 export type TestHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -76,6 +84,8 @@ export class TestExchange extends Exchange {
   wasCut = false
   /** What {@link write} returns: false plays a client that reads slowly. */
   writable = true
+  /** The client's end of its WebSocket, once that was accepted. */
+  socket: TestSocket | undefined = undefined
   /** Resolves once the exchange is over: replied or aborted, `onDone` hooks run. */
   readonly done: Promise<void>
   #resolveDone: () => void = () => {}
@@ -134,6 +144,29 @@ export class TestExchange extends Exchange {
     return Promise.reject(new Error('a test exchange has no WebSocket to carry on'))
   }
 
+  override accept(
+    receiver: SocketReceiver,
+    {
+      protocol,
+      headers = new HeaderList(),
+      maxMessageBytes = MESSAGE_MAX_BYTES,
+    }: AcceptOptions = {},
+  ): TestSocket | undefined {
+    if (this.answered) return undefined
+    if (!this.upgrade) throw expectHandshake()
+    const chosen = chooseProtocol(this.headers, protocol)
+    this.start(101, headers, -1)
+    if (this.status !== 101) {
+      this.end()
+      return undefined
+    }
+    this.socket = new TestSocket(chosen, this, receiver, maxMessageBytes, (aborted) => {
+      this.aborted = aborted
+      this.finish()
+    })
+    return this.socket
+  }
+
   protected override transmit(body: string | Uint8Array): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.bytesOut += bytes.length
@@ -160,6 +193,7 @@ export class TestExchange extends Exchange {
   }
 
   protected override cut(): void {
+    if (this.socket !== undefined) return this.socket.close(INTERNAL_ERROR, 'internal error')
     this.wasCut = true
     this.abort()
   }

@@ -24,6 +24,8 @@ export class BenchExchange extends Exchange {
     return Promise.resolve()
   }
 
+  override accept(): undefined {}
+
   protected override transmit(): void {
     this.finish()
   }

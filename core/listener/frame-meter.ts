@@ -1,3 +1,5 @@
+import { PROTOCOL_ERROR, TOO_BIG } from './close-codes.ts'
+
 /** Longest frame header: two bytes, eight of length, four of mask (RFC 6455 §5.2). */
 const HEADER_MAX_BYTES = 14
 const FIN = 0x80
@@ -6,10 +8,6 @@ const CONTROL = 0x08
 const CLOSE = 0x08
 /** RFC 6455 §5.5. */
 const CONTROL_MAX_BYTES = 125
-
-/** Codes of RFC 6455 §7.4.1. */
-export const PROTOCOL_ERROR = 1002
-export const TOO_BIG = 1009
 
 /**
  * Follows one direction of a WebSocket without touching it: where frames begin,

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatError, type GatewayError } from '../errors.ts'
+import { SERVICE_RESTART } from './close-codes.ts'
 import type { NodeExchange } from './node-exchange.ts'
 
 /** Pipelined requests kept; what comes after them is left unanswered, and the connection is closed (RFC 9112 §9.3.2). */
@@ -13,6 +14,8 @@ const LINGER_MAX_BYTES = 1024 * 1024
 export class NodeConnection {
   /** IP address of the other end; IPv4 also where it came as a mapped address. */
   readonly address: string
+  /** Longest message of a WebSocket that ends in this process. */
+  readonly maxMessageBytes: number
   readonly #socket: Socket
   readonly #handle: (x: NodeExchange) => void
   #current: NodeExchange | undefined = undefined
@@ -23,8 +26,9 @@ export class NodeConnection {
   /** Bytes received when the last exchange ended: more than these is the beginning of a request. */
   #bytesSeen: number
 
-  constructor(socket: Socket, handle: (x: NodeExchange) => void) {
+  constructor(socket: Socket, handle: (x: NodeExchange) => void, maxMessageBytes: number) {
     this.#socket = socket
+    this.maxMessageBytes = maxMessageBytes
     this.#handle = handle
     this.#bytesSeen = socket.bytesRead
     this.address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
@@ -123,10 +127,10 @@ export class NodeConnection {
     if (!this.endTunnel()) this.#socket.destroy()
   }
 
-  /** Ends a WebSocket with 1012: service restart (IANA WebSocket Close Code Number Registry). False when it is none. */
+  /** Ends a WebSocket with 1012. False when it is none. */
   endTunnel(): boolean {
     if (this.#current?.status !== 101) return false
-    this.#current.closeWebSocket(1012, 'service restart')
+    this.#current.closeWebSocket(SERVICE_RESTART, 'service restart')
     return true
   }
 

@@ -1,8 +1,17 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type Peer, type TunnelTarget } from '../exchange.ts'
-import type { HeaderList } from '../headers.ts'
+import { HeaderList } from '../headers.ts'
+import {
+  type AcceptOptions,
+  MESSAGE_MAX_BYTES,
+  type ServerSocket,
+  type SocketReceiver,
+} from '../server-socket.ts'
+import { INTERNAL_ERROR } from './close-codes.ts'
 import type { Guard } from './guard.ts'
+import { chooseProtocol, expectHandshake } from './handshake.ts'
+import { NodeAcceptedSocket, openWebSocket } from './node-accepted-socket.ts'
 import type { NodeConnection } from './node-connection.ts'
 import { openTunnel } from './node-tunnel.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
@@ -30,6 +39,8 @@ export class NodeExchange extends Exchange {
   readonly #connection: NodeConnection
   readonly #req: IncomingMessage
   readonly #stream: TunnelStream | undefined
+  /** The WebSocket, where it ends in this process. */
+  #socket: NodeAcceptedSocket | undefined = undefined
   #res: ServerResponse | undefined
   #expecting: boolean
   /** Body bytes announced to the client; -1: unknown. */
@@ -88,6 +99,8 @@ export class NodeExchange extends Exchange {
 
   /** For the connection: it has ended. */
   clientLeft(): void {
+    // It is told as well, and may have messages yet to hand over.
+    if (this.#socket !== undefined) return
     const stream = this.#stream
     if (stream === undefined || this.status !== 101) return this.abort()
     this.bytesIn = stream.bytesIn
@@ -98,7 +111,8 @@ export class NodeExchange extends Exchange {
 
   /** For the connection: the WebSocket ends with this code. */
   closeWebSocket(code: number, reason: string): void {
-    this.#stream?.closeWith(code, reason)
+    if (this.#socket !== undefined) this.#socket.close(code, reason)
+    else this.#stream?.closeWith(code, reason)
   }
 
   override attach(peer: Peer): void {
@@ -112,16 +126,47 @@ export class NodeExchange extends Exchange {
 
   async tunnel(target: TunnelTarget): Promise<void> {
     const stream = this.#stream
-    if (stream === undefined)
-      throw new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here')
+    if (stream === undefined) throw expectHandshake()
     if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
     await openTunnel(this, stream, target)
   }
 
-  /** For the tunnel: the backend accepted. False when a reply hook failed and a 500 went out instead. */
+  accept(receiver: SocketReceiver, options: AcceptOptions = {}): ServerSocket | undefined {
+    if (this.answered) return undefined
+    const stream = this.#stream
+    if (stream === undefined) throw expectHandshake()
+    if (this.#connection.leaving) throw new GatewayError(GATEWAY_ID, 503, 'shutting down')
+    const protocol = chooseProtocol(this.headers, options.protocol)
+    if (!this.acceptTunnel(options.headers ?? new HeaderList())) return undefined
+    const { socket } = this.#req
+    const limit = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
+    const maxMessageBytes = Math.min(limit, this.#connection.maxMessageBytes)
+    const key = this.headers.get('sec-websocket-key')!
+    const answer = { key, protocol, headers: this.replyHeaders, maxMessageBytes }
+    const client = openWebSocket(socket, stream.release(), answer)
+    if (client === undefined) return undefined
+    // Held back, perhaps, while nobody wanted what the client sent ahead.
+    socket.resume()
+    this.#socket = new NodeAcceptedSocket(
+      client,
+      socket,
+      this,
+      receiver,
+      maxMessageBytes,
+      (aborted) => {
+        this.aborted = aborted
+      },
+      () => this.finish(),
+    )
+    return this.#socket
+  }
+
+  /** Answers the handshake with 101. False when a reply hook failed or chose another status, and that went out instead. */
   acceptTunnel(headers: HeaderList): boolean {
     this.start(101, headers, -1)
-    return this.status === 101
+    if (this.status === 101) return true
+    this.end()
+    return false
   }
 
   protected override finish(): void {
@@ -184,6 +229,7 @@ export class NodeExchange extends Exchange {
   }
 
   protected cut(): void {
+    if (this.#socket !== undefined) return this.#socket.close(INTERNAL_ERROR, 'internal error')
     // HTTP/1.0 has no other sign of an incomplete reply of unknown length than a reset.
     this.#connection.cut(this.#req.httpVersionMinor === 0)
     this.abort()

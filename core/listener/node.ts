@@ -8,6 +8,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
 import { toListenError } from './listen-error.ts'
@@ -45,7 +46,7 @@ const SERVER_OPTIONS: ServerOptions = {
 
 /** A listener on node:http: HTTP/1.1 and WebSocket, plain or TLS. Runs everywhere and parses most strictly. */
 export const createNodeListener: CreateListener = async (options: ListenerOptions) => {
-  const { tls, handle } = options
+  const { tls, handle, maxMessageBytes = MESSAGE_MAX_BYTES } = options
   const { server, release } =
     tls === undefined
       ? { server: createServer(SERVER_OPTIONS), release: () => {} }
@@ -68,7 +69,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   // Before the listeners of node:http, which may at once find a request in what has been read.
   server.prependListener(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (connections.has(socket)) return
-    const connection = new NodeConnection(socket, handle)
+    const connection = new NodeConnection(socket, handle, maxMessageBytes)
     connections.set(socket, connection)
     socket.once('close', () => connections.delete(socket))
     if (draining) connection.drain()

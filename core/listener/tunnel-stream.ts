@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
-import { FrameMeter, TOO_BIG, toCloseFrame } from './frame-meter.ts'
+import { TOO_BIG } from './close-codes.ts'
+import { FrameMeter, toCloseFrame } from './frame-meter.ts'
 
 /** How long the other end may take to accept the close frame. */
 const CLOSE_TIMEOUT_MS = 2000
@@ -29,15 +30,32 @@ export class TunnelStream extends Duplex {
     this.#socket = socket
     if (head.length > 0) this.push(head)
     // Read from the start: only a socket that is read tells when the client leaves.
-    socket.on('data', (chunk: Buffer) => {
-      if (this.#closing) return
-      if (!this.push(chunk)) socket.pause()
-    })
-    socket.on('end', () => {
-      if (this.#opened) this.push(null)
-      else socket.destroy()
-    })
-    socket.on('close', () => this.destroy())
+    socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd)
+    socket.on('close', this.#onClose)
+  }
+
+  /** Gives up its place for a WebSocket that ends in this process. Returns what the client has sent behind its handshake. */
+  release(): Buffer {
+    const socket = this.#socket
+    socket.off('data', this.#onData)
+    socket.off('end', this.#onEnd)
+    socket.off('close', this.#onClose)
+    return this.read() ?? Buffer.alloc(0)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#closing) return
+    if (!this.push(chunk)) this.#socket.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    if (this.#opened) this.push(null)
+    else this.#socket.destroy()
+  }
+
+  readonly #onClose = (): void => {
+    this.destroy()
   }
 
   /** Bytes of messages that came from the client, as they were sent: compressed, where the two ends agreed on it. */

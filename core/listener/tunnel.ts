@@ -1,35 +1,18 @@
 import type { WebSocket as BackendSocket } from 'ws'
 import type { OpenBackend } from '../upstream/websocket.ts'
 import { BackendWriter, type Throttle } from './backend-writer.ts'
+import {
+  ABNORMAL,
+  INTERNAL_ERROR,
+  NO_STATUS,
+  PROTOCOL_ERROR,
+  TOO_BIG,
+  TRY_AGAIN_LATER,
+  WS_ERRORS,
+} from './close-codes.ts'
+import type { SocketOwner } from './socket-owner.ts'
+import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './traffic.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
-
-/** Bytes waiting for a slow client at which the backend is no longer read, and at which it is again. */
-export const CLIENT_HIGH_BYTES: number = 1024 * 1024
-const CLIENT_LOW_BYTES = 256 * 1024
-
-/** RFC 6455 §7.4.1 and the IANA registry. */
-const PROTOCOL_ERROR = 1002
-const NO_STATUS = 1005
-const ABNORMAL = 1006
-const INVALID_DATA = 1007
-const POLICY_VIOLATION = 1008
-const TOO_BIG = 1009
-const INTERNAL_ERROR = 1011
-const TRY_AGAIN_LATER = 1013
-
-/** Why `ws` gave a backend up: the code it closed with, and what the client is told. */
-const ERROR_CODES: Readonly<Record<string, readonly [code: number, reason: string]>> = {
-  WS_ERR_INVALID_UTF8: [INVALID_DATA, 'invalid UTF-8'],
-  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: [TOO_BIG, 'message too long'],
-  WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH: [TOO_BIG, 'message too long'],
-  WS_ERR_TOO_MANY_BUFFERED_PARTS: [POLICY_VIOLATION, 'too many fragments'],
-}
-
-/** Where the payload bytes of a tunnel are counted. */
-export interface TunnelMeter {
-  bytesIn: number
-  bytesOut: number
-}
 
 /**
  * A WebSocket of a client and one to a backend, joined: messages, pings and close codes go
@@ -38,8 +21,8 @@ export interface TunnelMeter {
  * Each side holds the other back. Where the library cannot hold a client back, one that sends
  * more than its backend takes is ended with 1013 once twice the message limit waits.
  */
-export class Tunnel {
-  readonly #meter: TunnelMeter
+export class Tunnel implements SocketOwner {
+  readonly #meter: TrafficMeter
   readonly #backend: BackendSocket
   readonly #connection: OpenBackend['connection']
   readonly #maxMessageBytes: number
@@ -56,7 +39,7 @@ export class Tunnel {
    *   `aborted`: the client left without a close frame.
    */
   constructor(
-    meter: TunnelMeter,
+    meter: TrafficMeter,
     { socket: backend, connection }: OpenBackend,
     maxMessageBytes: number,
     onEnd: (aborted: boolean) => void,
@@ -73,7 +56,6 @@ export class Tunnel {
     backend.on('close', (code, reason) => this.#backendClosed(code, reason))
   }
 
-  /** The client's half is open: messages may flow to it. */
   opened(client: ClientSocket, throttle: Throttle | undefined): void {
     this.#client = client
     const maxWaitingBytes = 2 * this.#maxMessageBytes
@@ -95,7 +77,6 @@ export class Tunnel {
     this.#backend.terminate()
   }
 
-  /** Ends both sides with a code of the gateway's own. */
   close(code: number, reason: string): void {
     this.#closeBackend(code, reason)
     this.#end(code, reason)
@@ -111,7 +92,7 @@ export class Tunnel {
     this.#writer!.send(message, binary)
   }
 
-  /** The library has answered it already; the backend gets it too, as a sign of life. */
+  /** The backend gets it too, as a sign of life. */
   pingFromClient(data: ArrayBuffer): void {
     if (!this.#ended) this.#writer!.ping(data)
   }
@@ -128,20 +109,14 @@ export class Tunnel {
     if (this.#client!.getBufferedAmount() <= CLIENT_LOW_BYTES) this.#backend.resume()
   }
 
-  /** The client's half is closed. `code` 1006: without a close frame, with the library's reason. */
-  clientClosed(code: number, reason: string): void {
+  clientClosed(code: number, reason: string, abrupt: boolean): void {
     this.#client = undefined
     if (this.#ended) return
     this.#writer!.release(false)
-    // The library's reasons, the only trace of what it does with a connection by itself.
-    const closing = code !== ABNORMAL || reason.includes('close payload')
-    if (code !== ABNORMAL) this.#closeBackend(code, reason)
-    else if (closing) this.#closeBackend(NO_STATUS, '')
-    else if (reason.includes('too big')) this.#closeBackend(TOO_BIG, 'message too long')
-    else if (reason.includes('UTF-8')) this.#closeBackend(INVALID_DATA, 'invalid UTF-8')
-    else this.#backend.terminate()
+    if (code === ABNORMAL) this.#backend.terminate()
+    else this.#closeBackend(code, reason)
     this.#ended = true
-    this.#onEnd(!closing)
+    this.#onEnd(abrupt)
   }
 
   // From the backend
@@ -167,7 +142,7 @@ export class Tunnel {
     const { code = '' } = error
     // Without a code of the library it is the socket's error, and `close` follows.
     if (!code.startsWith('WS_ERR')) return
-    const [status, reason] = ERROR_CODES[code] ?? [PROTOCOL_ERROR, 'malformed frame of the backend']
+    const [status, reason] = WS_ERRORS[code] ?? [PROTOCOL_ERROR, 'malformed frame of the backend']
     this.#end(status, reason)
   }
 

@@ -1,15 +1,21 @@
 // One file, though long: whatever touches objects of the library stands where it is imported.
 import { STATUS_CODES } from 'node:http'
 import { createRequire } from 'node:module'
-import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import {
+  type AcceptOptions,
+  MESSAGE_MAX_BYTES,
+  type ServerSocket,
+  type SocketReceiver,
+} from '../server-socket.ts'
 import { claimPort } from './claim-port.ts'
+import { INTERNAL_ERROR } from './close-codes.ts'
 import { Guard } from './guard.ts'
-import { judgeHandshake } from './handshake.ts'
+import { expectHandshake, judgeHandshake } from './handshake.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { PeerAddresses, toAddress } from './peer-addresses.ts'
-import type { Tunnel } from './tunnel.ts'
+import type { SocketOwner } from './socket-owner.ts'
 import { type AppSetup, createTlsApp } from './uws-tls.ts'
 import type {
   App,
@@ -19,13 +25,10 @@ import type {
   SocketContext,
   Uws,
 } from './uws-types.d.ts'
-import { createSocketBehavior, type SocketData, type TunnelExchange, Tunnels } from './websocket.ts'
+import { createSocketBehavior, type SocketData, type SocketExchange, Sockets } from './websocket.ts'
 
 /** Request line and header fields together, bytes; more is answered 431. */
 const HEADER_MAX_BYTES = 16 * 1024
-
-/** Longest WebSocket message, unless the options say otherwise. */
-const MESSAGE_MAX_BYTES = 16 * 1024 * 1024
 
 /** The library's default mode: SO_REUSEADDR and SO_REUSEPORT. */
 const LISTEN_SHARED = 0
@@ -84,15 +87,16 @@ interface Life {
 interface Upgrade {
   readonly context: SocketContext
   readonly key: string
-  readonly tunnels: Tunnels
+  readonly sockets: Sockets
 }
 
-class UwsExchange extends Exchange implements TunnelExchange {
+class UwsExchange extends Exchange implements SocketExchange {
   #res: HttpResponse
   readonly #life: Life
   #address: string | undefined = undefined
   readonly #upgrade: Upgrade | undefined
-  #tunnel: Tunnel | undefined = undefined
+  /** Of the WebSocket it has become, or is about to become. */
+  #owner: SocketOwner | undefined = undefined
   #protocol = ''
   /** In a turn in which the parser runs, for requests whose answer must wait for the next one: see {@link #wait}. */
   #waiting: boolean
@@ -113,7 +117,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     guard: Guard,
     secure: boolean,
     context: SocketContext | undefined,
-    tunnels: Tunnels,
+    sockets: Sockets,
     life: Life,
   ) {
     const method = req.getCaseSensitiveMethod()
@@ -129,7 +133,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
     this.#address = life.peers.sole
     this.#upgrade =
       upgrade && context !== undefined
-        ? { context, key: guard.headers.get('sec-websocket-key') ?? '', tunnels }
+        ? { context, key: guard.headers.get('sec-websocket-key') ?? '', sockets }
         : undefined
     this.malformed = malformed
     this.closing = guard.closing || malformed !== undefined
@@ -157,18 +161,27 @@ class UwsExchange extends Exchange implements TunnelExchange {
   }
 
   tunnel(target: TunnelTarget): Promise<void> {
-    if (this.#upgrade !== undefined) return this.#upgrade.tunnels.open(this, target)
-    return Promise.reject(new GatewayError(GATEWAY_ID, 426, 'a WebSocket is expected here'))
+    if (this.#upgrade !== undefined) return this.#upgrade.sockets.tunnel(this, target)
+    return Promise.reject(expectHandshake())
   }
 
-  acceptTunnel(tunnel: Tunnel, protocol: string, headers: HeaderList): boolean {
-    this.#tunnel = tunnel
+  accept(receiver: SocketReceiver, options: AcceptOptions = {}): ServerSocket | undefined {
+    if (this.answered) return undefined
+    if (this.#upgrade === undefined) throw expectHandshake()
+    return this.#upgrade.sockets.accept(this, receiver, options)
+  }
+
+  openSocket(owner: SocketOwner, protocol: string, headers: HeaderList): boolean {
+    this.#owner = owner
     this.#protocol = protocol
     this.start(101, headers, -1)
-    return this.#headSent && !this.finished
+    if (this.#headSent && !this.finished && this.status === 101) return true
+    this.#owner = undefined
+    this.end()
+    return false
   }
 
-  tunnelEnded(aborted: boolean): void {
+  socketEnded(aborted: boolean): void {
     this.aborted = aborted
     this.finish()
   }
@@ -197,7 +210,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
   }
 
   protected transmitHead(length: number): void {
-    if (this.#tunnel !== undefined) return this.#openTunnel(this.#tunnel)
+    if (this.#owner !== undefined && this.status === 101) return this.#become(this.#owner)
     if (this.#waiting) {
       this.#afterWait = () => this.transmitHead(length)
       return
@@ -265,7 +278,7 @@ class UwsExchange extends Exchange implements TunnelExchange {
 
   protected cut(): void {
     if (this.finished) return
-    if (this.#tunnel !== undefined) this.#tunnel.close(1012, 'service restart')
+    if (this.#owner !== undefined) this.#owner.close(INTERNAL_ERROR, 'internal error')
     // The library answers with the abort callback, which ends the exchange.
     else this.#res.close()
   }
@@ -298,13 +311,13 @@ class UwsExchange extends Exchange implements TunnelExchange {
     if (after !== undefined && !this.finished) after()
   }
 
-  #openTunnel(tunnel: Tunnel): void {
+  #become(owner: SocketOwner): void {
     // Not to be had any more once the response has become a WebSocket.
     this.#address = this.remoteAddress
     const { context, key } = this.#upgrade!
     const res = this.#res
     const toThrottle = pausesWebSockets ? throttleBy(res) : undefined
-    const data: SocketData = { tunnel, toThrottle }
+    const data: SocketData = { owner, toThrottle }
     res.cork(() => this.#writeHead())
     // Outside of `cork`, although the library writes a warning to stderr for it: what 20.51 does
     // at the end of `cork` takes the new WebSocket for a response, and at random closes it.
@@ -403,7 +416,8 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   uws._cfg('silent')
   const secure = options.tls !== undefined
   const guard = new Guard()
-  const tunnels = new Tunnels()
+  const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
+  const sockets = new Sockets(maxMessageBytes)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
   const life: Life = { draining: false, peers: new PeerAddresses() }
@@ -419,11 +433,11 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     guard.reset()
     req.forEach(add)
     guard.closing ||= life.draining
-    const x = new UwsExchange(res, req, guard, secure, context, tunnels, life)
+    const x = new UwsExchange(res, req, guard, secure, context, sockets, life)
     options.handle(x)
   }
 
-  const sockets = createSocketBehavior(options.maxMessageBytes ?? MESSAGE_MAX_BYTES)
+  const behavior = createSocketBehavior(maxMessageBytes)
   const setup: AppSetup = {
     filter: (app, count) => {
       // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
@@ -438,14 +452,14 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     route: (router, count) => {
       router.any('/*', (res, req) => serve(res, req, undefined))
       router.ws('/*', {
-        ...sockets,
+        ...behavior,
         upgrade: serve,
         close: (client, code, reason) => {
           // The filter is not told of connections that end as WebSockets.
           connections--
           life.peers.closed()
           count(-1)
-          sockets.close(client, code, reason)
+          behavior.close(client, code, reason)
         },
       })
     },
@@ -464,7 +478,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const drain = () => {
     if (life.draining) return
     life.draining = true
-    tunnels.drain()
+    sockets.drain()
     uws.us_listen_socket_close(socket)
   }
   const listener: Listener = {
@@ -474,10 +488,10 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       return connections
     },
     drain,
-    closeTunnels: () => tunnels.close(),
+    closeTunnels: () => sockets.close(),
     close: async () => {
       drain()
-      tunnels.close()
+      sockets.close()
       close()
     },
   }

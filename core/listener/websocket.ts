@@ -1,34 +1,42 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { Exchange, TunnelTarget } from '../exchange.ts'
-import type { HeaderList } from '../headers.ts'
+import { HeaderList } from '../headers.ts'
+import { type AcceptOptions, MESSAGE_MAX_BYTES, type SocketReceiver } from '../server-socket.ts'
 import { relayReply } from '../upstream/relay.ts'
 import { type OpenBackend, openBackend } from '../upstream/websocket.ts'
 import type { Throttle } from './backend-writer.ts'
-import { CLIENT_HIGH_BYTES, Tunnel } from './tunnel.ts'
+import { ABNORMAL, INVALID_DATA, NO_STATUS, SERVICE_RESTART, TOO_BIG } from './close-codes.ts'
+import { chooseProtocol } from './handshake.ts'
+import type { SocketOwner } from './socket-owner.ts'
+import { CLIENT_HIGH_BYTES } from './traffic.ts'
+import { Tunnel } from './tunnel.ts'
+import { UwsAcceptedSocket } from './uws-accepted-socket.ts'
 import type { WebSocket as ClientSocket, WebSocketBehavior } from './uws-types.d.ts'
 
 /** Seconds without a sign of life after which a client is asked for one, and then given up. */
 const CLIENT_IDLE_SECONDS = 60
 
-/** The exchange's side of a tunnel: what only its listener can do. */
-export interface TunnelExchange extends Exchange {
+/** The exchange's side of a WebSocket: what only its listener can do. */
+export interface SocketExchange extends Exchange {
   /**
-   * Answers the client's handshake with 101 and makes `tunnel` its WebSocket.
-   * False when a reply hook failed and a 500 went out instead.
+   * Answers the client's handshake with 101 and gives the WebSocket to `owner`.
+   * False when a reply hook failed or chose another status, and that went out instead.
    */
-  readonly acceptTunnel: (tunnel: Tunnel, protocol: string, headers: HeaderList) => boolean
+  readonly openSocket: (owner: SocketOwner, protocol: string, headers: HeaderList) => boolean
   /** @param aborted the client left without a close frame. */
-  readonly tunnelEnded: (aborted: boolean) => void
+  readonly socketEnded: (aborted: boolean) => void
 }
 
-/** The open tunnels of a listener. */
-export class Tunnels {
-  readonly #open = new Set<Tunnel>()
+/** The open WebSockets of a listener. */
+export class Sockets {
+  readonly #maxMessageBytes: number
+  readonly #open = new Set<SocketOwner>()
   #accepting = true
   #closed = false
 
-  get size(): number {
-    return this.#open.size
+  /** @param maxMessageBytes the listener's limit for those that end in this process. */
+  constructor(maxMessageBytes: number) {
+    this.#maxMessageBytes = maxMessageBytes
   }
 
   /**
@@ -37,13 +45,13 @@ export class Tunnels {
    *
    * @throws {GatewayError} 502 or 504 when the backend gave no valid answer, 503 when the gateway shuts down; nothing was sent to the client then.
    */
-  open(x: TunnelExchange, target: TunnelTarget): Promise<void> {
-    if (!this.#accepting) return Promise.reject(new GatewayError(GATEWAY_ID, 503, 'shutting down'))
+  tunnel(x: SocketExchange, target: TunnelTarget): Promise<void> {
+    if (!this.#accepting) return Promise.reject(shuttingDown())
     return new Promise((resolve, reject) => {
       const abandon = openBackend(target, {
         onOpen: (backend) => {
           resolve()
-          this.#accept(x, target, backend)
+          this.#join(x, target, backend)
         },
         onReply: (reply) => {
           resolve()
@@ -55,50 +63,69 @@ export class Tunnels {
     })
   }
 
-  /** Opens no more tunnels. */
+  /** See {@link Exchange.accept}. */
+  accept(
+    x: SocketExchange,
+    receiver: SocketReceiver,
+    options: AcceptOptions,
+  ): UwsAcceptedSocket | undefined {
+    if (!this.#accepting) throw shuttingDown()
+    const { maxMessageBytes = MESSAGE_MAX_BYTES, headers = new HeaderList() } = options
+    const protocol = chooseProtocol(x.headers, options.protocol)
+    const limit = Math.min(maxMessageBytes, this.#maxMessageBytes)
+    const socket: UwsAcceptedSocket = new UwsAcceptedSocket(x, receiver, limit, (aborted) => {
+      this.#open.delete(socket)
+      x.socketEnded(aborted)
+    })
+    if (!x.openSocket(socket, protocol, headers)) return undefined
+    this.#open.add(socket)
+    return socket
+  }
+
+  /** Opens no more WebSockets. */
   drain(): void {
     this.#accepting = false
   }
 
-  /** Ends every tunnel with 1012 (IANA WebSocket Close Code Number Registry: service restart), also those that still open. */
+  /** Ends every WebSocket with 1012, also those that still open. */
   close(): void {
     this.#accepting = false
     this.#closed = true
-    for (const tunnel of [...this.#open]) tunnel.close(1012, 'service restart')
+    for (const owner of [...this.#open]) owner.close(SERVICE_RESTART, 'service restart')
   }
 
-  #accept(x: TunnelExchange, target: TunnelTarget, backend: OpenBackend): void {
+  #join(x: SocketExchange, target: TunnelTarget, backend: OpenBackend): void {
     const { protocol, headers } = backend
     const tunnel: Tunnel = new Tunnel(x, backend, target.maxMessageBytes, (aborted) => {
       this.#open.delete(tunnel)
-      x.tunnelEnded(aborted)
+      x.socketEnded(aborted)
       target.onClose()
     })
     if (!x.answered) target.onAnswer?.(101, headers)
-    if (x.answered || !x.acceptTunnel(tunnel, protocol, headers)) {
+    if (x.answered || !x.openSocket(tunnel, protocol, headers)) {
       tunnel.abandon()
       target.onClose()
       return
     }
     this.#open.add(tunnel)
-    if (this.#closed) tunnel.close(1012, 'service restart')
+    if (this.#closed) tunnel.close(SERVICE_RESTART, 'service restart')
   }
 }
 
 /** The library copies what a socket is given field by field: an object of a class would lose its methods. */
 export interface SocketData {
-  readonly tunnel: Tunnel
+  readonly owner: SocketOwner
   /** Undefined where the library cannot hold a client back. */
   readonly toThrottle: ((client: ClientSocket) => Throttle) | undefined
 }
 
 /**
- * How uWebSockets serves the client's half of tunnels; a socket's user data is its {@link SocketData}.
+ * How uWebSockets serves WebSockets; a socket's user data is its {@link SocketData}.
  *
  * @param maxMessageBytes limit of the listener. A message up to twice as long is read, and
  *   answered with 1009; before a longer one the library drops the connection, without a code.
  *   The same goes for text that is not UTF-8 (1006 in place of 1007). Of a client that closes
- *   with 1012 to 1014 or 3000 to 3999 the library tells no code, so the backend gets none (1005).
+ *   with 1012 to 1014 or 3000 to 3999 the library tells no code: the other side gets none (1005).
  *   A frame without a mask is read as if it had one.
  */
 export function createSocketBehavior(
@@ -113,19 +140,32 @@ export function createSocketBehavior(
     sendPingsAutomatically: true,
     compression: 0,
     open: (client) => {
-      const { tunnel, toThrottle } = client.getUserData() as SocketData
-      tunnel.opened(client, toThrottle?.(client))
+      const { owner, toThrottle } = client.getUserData() as SocketData
+      owner.opened(client, toThrottle?.(client))
     },
-    message: (client, message, binary) => toTunnel(client).messageFromClient(message, binary),
-    ping: (client, data) => toTunnel(client).pingFromClient(data),
-    pong: (client, data) => toTunnel(client).pongFromClient(data),
-    drain: (client) => toTunnel(client).clientDrained(),
+    message: (client, message, binary) => toOwner(client).messageFromClient(message, binary),
+    ping: (client, data) => toOwner(client).pingFromClient(data),
+    pong: (client, data) => toOwner(client).pongFromClient(data),
+    drain: (client) => toOwner(client).clientDrained(),
     close: (client, code, reason) => {
-      toTunnel(client).clientClosed(code, Buffer.from(reason).toString())
+      tellClosed(toOwner(client), code, Buffer.from(reason).toString())
     },
   }
 }
 
-function toTunnel(client: ClientSocket): Tunnel {
-  return (client.getUserData() as SocketData).tunnel
+function toOwner(client: ClientSocket): SocketOwner {
+  return (client.getUserData() as SocketData).owner
+}
+
+function tellClosed(owner: SocketOwner, code: number, reason: string): void {
+  if (code !== ABNORMAL) return owner.clientClosed(code, reason, false)
+  // The library's reasons, the only trace of what it does with a connection by itself.
+  if (reason.includes('close payload')) owner.clientClosed(NO_STATUS, '', false)
+  else if (reason.includes('too big')) owner.clientClosed(TOO_BIG, 'message too long', true)
+  else if (reason.includes('UTF-8')) owner.clientClosed(INVALID_DATA, 'invalid UTF-8', true)
+  else owner.clientClosed(ABNORMAL, '', true)
+}
+
+function shuttingDown(): GatewayError {
+  return new GatewayError(GATEWAY_ID, 503, 'shutting down')
 }

@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  FrameMeter,
-  PROTOCOL_ERROR,
-  TOO_BIG,
-  toCloseFrame,
-} from '../../../core/listener/frame-meter.ts'
+import { PROTOCOL_ERROR, TOO_BIG } from '../../../core/listener/close-codes.ts'
+import { FrameMeter, toCloseFrame } from '../../../core/listener/frame-meter.ts'
 
 interface Frame {
   readonly opcode: number

@@ -1,0 +1,136 @@
+import type { ServerSocket, SocketReceiver } from '../server-socket.ts'
+import { ABNORMAL, isCloseCode, TOO_BIG, TRY_AGAIN_LATER, toReason } from './close-codes.ts'
+import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './traffic.ts'
+
+/** How long a client may be held back. Less than the time after which the library of `uws` takes it for dead. */
+const PAUSE_MAX_MS = 45_000
+
+/** What all WebSockets that end in this process have in common, whatever library frames them. */
+export abstract class AcceptedSocket implements ServerSocket {
+  readonly #meter: TrafficMeter
+  readonly #receiver: SocketReceiver
+  readonly #maxMessageBytes: number
+  readonly #onOver: (aborted: boolean) => void
+  /** The receiver is, or is being, told of the end. */
+  #over = false
+  /** The receiver's messages have been told to wait. */
+  #blocked = false
+  #paused = false
+  /** Runs while the client is held back. */
+  #stall: NodeJS.Timeout | undefined = undefined
+
+  /** @param onOver called once, after the receiver's `onClose`; `aborted`: there was no close frame. */
+  constructor(
+    meter: TrafficMeter,
+    receiver: SocketReceiver,
+    maxMessageBytes: number,
+    onOver: (aborted: boolean) => void,
+  ) {
+    this.#meter = meter
+    this.#receiver = receiver
+    this.#maxMessageBytes = maxMessageBytes
+    this.#onOver = onOver
+  }
+
+  abstract get bufferedBytes(): number
+
+  send(data: string | Uint8Array, binary: boolean): boolean {
+    if (this.#over) return false
+    // Encoded here: a lone surrogate would become bytes that are no UTF-8.
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data
+    const { length } = bytes
+    if (length > this.#maxMessageBytes) {
+      this.close(TOO_BIG, 'message too long')
+      return false
+    }
+    if (this.#blocked && this.bufferedBytes + length > this.#maxMessageBytes + CLIENT_HIGH_BYTES) {
+      this.close(TRY_AGAIN_LATER, 'the client is too slow')
+      return false
+    }
+    this.#meter.bytesOut += length
+    if (!this.transmit(bytes, binary) && this.bufferedBytes > CLIENT_HIGH_BYTES) {
+      this.#blocked = true
+    }
+    return !this.#blocked
+  }
+
+  close(code: number, reason: string): void {
+    if (!isCloseCode(code)) throw new TypeError(`close code must be one to send, got ${code}`)
+    if (this.#over) return
+    const text = toReason(reason)
+    // The client's close frame lies behind what was not read.
+    this.resume()
+    this.#over = true
+    this.transmitClose(code, text)
+    this.#end(code, text, false)
+  }
+
+  terminate(): void {
+    if (this.#over) return
+    this.resume()
+    this.#over = true
+    this.cut()
+    this.#end(ABNORMAL, '', true)
+  }
+
+  pause(): void {
+    if (this.#paused || this.#over) return
+    this.#paused = true
+    this.pauseRead()
+    this.#stall = setTimeout(() => {
+      this.close(TRY_AGAIN_LATER, 'held back for too long')
+    }, PAUSE_MAX_MS).unref()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    clearTimeout(this.#stall)
+    this.#stall = undefined
+    if (!this.#over) this.resumeRead()
+  }
+
+  /** Whether the client is held back. */
+  protected get paused(): boolean {
+    return this.#paused
+  }
+
+  /** For libraries: a whole message. */
+  protected receive(data: Uint8Array, binary: boolean): void {
+    if (this.#over) return
+    this.#meter.bytesIn += data.length
+    if (data.length > this.#maxMessageBytes) this.close(TOO_BIG, 'message too long')
+    else this.#receiver.onMessage(data, binary)
+  }
+
+  /** For libraries: less waits for the client than before. */
+  protected drained(): void {
+    if (!this.#blocked || this.#over || this.bufferedBytes > CLIENT_LOW_BYTES) return
+    this.#blocked = false
+    this.#receiver.onDrain()
+  }
+
+  /** For libraries: the client's half is closed, or broke the rules. */
+  protected closed(code: number, reason: string, aborted: boolean): void {
+    if (this.#over) return
+    this.#over = true
+    this.resume()
+    this.#end(code, reason, aborted)
+  }
+
+  /** Hands a message over; keeps nothing of it. False: perhaps not all of it went out. */
+  protected abstract transmit(data: Uint8Array, binary: boolean): boolean
+  /** Sends a close frame behind what waits. `code` 1005: without a code. */
+  protected abstract transmitClose(code: number, reason: string): void
+  protected abstract cut(): void
+  protected abstract pauseRead(): void
+  protected abstract resumeRead(): void
+
+  #end(code: number, reason: string, aborted: boolean): void {
+    try {
+      this.#receiver.onClose(code, reason)
+    } finally {
+      this.#onOver(aborted)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { AcceptedSocket } from './accepted-socket.ts'
+import type { Throttle } from './backend-writer.ts'
+import { NO_STATUS } from './close-codes.ts'
+import type { SocketOwner } from './socket-owner.ts'
+import type { WebSocket as ClientSocket } from './uws-types.d.ts'
+
+/** A client's WebSocket on µWebSockets that ends in this process. */
+export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
+  #client: ClientSocket | undefined = undefined
+  #throttle: Throttle | undefined = undefined
+  /** In a call of the library: what is sent meanwhile goes out behind it, and `send` says nothing of what waits. */
+  #inCall = false
+
+  get bufferedBytes(): number {
+    return this.#client === undefined ? 0 : this.#client.getBufferedAmount()
+  }
+
+  opened(client: ClientSocket, throttle: Throttle | undefined): void {
+    this.#client = client
+    this.#throttle = throttle
+  }
+
+  messageFromClient(message: ArrayBuffer, binary: boolean): void {
+    this.#holdOn()
+    this.#inCall = true
+    this.receive(new Uint8Array(message), binary)
+    this.#inCall = false
+  }
+
+  pingFromClient(): void {}
+
+  pongFromClient(): void {}
+
+  clientDrained(): void {
+    this.#holdOn()
+    this.#inCall = true
+    this.drained()
+    this.#inCall = false
+  }
+
+  clientClosed(code: number, reason: string, abrupt: boolean): void {
+    this.#client = undefined
+    this.closed(code, reason, abrupt)
+  }
+
+  protected transmit(data: Uint8Array, binary: boolean): boolean {
+    // Not in a `cork` of its own: a single message goes out with one system call anyway.
+    const sent = this.#client!.send(data, binary) === 1
+    if (!sent) this.#holdOn()
+    return sent && !this.#inCall
+  }
+
+  protected transmitClose(code: number, reason: string): void {
+    const client = this.#client
+    // The library calls back before it returns.
+    this.#client = undefined
+    // It takes no code for a close frame without one.
+    if (code === NO_STATUS) client?.end()
+    else client?.end(code, reason)
+  }
+
+  protected cut(): void {
+    const client = this.#client
+    this.#client = undefined
+    client?.close()
+  }
+
+  protected pauseRead(): void {
+    this.#throttle?.pause()
+  }
+
+  protected resumeRead(): void {
+    this.#throttle?.resume()
+  }
+
+  /** After a write that does not go out whole the library reads on. */
+  #holdOn(): void {
+    if (this.paused) this.#throttle?.pause()
+  }
+}
