@@ -64,6 +64,7 @@ export class FrameWriter {
   sentCallId = 0
   readonly #socket: FrameSocket
   readonly #payloadMaxBytes: number
+  readonly #onBlocked: (() => void) | undefined
   #own: Memory | undefined = undefined
   #memory: Memory = NOTHING as Memory
   #used = 0
@@ -72,9 +73,11 @@ export class FrameWriter {
   #sealedBytes = 0
   #closed = false
 
-  constructor(socket: FrameSocket, payloadMaxBytes: number) {
+  /** @param onBlocked called when the socket turns slow. */
+  constructor(socket: FrameSocket, payloadMaxBytes: number, onBlocked?: () => void) {
     this.#socket = socket
     this.#payloadMaxBytes = payloadMaxBytes
+    this.#onBlocked = onBlocked
   }
 
   /** Bytes of frames that wait here. */
@@ -185,8 +188,10 @@ export class FrameWriter {
   #send(memory: Memory, bytes: number): void {
     if (this.#closed) return
     const taken = this.#socket.send(memory.subarray(0, bytes), true)
-    if (!taken) this.blocked = true
     if (memory !== this.#own && isPooled(memory.length)) returnMemory(memory)
+    if (taken || this.#closed) return
+    this.blocked = true
+    this.#onBlocked?.()
   }
 
   #seal(): void {

@@ -1,0 +1,446 @@
+// One file, though long: the calls of a connection and the connection share their state.
+import { GatewayError } from '../errors.ts'
+import type { CallReceiver, Dispatch, IncomingCall } from './call.ts'
+import { CallTable } from './call-table.ts'
+import { deadlines, type Timed } from './deadlines.ts'
+import { formatFail } from './fail.ts'
+import type { FrameSocket } from './frame-socket.ts'
+import { FrameWriter } from './frame-writer.ts'
+import {
+  type Breach,
+  CALL,
+  CALL_BYTES,
+  CANCEL,
+  CREDIT,
+  costOf,
+  DATA,
+  END,
+  type FrameReceiver,
+  METADATA_MAX_BYTES,
+  MORE,
+  PAYLOAD_MAX_BYTES,
+  readFrames,
+  readU16,
+  readU32,
+  STREAM,
+  STREAM_ID_MAX,
+  toBreach,
+  WINDOW_BYTES,
+  WINDOW_MAX_BYTES,
+} from './frames.ts'
+
+/** What one caller may take of a service. */
+export interface ServerLimits {
+  /** Calls under way on a connection; more are answered with 503. @default 100000 */
+  readonly maxCalls?: number
+  /** Bytes of the requests of calls under way; more are answered with 503. @default 268435456 */
+  readonly maxRequestBytes?: number
+  /** Bytes of answers that wait for a slow caller; with more the connection is cut. @default 268435456 */
+  readonly maxWaitingBytes?: number
+  /** Longest payload of a frame. @default 16777216 */
+  readonly maxPayloadBytes?: number
+  /** The connection is over, and `onCancel` of its calls called. */
+  readonly onClosed?: () => void
+}
+
+const TEXT_MESSAGE = toBreach('message must be binary')
+const WRONG_END = toBreach('frame type is not for the caller')
+const UNKNOWN_STREAM = toBreach('stream id was never used')
+const OLD_STREAM = toBreach('stream ids must grow')
+const WRONG_CALL = toBreach('names and metadata do not fit the payload')
+const WRONG_METADATA = toBreach('metadata is too long')
+const NO_MORE = toBreach('body after the last one')
+const OVERDRAWN = toBreach('window is overdrawn')
+const WINDOW_TOO_LARGE = toBreach('window is too large')
+
+const NOTHING = Buffer.alloc(0)
+const NOBODY: CallReceiver = {
+  onData: () => {},
+  onEnd: () => {},
+  onCancel: () => {},
+  onCredit: () => {},
+}
+
+/** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
+export class ServerConnection implements FrameReceiver {
+  closed = false
+  readonly #dispatch: Dispatch
+  readonly #maxCalls: number
+  readonly #maxRequestBytes: number
+  readonly #maxWaitingBytes: number
+  readonly #payloadMaxBytes: number
+  readonly #onClosed: (() => void) | undefined
+  readonly #calls = new CallTable<ServerCall>()
+  /** Calls whose bodies the slow socket held up. */
+  #held = new Set<ServerCall>()
+  #socket!: FrameSocket
+  #writer!: FrameWriter
+  #lastId = 0
+  #requestBytes = 0
+  #leaving = false
+  #dispatching = false
+
+  constructor(dispatch: Dispatch, limits: ServerLimits = {}) {
+    this.#dispatch = dispatch
+    this.#maxCalls = limits.maxCalls ?? 100_000
+    this.#maxRequestBytes = limits.maxRequestBytes ?? 256 * 1024 * 1024
+    this.#maxWaitingBytes = limits.maxWaitingBytes ?? 256 * 1024 * 1024
+    this.#payloadMaxBytes = limits.maxPayloadBytes ?? PAYLOAD_MAX_BYTES
+    this.#onClosed = limits.onClosed
+  }
+
+  /** Calls under way. */
+  get pending(): number {
+    return this.#calls.size
+  }
+
+  /** Begins with the socket whose receiver this is; before it, nothing may be received. */
+  open(socket: FrameSocket): void {
+    this.#socket = socket
+    // Not read while it does not read: who asks and takes no answers must not fill the memory.
+    this.#writer = new FrameWriter(socket, this.#payloadMaxBytes, () => socket.pause())
+  }
+
+  /** Takes no more calls; closes the connection once those under way are over. */
+  goAway(): void {
+    if (this.#leaving || this.closed) return
+    this.#leaving = true
+    this.#writer.goAway(this.#lastId)
+    this.#rest()
+  }
+
+  /** Ends the connection; its calls are cancelled. */
+  close(): void {
+    this.#end(1001, 'going away')
+  }
+
+  onMessage(data: Uint8Array, binary: boolean): void {
+    if (this.closed) return
+    const bytes = Buffer.isBuffer(data)
+      ? data
+      : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    const breach = binary ? readFrames(bytes, this, this.#payloadMaxBytes) : TEXT_MESSAGE
+    if (breach !== undefined) this.#end(breach.code, breach.reason)
+  }
+
+  onDrain(): void {
+    if (this.closed) return
+    this.#writer.drained()
+    if (this.#writer.blocked) return
+    this.#socket.resume()
+    const held = this.#held
+    if (held.size > 0) {
+      this.#held = new Set()
+      for (const call of held) this.#unhold(call)
+    }
+    if (this.#leaving) this.#rest()
+  }
+
+  onClose(): void {
+    this.#lose()
+  }
+
+  onFrame(
+    type: number,
+    flags: number,
+    id: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): Breach | undefined {
+    if (type === CALL) return this.#call(flags, id, bytes, start, end)
+    const call = this.#calls.get(id)
+    if (call === undefined) {
+      if (type !== DATA && type !== END && type !== CANCEL && type !== CREDIT) return WRONG_END
+      return id === 0 || id > this.#lastId ? UNKNOWN_STREAM : undefined
+    }
+    switch (type) {
+      case DATA:
+        if (!call.receiving) return NO_MORE
+        if (call.receiveWindow <= 0) return OVERDRAWN
+        call.receiveWindow -= costOf(end - start)
+        call.receiver.onData(bytes.subarray(start, end))
+        return undefined
+      case END:
+        if (!call.receiving) return NO_MORE
+        call.receiving = false
+        call.receiver.onEnd()
+        return undefined
+      case CANCEL:
+        this.#take(call)
+        call.receiver.onCancel('cancel')
+        this.#rest()
+        return undefined
+      case CREDIT:
+        call.sendWindow += readU32(bytes, start)
+        if (call.sendWindow > WINDOW_MAX_BYTES) return WINDOW_TOO_LARGE
+        this.#unhold(call)
+        return undefined
+      default:
+        return WRONG_END
+    }
+  }
+
+  // For its calls
+
+  reply(call: ServerCall, metadata: string, body: string | Uint8Array): void {
+    const { service } = call
+    if (metadata.length > METADATA_MAX_BYTES) {
+      const detail = `metadata of the reply must be at most ${METADATA_MAX_BYTES} bytes`
+      return this.fail(call, new GatewayError(service, 500, detail))
+    }
+    if (!this.#writer.reply(call.id, 0, metadata, body)) {
+      const detail = `reply must be at most ${this.#payloadMaxBytes} bytes with its metadata`
+      return this.fail(call, new GatewayError(service, 500, detail))
+    }
+    this.#finish(call)
+  }
+
+  fail(call: ServerCall, error: GatewayError): void {
+    this.#writer.fail(call.id, formatFail(error))
+    this.#finish(call)
+  }
+
+  start(call: ServerCall, metadata: string): void {
+    if (metadata.length > METADATA_MAX_BYTES) {
+      throw new TypeError(`metadata must be at most ${METADATA_MAX_BYTES} bytes`)
+    }
+    this.#writer.reply(call.id, MORE, metadata, NOTHING)
+  }
+
+  sendData(call: ServerCall, body: string | Uint8Array): boolean {
+    if (call.sendWindow <= 0 || this.#writer.blocked) {
+      call.held = true
+      if (call.sendWindow > 0) this.#held.add(call)
+      return false
+    }
+    const bytes = this.#writer.data(call.id, body)
+    if (bytes < 0) throw new RangeError(`body must be at most ${this.#payloadMaxBytes} bytes`)
+    call.sendWindow -= costOf(bytes)
+    return true
+  }
+
+  endData(call: ServerCall): void {
+    this.#writer.end(call.id)
+    this.#finish(call)
+  }
+
+  consumed(call: ServerCall, bytes: number): void {
+    // Never more than was received, whatever the program says.
+    const owed = WINDOW_BYTES - call.receiveWindow
+    call.consumedBytes = Math.min(call.consumedBytes + costOf(bytes), owed)
+    if (call.consumedBytes < WINDOW_BYTES / 2 || !call.receiving) return
+    this.#writer.credit(call.id, call.consumedBytes)
+    call.receiveWindow += call.consumedBytes
+    call.consumedBytes = 0
+  }
+
+  expire(call: ServerCall): void {
+    const detail = `no answer within ${call.timeoutMs} ms`
+    this.#writer.fail(call.id, formatFail(new GatewayError(call.service, 408, detail)))
+    this.#take(call)
+    call.receiver.onCancel('timeout')
+    this.#rest()
+  }
+
+  #call(flags: number, id: number, bytes: Buffer, start: number, end: number): Breach | undefined {
+    if (id <= this.#lastId || id > STREAM_ID_MAX) return OLD_STREAM
+    const serviceBytes = readU16(bytes, start + 4)
+    const endpointBytes = serviceBytes + readU16(bytes, start + 6)
+    const metadataBytes = readU32(bytes, start + 8)
+    const textStart = start + CALL_BYTES
+    const bodyStart = textStart + endpointBytes + metadataBytes
+    if (metadataBytes > METADATA_MAX_BYTES) return WRONG_METADATA
+    if (bodyStart > end) return WRONG_CALL
+    this.#lastId = id
+    // Sent before GOAWAY had arrived: the caller sends it elsewhere.
+    if (this.#leaving) return undefined
+    // One text, cut in three: asking the runtime for it costs more than cutting.
+    const text = bytes.toString('latin1', textStart, bodyStart)
+    const service = text.slice(0, serviceBytes)
+    if (this.#calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
+      const error = new GatewayError(service, 503, 'too many calls under way')
+      this.#writer.fail(id, formatFail(error))
+      return undefined
+    }
+    const call = new ServerCall(
+      this,
+      id,
+      flags,
+      readU32(bytes, start),
+      service,
+      text.slice(serviceBytes, endpointBytes),
+      text.slice(endpointBytes),
+      bytes.subarray(bodyStart, end),
+    )
+    this.#dispatching = true
+    try {
+      this.#dispatch(call)
+    } catch (thrown) {
+      call.fail(GatewayError.from(thrown, service))
+    }
+    this.#dispatching = false
+    call.body = NOTHING
+    // What was answered at once never gets into the table.
+    if (!call.over) this.#keep(call, end - bodyStart)
+    if (this.#leaving) this.#rest()
+    return undefined
+  }
+
+  #keep(call: ServerCall, bodyBytes: number): void {
+    if (this.closed) {
+      call.over = true
+      call.receiver.onCancel('closed')
+      return
+    }
+    call.bodyBytes = bodyBytes
+    this.#requestBytes += bodyBytes
+    this.#calls.add(call.id, call)
+    if (call.timeoutMs > 0) deadlines.add(call, call.timeoutMs)
+  }
+
+  /** Lets a call send bodies again that had to wait. */
+  #unhold(call: ServerCall): void {
+    if (!call.held || call.sendWindow <= 0) return
+    if (this.#writer.blocked) {
+      this.#held.add(call)
+      return
+    }
+    call.held = false
+    call.receiver.onCredit()
+  }
+
+  /** An answer has been written. */
+  #finish(call: ServerCall): void {
+    this.#take(call)
+    if (this.#writer.waitingBytes > this.#maxWaitingBytes && !this.closed) {
+      this.#lose()
+      this.#socket.terminate()
+    } else if (this.#leaving) this.#rest()
+  }
+
+  #take(call: ServerCall): void {
+    call.over = true
+    if (!this.#calls.delete(call.id)) return
+    this.#requestBytes -= call.bodyBytes
+    if (call.held) this.#held.delete(call)
+    deadlines.remove(call)
+  }
+
+  /** Closes the connection when it has nothing more to do. */
+  #rest(): void {
+    if (!this.#leaving || this.#calls.size > 0 || this.#dispatching || this.closed) return
+    this.#writer.flush()
+    if (this.#writer.waitingBytes === 0) this.close()
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.closed) return
+    this.#writer.flush()
+    this.#lose()
+    this.#socket.close(code, reason)
+  }
+
+  #lose(): void {
+    if (this.closed) return
+    this.closed = true
+    this.#writer.close()
+    for (const call of this.#calls.list()) {
+      if (call.over) continue
+      this.#take(call)
+      call.receiver.onCancel('closed')
+    }
+    this.#onClosed?.()
+  }
+}
+
+class ServerCall implements IncomingCall, Timed {
+  readonly service: string
+  readonly endpoint: string
+  readonly metadata: string
+  readonly timeoutMs: number
+  body: Uint8Array
+  readonly stream: boolean
+  readonly more: boolean
+  over = false
+  receiver: CallReceiver = NOBODY
+  readonly id: number
+  /** The caller has not sent its last body. */
+  receiving: boolean
+  sendWindow = WINDOW_BYTES
+  receiveWindow = WINDOW_BYTES
+  consumedBytes = 0
+  /** `sendData` was refused: `onCredit` is awaited. */
+  held = false
+  bodyBytes = 0
+  deadlineMs = 0
+  timedNext: Timed['timedNext'] = undefined
+  timedPrev: Timed['timedPrev'] = undefined
+  readonly #connection: ServerConnection
+  /** A stream has begun. */
+  #started = false
+
+  constructor(
+    connection: ServerConnection,
+    id: number,
+    flags: number,
+    timeoutMs: number,
+    service: string,
+    endpoint: string,
+    metadata: string,
+    body: Uint8Array,
+  ) {
+    this.#connection = connection
+    this.id = id
+    this.timeoutMs = timeoutMs
+    this.service = service
+    this.endpoint = endpoint
+    this.metadata = metadata
+    this.body = body
+    this.stream = (flags & STREAM) !== 0
+    this.more = (flags & MORE) !== 0
+    this.receiving = this.more
+  }
+
+  reply(metadata: string, body: string | Uint8Array): void {
+    if (this.over) return
+    if (this.#started) throw new Error('a stream is ended by endData or fail')
+    this.#connection.reply(this, metadata, body)
+  }
+
+  fail(error: GatewayError): void {
+    if (!this.over) this.#connection.fail(this, error)
+  }
+
+  start(metadata: string): void {
+    if (this.over) return
+    this.#begin()
+    this.#connection.start(this, metadata)
+  }
+
+  sendData(body: string | Uint8Array): boolean {
+    if (this.over) return true
+    if (!this.#started) this.#begin()
+    return this.#connection.sendData(this, body)
+  }
+
+  endData(): void {
+    if (this.over) return
+    if (!this.#started) this.#begin()
+    this.#connection.endData(this)
+  }
+
+  consumed(bytes: number): void {
+    if (!this.over) this.#connection.consumed(this, bytes)
+  }
+
+  onDeadline(): void {
+    this.#connection.expire(this)
+  }
+
+  #begin(): void {
+    if (!this.stream) throw new Error('the caller takes no stream')
+    if (this.#started) throw new Error('the stream has begun')
+    this.#started = true
+  }
+}
