@@ -1,5 +1,5 @@
 /** `.` and `..`, plainly or percent-encoded, also with path parameters behind them. */
-const DOTS = /^(?:\.|%2e){1,2}(?:;|$)/i
+const DOTS = /^(?:\.|%2e){1,2}(?:;|%3b|$)/i
 const DOT = 46
 const PERCENT = 37
 

@@ -1,0 +1,63 @@
+import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
+import { isServiceName } from '../core/service-name.ts'
+import { splitPath } from '../core/split-path.ts'
+
+/** No longer path names anything: a service name and two words have their own limits. */
+const MAX_PATH = 512
+const VERSION = /^v\d+$/
+const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
+
+/**
+ * Path to service and method (specification: RPC resolver, Versioning; reference 1.4, 15.8). Service parts are taken
+ * as they are. Of a method part each word between dashes gets a capital: `list-services` is `ListServices`.
+ *
+ * | path | service | method |
+ * |---|---|---|
+ * | `/<a>` | `<ns>.<a>` | `<A>.Call` |
+ * | `/<a>/<b>` | `<ns>.<a>` | `<A>.<B>` |
+ * | `/<a>/<b>/<c>` | `<ns>.<a>` | `<B>.<C>` |
+ * | `/v<n>/<a>/<b>` | `<ns>.v<n>.<a>` | `<A>.<B>` |
+ * | four or more: `/<a>/.../<c>/<d>` | `<ns>`, all but the last two | `<C>.<D>` |
+ */
+const rpc: Resolver = {
+  name: 'rpc',
+  expected: '/<service>/<method>',
+
+  key: ({ path }: RequestLine) => path,
+
+  resolve({ path, namespace }) {
+    if (path.length > MAX_PATH) return undefined
+    const segments = splitPath(path)
+    if (segments === undefined) return undefined
+    const [first, second, third] = segments
+    if (first === undefined) return undefined
+    if (second === undefined) return toMethod(namespace, first, first, 'call')
+    if (third === undefined) return toMethod(namespace, first, first, second)
+    if (segments.length > 3) {
+      const service = segments.slice(0, -2).join('.')
+      return toMethod(namespace, service, segments.at(-2)!, segments.at(-1)!)
+    }
+    if (VERSION.test(first)) return toMethod(namespace, `${first}.${second}`, second, third)
+    return toMethod(namespace, first, second, third)
+  },
+}
+
+function toMethod(
+  namespace: string,
+  service: string,
+  handler: string,
+  method: string,
+): Route | undefined {
+  if (!isServiceName(service) || !WORD.test(handler) || !WORD.test(method)) return undefined
+  return toRoute(joinName(namespace, service), `${capitalise(handler)}.${capitalise(method)}`)
+}
+
+/** `baz-xyz` as `BazXyz`: first letters change, the others stay. */
+function capitalise(word: string): string {
+  if (!word.includes('-')) return word[0]!.toUpperCase() + word.slice(1)
+  let joined = ''
+  for (const piece of word.split('-')) joined += piece.slice(0, 1).toUpperCase() + piece.slice(1)
+  return joined
+}
+
+export default rpc
