@@ -1,0 +1,71 @@
+import { GATEWAY_ID } from '../errors.ts'
+import { badRequest, quote } from './bad-request.ts'
+import { type Fields, FieldTree, MAX_FIELDS } from './fields.ts'
+
+/**
+ * Splits a query (without its `?`) into name, value, name, value…, in the order sent, both decoded.
+ *
+ * As forms are written (WHATWG URL, application/x-www-form-urlencoded): `&` parts, `+` is a blank, empty
+ * parts are nothing. A part without `=` has the empty value.
+ *
+ * @param what what a pair is called in errors.
+ * @throws {GatewayError} 400 for more than 256 parts, empty ones counted; for a percent sign that encodes no
+ *   UTF-8; for an empty name. What follows the fault is not read.
+ */
+export function parsePairs(
+  text: string,
+  what = 'query parameter',
+  id: string = GATEWAY_ID,
+): string[] {
+  const pairs: string[] = []
+  const encoded = text.includes('%') || text.includes('+')
+  let count = 0
+  for (let start = 0; start < text.length; ) {
+    let end = text.indexOf('&', start)
+    if (end < 0) end = text.length
+    if (++count > MAX_FIELDS)
+      throw badRequest(id, `there must not be more than ${MAX_FIELDS} ${what}s`)
+    if (end > start) {
+      const part = text.slice(start, end)
+      const equals = part.indexOf('=')
+      let name = equals < 0 ? part : part.slice(0, equals)
+      let value = equals < 0 ? '' : part.slice(equals + 1)
+      if (encoded) {
+        name = decode(name, name, what, id)
+        value = decode(value, name, what, id)
+      }
+      if (name === '') throw badRequest(id, `${what}s must have a name, got ${quote(`=${value}`)}`)
+      pairs.push(name, value)
+    }
+    start = end + 1
+  }
+  return pairs
+}
+
+/**
+ * A query as a nested object; `FieldTree` says how names nest.
+ *
+ * @throws {GatewayError} 400, as {@link parsePairs} and `FieldTree`.
+ */
+export function parseQuery(query: string, id: string = GATEWAY_ID): Fields {
+  return nestPairs(parsePairs(query, 'query parameter', id), 'query parameter', id)
+}
+
+/** Pairs, name, value, name, value…, as a nested object. */
+export function nestPairs(pairs: readonly string[], what: string, id: string): Fields {
+  const tree = new FieldTree(what, id)
+  for (let i = 0; i < pairs.length; i += 2) tree.add(pairs[i]!, pairs[i + 1]!)
+  return tree.finish()
+}
+
+function decode(text: string, name: string, what: string, id: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch (error) {
+    throw badRequest(
+      id,
+      `${what} ${quote(name)} must be percent-encoded UTF-8 such as %C3%A9, got ${quote(text)}`,
+      error,
+    )
+  }
+}

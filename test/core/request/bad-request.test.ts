@@ -1,0 +1,21 @@
+import t from 'tap'
+import { badRequest, quote } from '../../../core/request/bad-request.ts'
+
+t.test('a bad request is 400 and keeps its cause from the client', async (t) => {
+  const cause = new URIError('malformed')
+  const error = badRequest('greeter', 'limit must be an integer', cause)
+  t.same(error.toBody(), {
+    Id: 'greeter',
+    Code: 400,
+    Detail: 'limit must be an integer',
+    Status: 'Bad Request',
+  })
+  t.equal(error.cause, cause)
+})
+
+t.test('text of clients is quoted, escaped and cut', async (t) => {
+  t.equal(quote('a"b'), '"a\\"b"')
+  t.equal(quote('a\r\n\0'), '"a\\r\\n\\u0000"')
+  t.equal(quote('x'.repeat(64)), `"${'x'.repeat(64)}"`)
+  t.equal(quote('x'.repeat(65)), `"${'x'.repeat(64)}…"`)
+})

@@ -1,0 +1,178 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  FieldTree,
+  type FieldValue,
+  formatPath,
+  isFields,
+  isLeaf,
+} from '../../../core/request/fields.ts'
+
+/** The tree of `name=value` pairs, as JSON. */
+function nest(...fields: string[]): string {
+  const tree = new FieldTree('field', 'test')
+  for (const field of fields) {
+    const at = field.indexOf('=')
+    tree.add(field.slice(0, at), field.slice(at + 1))
+  }
+  return JSON.stringify(tree.finish())
+}
+
+t.test('names nest', async (t) => {
+  const cases: [string[], string][] = [
+    [['a=1', 'b=2'], '{"a":"1","b":"2"}'],
+    [['a.b.c=1', 'a[b][d]=2', 'a[e].f=3'], '{"a":{"b":{"c":"1","d":"2"},"e":{"f":"3"}}}'],
+    [['a=1', 'a=2', 'a=3'], '{"a":["1","2","3"]}'],
+    [['a[]=1'], '{"a":["1"]}'],
+    [['a[]=1', 'a=2', 'a[]=3'], '{"a":["1","2","3"]}'],
+    [['a=1', 'a[]=2'], '{"a":["1","2"]}'],
+    [['a[1]=y', 'a[0]=x'], '{"a":["x","y"]}'],
+    [['a[0].b=1', 'a[0].c=2', 'a[1].b=3'], '{"a":[{"b":"1","c":"2"},{"b":"3"}]}'],
+    [['a[0][0]=1', 'a[0][1]=2', 'a[1][]=3'], '{"a":[["1","2"],["3"]]}'],
+    [['a.0=x', 'a[01]=y', 'a[-1]=z'], '{"a":{"0":"x","01":"y","-1":"z"}}'],
+    [
+      ['toString=1', 'hasOwnProperty.valueOf=2'],
+      '{"toString":"1","hasOwnProperty":{"valueOf":"2"}}',
+    ],
+  ]
+  for (const [fields, json] of cases) t.equal(nest(...fields), json, fields.join('&'))
+})
+
+t.test('a name that is both value and object is 400', async (t) => {
+  const cases: [string[], string][] = [
+    [['a=1', 'a.b=2'], 'field "a.b" contradicts "a", which was a value before'],
+    [['a.b=1', 'a=2'], 'field "a" must be given one way, it was an object before'],
+    [['x.a[b]=1', 'x.a=2'], 'field "x.a" must be given one way, it was an object before'],
+    [['a=1', 'a[0]=2'], 'field "a[0]" contradicts "a", which was a value before'],
+    [['a[0]=1', 'a=2'], 'field "a" must be given one way, it was a list by index before'],
+    [['a[0]=1', 'a[]=2'], 'field "a[]" contradicts "a", which was a list by index before'],
+    [['a[]=1', 'a[0]=2'], 'field "a[0]" contradicts "a", which was a list before'],
+    [['a.b=1', 'a[]=2'], 'field "a[]" contradicts "a", which was an object before'],
+    [['a[0]=1', 'a.b=2'], 'field "a.b" contradicts "a", which was a list by index before'],
+  ]
+  for (const [fields, message] of cases)
+    t.throws(() => nest(...fields), { code: 400, id: 'test', message }, fields.join('&'))
+})
+
+t.test('a malformed name is 400 and shown what would be right', async (t) => {
+  for (const name of [
+    '',
+    '.',
+    '.a',
+    'a.',
+    'a..b',
+    '[',
+    ']',
+    '[a]',
+    '[]',
+    'a[',
+    'a]',
+    'a[b',
+    'a[b]c',
+    'a[b]]',
+    'a[[b]]',
+    'a[b[c]]',
+    'a.[b]',
+    'a].b',
+  ])
+    t.throws(
+      () => nest(`${name}=1`),
+      {
+        code: 400,
+        message: `field ${JSON.stringify(name)} must be a name such as limit, options.limit, options[limit], tags[]`,
+      },
+      name,
+    )
+  t.throws(() => nest('a[][b]=1'), { message: 'field "a[][b]" must have [] at its end only' })
+})
+
+t.test('names that reach into prototypes are 400, wherever they stand', async (t) => {
+  for (const word of ['__proto__', 'constructor', 'prototype']) {
+    for (const name of [
+      word,
+      `a.${word}`,
+      `a[${word}]`,
+      `${word}.a`,
+      `${word}[a]`,
+      `${word}[]`,
+      `a[0].${word}`,
+    ])
+      t.throws(() => nest(`${name}=1`), { code: 400, message: new RegExp(`${word}$`) }, name)
+  }
+  t.equal(
+    nest('proto=1', '__proto=2', 'Constructor=3'),
+    '{"proto":"1","__proto":"2","Constructor":"3"}',
+  )
+})
+
+t.test('names nest 32 deep', async (t) => {
+  t.doesNotThrow(() => nest(`a${'.b'.repeat(31)}=1`))
+  t.doesNotThrow(() => nest(`a${'[0]'.repeat(31)}=1`))
+  const tooDeep = { code: 400, message: /must not nest deeper than 32 names$/ }
+  t.throws(() => nest(`a${'.b'.repeat(32)}=1`), tooDeep)
+  t.throws(() => nest(`a${'[0]'.repeat(5_000_000)}=1`), tooDeep)
+})
+
+t.test('lists by index have 256 items and no holes', async (t) => {
+  const all = Array.from({ length: 256 }, (_, i) => `a[${i}]=${i}`)
+  t.equal(JSON.parse(nest(...all.reverse())).a[255], '255')
+  for (const index of ['256', '300', '1000', '99999999999'])
+    t.throws(() => nest(`a[${index}]=1`), {
+      code: 400,
+      message: `field "a[${index}]" must have indexes from 0 to 255`,
+    })
+  const hole = /must be given: a list by index leaves out nothing$/
+  t.throws(() => nest('a[1]=1'), { code: 400, message: hole })
+  t.throws(() => nest('x.a[0]=1', 'x.a[3]=1', 'x.a[1]=1'), {
+    message: /^field "x.a\[2\]" must be given/,
+  })
+})
+
+t.test('an error repeats no more than the begin of a name', async (t) => {
+  t.throws(() => nest(`${'x'.repeat(10_000)}[=1`), { message: /^field "x{64}…" must be a name/ })
+})
+
+t.test('what was nested is found under its names, and there are no prototypes', async () => {
+  const part = fc
+    .string({ minLength: 1, maxLength: 5 })
+    .filter((part) => !/[.[\]]|^[1-9]/.test(part))
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(part, { minLength: 1, maxLength: 6 }),
+      fc.boolean(),
+      (parts, dots) => {
+        const tree = new FieldTree('field', 'test')
+        const [first, ...rest] = parts
+        tree.add(first + rest.map((part) => (dots ? `.${part}` : `[${part}]`)).join(''), 'leaf')
+        let value: FieldValue = tree.finish()
+        for (const part of parts) {
+          if (Array.isArray(value)) value = value[Number(part)]!
+          else {
+            if (!isFields(value) || Object.getPrototypeOf(value) !== null) return false
+            value = value[part]!
+          }
+        }
+        return value === 'leaf'
+      },
+    ),
+    { examples: [[['a', 'toString'], true]] },
+  )
+})
+
+t.test('files are leaves', async (t) => {
+  const bytes = new Uint8Array(2)
+  t.ok(isLeaf(bytes))
+  t.ok(isLeaf('x'))
+  t.notOk(isLeaf([]))
+  t.notOk(isFields(bytes))
+  const tree = new FieldTree('field', 'test')
+  tree.add('a', bytes)
+  tree.add('a', 'x')
+  t.same(tree.finish()['a'], [bytes, 'x'])
+  t.throws(() => tree.add('a[b]', bytes), { code: 400 })
+})
+
+t.test('paths are shown as they are written', async (t) => {
+  t.equal(formatPath([]), '')
+  t.equal(formatPath(['options', 'tags', 0, 'x']), 'options.tags[0].x')
+})

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { parsePairs, parseQuery } from '../../../core/request/query.ts'
+
+t.test('a query is pairs of names and values, in the order sent', async (t) => {
+  const cases: [string, string[]][] = [
+    ['', []],
+    ['name=John', ['name', 'John']],
+    ['b=2&a=1&b=3', ['b', '2', 'a', '1', 'b', '3']],
+    ['a=b=c', ['a', 'b=c']],
+    ['a+b=c+d', ['a b', 'c d']],
+    ['a=%2B%20%26%3D', ['a', '+ &=']],
+    ['%C3%A9=%E2%82%AC', ['é', '€']],
+    ['a.b[c]=1', ['a.b[c]', '1']],
+  ]
+  for (const [query, pairs] of cases) t.same(parsePairs(query), pairs, query)
+})
+
+t.test('a part without = has the empty value, an empty part is nothing', async (t) => {
+  t.same(parsePairs('verbose&a=&&b=1&'), ['verbose', '', 'a', '', 'b', '1'])
+  t.same(parsePairs('&&'), [])
+})
+
+t.test('what other programs write as a form reads back the same', async () => {
+  const pairs = fc.array(
+    fc.tuple(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string({ unit: 'grapheme' })),
+    { maxLength: 20 },
+  )
+  fc.assert(
+    fc.property(pairs, (pairs) => {
+      const query = new URLSearchParams(pairs).toString()
+      return JSON.stringify(parsePairs(query)) === JSON.stringify(pairs.flat())
+    }),
+  )
+})
+
+t.test('bad percent-encoding is 400 and names the parameter', async (t) => {
+  for (const bad of ['%', '%4', '%zz', '%ff', '%C3', '%ED%A0%80', '%C0%AF']) {
+    t.throws(
+      () => parsePairs(`limit=${bad}`),
+      {
+        code: 400,
+        id: 'go.mx.api',
+        message: `query parameter "limit" must be percent-encoded UTF-8 such as %C3%A9, got "${bad}"`,
+      },
+      bad,
+    )
+    t.throws(() => parsePairs(`a=1&${bad}=1`), { code: 400, message: JSON.stringify(bad) }, bad)
+  }
+})
+
+t.test('a value without a name is 400', async (t) => {
+  t.throws(() => parsePairs('=1'), { code: 400, message: /must have a name, got "=1"$/ })
+  t.throws(() => parsePairs('a=1&='), { code: 400 })
+})
+
+t.test('more than 256 pairs are 400, and what follows is not read', async (t) => {
+  t.equal(parsePairs('a=1&'.repeat(256)).length, 512)
+  const tooMany = { code: 400, message: 'there must not be more than 256 query parameters' }
+  t.throws(() => parsePairs('a=1&'.repeat(257)), tooMany)
+  t.throws(
+    () => parsePairs(Array.from({ length: 10_000 }, (_, i) => `p${i}=${i}`).join('&')),
+    tooMany,
+  )
+  t.throws(() => parsePairs('&'.repeat(16 * 1024 * 1024)), tooMany)
+  t.throws(() => parsePairs(`${'a=1&'.repeat(256)}b=%zz`), tooMany, 'not the fault behind them')
+})
+
+t.test('errors carry the id they are given', async (t) => {
+  t.throws(() => parsePairs('a=%', 'form field', 'go.mx.rpc'), {
+    code: 400,
+    id: 'go.mx.rpc',
+    message: /^form field "a"/,
+  })
+  t.throws(() => parseQuery('a[=1', 'go.mx.rpc'), { code: 400, id: 'go.mx.rpc' })
+})
+
+t.test('`a.b=1` and `a[b]=1` nest, repeats make arrays', async (t) => {
+  const json = JSON.stringify(parseQuery('options.limit=1&options[all]&tag=x&tag=y&id[]=7'))
+  t.equal(json, '{"options":{"limit":"1","all":""},"tag":["x","y"],"id":["7"]}')
+})
+
+t.test('no query changes the prototypes of objects, whatever it is', async (t) => {
+  const word = fc.constantFrom(
+    ...['__proto__', 'constructor', 'prototype', 'toString', 'a', '0', '.', '[', ']', '[]', '[0]'],
+    ...['=', '&', '%5F%5Fproto%5F%5F', '%5B', '%5D', '%2E', '+', '%', 'é'],
+  )
+  fc.assert(
+    fc.property(fc.array(word, { maxLength: 12 }), (words) => {
+      try {
+        parseQuery(words.join(''))
+      } catch (error) {
+        if ((error as { code?: number }).code !== 400) return false
+      }
+      return Object.keys(Object.prototype).length === 0
+    }),
+    { numRuns: 2000 },
+  )
+  t.same({}, {})
+  t.equal(({} as Record<string, unknown>)['a'], undefined)
+})
