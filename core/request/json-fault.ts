@@ -1,0 +1,97 @@
+import { skipBlanks } from './json-text.ts'
+
+/**
+ * Where and why a text is not JSON (RFC 8259): `expected a value at position 5, got "}"`. Positions count
+ * characters from 0. JavaScript engines tell the position of some faults only.
+ *
+ * For texts `JSON.parse` refused. Linear, and without recursion.
+ */
+export function findJsonFault(text: string): string {
+  /** The closing brackets still wanted, innermost last. */
+  const closers: string[] = []
+  let at = skipBlanks(text, 0)
+  let wanted: 'value' | 'name' | 'next' = 'value'
+  /** An empty list or object may be closed at once. */
+  let opened = false
+  for (;;) {
+    const char = text[at]
+    const closer = closers.at(-1)
+    if (wanted === 'next') {
+      if (closer === undefined) return fault('the end', text, at)
+      if (char === ',') wanted = closer === '}' ? 'name' : 'value'
+      else if (char === closer) closers.pop()
+      else return fault(`, or ${closer}`, text, at)
+      at++
+      opened = false
+    } else if (opened && char === closer) {
+      closers.pop()
+      at++
+      opened = false
+      wanted = 'next'
+    } else if (wanted === 'name') {
+      if (char !== '"') return fault('a name in double quotes', text, at)
+      const end = skipString(text, at)
+      if (end < 0) return stringFault(text, -end - 1)
+      at = skipBlanks(text, end)
+      if (text[at] !== ':') return fault(':', text, at)
+      at++
+      opened = false
+      wanted = 'value'
+    } else if (char === '{' || char === '[') {
+      closers.push(char === '{' ? '}' : ']')
+      wanted = char === '{' ? 'name' : 'value'
+      opened = true
+      at++
+    } else {
+      if (char === '"') {
+        const end = skipString(text, at)
+        if (end < 0) return stringFault(text, -end - 1)
+        at = end
+      } else {
+        const end = skipWord(text, at)
+        if (end === at) return fault('a value', text, at)
+        at = end
+      }
+      opened = false
+      wanted = 'next'
+    }
+    at = skipBlanks(text, at)
+  }
+}
+
+function fault(wanted: string, text: string, at: number): string {
+  if (at >= text.length) return `expected ${wanted} at position ${at}, got the end`
+  const got = String.fromCodePoint(text.codePointAt(at)!)
+  return `expected ${wanted} at position ${at}, got ${JSON.stringify(got)}`
+}
+
+function stringFault(text: string, at: number): string {
+  if (at >= text.length) return fault('a closing double quote', text, at)
+  return text[at] === '\\'
+    ? `malformed escape at position ${at}`
+    : `unescaped control character at position ${at}`
+}
+
+/** Position behind a string; below 0, `-position - 1` of its fault. */
+function skipString(text: string, at: number): number {
+  for (let i = at + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x22) return i + 1
+    if (code < 0x20) return -i - 1
+    if (code !== 0x5c) continue
+    const sequence = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(text.slice(i + 1, i + 6))
+    if (sequence === null) return i + 1 < text.length ? -i - 1 : -text.length - 1
+    i += sequence[0].length
+  }
+  return -text.length - 1
+}
+
+const WORDS = ['true', 'false', 'null']
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+
+/** Position behind a number or one of the words, or `at`. */
+function skipWord(text: string, at: number): number {
+  for (const word of WORDS) if (text.startsWith(word, at)) return at + word.length
+  NUMBER.lastIndex = at
+  return NUMBER.test(text) ? NUMBER.lastIndex : at
+}

@@ -1,0 +1,79 @@
+/**
+ * Walks over the text of JSON without building it, so that values can be passed on as they were written: parsing them
+ * would round integers beyond 2^53. All of it wants text that `JSON.parse` accepts.
+ */
+
+/**
+ * Visits the members of the object that begins at `open`.
+ *
+ * @param visit gets the name and where its value begins; returns where it ends.
+ * @returns the position behind the object.
+ */
+export function visitMembers(
+  text: string,
+  open: number,
+  visit: (name: string, start: number) => number,
+): number {
+  let at = skipBlanks(text, open + 1)
+  while (text[at] !== '}') {
+    const nameEnd = skipString(text, at)
+    const name: string = JSON.parse(text.slice(at, nameEnd))
+    // Behind the colon.
+    const start = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
+    at = skipBlanks(text, visit(name, start))
+    if (text[at] === ',') at = skipBlanks(text, at + 1)
+  }
+  return at + 1
+}
+
+/** The members of an object as they are written, the last of each name; undefined when the text is no object. */
+export function splitObject(text: string): Map<string, string> | undefined {
+  const open = skipBlanks(text, 0)
+  if (text[open] !== '{') return undefined
+  const members = new Map<string, string>()
+  visitMembers(text, open, (name, start) => {
+    const end = skipValue(text, start)
+    members.set(name, text.slice(start, end))
+    return end
+  })
+  return members
+}
+
+/** Position behind the value that begins at `at`. */
+export function skipValue(text: string, at: number): number {
+  let depth = 0
+  for (let i = at; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x22) {
+      i = skipString(text, i) - 1
+      if (depth === 0) return i + 1
+    } else if (code === 0x5b || code === 0x7b) depth++
+    else if (code === 0x5d || code === 0x7d) {
+      // The end of what a number or a word stands in, or of the list or object itself.
+      if (depth === 0) return i
+      if (--depth === 0) return i + 1
+    } else if (depth === 0 && (code === 0x2c || isBlank(code))) return i
+  }
+  return text.length
+}
+
+/** Position of the first character from `at` on that is no blank (RFC 8259 §2). */
+export function skipBlanks(text: string, at: number): number {
+  let i = at
+  while (i < text.length && isBlank(text.charCodeAt(i))) i++
+  return i
+}
+
+/** Position behind the string that begins at `at`. */
+function skipString(text: string, at: number): number {
+  for (let i = at + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === 0x22) return i + 1
+    if (code === 0x5c) i++
+  }
+  return text.length
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+}
