@@ -15,7 +15,7 @@ export const MAX_FIELDS = 256
 const MAX_DEPTH = 32
 
 /** Names that reach into the prototypes of objects where they are assigned carelessly. */
-const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+export const FORBIDDEN: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** A segment of a field's name: a name, a place in a list, or the end of a list. */
 type Segment = string | number

@@ -1,0 +1,21 @@
+import type { Exchange } from '../exchange.ts'
+import type { ApiEvent } from './messages.ts'
+import { toHeaderValues, toPairs } from './pairs.ts'
+import { encodeText } from './text.ts'
+
+/** The event an exchange is; `data` is what its body or query says. */
+export function toApiEvent(
+  x: Exchange,
+  { name, id, timestamp }: Pick<ApiEvent, 'name' | 'id' | 'timestamp'>,
+  data: Uint8Array,
+): ApiEvent {
+  const { text, encoding } = encodeText(data)
+  return {
+    name,
+    id,
+    timestamp,
+    header: toPairs(toHeaderValues(x)),
+    data: text,
+    ...(encoding !== undefined && { encoding }),
+  }
+}

@@ -1,0 +1,129 @@
+import t from 'tap'
+import { toApiRequest } from '../../../core/api/request.ts'
+import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
+
+function convert(
+  request: TestRequest,
+  body: string | Uint8Array = '',
+  binary?: 'base64' | 'bytes',
+): ReturnType<typeof toApiRequest> {
+  const x = new TestExchange(request)
+  x.route = { service: 'go.mx.api.users', endpoint: 'Users.Call' }
+  return toApiRequest(x, Buffer.from(body), binary)
+}
+
+/** As a service reads it. */
+function document(request: ReturnType<typeof toApiRequest>): unknown {
+  return JSON.parse(JSON.stringify(request))
+}
+
+t.test('a request is told with all its parts', (t) => {
+  const request = convert(
+    {
+      method: 'PUT',
+      path: '/users/call%20me?a=1&b=x+y&a=%C3%A9&c',
+      host: 'api.example.com',
+      headers: { 'content-type': 'application/json', cookie: ['a=1', 'b=2'] },
+    },
+    '{"name":"John"}',
+  )
+  t.strictSame(document(request), {
+    method: 'PUT',
+    path: '/users/call%20me',
+    header: {
+      'Content-Type': { key: 'Content-Type', values: ['application/json'] },
+      Cookie: { key: 'Cookie', values: ['a=1', 'b=2'] },
+      Host: { key: 'Host', values: ['api.example.com'] },
+    },
+    get: {
+      a: { key: 'a', values: ['1', 'é'] },
+      b: { key: 'b', values: ['x y'] },
+      c: { key: 'c', values: [''] },
+    },
+    post: {},
+    body: '{"name":"John"}',
+    url: '/users/call%20me?a=1&b=x+y&a=%C3%A9&c',
+  })
+  t.end()
+})
+
+t.test('nested names stay as they are: the service has full control', (t) => {
+  const { get } = convert({ path: '/?a[b]=1&c.d=2&e[]=3' })
+  t.same(Object.keys(get), ['a[b]', 'c.d', 'e[]'])
+  t.end()
+})
+
+t.test('a form is told by its fields, and its body stays empty', (t) => {
+  for (const type of [
+    'application/x-www-form-urlencoded',
+    'Application/X-WWW-Form-Urlencoded ; charset=UTF-8',
+  ]) {
+    const request = convert(
+      { method: 'POST', path: '/users?a=query', headers: { 'content-type': type } },
+      'a=1&b=2+3&a=%26',
+    )
+    t.strictSame(document(request), {
+      method: 'POST',
+      path: '/users',
+      header: {
+        'Content-Type': { key: 'Content-Type', values: [type] },
+        Host: { key: 'Host', values: ['localhost'] },
+      },
+      get: { a: { key: 'a', values: ['query'] } },
+      post: { a: { key: 'a', values: ['1', '&'] }, b: { key: 'b', values: ['2 3'] } },
+      body: '',
+      url: '/users?a=query',
+    })
+  }
+  t.end()
+})
+
+t.test('a content type that is missing or malformed is replaced by text/plain', (t) => {
+  const wrong = [undefined, '', 'json', 'text/', '/plain', 'a/b c/d', 'a/b,c/d', ';charset=x']
+  for (const type of wrong) {
+    const { header, body } = convert(
+      { method: 'POST', headers: type === undefined ? {} : { 'content-type': type } },
+      'a=1',
+    )
+    t.same(header['Content-Type'], {
+      key: 'Content-Type',
+      values: ['text/plain; charset=UTF-8'],
+    })
+    t.equal(body, 'a=1', type ?? 'none')
+  }
+  t.same(convert({ headers: { 'content-type': 'a/b;c' } }).header['Content-Type']?.values, [
+    'a/b;c',
+  ])
+  t.end()
+})
+
+t.test('a body that is no text is Base64 and says so; for protobuf it is bytes', (t) => {
+  const bytes = Uint8Array.of(0, 0xff, 0x10)
+  const json = convert({ method: 'POST' }, bytes)
+  t.equal(json.body, 'AP8Q')
+  t.equal(json.encoding, 'base64')
+  const protobuf = convert({ method: 'POST' }, bytes, 'bytes')
+  t.same([...(protobuf.body as Uint8Array)], [...bytes])
+  t.notOk('encoding' in protobuf)
+  const text = convert({ method: 'POST' }, 'text', 'bytes')
+  t.equal(text.body, 'text')
+  t.notOk('encoding' in text)
+  t.end()
+})
+
+t.test('a malformed query or form is 400, in the name of the service', (t) => {
+  const many = Array.from({ length: 257 }, (_, i) => `p${i}=1`).join('&')
+  for (const text of ['a=%zz', '__proto__=1', 'constructor=1', '=1', many]) {
+    const expected = { code: 400, id: 'go.mx.api.users' }
+    t.throws(() => convert({ path: `/users?${text}` }), expected, text.slice(0, 20))
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    t.throws(() => convert({ method: 'POST', headers }, text), expected)
+  }
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  t.throws(() => convert({ method: 'POST', headers }, Uint8Array.of(0x61, 0x3d, 0xff)), {
+    code: 400,
+    message: 'the form must be text in UTF-8',
+  })
+  t.equal(Object.keys(convert({ path: `/?${many.slice(0, -7)}` }).get).length, 256)
+  t.end()
+})

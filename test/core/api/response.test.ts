@@ -1,0 +1,157 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { ApiResponse } from '../../../core/api/messages.ts'
+import { toApiReply } from '../../../core/api/response.ts'
+import { GatewayError } from '../../../core/errors.ts'
+
+const SERVICE = 'go.mx.api.users'
+
+t.test('a response says status, header and body', (t) => {
+  const response: ApiResponse = {
+    statusCode: 201,
+    header: {
+      'Content-Type': { key: 'Content-Type', values: ['text/html'] },
+      'Set-Cookie': { key: 'Set-Cookie', values: ['a=1', 'b=2'] },
+      none: { key: 'None', values: [] },
+    },
+    body: '<p>',
+  }
+  const { status, headers, body } = toApiReply(response, SERVICE)
+  t.equal(status, 201)
+  t.same(headers.flat, ['content-type', 'text/html', 'set-cookie', 'a=1', 'set-cookie', 'b=2'])
+  t.equal(body, '<p>')
+  t.end()
+})
+
+t.test('what is left out is 200, application/json and an empty body', (t) => {
+  for (const response of [
+    {},
+    { statusCode: 0, header: {}, body: '' },
+    { statusCode: null, header: null, body: null, encoding: null },
+    { statusCode: '200', encoding: '' },
+  ]) {
+    const { status, headers, body } = toApiReply(response, SERVICE)
+    t.equal(status, 200)
+    t.same(headers.flat, ['content-type', 'application/json'])
+    t.equal(body, '')
+  }
+  t.end()
+})
+
+t.test('a reply without content gets no content type', (t) => {
+  for (const statusCode of [204, 304])
+    t.same(toApiReply({ statusCode }, SERVICE).headers.flat, [], String(statusCode))
+  t.same(toApiReply({ statusCode: 404 }, SERVICE).headers.flat, [
+    'content-type',
+    'application/json',
+  ])
+  t.end()
+})
+
+t.test('a pair without a key has that of its place', (t) => {
+  const header = { 'X-A': { values: ['1'] }, 'X-B': { key: '', values: ['2'] }, c: { key: 'X-C' } }
+  t.same(toApiReply({ header }, SERVICE).headers.flat.slice(0, 4), ['x-a', '1', 'x-b', '2'])
+  t.end()
+})
+
+t.test('fields of the connection and of framing are the gateway’s own', (t) => {
+  const names = ['Connection', 'Content-Length', 'transfer-encoding', 'Upgrade', 'Keep-Alive', 'TE']
+  const others = ['Trailer', 'Proxy-Connection', 'Proxy-Authenticate', 'Date']
+  const header = Object.fromEntries(
+    [...names, ...others, 'X-Kept'].map((key) => [key, { key, values: ['1'] }]),
+  )
+  t.same(toApiReply({ header }, SERVICE).headers.flat, [
+    'x-kept',
+    '1',
+    'content-type',
+    'application/json',
+  ])
+  t.end()
+})
+
+t.test('a text beyond ASCII is sent in UTF-8, in fields too', (t) => {
+  const header = { 'X-City': { key: 'X-City', values: ['Zürich'] } }
+  const { headers, body } = toApiReply({ header, body: 'Zürich' }, SERVICE)
+  t.equal(Buffer.from(headers.get('x-city')!, 'latin1').toString(), 'Zürich')
+  t.equal(body, 'Zürich')
+  t.end()
+})
+
+t.test('a body may be Base64 or bytes', (t) => {
+  t.same([...toApiReply({ body: 'AP8Q', encoding: 'base64' }, SERVICE).body], [0, 0xff, 0x10])
+  t.same([...toApiReply({ body: Uint8Array.of(0, 0xff) }, SERVICE).body], [0, 0xff])
+  t.equal(toApiReply({ body: 'AP8Q' }, SERVICE).body, 'AP8Q')
+  t.end()
+})
+
+t.test('anything else is no api.Response: 502 in the name of the service', (t) => {
+  const pair = (key: unknown, values: unknown) => ({ header: { x: { key, values } } })
+  const rows: [unknown, string][] = [
+    [null, 'it must be an object, got null'],
+    ['text', 'it must be an object, got a value of type string'],
+    [[], 'it must be an object, got a list'],
+    ...[99, 101, 199, 600, 1000, -200, 200.5, Number.NaN, '99', 'OK', true, {}].map(
+      (statusCode): [unknown, string] => [
+        { statusCode },
+        `statusCode must be 0 or an integer from 200 to 599, got ${JSON.stringify(statusCode)}`,
+      ],
+    ),
+    [{ header: [] }, 'header must be an object of pairs, got a list'],
+    [{ header: { x: '1' } }, 'header "x" must be a pair, got a value of type string'],
+    [pair(5, []), 'key of header "x" must be a string, got a value of type number'],
+    [pair('x', '1'), 'values of header "x" must be a list, got a value of type string'],
+    [pair('x', [1]), 'values of header "x" must be strings, got a value of type number'],
+    ...[
+      ['x', 'a\r\nb: c'],
+      ['x', 'a\0'],
+      ['x', 'a\x7f'],
+      ['a b', '1'],
+      ['a:', '1'],
+      ['x\r\ny', '1'],
+    ].map(([key, value]): [unknown, string] => [
+      pair(key, [value]),
+      'header "x" must have a token as key, and values of one line, got others',
+    ]),
+    [pair('x', ['a'.repeat(65_536)]), 'header must not be longer than 65536, got 65537 and more'],
+    [{ body: { a: 1 } }, 'body must be a string, got a value of type object'],
+    [{ body: 'AP8', encoding: 'gzip' }, 'encoding must be "base64" or absent, got another one'],
+    [{ body: '!', encoding: 'base64' }, 'body must be Base64, got another text'],
+  ]
+  for (const [response, message] of rows) {
+    t.throws(() => toApiReply(response, SERVICE), {
+      code: 502,
+      id: SERVICE,
+      message: `the answer is no api.Response: ${message}`,
+    })
+  }
+  t.end()
+})
+
+t.test('whatever a service answers is a reply that can be sent, or 502', (t) => {
+  const value = fc.oneof(fc.string({ unit: 'binary' }), fc.constant('a\r\nb'), fc.jsonValue())
+  const pair = fc.oneof(value, fc.record({ key: value, values: fc.oneof(value, fc.array(value)) }))
+  const response = fc.record(
+    {
+      statusCode: fc.oneof(fc.integer({ min: 190, max: 610 }), value),
+      header: fc.oneof(value, fc.dictionary(fc.string(), pair)),
+      body: value,
+      encoding: fc.oneof(fc.constant('base64'), value),
+    },
+    { requiredKeys: [] },
+  )
+  let replies = 0
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), response), (document) => {
+      try {
+        const { status, headers } = toApiReply(document, SERVICE)
+        replies++
+        return status >= 200 && status <= 599 && !/[\r\n\0]/.test(headers.flat.join(''))
+      } catch (error) {
+        return error instanceof GatewayError && error.code === 502
+      }
+    }),
+    { numRuns: 2000 },
+  )
+  t.ok(replies > 50, `${replies} were replies`)
+  t.end()
+})
