@@ -1,0 +1,326 @@
+import { request as httpRequest } from 'node:http'
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../adapters/broker/memory.ts'
+import { createStaticRegistry } from '../../adapters/registry/static.ts'
+import type { ApiEvent } from '../../core/api/messages.ts'
+import { type CheckedBroker, createBroker } from '../../core/broker/broker.ts'
+import type { Plugin } from '../../core/chain.ts'
+import type { Broker, Message } from '../../core/contracts/broker.ts'
+import { Directory } from '../../core/directory.ts'
+import type { CreateListener } from '../../core/listener/listener.ts'
+import { createUwsListener } from '../../core/listener/uws.ts'
+import { createRouter } from '../../core/router.ts'
+import event from '../../handlers/event.ts'
+import resolver from '../../resolvers/event.ts'
+import { LISTENERS } from '../fixtures/gateway.ts'
+import { type OpenListener, openListener } from '../fixtures/open-listener.ts'
+import { RawClient } from '../fixtures/raw-client.ts'
+import { createPools } from '../fixtures/services.ts'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+interface Open extends OpenListener {
+  readonly broker: CheckedBroker
+  readonly origin: string
+  /** The next message of a topic. Subscribed to when it returns. */
+  readonly next: (topic: string) => Promise<Message>
+}
+
+interface OpenOptions {
+  readonly create?: CreateListener
+  /** In place of the memory broker's. */
+  readonly adapter?: Partial<Broker>
+  readonly maxBodyBytes?: number
+  readonly plugins?: readonly Plugin[]
+}
+
+/** A gateway with the handler `event`, in front of the broker of this process. */
+async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
+  const { create = createUwsListener, adapter = {}, plugins = [], ...limits } = options
+  const broker = createBroker({ ...createMemoryBroker(), ...adapter }, limits)
+  const { createPool } = createPools()
+  const directory = new Directory(createStaticRegistry([]), { upstream: () => ({ createPool }) })
+  const routed: Plugin = {
+    name: 'test-route',
+    onRequest: (x) => {
+      x.namespace = 'go.mx.api'
+    },
+    onRoute: createRouter({ resolver, directory }),
+  }
+  const { handle } = event({ broker, nowMs: () => 1_700_000_000_999 })
+  const listening = await openListener(t, create, handle, {}, [...plugins, routed])
+  t.teardown(async () => {
+    directory.close()
+    await broker.close?.()
+  })
+  const next = (topic: string): Promise<Message> =>
+    new Promise((resolve) => {
+      void broker.subscribe(topic, resolve)
+    })
+  return { ...listening, broker, origin: `http://127.0.0.1:${listening.port}`, next }
+}
+
+function eventOf({ body }: Message): ApiEvent {
+  return JSON.parse(Buffer.from(body).toString())
+}
+
+for (const [name, create] of Object.entries(LISTENERS)) {
+  t.test(
+    `${name}: an HTTP request on /<topic>/<event> becomes a message on the message bus`,
+    async (t) => {
+      const { origin, next } = await open(t, { create })
+      const message = next('go.mx.api.orders')
+      const reply = await fetch(`${origin}/orders/created?q=1`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-trace': 'a', 'mx-namespace': 'staging' },
+        body: '{"order":17}',
+      })
+      t.equal(reply.status, 200)
+      t.equal(reply.headers.get('content-type'), 'application/json')
+      const answer = (await reply.json()) as { id: string }
+      t.same(Object.keys(answer), ['id'])
+      const [prefix, uuid] = [answer.id.slice(0, -36), answer.id.slice(-36)]
+      t.equal(prefix, 'go.mx.api.orders-created-')
+      t.match(uuid, UUID)
+      const received = await message
+      t.match(received.headers, {
+        'content-type': 'application/json',
+        'mx-topic': 'go.mx.api.orders',
+        'x-trace': 'a',
+        'mx-namespace': 'staging',
+      })
+      const { header, ...published } = eventOf(received)
+      t.strictSame(published, {
+        name: 'created',
+        id: answer.id,
+        timestamp: 1_700_000_000,
+        data: '{"order":17}',
+      })
+      t.same(header['Content-Type'], { key: 'Content-Type', values: ['application/json'] })
+      t.same(header['X-Trace'], { key: 'X-Trace', values: ['a'] })
+      t.same(header['Host'], { key: 'Host', values: [origin.slice('http://'.length)] })
+    },
+  )
+
+  t.test(`${name}: any HTTP request, any content type and body`, async (t) => {
+    const { port, next } = await open(t, { create })
+    const send = (method: string, body: Uint8Array, chunked: boolean): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const headers = chunked
+          ? { 'transfer-encoding': 'chunked' }
+          : { 'content-length': body.length }
+        const options = { port, host: '127.0.0.1', path: '/orders/x', method, headers }
+        const request = httpRequest(options, (reply) => {
+          reply.resume()
+          reply.on('end', () => resolve(reply.statusCode ?? 0))
+        })
+        request.on('error', reject)
+        request.end(body)
+      })
+    const bytes = Uint8Array.from({ length: 256 }, (_, i) => i)
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'REPORT']) {
+      for (const chunked of [false, true]) {
+        const message = next('go.mx.api.orders')
+        t.equal(await send(method, bytes, chunked), 200, method)
+        const { data, encoding } = eventOf(await message)
+        t.equal(encoding, 'base64')
+        t.same([...Buffer.from(data, 'base64')], [...bytes], `${method} ${chunked}`)
+      }
+      const message = next('go.mx.api.orders')
+      t.equal(await send(method, new Uint8Array(0), false), 200, `${method}, no body`)
+      t.equal(eventOf(await message).data, '')
+    }
+  })
+}
+
+t.test('for GET the data is the query, as JSON', async (t) => {
+  const { origin, next } = await open(t)
+  const rows: [string, unknown][] = [
+    ['', {}],
+    ['?a=1&b=x+y&a=2&c', { a: ['1', '2'], b: ['x y'], c: [''] }],
+    ['?n[m]=1&o.p=%C3%A9', { 'n[m]': ['1'], 'o.p': ['é'] }],
+  ]
+  for (const method of ['GET', 'HEAD']) {
+    for (const [query, data] of rows) {
+      const message = next('go.mx.api.orders')
+      const reply = await fetch(`${origin}/orders/seen${query}`, { method })
+      t.equal(reply.status, 200)
+      await reply.text()
+      t.strictSame(JSON.parse(eventOf(await message).data), data, `${method} ${query}`)
+    }
+  }
+})
+
+t.test('path gives topic and event name', async (t) => {
+  const { origin, next } = await open(t)
+  for (const [path, topic, name] of [
+    ['/foo', 'go.mx.api.foo', 'event'],
+    ['/foo/bar', 'go.mx.api.foo', 'bar'],
+    ['/foo/bar/baz', 'go.mx.api.foo', 'bar.baz'],
+    ['/v1/foo/bar', 'go.mx.api.v1.foo', 'bar'],
+  ] as const) {
+    const message = next(topic)
+    const reply = await fetch(`${origin}${path}`, { method: 'POST', body: 'x' })
+    t.equal(reply.status, 200, path)
+    t.ok(((await reply.json()) as { id: string }).id.startsWith(`${topic}-${name}-`))
+    t.equal(eventOf(await message).name, name)
+  }
+})
+
+t.test('a path that names no topic is 404 with the error body', async (t) => {
+  const { origin } = await open(t)
+  for (const path of ['/', '/__proto__/x', '/a*/b', '/foo/%20']) {
+    const reply = await fetch(origin + path, { method: 'POST', body: 'x' })
+    t.equal(reply.status, 404, path)
+    t.match(await reply.json(), { Id: 'go.mx.api', Code: 404, Status: 'Not Found' })
+  }
+})
+
+t.test('nobody has to listen: fire-and-forget', async (t) => {
+  const { origin } = await open(t)
+  const ids = new Set<string>()
+  for (let i = 0; i < 20; i++) {
+    const reply = await fetch(`${origin}/orders/created`)
+    t.equal(reply.status, 200)
+    ids.add(((await reply.json()) as { id: string }).id)
+  }
+  t.equal(ids.size, 20, 'every event has its own id')
+})
+
+t.test('internal mx-* fields of clients never become headers of a message', async (t) => {
+  for (const create of Object.values(LISTENERS)) {
+    const { port, next } = await open(t, { create })
+    const message = next('go.mx.api.orders')
+    const fields = 'mx-account: {"id":"admin"}\r\nMx-Topic: evil\r\nMx-Service: x'
+    const client = new RawClient(port).send(
+      `GET /orders/created HTTP/1.1\r\nhost: a\r\n${fields}\r\nconnection: x-hop\r\nx-hop: 1\r\n\r\n`,
+    )
+    t.teardown(() => client.destroy())
+    await client.replies(1)
+    const { headers, body } = await message
+    t.same(
+      Object.entries(headers).filter(([name]) => name.startsWith('mx-')),
+      [['mx-topic', 'go.mx.api.orders']],
+    )
+    t.notOk('x-hop' in headers, 'nor do fields of the connection')
+    t.notMatch(Buffer.from(body).toString(), /mx-|X-Hop/i)
+  }
+})
+
+t.test('nor do those that only plugins know: the platform’s own stay inside', async (t) => {
+  const account: Plugin = {
+    name: 'test-account',
+    onRequest: (x) => x.headers.set('mx-account', '{"id":"john"}'),
+  }
+  const { origin, next } = await open(t, { plugins: [account] })
+  const message = next('go.mx.api.orders')
+  await (await fetch(`${origin}/orders/created`)).text()
+  t.notOk('mx-account' in (await message).headers)
+})
+
+t.test('values of a field sent several times are joined for the message', async (t) => {
+  const { port, next } = await open(t)
+  const message = next('go.mx.api.orders')
+  const client = new RawClient(port).send(
+    'GET /orders/created HTTP/1.1\r\nhost: a\r\nx-a: 1\r\nX-A: 2\r\n\r\n',
+  )
+  t.teardown(() => client.destroy())
+  await client.replies(1)
+  const received = await message
+  t.equal(received.headers['x-a'], '1, 2')
+  t.same(eventOf(received).header['X-A'], { key: 'X-A', values: ['1', '2'] })
+})
+
+t.test('a body longer than the broker takes is 413', async (t) => {
+  const { origin, next } = await open(t, { maxBodyBytes: 2000 })
+  const post = (length: number): Promise<Response> =>
+    fetch(`${origin}/orders/created`, { method: 'POST', body: 'x'.repeat(length) })
+  for (const length of [2001, 1999]) {
+    const reply = await post(length)
+    t.equal(reply.status, 413, `${length} bytes: alone, or with all that an event says besides`)
+    t.match(await reply.json(), { Code: 413, Status: 'Payload Too Large' })
+  }
+  const message = next('go.mx.api.orders')
+  t.equal((await post(1000)).status, 200)
+  t.equal(eventOf(await message).data.length, 1000)
+})
+
+t.test('a malformed query is 400', async (t) => {
+  const { origin } = await open(t)
+  for (const query of ['a=%ff', '__proto__=1']) {
+    const reply = await fetch(`${origin}/orders/created?${query}`)
+    t.equal(reply.status, 400, query)
+    t.match(await reply.json(), { Id: 'go.mx.api.orders', Code: 400 })
+  }
+})
+
+t.test('a broker that takes nothing is 503 with the error body', async (t) => {
+  const { origin, broker } = await open(t)
+  await broker.close?.()
+  for (const init of [{}, { method: 'POST', body: 'x' }]) {
+    const reply = await fetch(`${origin}/orders/created`, init)
+    t.equal(reply.status, 503)
+    t.strictSame(await reply.json(), {
+      Id: 'broker',
+      Code: 503,
+      Detail: 'the broker is closed',
+      Status: 'Service Unavailable',
+    })
+  }
+})
+
+t.test('a broker that fails is 503: its reason is the log’s, not the client’s', async (t) => {
+  const fault = new Error('connect ECONNREFUSED 10.0.0.7:4222')
+  const ways: Broker['publish'][] = [
+    () => Promise.reject(fault),
+    () => {
+      throw fault
+    },
+  ]
+  for (const publish of ways) {
+    const { origin, served, faults } = await open(t, { adapter: { publish } })
+    const reply = await fetch(`${origin}/orders/created`)
+    t.equal(reply.status, 503)
+    t.strictSame(await reply.json(), {
+      Id: 'go.mx.api.orders',
+      Code: 503,
+      Detail: 'cannot publish to go.mx.api.orders: the broker takes no messages',
+      Status: 'Service Unavailable',
+    })
+    t.equal(served[0]?.failure, fault.message)
+    t.same(faults, [])
+  }
+})
+
+t.test('the answer waits until the broker has the event', async (t) => {
+  let accept: () => void = () => {}
+  const asked = new Promise<void>((resolve) => {
+    accept = resolve
+  })
+  let confirm: () => void = () => {}
+  const publish = (): Promise<void> => {
+    accept()
+    return new Promise((resolve) => {
+      confirm = resolve
+    })
+  }
+  const { origin, served } = await open(t, { adapter: { publish } })
+  const reply = fetch(`${origin}/orders/created`)
+  await asked
+  t.notOk(served[0]?.answered)
+  confirm()
+  t.equal((await reply).status, 200)
+})
+
+t.test('a client that leaves before the end of its body publishes nothing', async (t) => {
+  const { port, broker, next, gateway } = await open(t)
+  const message = next('go.mx.api.orders')
+  const client = new RawClient(port).send(
+    'POST /orders/created HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nhalf',
+  )
+  while (gateway.inFlight === 0) await new Promise((resolve) => setImmediate(resolve))
+  client.destroy()
+  await gateway.idle()
+  await broker.publish('go.mx.api.orders', { headers: {}, body: Buffer.from('marker') })
+  t.equal(Buffer.from((await message).body).toString(), 'marker')
+})
