@@ -47,7 +47,16 @@ let unflushed: FrameWriter[] = []
 function flushAll(): void {
   const writers = unflushed
   unflushed = []
-  for (const writer of writers) writer.flush()
+  let next = 0
+  try {
+    while (next < writers.length) writers[next++]!.flush()
+  } finally {
+    // A callback threw: the others' frames are not to wait for it.
+    if (next < writers.length) {
+      unflushed.push(...writers.slice(next))
+      setImmediate(flushAll)
+    }
+  }
 }
 
 /**

@@ -19,12 +19,8 @@ export function parseMetadata(text: string): string[] | undefined {
     const stop = text.indexOf('\r\n', at)
     const colon = text.indexOf(':', at)
     if (stop < 0 || colon < 0 || colon > stop) return undefined
-    let from = colon + 1
-    let to = stop
-    while (from < to && isBlank(text.charCodeAt(from))) from++
-    while (to > from && isBlank(text.charCodeAt(to - 1))) to--
     const name = text.slice(at, colon)
-    const value = text.slice(from, to)
+    const value = trimBlanks(text, colon + 1, stop)
     if (name === '' || !consists(name, NAME) || !consists(value, VALUE)) return undefined
     fields.push(name, value)
     at = stop + 2
@@ -67,7 +63,16 @@ export function findMetadata(text: string, name: string): string | undefined {
     if (at < 2) return undefined
   }
   const stop = text.indexOf('\r\n', at)
-  return text.slice(at + start.length, stop < 0 ? text.length : stop).trim()
+  return trimBlanks(text, at + start.length, stop < 0 ? text.length : stop)
+}
+
+/** Not `trim`, to which a byte of UTF-8 is a blank, too: 0xa0. */
+function trimBlanks(text: string, start: number, end: number): string {
+  let from = start
+  let to = end
+  while (from < to && isBlank(text.charCodeAt(from))) from++
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--
+  return text.slice(from, to)
 }
 
 function isBlank(code: number): boolean {
