@@ -1,0 +1,25 @@
+import { GATEWAY_ID } from '../errors.ts'
+import { badRequest } from './bad-request.ts'
+import type { Fields } from './fields.ts'
+import { nestPairs, parsePairs } from './query.ts'
+import { decodeUtf8 } from './utf8.ts'
+
+const WHAT = 'form field'
+
+/**
+ * A body of type `application/x-www-form-urlencoded` as name, value, name, value…, in the order sent; the rules of
+ * `parsePairs`.
+ *
+ * @throws {GatewayError} 400, also for JSON: command-line tools send it under this type unless told otherwise.
+ */
+export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): string[] {
+  const text = decodeUtf8(body, 'form', id)
+  if (text.startsWith('{'))
+    throw badRequest(id, 'form must be name=value pairs: JSON wants Content-Type: application/json')
+  return parsePairs(text, WHAT, id)
+}
+
+/** A body of type `application/x-www-form-urlencoded` as a nested object; the rules of `parseQuery`. */
+export function parseForm(body: Uint8Array, id: string = GATEWAY_ID): Fields {
+  return nestPairs(parseFormPairs(body, id), WHAT, id)
+}

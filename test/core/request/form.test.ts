@@ -1,0 +1,35 @@
+import t from 'tap'
+import { parseForm, parseFormPairs } from '../../../core/request/form.ts'
+
+t.test('a form is read as a query is', async (t) => {
+  const body = Buffer.from('name=J%C3%B6hn+D&options.limit=1&tag=a&tag=b&é=x&on')
+  t.equal(
+    JSON.stringify(parseForm(body)),
+    '{"name":"Jöhn D","options":{"limit":"1"},"tag":["a","b"],"é":"x","on":""}',
+  )
+  t.same(parseFormPairs(Buffer.from('a.b=1&a.b=2')), ['a.b', '1', 'a.b', '2'])
+  t.same(parseFormPairs(new Uint8Array(0)), [])
+})
+
+t.test('a malformed form is 400', async (t) => {
+  const cases: [string | Buffer, RegExp][] = [
+    ['a=%zz', /^form field "a" must be percent-encoded/],
+    ['a[=1', /^form field "a\[" must be a name/],
+    ['__proto__=1', /^form field "__proto__" must not be named/],
+    ['a=1&'.repeat(257), /^there must not be more than 256 form fields$/],
+    [Buffer.from([0x61, 0x3d, 0xff]), /^form must be text in UTF-8$/],
+  ]
+  for (const [body, message] of cases)
+    t.throws(() => parseForm(Buffer.from(body as string), 'greeter'), {
+      code: 400,
+      id: 'greeter',
+      message,
+    })
+})
+
+t.test('JSON sent as a form, as curl does by default, is told so', async (t) => {
+  t.throws(() => parseForm(Buffer.from('{"name":"John"}')), {
+    code: 400,
+    message: 'form must be name=value pairs: JSON wants Content-Type: application/json',
+  })
+})
