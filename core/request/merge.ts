@@ -1,0 +1,81 @@
+import { GATEWAY_ID } from '../errors.ts'
+import { type Fields, isFields } from './fields.ts'
+import { type JsonObject, parseJson } from './json.ts'
+import { skipBlanks, skipValue, visitMembers } from './json-text.ts'
+import { decodeUtf8 } from './utf8.ts'
+
+/**
+ * Fields of two sources in one object: where both name one, `winner` has it. Objects are merged, lists are not
+ * (RFC 7396). Neither is changed.
+ */
+export function mergeFields(base: Fields, winner: Fields): Fields {
+  const merged: Fields = Object.create(null)
+  for (const name of Object.keys(base)) merged[name] = base[name]!
+  for (const name of Object.keys(winner)) {
+    const below = merged[name]
+    const above = winner[name]!
+    merged[name] =
+      below !== undefined && isFields(below) && isFields(above) ? mergeFields(below, above) : above
+  }
+  return merged
+}
+
+/** Text to be put in at a position. */
+interface Insertion {
+  readonly at: number
+  readonly text: string
+}
+
+/**
+ * A JSON body with the members of `base` that it does not name itself: the body wins, objects within it are merged
+ * likewise. A `null` in the body is a value that was given, and stays; a body that is no object is the whole request
+ * (RFC 7396 but for its removal by null, which has no use where nothing is stored).
+ *
+ * What the body holds stays as it is written, to the digit.
+ *
+ * @throws {GatewayError} 400 as `parseJson`.
+ */
+export function mergeJson(
+  base: JsonObject,
+  body: string | Uint8Array,
+  id: string = GATEWAY_ID,
+): string {
+  const text = typeof body === 'string' ? body : decodeUtf8(body, 'request body', id)
+  parseJson(text, 'request body', id)
+  const open = skipBlanks(text, 0)
+  if (text[open] !== '{') return text
+  const insertions: Insertion[] = []
+  addMissing(text, open, base, insertions)
+  insertions.sort((a, b) => a.at - b.at)
+  let merged = ''
+  let done = 0
+  for (const { at, text: added } of insertions) {
+    merged += text.slice(done, at) + added
+    done = at
+  }
+  return merged + text.slice(done)
+}
+
+/** Notes what the object at `open` lacks of `base`; returns the position behind it. */
+function addMissing(text: string, open: number, base: JsonObject, insertions: Insertion[]): number {
+  const given = new Set<string>()
+  const end = visitMembers(text, open, (name, start) => {
+    given.add(name)
+    const below = Object.hasOwn(base, name) ? base[name] : undefined
+    return text[start] === '{' && isObject(below)
+      ? addMissing(text, start, below, insertions)
+      : skipValue(text, start)
+  })
+  let added = ''
+  for (const name of Object.keys(base)) {
+    if (given.has(name)) continue
+    if (added !== '') added += ','
+    added += `${JSON.stringify(name)}:${JSON.stringify(base[name])}`
+  }
+  if (added !== '') insertions.push({ at: open + 1, text: given.size > 0 ? `${added},` : added })
+  return end
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,58 @@
+import { GATEWAY_ID } from '../errors.ts'
+import { badRequest } from './bad-request.ts'
+import { coerce } from './coerce.ts'
+import type { Fields } from './fields.ts'
+import { parseForm } from './form.ts'
+import type { RequestType } from './media-type.ts'
+import { mergeFields, mergeJson } from './merge.ts'
+import { parseMultipart } from './multipart.ts'
+import { nestPairs, parseQuery } from './query.ts'
+import type { Shape } from './shape.ts'
+
+/** What an HTTP request says to an endpoint, and where. */
+export interface RequestParts {
+  /** Variables of the path, decoded: name, value, name, value… */
+  readonly variables: readonly string[]
+  /** As received, without the `?`. */
+  readonly query: string
+  /** Of the body. */
+  readonly type: RequestType
+  /** Empty: none. */
+  readonly body: Uint8Array
+  /** Of the endpoint's requests, where it is known. */
+  readonly shape: Shape | undefined
+}
+
+/**
+ * The request an endpoint gets: variables of the path, query and body in one document. The query wins over the path, the
+ * body over both; forms become JSON, a request that says nothing is `{}`.
+ *
+ * The body itself, the same bytes and unread, where there is nothing to add to it; otherwise text, which is JSON whatever
+ * the type was.
+ *
+ * @throws {GatewayError} 400 when a part is malformed or does not fit the shape, and for a protobuf body beside a query or
+ *   variables, which cannot be merged.
+ */
+export function toRequestDocument(
+  { variables, query, type, body, shape }: RequestParts,
+  id: string = GATEWAY_ID,
+): string | Uint8Array {
+  const { kind } = type
+  const isBare = query === '' && variables.length === 0
+  if (kind === 'protobuf' && isBare) return body
+  if (kind === 'protobuf' && body.length > 0) {
+    throw badRequest(
+      id,
+      `query and path fields need a JSON body to be merged with, got ${type.type}`,
+    )
+  }
+  if (kind === 'json' && isBare) return body.length > 0 ? body : '{}'
+  let fields: Fields = parseQuery(query, id)
+  if (variables.length > 0) fields = mergeFields(nestPairs(variables, 'path variable', id), fields)
+  if (body.length > 0) {
+    if (kind === 'json') return mergeJson(coerce(fields, shape, id), body, id)
+    const form = kind === 'form' ? parseForm(body, id) : parseMultipart(body, type.boundary, id)
+    fields = mergeFields(fields, form)
+  }
+  return JSON.stringify(coerce(fields, shape, id))
+}

@@ -1,0 +1,143 @@
+import t from 'tap'
+import { toRequestType } from '../../../core/request/media-type.ts'
+import { type RequestParts, toRequestDocument } from '../../../core/request/request-document.ts'
+import { parseSchema } from '../../../core/request/schema-shape.ts'
+
+const NOTHING = new Uint8Array(0)
+
+const shape = parseSchema(
+  JSON.stringify({
+    type: 'object',
+    properties: {
+      id: { type: 'string' },
+      limit: { type: 'integer' },
+      data: { type: 'string' },
+      options: { type: 'object', properties: { all: { type: 'boolean' } } },
+    },
+  }),
+)
+
+function make(
+  parts: Partial<Omit<RequestParts, 'type' | 'body'>> & {
+    type?: string
+    body?: string | Uint8Array
+  },
+) {
+  const { body = NOTHING, type, ...rest } = parts
+  return toRequestDocument({
+    variables: [],
+    query: '',
+    shape: undefined,
+    type: toRequestType(type),
+    body: typeof body === 'string' ? Buffer.from(body) : body,
+    ...rest,
+  })
+}
+
+t.test('request fields as query parameters', async (t) => {
+  t.equal(make({ query: 'name=John' }), '{"name":"John"}')
+  t.equal(
+    make({ query: 'id=1&limit=2&options.all=true', shape }),
+    '{"id":"1","limit":2,"options":{"all":true}}',
+  )
+  t.equal(make({ query: 'id=1&limit=2' }), '{"id":1,"limit":2}')
+  t.throws(() => make({ query: 'limit=x', shape }), {
+    code: 400,
+    message: 'limit must be an integer, got "x"',
+  })
+})
+
+t.test('a request that says nothing is {}', async (t) => {
+  t.equal(make({}), '{}')
+  t.equal(make({ type: 'application/x-www-form-urlencoded' }), '{}')
+  t.equal(make({ query: '&' }), '{}')
+})
+
+t.test('the body is left untouched when there are neither variables nor query', async (t) => {
+  for (const [type, body] of [
+    ['application/json', Buffer.from('{"id":9223372036854775807')],
+    ['application/json', Buffer.from([0xff])],
+    ['application/protobuf', Buffer.from([0x0a, 0x01])],
+    ['application/protobuf', NOTHING],
+  ] as const)
+    t.equal(make({ type, body, shape }), body)
+})
+
+t.test('the query wins over variables of the path, the body over both', async (t) => {
+  const variables = ['id', '7', 'options.all', 'false']
+  t.equal(make({ variables, shape }), '{"id":"7","options":{"all":false}}')
+  t.equal(
+    make({ variables, query: 'id=8&limit=1', shape }),
+    '{"id":"8","options":{"all":false},"limit":1}',
+  )
+  t.same(
+    JSON.parse(
+      make({
+        variables,
+        query: 'limit=1',
+        body: '{"id":"9","options":{"x":null}}',
+        shape,
+      }) as string,
+    ),
+    {
+      id: '9',
+      limit: 1,
+      options: { all: false, x: null },
+    },
+  )
+  t.same(
+    JSON.parse(
+      make({
+        variables,
+        type: 'application/x-www-form-urlencoded',
+        body: 'id=9&options[all]=1',
+        shape,
+      }) as string,
+    ),
+    {
+      id: '9',
+      options: { all: true },
+    },
+  )
+})
+
+t.test('forms become JSON', async (t) => {
+  t.equal(
+    make({ type: 'application/x-www-form-urlencoded', body: 'id=1&limit=2', shape }),
+    '{"id":"1","limit":2}',
+  )
+  const body = [
+    '--b\r\nContent-Disposition: form-data; name="limit"\r\n\r\n3\r\n',
+    '--b\r\nContent-Disposition: form-data; name="data"; filename="x"\r\n\r\n1234\r\n--b--\r\n',
+  ].join('')
+  const type = 'multipart/form-data; boundary=b'
+  t.equal(make({ type, body, shape }), '{"limit":3,"data":"MTIzNA=="}')
+  t.equal(
+    make({ type, body }),
+    '{"limit":3,"data":"MTIzNA=="}',
+    'Base64 is text, whatever it looks like',
+  )
+})
+
+t.test('a protobuf body cannot be merged with a query', async (t) => {
+  const body = Buffer.from([0x0a, 0x01])
+  for (const parts of [{ query: 'a=1' }, { variables: ['a', '1'] }])
+    t.throws(() => make({ type: 'application/protobuf', body, ...parts }), {
+      code: 400,
+      message: /need a JSON body to be merged with, got application\/protobuf$/,
+    })
+  t.equal(
+    make({ type: 'application/protobuf', query: 'a=1' }),
+    '{"a":1}',
+    'without a body it is JSON',
+  )
+})
+
+t.test('faults of any part are 400 with the id given', async (t) => {
+  const type = toRequestType(undefined)
+  const parts = { variables: [], query: 'a=1', type, body: NOTHING, shape: undefined }
+  const refused = { code: 400, id: 'greeter' }
+  t.throws(() => toRequestDocument({ ...parts, query: '%' }, 'greeter'), refused)
+  t.throws(() => toRequestDocument({ ...parts, body: Buffer.from('{') }, 'greeter'), refused)
+  t.throws(() => toRequestDocument({ ...parts, variables: ['a..b', '1'] }, 'greeter'), refused)
+})
