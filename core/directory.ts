@@ -1,5 +1,6 @@
 import type { Registry, RegistryEvent, Service } from './contracts/registry.ts'
 import { GatewayError } from './errors.ts'
+import { inTime } from './in-time.ts'
 import { Upstream, type UpstreamOptions } from './upstream/upstream.ts'
 
 export interface DirectoryOptions {
@@ -214,13 +215,4 @@ function follow(
 ): readonly Service[] {
   const others = services.filter(({ version }) => version !== service.version)
   return type === 'delete' ? others : [...others, service]
-}
-
-/** Rejects when `answer` takes longer than `timeoutMs`. */
-function inTime<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-    timer.unref()
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

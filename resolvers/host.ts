@@ -1,8 +1,6 @@
+import { toHostName } from '../core/host-name.ts'
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 import { isServiceName } from '../core/service-name.ts'
-
-/** Port, and the dot that ends a fully qualified name (RFC 1034 §3.1). */
-const TAIL = /\.?(?::\d{1,5})?$/
 
 /**
  * `Host` without port, in lower case, as service name. A name without a dot lies
@@ -15,7 +13,7 @@ const host: Resolver = {
   key: (request: RequestLine) => request.host,
 
   resolve({ host: given, namespace }) {
-    const name = given.replace(TAIL, '').toLowerCase()
+    const name = toHostName(given)
     if (!isServiceName(name)) return undefined
     return toRoute(name.includes('.') ? name : joinName(namespace, name), '')
   },
