@@ -8,6 +8,7 @@ import { createNodeListener } from '../core/listener/node.ts'
 import { loadTls, type TlsSource } from '../core/listener/tls.ts'
 import { createUwsListener, loadUws } from '../core/listener/uws.ts'
 import { createRouter } from '../core/router.ts'
+import type { Timeouts } from '../core/upstream/http1.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { Pool } from '../core/upstream/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
@@ -71,13 +72,14 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   let plan = planPlugins(configuration)
   const { settings } = configuration
   const createHandler = findHandler(settings.handler)
-  const resolver = findResolver(settings)
+  const createResolver = findResolver(settings)
   const fileLimit = readFileLimit()
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
   const maxBackendConnections = budgetBackends(maxConnections, fileLimit)
   const budget = { left: maxBackendConnections }
   const { registry, replace } = REGISTRIES[settings.registry](listServices(configuration))
   let balances = listBalances(configuration)
+  const timeouts = toTimeouts(settings)
 
   const createPool = ({ host, port, secure, pipeline }: PoolAddress): Pool => {
     return new Pool({
@@ -85,16 +87,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       port,
       secure,
       pipeline,
-      // Asked for anew each time, so that a reload changes them for open connections too.
-      get connectTimeoutMs() {
-        return current.settings.connectTimeoutMs
-      },
-      get replyTimeoutMs() {
-        return current.settings.replyTimeoutMs
-      },
-      get idleTimeoutMs() {
-        return current.settings.idleTimeoutMs
-      },
+      timeouts,
       keepAliveMs: KEEP_ALIVE_MS,
       maxConnections: maxBackendConnections,
       budget,
@@ -112,6 +105,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const onError = (service: string, error: unknown): void =>
     log.warn({ service, err: error }, 'registry failed')
   const directory = new Directory(registry, { upstream, onError })
+  const resolver = createResolver({ registry, onWarning: (message) => log.warn(message) })
   const route = createRouter({
     resolver,
     directory,
@@ -152,6 +146,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       parkTimeoutMs: () => current.settings.replyTimeoutMs,
     })
     tls = openTls(settings, log)
+    await resolver.ready
     const { host, port } = settings.address
     const createListener = chooseListener(settings, log)
     listener = await createListener({
@@ -166,6 +161,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   } catch (error) {
     tls?.close()
     await gateway?.close()
+    resolver.close?.()
     directory.close()
     await registry.close?.()
     throw error
@@ -183,6 +179,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     const chain = await buildChain(merged, nextPlan)
     const before = current
     current = merged
+    Object.assign(timeouts, toTimeouts(settings))
     asked = next.settings
     plan = nextPlan
     balances = nextBalances
@@ -199,6 +196,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const close = (): Promise<void> => {
     closing ??= (async () => {
       await listener.close()
+      resolver.close?.()
       directory.close()
       await serving.close()
       tls?.close()
@@ -231,6 +229,10 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     drain,
     close,
   }
+}
+
+function toTimeouts({ connectTimeoutMs, replyTimeoutMs, idleTimeoutMs }: Settings): Timeouts {
+  return { connectMs: connectTimeoutMs, replyMs: replyTimeoutMs, idleMs: idleTimeoutMs }
 }
 
 /** What a fault meant for its request. */

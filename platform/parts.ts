@@ -1,9 +1,11 @@
 import type { Handler } from '../core/chain.ts'
+import type { Registry } from '../core/contracts/registry.ts'
 import type { Resolver } from '../core/route.ts'
 import { suggest } from '../core/suggest.ts'
 import { handlers } from '../handlers/index.gen.ts'
 import type { WebOptions } from '../handlers/web.ts'
 import { resolvers } from '../resolvers/index.gen.ts'
+import { isBaseDomain } from '../resolvers/subdomain.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-sources.ts'
 
@@ -12,17 +14,56 @@ type HandlerOptions = WebOptions
 
 export type CreateHandler = (options: HandlerOptions) => Handler
 
-/** The resolver that belongs to each handler (specification: the handler table). */
-const RESOLVER_OF: Readonly<Record<string, string>> = { proxy: 'proxy', web: 'proxy' }
+/** What resolvers may need that is not known before the registry is. */
+export interface ResolverContext {
+  readonly registry: Registry
+  readonly onWarning: (message: string) => void
+}
+
+/** The resolver that belongs to each handler (specification: the handler table); to the default one, `endpoint`. */
+const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
+  ['api', 'rpc'],
+  ['event', 'event'],
+  ['proxy', 'proxy'],
+  ['rpc', 'rpc'],
+  ['web', 'proxy'],
+])
+/** Name, and what follows it. */
+const RESOLVER = /^([^:]*)(?::domain=(.*)|:.*)?$/s
 
 /** @throws {SettingsError} when this version has no such handler. */
 export function findHandler(name: string): CreateHandler {
   return find(handlers as Readonly<Record<string, CreateHandler>>, 'handler', name)
 }
 
-/** @throws {SettingsError} when there is no such resolver. */
-export function findResolver({ resolver, handler }: Settings): Resolver {
-  return find(resolvers, 'resolver', resolver === '' ? (RESOLVER_OF[handler] ?? handler) : resolver)
+/**
+ * The resolver asked for, else the handler's own. `subdomain` wraps that one, `endpoint` falls back to it.
+ *
+ * @throws {SettingsError} when there is no such resolver, or its option is missing or wrong.
+ */
+export function findResolver({
+  resolver,
+  handler,
+}: Pick<Settings, 'resolver' | 'handler'>): (context: ResolverContext) => Resolver {
+  const own = RESOLVER_OF.get(handler) ?? 'endpoint'
+  const { name, domain } = parseResolver(resolver === '' ? own : resolver)
+  const create = (name: string, context: ResolverContext): Resolver => {
+    const part = find(resolvers, 'resolver', name)
+    if (typeof part !== 'function') return part
+    const inner = name === 'subdomain' ? own : own === 'proxy' ? 'proxy' : 'rpc'
+    return part({ ...context, domain, inner: create(inner, context) })
+  }
+  return (context) => create(name, context)
+}
+
+/** `<name>`, or `subdomain:domain=<base domain>`. */
+function parseResolver(text: string): { name: string; domain: string } {
+  const [, name = '', domain = ''] = RESOLVER.exec(text)!
+  find(resolvers, 'resolver', name)
+  if (name === 'subdomain' ? isBaseDomain(domain) : name === text) return { name, domain }
+  const form =
+    name === 'subdomain' ? 'subdomain:domain=<name>, such as subdomain:domain=example.com' : name
+  throw new SettingsError([`resolver must be ${form}, got ${JSON.stringify(text)}`])
 }
 
 export function toHandlerOptions({

@@ -1,14 +1,24 @@
 // Written by `npm run gen`, not by hand.
-import type { Resolver } from '../core/route.ts'
+import type { ResolverPart } from '../core/route.ts'
+import endpoint from './endpoint.ts'
+import event from './event.ts'
+import grpc from './grpc.ts'
 import host from './host.ts'
 import path from './path.ts'
 import proxy from './proxy.ts'
+import rpc from './rpc.ts'
+import subdomain from './subdomain.ts'
 import vpath from './vpath.ts'
 
-/** Every file of this folder by its name; each exports a resolver. */
-export const resolvers: Readonly<Record<string, Resolver>> = {
+/** Every file of this folder by its name; each exports a resolver, or what creates one. */
+export const resolvers: Readonly<Record<string, ResolverPart>> = {
+  endpoint,
+  event,
+  grpc,
   host,
   path,
   proxy,
+  rpc,
+  subdomain,
   vpath,
 }

@@ -26,8 +26,8 @@ const FOLDERS: readonly Folder[] = [
   {
     path: 'resolvers',
     table: 'resolvers',
-    exports: 'a resolver',
-    type: { name: 'Resolver', from: '../core/route.ts' },
+    exports: 'a resolver, or what creates one',
+    type: { name: 'ResolverPart', from: '../core/route.ts' },
   },
   { path: 'handlers', table: 'handlers', exports: 'what creates a handler' },
 ]

@@ -7,6 +7,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'header-list': () => import('./header-list.ts'),
   guard: () => import('./guard.ts'),
   resolvers: () => import('./resolvers.ts'),
+  'endpoint-matcher': () => import('./endpoint-matcher.ts'),
   'route-cache': () => import('./route-cache.ts'),
   router: () => import('./router.ts'),
   balance: () => import('./balance.ts'),

@@ -1,0 +1,140 @@
+import { METHODS } from 'node:http'
+import type { Endpoint, Service } from '../../core/contracts/registry.ts'
+import { isServiceName } from '../../core/service-name.ts'
+import { parsePath } from './pattern.ts'
+import type { PathTemplate } from './template.ts'
+
+/** One path an endpoint declared in its metadata (reference 1.7). */
+export interface EndpointRoute {
+  /** Full name. */
+  readonly service: string
+  /** `<Handler>.<Method>`. */
+  readonly endpoint: string
+  /** Name of the handler asked for; undefined: none. */
+  readonly handler: string | undefined
+  /** Upper case; none: any. */
+  readonly methods: readonly string[]
+  /** Lower case: `*`, a name, or `*.` and a name; at least one. */
+  readonly hosts: readonly string[]
+  readonly template: PathTemplate
+}
+
+export interface Declared {
+  readonly routes: readonly EndpointRoute[]
+  /** What is left out, and why. */
+  readonly problems: readonly string[]
+}
+
+/** Handlers an endpoint may ask for, by what its metadata calls them. */
+const HANDLERS: ReadonlyMap<string, string> = new Map([
+  ['api', 'api'],
+  ['event', 'event'],
+  ['http', 'proxy'],
+  ['proxy', 'proxy'],
+  ['rpc', 'rpc'],
+  ['web', 'web'],
+])
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
+const ENDPOINT = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/
+const MAX_NAME = 253
+/** Longest metadata value read, characters. */
+const MAX_TEXT = 8192
+/** Most parts of a comma list. */
+const MAX_PARTS = 64
+/** Longest text of others repeated in a message. */
+const MAX_SHOWN = 200
+
+/**
+ * The routes one version of a service declares, in the order of its endpoints' names. Keys of an endpoint's metadata:
+ *
+ * | key | value |
+ * |---|---|
+ * | `path` | templates, or `^...$`, separated by commas; without it there is no route |
+ * | `method` | HTTP methods, separated by commas; empty: any |
+ * | `host` | `*`, names, or `*.` and a name, separated by commas; empty: any |
+ * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; empty: none is asked for |
+ * | `endpoint` | name to call it by; empty: its own |
+ */
+export function readDeclared({ name: service, endpoints }: Service): Declared {
+  const routes: EndpointRoute[] = []
+  const problems: string[] = []
+  for (const endpoint of [...endpoints].sort(byName)) {
+    const report = (reason: string): void => {
+      problems.push(`endpoint ${show(endpoint.name)} of service ${service}: ${reason}`)
+    }
+    try {
+      declare(service, endpoint, routes, report)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      report(`left out: ${error.message}`)
+    }
+  }
+  return { routes, problems }
+}
+
+function declare(
+  service: string,
+  { name, metadata }: Endpoint,
+  routes: EndpointRoute[],
+  report: (reason: string) => void,
+): void {
+  const paths = readList(metadata, 'path')
+  if (paths.length === 0) return
+  const endpoint = read(metadata, 'endpoint') || name
+  if (endpoint.length > MAX_NAME || !ENDPOINT.test(endpoint))
+    throw new RangeError(`${show(endpoint)} is no name of an endpoint`)
+  const methods = readList(metadata, 'method').map(toMethod)
+  const hosts = readList(metadata, 'host').map(toHost)
+  const wanted = read(metadata, 'handler')
+  const handler = HANDLERS.get(wanted)
+  if (wanted !== '' && handler === undefined)
+    report(`there is no handler ${show(wanted)}; served as if it asked for none`)
+  for (const path of paths) {
+    let template: PathTemplate
+    try {
+      template = parsePath(path)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      report(`path ${show(path)} is left out: ${error.message}`)
+      continue
+    }
+    const any = hosts.length === 0 || hosts.includes('*')
+    routes.push({ service, endpoint, handler, methods, hosts: any ? ['*'] : hosts, template })
+  }
+}
+
+function byName(a: Endpoint, b: Endpoint): number {
+  if (a.name === b.name) return 0
+  return a.name < b.name ? -1 : 1
+}
+
+function toMethod(text: string): string {
+  const method = text.toUpperCase()
+  if (!KNOWN_METHODS.has(method)) throw new RangeError(`${show(text)} is no HTTP method`)
+  return method
+}
+
+function toHost(text: string): string {
+  const host = text.toLowerCase()
+  if (host === '*' || isServiceName(host.startsWith('*.') ? host.slice(2) : host)) return host
+  throw new RangeError(
+    `host must be *, a name or *.<name>, without port; got ${show(text)}, and regular expressions are not run`,
+  )
+}
+
+function read(metadata: Endpoint['metadata'], key: string): string {
+  const text = Object.hasOwn(metadata, key) ? metadata[key]! : ''
+  if (text.length > MAX_TEXT) throw new RangeError(`${key} is longer than ${MAX_TEXT} characters`)
+  return text.trim()
+}
+
+function readList(metadata: Endpoint['metadata'], key: string): string[] {
+  const parts = read(metadata, key).split(',')
+  const texts = parts.map((part) => part.trim()).filter((part) => part !== '')
+  if (texts.length > MAX_PARTS) throw new RangeError(`${key} lists more than ${MAX_PARTS}`)
+  return texts
+}
+
+function show(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_SHOWN))
+}

@@ -1,0 +1,75 @@
+import type { EndpointRoute } from './declared.ts'
+
+/** The routes of one path and one host pattern. What is added first goes before what is added later. */
+export class Slot {
+  readonly #methods = new Map<string, Owners>()
+  #any: Owners | undefined = undefined
+
+  add(route: EndpointRoute): void {
+    if (route.methods.length === 0) {
+      if (this.#any === undefined) this.#any = new Owners(route)
+      else this.#any.add(route)
+    }
+    for (const method of route.methods) {
+      const owners = this.#methods.get(method)
+      if (owners === undefined) this.#methods.set(method, new Owners(route))
+      else owners.add(route)
+    }
+  }
+
+  /** A route that names the method goes before one that takes any. Who is asked by GET is asked by HEAD too (RFC 9110 §9.3.2). */
+  find(method: string, namespace: string): EndpointRoute | undefined {
+    return (
+      this.#methods.get(method)?.find(namespace) ??
+      (method === 'HEAD' ? this.#methods.get('GET')?.find(namespace) : undefined) ??
+      this.#any?.find(namespace)
+    )
+  }
+
+  /** Adds the methods that would have been found. */
+  collect(namespace: string, methods: Set<string>): void {
+    for (const [method, owners] of this.#methods) {
+      if (owners.find(namespace) === undefined) continue
+      methods.add(method)
+      if (method === 'GET') methods.add('HEAD')
+    }
+  }
+}
+
+/** Routes that differ in nothing but their service: the first one inside each namespace. */
+class Owners {
+  readonly #first: EndpointRoute
+  /** Only where there are several services. */
+  #byNamespace: Map<string, EndpointRoute> | undefined = undefined
+
+  constructor(first: EndpointRoute) {
+    this.#first = first
+  }
+
+  add(route: EndpointRoute): void {
+    if (route.service === this.#first.service) return
+    this.#byNamespace ??= list(this.#first, new Map())
+    list(route, this.#byNamespace)
+  }
+
+  find(namespace: string): EndpointRoute | undefined {
+    if (this.#byNamespace !== undefined) return this.#byNamespace.get(namespace)
+    return isInside(this.#first.service, namespace) ? this.#first : undefined
+  }
+}
+
+/** Notes a route under every namespace its service lies in and that has none yet. */
+function list(route: EndpointRoute, routes: Map<string, EndpointRoute>): typeof routes {
+  const { service } = route
+  if (!routes.has('')) routes.set('', route)
+  for (let dot = service.indexOf('.'); dot >= 0; dot = service.indexOf('.', dot + 1)) {
+    const namespace = service.slice(0, dot)
+    if (!routes.has(namespace)) routes.set(namespace, route)
+  }
+  return routes
+}
+
+function isInside(service: string, namespace: string): boolean {
+  const { length } = namespace
+  return length === 0 || (service[length] === '.' && service.startsWith(namespace))
+}

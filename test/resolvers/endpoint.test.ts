@@ -1,0 +1,323 @@
+import t, { type Test } from 'tap'
+import { createStaticRegistry, type StaticRegistry } from '../../adapters/registry/static.ts'
+import type { Service } from '../../core/contracts/registry.ts'
+import { Directory } from '../../core/directory.ts'
+import type { RequestLine, Resolver, Route } from '../../core/route.ts'
+import { createRouter } from '../../core/router.ts'
+import createEndpoint from '../../resolvers/endpoint.ts'
+import host from '../../resolvers/host.ts'
+import rpc from '../../resolvers/rpc.ts'
+import { TestExchange } from '../../sdk/testing.ts'
+import { makeDeclaring } from '../fixtures/endpoints.ts'
+import { createPools } from '../fixtures/services.ts'
+
+interface Opened {
+  readonly resolver: Resolver
+  readonly registry: StaticRegistry
+  readonly warnings: string[]
+  /** Takes over other services, and waits for the routes they declare. */
+  readonly replace: (services: readonly Service[]) => Promise<void>
+}
+
+function open(t: Test, services: readonly Service[], inner: Resolver = rpc): Opened {
+  const registry = createStaticRegistry(services)
+  const warnings: string[] = []
+  const resolver = createEndpoint({
+    inner,
+    registry,
+    domain: '',
+    onWarning: (message) => warnings.push(message),
+  })
+  t.teardown(() => resolver.close?.())
+  const replace = async (next: readonly Service[]): Promise<void> => {
+    const before = resolver.generation
+    registry.replace(next)
+    while (resolver.generation === before) await new Promise(setImmediate)
+  }
+  return { resolver, registry, warnings, replace }
+}
+
+function at(path: string, line: Partial<RequestLine> = {}): RequestLine {
+  return { method: 'GET', path, host: 'localhost', namespace: 'ns', ...line }
+}
+
+const users = makeDeclaring('ns.users', {
+  'Users.Get': { path: '/users/{id}', method: 'GET', handler: 'api' },
+  'Users.List': { path: '/users', method: 'GET', handler: 'rpc' },
+  'Users.File': { path: '/v1/{user.name=users/*}/files/{path=**}/raw/{part}', handler: 'web' },
+  'Users.Stop': { path: '/users/{id}:stop', method: 'POST' },
+})
+
+t.test('a route that matches names service, endpoint, handler and variables', async (t) => {
+  const { resolver } = open(t, [users])
+  const rows: [RequestLine, Route][] = [
+    [
+      at('/users/42'),
+      { service: 'ns.users', endpoint: 'Users.Get', handler: 'api', variables: [['id', '42']] },
+    ],
+    [
+      at('/users/'),
+      { service: 'ns.users', endpoint: 'Users.List', handler: 'rpc', variables: undefined },
+    ],
+    [
+      at('/users/42:stop', { method: 'POST' }),
+      {
+        service: 'ns.users',
+        endpoint: 'Users.Stop',
+        handler: undefined,
+        variables: [['id', '42']],
+      },
+    ],
+  ]
+  for (const [line, expected] of rows) t.strictSame(resolver.resolve(line), expected, line.path)
+})
+
+t.test('a variable may cover several segments, before, in and behind **', async (t) => {
+  const { resolver } = open(t, [users])
+  const rows: [string, [string, string][]][] = [
+    [
+      '/v1/users/jo/files/a/b/c/raw/1',
+      [
+        ['user.name', 'users/jo'],
+        ['path', 'a/b/c'],
+        ['part', '1'],
+      ],
+    ],
+    [
+      '/v1/users/jo/files/a/raw/1',
+      [
+        ['user.name', 'users/jo'],
+        ['path', 'a'],
+        ['part', '1'],
+      ],
+    ],
+    [
+      '/v1/users/jo/files/raw/1',
+      [
+        ['user.name', 'users/jo'],
+        ['path', ''],
+        ['part', '1'],
+      ],
+    ],
+  ]
+  for (const [path, variables] of rows)
+    t.strictSame(resolver.resolve(at(path))?.variables, variables, path)
+})
+
+t.test('variables are percent-decoded, each segment for itself', async (t) => {
+  const { resolver } = open(t, [users])
+  const rows: [string, string][] = [
+    ['/users/a%20b', 'a b'],
+    ['/users/caf%C3%A9', 'café'],
+    ['/users/a+b', 'a+b'],
+    ['/users/50%25', '50%'],
+    ['/users/x%3Astop', 'x:stop'],
+    ['/users/..a', '..a'],
+  ]
+  for (const [path, id] of rows) t.same(resolver.resolve(at(path))?.variables, [['id', id]], path)
+})
+
+t.test('a matching path that is wrongly encoded is 400', async (t) => {
+  const { resolver } = open(t, [users])
+  for (const id of ['%ff', '%', '%c0%af', 'a%2fb', 'a%5Cb', '%00', '%0d%0a', '%252e'])
+    t.throws(() => resolver.resolve(at(`/users/${id}`)), { code: 400 }, id)
+})
+
+t.test('the right path with a wrong method is 405 with Allow', async (t) => {
+  const { resolver } = open(t, [users])
+  t.throws(() => resolver.resolve(at('/users/42', { method: 'DELETE' })), {
+    code: 405,
+    id: 'go.mx.api',
+    message: 'this path takes GET, HEAD, not DELETE',
+    headers: ['allow', 'GET, HEAD'],
+  })
+})
+
+t.test("what no endpoint declares is the other resolver's", async (t) => {
+  const { resolver } = open(t, [users])
+  t.same(resolver.resolve(at('/greeter/hello')), {
+    service: 'ns.greeter',
+    endpoint: 'Greeter.Hello',
+  })
+  t.same(resolver.resolve(at('/users/42', { namespace: 'other' })), {
+    service: 'other.users',
+    endpoint: 'Users.42',
+  })
+  for (const path of [
+    '/',
+    '*',
+    '//users',
+    '/users//42',
+    '/users/../42',
+    '/users/%2e%2e',
+    '/a/b%2fc',
+  ])
+    t.equal(resolver.resolve(at(path)), undefined, path)
+})
+
+t.test('all routes have one shape, whichever resolver made them', async (t) => {
+  const { resolver } = open(t, [users])
+  const routes = ['/users/42', '/users', '/greeter/hello'].map((path) => resolver.resolve(at(path)))
+  for (const route of [...routes, host.resolve(at('/'))])
+    t.same(Object.keys(route!), ['service', 'endpoint', 'handler', 'variables'])
+})
+
+t.test('the key holds what the answer depends on, and no more', async (t) => {
+  const { resolver, replace } = open(t, [])
+  const get = at('/users/1', { host: 'a.example' })
+  const post = { ...get, method: 'POST' }
+  const elsewhere = { ...get, host: 'b.example' }
+  t.equal(resolver.key(get), rpc.key(get), 'without declared routes that of the other resolver')
+  await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a' } })])
+  t.equal(resolver.key(get), resolver.key(post))
+  t.equal(resolver.key(get), resolver.key(elsewhere))
+  t.not(resolver.key(get), resolver.key({ ...get, path: '/users/2' }))
+  await replace([users])
+  t.not(resolver.key(get), resolver.key(post))
+  t.equal(resolver.key(get), resolver.key(elsewhere))
+  await replace([makeDeclaring('ns.a', { 'A.B': { path: '/a', host: 'a.example' } })])
+  t.equal(resolver.key(get), resolver.key(post))
+  t.not(resolver.key(get), resolver.key(elsewhere))
+  const byHost = open(t, [users], host).resolver
+  t.not(byHost.key(get), byHost.key(elsewhere), 'that of the other resolver is part of it')
+})
+
+t.test('routes that come, change and go count from the next turn on', async (t) => {
+  const { resolver, replace } = open(t, [])
+  t.equal(resolver.generation, 0)
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
+  await replace([users])
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get')
+  await replace([makeDeclaring('ns.users', { 'Users.Find': { path: '/users/{name}' } })])
+  t.same(resolver.resolve(at('/users/42')), {
+    service: 'ns.users',
+    endpoint: 'Users.Find',
+    variables: [['name', '42']],
+  })
+  await replace([])
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
+})
+
+t.test('many changes in one turn are one rebuilding', async (t) => {
+  const { resolver, registry } = open(t, [])
+  for (let i = 0; i < 100; i++)
+    registry.replace([makeDeclaring('ns.a', { 'A.B': { path: `/a${i}` } })])
+  t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A99.Call', 'not while requests are served')
+  await new Promise(setImmediate)
+  t.equal(resolver.generation, 1)
+  t.equal(resolver.resolve(at('/a99'))?.endpoint, 'A.B')
+})
+
+t.test('many routes are rebuilt in several turns, and replaced at once', async (t) => {
+  const { resolver, registry } = open(t, [users])
+  const before = resolver.generation!
+  const services = Array.from({ length: 2500 }, (_, i) =>
+    makeDeclaring(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
+  )
+  registry.replace(services)
+  let turns = 0
+  for (; resolver.generation === before; turns++) {
+    t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get', 'the old routes meanwhile')
+    await new Promise(setImmediate)
+  }
+  t.ok(turns >= 3, `${turns} turns`)
+  t.equal(resolver.resolve(at('/s2499'))?.endpoint, 'A.B')
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
+})
+
+t.test('a change during a rebuilding is not lost', async (t) => {
+  const { resolver, registry } = open(t, [])
+  const services = Array.from({ length: 2500 }, (_, i) =>
+    makeDeclaring(`ns.s${i}`, { 'A.B': { path: `/s${i}` } }),
+  )
+  registry.replace(services)
+  await new Promise(setImmediate)
+  t.equal(resolver.generation, 0, 'it is running')
+  registry.replace([users])
+  while (resolver.generation !== 2) await new Promise(setImmediate)
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get')
+  t.equal(resolver.resolve(at('/s1'))?.endpoint, 'S1.Call')
+})
+
+t.test('of services that declare the same, the first by name is found', async (t) => {
+  const declared = { 'B.Get': { path: '/x' }, 'A.Get': { path: '/x' } }
+  const services = ['ns.c', 'ns.b', 'ns.d'].map((name) => makeDeclaring(name, declared))
+  for (const order of [services, services.toReversed()]) {
+    const { resolver } = open(t, order)
+    t.match(resolver.resolve(at('/x')), { service: 'ns.b', endpoint: 'A.Get' })
+  }
+})
+
+t.test('paths that would make matching slow are left out and told', async (t) => {
+  const paths = Array.from({ length: 2 ** 11 }, (_, bits) =>
+    Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? '/a' : '/*')).join(''),
+  )
+  const endpoints = paths.map((path, i) => [`A.E${10_000 + i}`, { path }] as const)
+  const { resolver, warnings } = open(t, [
+    makeDeclaring('ns.a', Object.fromEntries(endpoints)),
+    makeDeclaring('ns.b', { 'B.Get': { path: '/b' } }),
+  ])
+  t.match(warnings, [
+    /^\d+ declared paths are left out, because too many overlap .* of service ns.a/,
+  ])
+  t.equal(resolver.resolve(at('/b'))?.service, 'ns.b')
+})
+
+t.test('routes of a registry that answers later are there when it is ready', async (t) => {
+  const resolver = createEndpoint({
+    inner: rpc,
+    registry: { name: 'remote', getService: () => [], listServices: async () => [users] },
+    domain: '',
+    onWarning: () => {},
+  })
+  t.teardown(() => resolver.close?.())
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.42')
+  await resolver.ready
+  t.equal(resolver.resolve(at('/users/42'))?.endpoint, 'Users.Get')
+})
+
+t.test('a router never serves by routes that are gone', async (t) => {
+  const greeter = makeDeclaring('ns.greeter', { 'Greeter.Get': { path: '/hello' } })
+  const { resolver, registry, replace } = open(t, [users, greeter])
+  const { createPool } = createPools()
+  const directory = new Directory(registry, { upstream: () => ({ createPool }) })
+  t.teardown(() => directory.close())
+  const route = createRouter({ resolver, directory, namespace: 'ns' })
+  const ask = (path: string, method = 'GET'): TestExchange => {
+    const x = new TestExchange({ method, path })
+    x.namespace = 'ns'
+    void route(x)
+    return x
+  }
+  t.equal(ask('/users/42').route?.endpoint, 'Users.Get')
+  t.equal(ask('/users/42').route, ask('/users/42').route, 'the second time from the cache')
+  t.throws(() => ask('/users/42', 'DELETE'), { code: 405 })
+  t.equal(ask('/users/42', 'HEAD').route?.endpoint, 'Users.Get')
+  const moved = makeDeclaring('ns.users', { 'Users.Get': { path: '/people/{id}' } })
+  await replace([moved, greeter])
+  t.equal(
+    ask('/users/42').route?.endpoint,
+    'Users.42',
+    'the fallback, though the service is the same',
+  )
+  t.same(ask('/people/42').route?.variables, [['id', '42']])
+  t.equal(ask('/hello').upstream?.name, 'ns.greeter')
+  await replace([users, greeter])
+  t.throws(() => ask('/people/42'), { code: 404 })
+  t.equal(ask('/users/42').route?.endpoint, 'Users.Get')
+})
+
+t.test('closing stops it, and what it stands on', async (t) => {
+  let closed = false
+  const { resolver, registry } = open(t, [], {
+    ...rpc,
+    close: () => {
+      closed = true
+    },
+  })
+  registry.replace([users])
+  resolver.close?.()
+  await new Promise(setImmediate)
+  t.equal(resolver.generation, 0)
+  t.ok(closed)
+})

@@ -1,0 +1,228 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import { type Catalog, createCatalog } from '../../../resolvers/endpoint/catalog.ts'
+import { makeDeclaring } from '../../fixtures/endpoints.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { makeNode } from '../../fixtures/services.ts'
+
+interface Opened {
+  readonly catalog: Catalog
+  readonly warnings: string[]
+  /** How often something changed. */
+  readonly changes: () => number
+}
+
+function open(t: Test, registry: Registry, listMs?: number, timeoutMs?: number): Opened {
+  const warnings: string[] = []
+  let changes = 0
+  const catalog = createCatalog({
+    registry,
+    ...(listMs !== undefined && { listMs }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    onChange: () => changes++,
+    onWarning: (message) => warnings.push(message),
+  })
+  t.teardown(catalog.close)
+  return { catalog, warnings, changes: () => changes }
+}
+
+function list(catalog: Catalog): string[] {
+  return catalog
+    .listRoutes()
+    .map(
+      ({ service, endpoint, template }) => `${service} ${endpoint} /${template.segments.join('/')}`,
+    )
+}
+
+const users = makeDeclaring('ns.users', { 'Users.Get': { path: '/users/{id}' } })
+const books = makeDeclaring('ns.books', { 'Books.Get': { path: '/books' }, 'Books.Add': {} })
+
+/** A registry that answers when it is told to. */
+function createSlow(watched = true): {
+  registry: Registry
+  answer: (services: readonly Service[]) => Promise<void>
+  fail: () => Promise<void>
+  emit: (event: RegistryEvent) => void
+  asked: () => number
+} {
+  const waiting: { resolve: (services: readonly Service[]) => void; reject: (e: Error) => void }[] =
+    []
+  let asked = 0
+  let listener: (event: RegistryEvent) => void = () => {}
+  const settle = async (act: (one: (typeof waiting)[number]) => void): Promise<void> => {
+    await until(() => waiting.length > 0)
+    act(waiting.shift()!)
+    await new Promise(setImmediate)
+  }
+  return {
+    registry: {
+      name: 'slow',
+      getService: () => [],
+      listServices: () => {
+        asked++
+        return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+      },
+      ...(watched && {
+        watch: (heard: typeof listener) => {
+          listener = heard
+          return () => {
+            listener = () => {}
+          }
+        },
+      }),
+    },
+    answer: (services) => settle(({ resolve }) => resolve(services)),
+    fail: () => settle(({ reject }) => reject(new Error('out of order'))),
+    emit: (event) => listener(event),
+    asked: () => asked,
+  }
+}
+
+/** Waits until an interval of the one the catalog is given here has passed so many times. */
+function tick(times: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = times
+    const timer = setInterval(() => {
+      if (--left > 0) return
+      clearInterval(timer)
+      resolve()
+    }, 1)
+  })
+}
+
+t.test('what is registered already is known at once', async (t) => {
+  const { catalog, changes } = open(t, createStaticRegistry([users, books]))
+  t.equal(catalog.ready, undefined)
+  t.same(list(catalog), ['ns.books Books.Get /books', 'ns.users Users.Get /users/*'])
+  t.equal(changes(), 1)
+})
+
+t.test('services that come, change and go are followed', async (t) => {
+  const registry = createStaticRegistry([users])
+  const { catalog, changes } = open(t, registry)
+  registry.replace([users, books])
+  t.same(list(catalog), ['ns.books Books.Get /books', 'ns.users Users.Get /users/*'])
+  registry.replace([makeDeclaring('ns.users', { 'Users.Get': { path: '/people' } })])
+  t.same(list(catalog), ['ns.users Users.Get /people'])
+  registry.replace([])
+  t.same(list(catalog), [])
+  t.equal(changes(), 5)
+})
+
+t.test('nodes that come and go change no route', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(() => registry.close?.())
+  await registry.register?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
+  const { catalog, changes } = open(t, registry)
+  await registry.register?.({ ...users, nodes: [makeNode('127.0.0.1:2')] })
+  await registry.register?.({ ...makeDeclaring('ns.plain', {}), nodes: [makeNode('127.0.0.1:3')] })
+  await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:1')] })
+  t.equal(changes(), 1)
+  await registry.deregister?.({ ...users, nodes: [makeNode('127.0.0.1:2')] })
+  t.equal(changes(), 2, 'but the last one is the end of the service')
+  t.same(list(catalog), [])
+})
+
+t.test('all versions of a service declare', async (t) => {
+  const next = makeDeclaring('ns.users', { 'Users.Get': { path: '/v2/users' } }, 'next')
+  const registry = createStaticRegistry([next, users])
+  const { catalog } = open(t, registry)
+  t.same(list(catalog), ['ns.users Users.Get /users/*', 'ns.users Users.Get /v2/users'])
+  registry.replace([next])
+  t.same(list(catalog), ['ns.users Users.Get /v2/users'])
+})
+
+t.test(
+  'a registry that answers later is waited for, and what it tells meanwhile counts',
+  async (t) => {
+    const { registry, answer, emit } = createSlow()
+    const { catalog, changes } = open(t, registry)
+    emit({ type: 'create', service: books })
+    emit({ type: 'delete', service: users })
+    t.same(list(catalog), [], 'not before the list')
+    await answer([users])
+    await catalog.ready
+    t.same(list(catalog), ['ns.books Books.Get /books'])
+    t.ok(changes() > 0)
+  },
+)
+
+t.test('a registry that fails is told about once, and asked again until it answers', async (t) => {
+  const { registry, answer, fail, emit, asked } = createSlow()
+  const { catalog, warnings } = open(t, registry, 1)
+  await fail()
+  await catalog.ready
+  await fail()
+  t.same(warnings, ['cannot list services, declared endpoints stay as they were: out of order'])
+  emit({ type: 'create', service: books })
+  await answer([users])
+  t.same(list(catalog), ['ns.users Users.Get /users/*'])
+  const before = asked()
+  await tick(10)
+  t.equal(asked(), before, 'from then on it tells')
+  emit({ type: 'create', service: books })
+  t.equal(list(catalog).length, 2)
+})
+
+t.test('a registry that throws, or never answers, fails too', async (t) => {
+  const throwing: Registry = {
+    name: 'throwing',
+    getService: () => [],
+    listServices: () => {
+      throw new Error('out of order')
+    },
+  }
+  // Its timers alone keep no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  t.match(open(t, throwing).warnings, [/cannot list services.*out of order/])
+  const { catalog, warnings } = open(t, createSlow().registry, undefined, 1)
+  await catalog.ready
+  t.match(warnings, [/cannot list services.*no answer within 1 ms/])
+})
+
+t.test('where there is no watch, services are listed again and again', async (t) => {
+  const { registry, answer, fail, asked } = createSlow(false)
+  const { catalog, changes, warnings } = open(t, registry, 1)
+  await answer([users])
+  await answer([users, makeDeclaring('ns.plain', {})])
+  const before = changes()
+  await answer([{ ...users, nodes: [makeNode('127.0.0.1:1')] }, makeDeclaring('ns.plain', {})])
+  t.equal(changes(), before, 'the same again is no change')
+  await answer([books])
+  t.same(list(catalog), ['ns.books Books.Get /books'])
+  await fail()
+  t.same(list(catalog), ['ns.books Books.Get /books'], 'what was known stays')
+  await answer([])
+  await fail()
+  t.equal(warnings.length, 2, 'each time it begins to fail')
+  const { length } = list(catalog)
+  t.equal(length, 0)
+  catalog.close()
+  const last = asked()
+  await tick(10)
+  t.equal(asked(), last, 'until it is closed')
+})
+
+t.test('what is left out is told, of one service no more than ten times', async (t) => {
+  const bad = Array.from({ length: 15 }, (_, i) => [`Bad.E${i}`, { path: 'nowhere' }] as const)
+  const registry = createStaticRegistry([makeDeclaring('ns.bad', Object.fromEntries(bad)), users])
+  const { catalog, warnings } = open(t, registry)
+  t.equal(warnings.length, 11)
+  t.match(warnings[0], /endpoint "Bad.E0" of service ns.bad: path "nowhere" is left out/)
+  t.equal(warnings[10], 'service ns.bad: 5 more problems with its endpoints')
+  t.same(list(catalog), ['ns.users Users.Get /users/*'])
+  registry.replace([makeDeclaring('ns.bad', Object.fromEntries(bad))])
+  t.equal(warnings.length, 11, 'and not again while it stays')
+})
+
+t.test('nothing is heard after it is closed', async (t) => {
+  const { registry, answer, emit } = createSlow()
+  const { catalog, changes } = open(t, registry)
+  catalog.close()
+  emit({ type: 'create', service: books })
+  await answer([users])
+  t.equal(changes(), 0)
+})

@@ -1,0 +1,115 @@
+import t from 'tap'
+import { readDeclared } from '../../../resolvers/endpoint/declared.ts'
+import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
+import { makeDeclaring } from '../../fixtures/endpoints.ts'
+
+function read(metadata: Record<string, string>): ReturnType<typeof readDeclared> {
+  return readDeclared(makeDeclaring('ns.users', { 'Users.Get': metadata }))
+}
+
+t.test('an endpoint declares its routes in its metadata', async (t) => {
+  const { routes, problems } = read({
+    path: '/users/{id}, ^/people/[^/]+$',
+    method: 'get,PUT , patch',
+    host: 'API.example.com, *.example.org',
+    handler: 'api',
+    stream: 'true',
+    description: 'finds users',
+  })
+  const route = {
+    service: 'ns.users',
+    endpoint: 'Users.Get',
+    handler: 'api',
+    methods: ['GET', 'PUT', 'PATCH'],
+    hosts: ['api.example.com', '*.example.org'],
+  }
+  t.same(routes, [
+    { ...route, template: parseTemplate('/users/{id}') },
+    { ...route, template: parseTemplate('/people/*') },
+  ])
+  t.same(problems, [])
+})
+
+t.test('without a path there is no route, and nothing to say about it', async (t) => {
+  for (const metadata of [{}, { path: '' }, { path: ' , ' }, { method: 'NONSENSE', host: '^x$' }])
+    t.same(read(metadata), { routes: [], problems: [] })
+})
+
+t.test('no method is any method, no host or * any host, no handler none', async (t) => {
+  const hosts = [undefined, '', '*', 'a.example, *']
+  for (const host of hosts) {
+    const { routes } = read({ path: '/users', ...(host !== undefined && { host }) })
+    t.match(routes, [{ methods: [], hosts: ['*'], handler: undefined }], host ?? 'none')
+  }
+})
+
+t.test('handlers have the names of the specification; http is proxy', async (t) => {
+  const rows: [string, string | undefined][] = [
+    ['api', 'api'],
+    ['rpc', 'rpc'],
+    ['event', 'event'],
+    ['proxy', 'proxy'],
+    ['http', 'proxy'],
+    ['web', 'web'],
+    ['', undefined],
+  ]
+  for (const [handler, name] of rows) {
+    const { routes, problems } = read({ path: '/users', handler })
+    t.equal(routes[0]?.handler, name, handler)
+    t.same(problems, [])
+  }
+})
+
+t.test('an unknown handler is as none, and told', async (t) => {
+  for (const handler of ['meta', '__proto__', 'RPC']) {
+    const { routes, problems } = read({ path: '/users', handler })
+    t.equal(routes[0]?.handler, undefined)
+    t.match(problems, [`there is no handler "${handler}"`])
+  }
+})
+
+t.test('the name to call it by may be another than its own', async (t) => {
+  t.equal(read({ path: '/users', endpoint: 'People.Find' }).routes[0]?.endpoint, 'People.Find')
+  t.equal(read({ path: '/users', endpoint: '' }).routes[0]?.endpoint, 'Users.Get')
+})
+
+t.test('what cannot be served is left out with the reason; the rest stays', async (t) => {
+  const rows: [Record<string, string>, number, RegExp][] = [
+    [
+      { path: '/users,^/(a+)+$' },
+      1,
+      /^endpoint "Users.Get" of service ns.users: path "\^\/\(a\+\)\+\$" is left out: of regular expressions only/,
+    ],
+    [{ path: 'users,/people' }, 1, /path "users" is left out: it must begin with \//],
+    [{ path: '/users', method: 'GET,FETCH' }, 0, /left out: "FETCH" is no HTTP method/],
+    [{ path: '/users', host: '^.*$' }, 0, /left out: host must be .* got "\^\.\*\$"/],
+    [{ path: '/users', host: 'example.com:80' }, 0, /without port/],
+    [{ path: '/users', host: '*' + '.*.example.com' }, 0, /left out: host must be/],
+    [{ path: '/users', endpoint: 'a b' }, 0, /"a b" is no name of an endpoint/],
+    [{ path: '/users', endpoint: 'a'.repeat(300) }, 0, /no name of an endpoint/],
+    [{ path: '/a'.repeat(5000) }, 0, /path is longer than 8192 characters/],
+    [{ path: '/a,'.repeat(65) }, 0, /path lists more than 64/],
+    [{ path: `/${'é'.repeat(500)}` }, 0, /left out/],
+  ]
+  for (const [metadata, routes, problem] of rows) {
+    const declared = read(metadata)
+    t.equal(declared.routes.length, routes)
+    t.equal(declared.problems.length, 1)
+    t.match(declared.problems[0], problem)
+    t.ok(declared.problems[0]!.length < 600, 'and the reason is short')
+  }
+})
+
+t.test('routes are in the order of the names of endpoints', async (t) => {
+  const { routes } = readDeclared(
+    makeDeclaring('ns.users', {
+      'Users.B': { path: '/b1,/b2' },
+      'Users.A': { path: '/a' },
+      'Admin.C': { path: '/c' },
+    }),
+  )
+  t.same(
+    routes.map(({ template }) => template.segments[0]),
+    ['c', 'a', 'b1', 'b2'],
+  )
+})

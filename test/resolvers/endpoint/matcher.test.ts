@@ -1,0 +1,345 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { EndpointRoute } from '../../../resolvers/endpoint/declared.ts'
+import { EndpointMatcher } from '../../../resolvers/endpoint/matcher.ts'
+import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
+import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
+import { findNaively } from '../../fixtures/naive-matcher.ts'
+
+interface RouteOptions {
+  readonly methods?: readonly string[]
+  readonly hosts?: readonly string[]
+  readonly service?: string
+  readonly endpoint?: string
+}
+
+/** A route named after its path unless told otherwise. */
+function route(path: string, options: RouteOptions = {}): EndpointRoute {
+  const { methods = [], hosts = ['*'], service = 'ns.a', endpoint = path } = options
+  return { service, endpoint, handler: undefined, methods, hosts, template: parseTemplate(path) }
+}
+
+function compile(routes: readonly (string | EndpointRoute)[]): EndpointMatcher {
+  const matcher = new EndpointMatcher()
+  for (const one of routes) matcher.add(typeof one === 'string' ? route(one) : one)
+  return matcher
+}
+
+/** The endpoint found, the methods allowed, or undefined. */
+function find(
+  matcher: EndpointMatcher,
+  path: string,
+  { method = 'GET', host = 'localhost', namespace = 'ns' } = {},
+): string | undefined {
+  const found = matcher.find(method, host, parseRequestPath(path)!, namespace)
+  return typeof found === 'object' ? found.endpoint : found
+}
+
+t.test('a literal goes before a variable, a variable before **', async (t) => {
+  const matcher = compile(['/**', '/users/**', '/users/{id}', '/users/me', '/*/me/x'])
+  const rows: [string, string][] = [
+    ['/users/me', '/users/me'],
+    ['/users/you', '/users/{id}'],
+    ['/users/you/books', '/users/**'],
+    ['/users/me/x', '/users/**'],
+    ['/users', '/users/**'],
+    ['/people/me/x', '/*/me/x'],
+    ['/people', '/**'],
+    ['/', '/**'],
+  ]
+  for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
+})
+
+t.test('what begins more specifically is given up where it does not end right', async (t) => {
+  const matcher = compile(['/a/b/c', '/a/*/d', '/*/b/e', '/*/*/*'])
+  const rows: [string, string][] = [
+    ['/a/b/c', '/a/b/c'],
+    ['/a/b/d', '/a/*/d'],
+    ['/a/b/e', '/*/b/e'],
+    ['/a/b/f', '/*/*/*'],
+  ]
+  for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
+  t.equal(find(matcher, '/a/b'), undefined)
+})
+
+t.test('** is any number of segments, none included, and may have a tail', async (t) => {
+  const matcher = compile(['/a/**/x', '/a/**/*/x', '/a/**/y/x', '/a/**', '/a'])
+  const rows: [string, string | undefined][] = [
+    ['/a', '/a'],
+    ['/a/1', '/a/**'],
+    ['/a/x', '/a/**/x'],
+    ['/a/1/x', '/a/**/*/x'],
+    ['/a/1/2/x', '/a/**/*/x'],
+    ['/a/1/2/y/x', '/a/**/y/x'],
+    ['/a/y/x', '/a/**/y/x'],
+    ['/b', undefined],
+  ]
+  for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
+})
+
+t.test('a verb is part of the template that has it, else of the last segment', async (t) => {
+  const matcher = compile(['/users/{id}:cancel', '/users/{id}', '/users/all:cancel', '/**:go'])
+  const rows: [string, string | undefined][] = [
+    ['/users/1:cancel', '/users/{id}:cancel'],
+    ['/users/all:cancel', '/users/all:cancel'],
+    ['/users/1:2:cancel', '/users/{id}:cancel'],
+    ['/users/1:other', '/users/{id}'],
+    ['/users/:cancel', '/users/{id}'],
+    ['/users/1%3Acancel', '/users/{id}'],
+    ['/users/1', '/users/{id}'],
+    ['/x/y/z:go', '/**:go'],
+    ['/:go', undefined],
+    ['/users/1:cancel/x', undefined],
+  ]
+  for (const [path, endpoint] of rows) t.equal(find(matcher, path), endpoint, path)
+})
+
+t.test('literals match however the request encodes them', async (t) => {
+  const matcher = compile(['/caf%C3%A9/{x}'])
+  for (const path of ['/caf%C3%A9/1', '/caf%c3%a9/1', '/c%61f%C3%A9/1'])
+    t.equal(find(matcher, path), '/caf%C3%A9/{x}', path)
+  t.equal(find(matcher, '/CAF%C3%A9/1'), undefined, 'but not in another letter case')
+})
+
+t.test('an endpoint without methods takes any; one that names the method goes first', async (t) => {
+  const matcher = compile([
+    route('/a', { endpoint: 'any' }),
+    route('/a', { endpoint: 'post', methods: ['POST'] }),
+  ])
+  t.equal(find(matcher, '/a', { method: 'POST' }), 'post')
+  for (const method of ['GET', 'DELETE', 'PROPFIND'])
+    t.equal(find(matcher, '/a', { method }), 'any')
+})
+
+t.test('where only the method is wrong, the methods that are right are told', async (t) => {
+  const matcher = compile([
+    route('/a/b', { methods: ['PUT', 'GET'] }),
+    route('/a/*', { methods: ['DELETE'] }),
+    route('/a/**', { methods: ['PATCH'], hosts: ['other.example'] }),
+    route('/a/c', { methods: ['TRACE'], service: 'elsewhere.a' }),
+  ])
+  t.equal(find(matcher, '/a/b', { method: 'POST' }), 'DELETE, GET, HEAD, PUT')
+  t.equal(find(matcher, '/a/b', { method: 'DELETE' }), '/a/*', 'another route may take it')
+  t.equal(find(matcher, '/a/c', { method: 'POST' }), 'DELETE', 'of the same host and namespace')
+  t.equal(find(matcher, '/b', { method: 'POST' }), undefined)
+  t.equal(find(matcher, '/a/c', { method: 'DELETE' }), '/a/*', 'and not remembered')
+})
+
+t.test('HEAD is served by what serves GET', async (t) => {
+  const matcher = compile([
+    route('/a', { endpoint: 'get', methods: ['GET'] }),
+    route('/b', { endpoint: 'head', methods: ['HEAD'] }),
+    route('/b', { endpoint: 'get', methods: ['GET'] }),
+  ])
+  t.equal(find(matcher, '/a', { method: 'HEAD' }), 'get')
+  t.equal(find(matcher, '/b', { method: 'HEAD' }), 'head')
+})
+
+t.test('a host goes before *.host with the longest name, then any', async (t) => {
+  const matcher = compile([
+    route('/a', { endpoint: 'any' }),
+    route('/a', { endpoint: 'com', hosts: ['*.com'] }),
+    route('/a', { endpoint: 'example', hosts: ['*.example.com', 'x.org'] }),
+    route('/a', { endpoint: 'shop', hosts: ['shop.example.com'] }),
+  ])
+  const rows: [string, string][] = [
+    ['shop.example.com', 'shop'],
+    ['SHOP.Example.com:8080', 'shop'],
+    ['shop.example.com.', 'shop'],
+    ['a.example.com', 'example'],
+    ['a.b.example.com', 'example'],
+    ['example.com', 'com'],
+    ['x.org:80', 'example'],
+    ['com', 'any'],
+    ['notexample.org', 'any'],
+    ['127.0.0.1', 'any'],
+    ['', 'any'],
+    [`${'a.'.repeat(500)}com`, 'any'],
+  ]
+  for (const [host, endpoint] of rows) t.equal(find(matcher, '/a', { host }), endpoint, host)
+})
+
+t.test('the path decides before the host, the host before the method', async (t) => {
+  const matcher = compile([
+    route('/a', { endpoint: 'path' }),
+    route('/*', { endpoint: 'host', hosts: ['x.org'] }),
+    route('/b', { endpoint: 'any method', hosts: ['x.org'] }),
+    route('/b', { endpoint: 'any host', methods: ['GET'] }),
+  ])
+  t.equal(find(matcher, '/a', { host: 'x.org' }), 'path')
+  t.equal(find(matcher, '/b', { host: 'x.org' }), 'any method')
+})
+
+t.test('only services inside the namespace are found', async (t) => {
+  const matcher = compile([
+    route('/a', { endpoint: '1', service: 'one.users' }),
+    route('/a', { endpoint: '2', service: 'two.users' }),
+    route('/a', { endpoint: '3', service: 'two.v1.users' }),
+    route('/a', { endpoint: '4', service: 'users' }),
+    route('/b', { endpoint: '5', service: 'one.users' }),
+    route('/*', { endpoint: '6', service: 'two.users' }),
+  ])
+  const rows: [string, string, string | undefined][] = [
+    ['/a', 'one', '1'],
+    ['/a', 'two', '2'],
+    ['/a', 'two.v1', '3'],
+    ['/a', '', '1'],
+    ['/a', 'tw', undefined],
+    ['/a', 'users', undefined],
+    ['/b', 'one', '5'],
+    ['/b', 'two', '6'],
+    ['/b', 'one.users', undefined],
+  ]
+  for (const [path, namespace, endpoint] of rows)
+    t.equal(find(matcher, path, { namespace }), endpoint, `${path} in ${namespace}`)
+})
+
+t.test('of routes that differ in nothing the first one added is found', async (t) => {
+  const matcher = compile([
+    route('/{a}', { endpoint: 'first' }),
+    route('/{b}', { endpoint: 'second' }),
+    route('/*', { endpoint: 'third', service: 'ns.b' }),
+  ])
+  t.equal(find(matcher, '/x'), 'first')
+})
+
+t.test('names of the language are names like others', async (t) => {
+  const matcher = compile(['/constructor', '/__proto__/{x}'])
+  t.equal(find(matcher, '/constructor'), '/constructor')
+  t.equal(find(matcher, '/__proto__/1'), '/__proto__/{x}')
+  t.equal(find(matcher, '/toString'), undefined)
+})
+
+const segment = fc.constantFrom('a', 'b', 'c', '*', '**')
+const path = fc
+  .array(segment, { maxLength: 4 })
+  .filter((segments) => segments.filter((one) => one === '**').length < 2)
+  .chain((segments) =>
+    fc
+      .constantFrom('', ':x', ':y')
+      .map((verb) => `/${segments.join('/')}${segments.length > 0 ? verb : ''}`),
+  )
+const anyRoute = fc
+  .record({
+    path,
+    methods: fc.subarray(['GET', 'POST', 'HEAD']),
+    hosts: fc.subarray(['*', 'h.com', '*.com', '*.h.com', 'x.h.com'], { minLength: 1 }),
+    service: fc.constantFrom('ns.a', 'ns.b', 'other.a', 'ns.v1.a', 'a'),
+    endpoint: fc.constantFrom('A.B', 'C.D'),
+  })
+  .map(({ path, ...options }) => route(path, options))
+const request = fc.record({
+  method: fc.constantFrom('GET', 'POST', 'HEAD', 'PUT'),
+  host: fc.constantFrom('h.com', 'x.h.com', 'y.h.com:80', 'Z.COM', 'localhost'),
+  segments: fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'a:x', 'b:y', ':x', 'd:z'), {
+    maxLength: 6,
+  }),
+  namespace: fc.constantFrom('ns', '', 'other', 'ns.v1', 'n'),
+})
+
+t.test('whatever the routes are, the answer is that of trying each of them', async (t) => {
+  let found = 0
+  let wrongMethod = 0
+  fc.assert(
+    fc.property(
+      fc.array(anyRoute, { maxLength: 30 }),
+      fc.array(request, { minLength: 20, maxLength: 20 }),
+      (routes, requests) => {
+        const matcher = compile(routes)
+        for (const { method, host, segments, namespace } of requests) {
+          const expected = findNaively(routes, { method, host, segments, namespace })
+          const actual = matcher.find(
+            method,
+            host,
+            parseRequestPath(`/${segments.join('/')}`)!,
+            namespace,
+          )
+          if (typeof expected === 'string') wrongMethod++
+          else if (expected !== undefined) found++
+          if (actual !== expected) return false
+        }
+        return true
+      },
+    ),
+    { numRuns: 1000 },
+  )
+  t.ok(found > 1000, `${found} routes found`)
+  t.ok(wrongMethod > 100, `${wrongMethod} methods wrong`)
+})
+
+t.test('however many routes there are, a request visits a few places', async (t) => {
+  const visits = [10, 1000, 10_000].map((count) => {
+    const matcher = compile(
+      Array.from(
+        { length: count },
+        (_, i) => `/v1/s${i}/things/{id}/${i % 2 === 0 ? 'parts' : '**'}`,
+      ),
+    )
+    t.equal(matcher.size, count)
+    let most = 0
+    for (let i = 0; i < 10; i++) {
+      t.ok(find(matcher, `/v1/s${i}/things/42/parts`))
+      most = Math.max(most, matcher.visited)
+    }
+    return most
+  })
+  t.same(visits, [6, 6, 6])
+})
+
+t.test('no set of routes, and no path, makes matching slow', async (t) => {
+  // Every combination of a literal and a variable, which a search could try one by one.
+  const matcher = new EndpointMatcher()
+  let refused = 0
+  for (let bits = 0; bits < 2 ** 12; bits++) {
+    const segments = Array.from({ length: 12 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
+    if (!matcher.add(route(`/${segments.join('/')}/end`))) refused++
+  }
+  // And `**` with tails of all lengths in many places.
+  for (let before = 0; before < 12; before++) {
+    for (let behind = 0; behind < 16; behind++) {
+      const path = `/${'*/'.repeat(before)}**${'/*'.repeat(behind)}/end`
+      if (!matcher.add(route(path))) refused++
+    }
+  }
+  t.ok(refused > 0, `${refused} refused`)
+  t.ok(matcher.size > 100, `${matcher.size} taken in`)
+  let most = 0
+  for (let length = 0; length <= 4000; length = length * 2 + 1) {
+    find(matcher, `/${'a/'.repeat(length)}x`)
+    most = Math.max(most, matcher.visited)
+  }
+  t.ok(most > 200, 'it is a hard set')
+  t.ok(most <= 1000, `${most} places visited`)
+})
+
+t.test('a route that is not taken in leaves the others as they were', async (t) => {
+  const matcher = new EndpointMatcher()
+  const taken: EndpointRoute[] = []
+  for (let bits = 0; bits < 2 ** 11; bits++) {
+    const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : '*'))
+    const one = route(`/${segments.join('/')}`)
+    if (matcher.add(one)) taken.push(one)
+  }
+  t.ok(taken.length < 2 ** 11)
+  t.equal(matcher.size, taken.length)
+  for (let bits = 0; bits < 2 ** 11; bits += 7) {
+    const segments = Array.from({ length: 11 }, (_, i) => ((bits >> i) & 1 ? 'a' : 'b'))
+    const request = { method: 'GET', host: 'localhost', segments, namespace: 'ns' }
+    const found = matcher.find(
+      'GET',
+      'localhost',
+      parseRequestPath(`/${segments.join('/')}`)!,
+      'ns',
+    )
+    if (found !== findNaively(taken, request)) t.fail(segments.join('/'))
+  }
+})
+
+t.test('methods and hosts make a difference only where some route names them', async (t) => {
+  const matcher = compile(['/a'])
+  t.match(matcher, { byMethod: false, byHost: false })
+  matcher.add(route('/b', { methods: ['GET'] }))
+  t.match(matcher, { byMethod: true, byHost: false })
+  matcher.add(route('/c', { hosts: ['x.org'] }))
+  t.match(matcher, { byMethod: true, byHost: true })
+})

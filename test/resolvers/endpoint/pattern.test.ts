@@ -1,0 +1,40 @@
+import t from 'tap'
+import { parsePath } from '../../../resolvers/endpoint/pattern.ts'
+import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
+
+t.test('a path without ^ and $ is a template', async (t) => {
+  t.same(parsePath('/users/{id}'), parseTemplate('/users/{id}'))
+})
+
+t.test('a regular expression that says no more than a template is that template', async (t) => {
+  const rows: [string, string][] = [
+    ['^/$', '/'],
+    ['^/users$', '/users'],
+    ['^/users/$', '/users'],
+    ['^/users/?$', '/users'],
+    ['^/users/[^/]+$', '/users/*'],
+    ['^/users/([^/]+)/books/?$', '/users/*/books'],
+    ['^/users/(?P<id>[^/]+)$', '/users/{id}'],
+    ['^/users/(?<id>[^/]+)/books/(?P<book>[^/]+)$', '/users/{id}/books/{book}'],
+    ['^/files/.*$', '/files/**'],
+    ['^/files/(.*)$', '/files/**'],
+    ['^\\/users\\/[^\\/]+\\/$', '/users/*'],
+    ['^/v1\\.0/a\\-b$', '/v1.0/a-b'],
+  ]
+  for (const [text, template] of rows) t.same(parsePath(text), parseTemplate(template), text)
+})
+
+t.test('any other regular expression is refused, not run', async (t) => {
+  const patterns = [
+    ...['^$', '^users$', '^/(a+)+$', '^/(a|a)*b$', '^/a.b$', '^/[a-z]+$', '^/\\d+$', '^/a/.+$'],
+    ...['^/.*/b$', '^/a|/b$', '^/a[^/]+$', '^/[^/]+b$', '^/([^/]+)?$', '^/[^/]*$', '^/a?$', '^//$'],
+    ...['^/(?:[^/]+)$', '^/(?<1>[^/]+)$', '^/a\\b$', '^/a\\\\/b$', '^/a{2}$', '^/^$', '^/a\\*$'],
+  ]
+  for (const text of patterns) t.throws(() => parsePath(text), { name: 'RangeError' }, text)
+  t.throws(() => parsePath('^/(a+)+$'), { message: /write a template such as/ })
+})
+
+t.test('one of ^ and $ alone is refused', async (t) => {
+  for (const text of ['^/users', '/users$'])
+    t.throws(() => parsePath(text), { message: /both \^ and \$/ }, text)
+})

@@ -1,0 +1,87 @@
+import t from 'tap'
+import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
+
+t.test('a template is its segments, variables and verb', async (t) => {
+  const rows: [string, string[], [string, number, number][], string][] = [
+    ['/', [], [], ''],
+    ['/users', ['users'], [], ''],
+    ['/users/', ['users'], [], ''],
+    ['/users/*', ['users', '*'], [], ''],
+    ['/users/{id}', ['users', '*'], [['id', 1, 2]], ''],
+    [
+      '/{user.id}/x/{a_b.c1}',
+      ['*', 'x', '*'],
+      [
+        ['user.id', 0, 1],
+        ['a_b.c1', 2, 3],
+      ],
+      '',
+    ],
+    ['/v1/{name=shelves/*}/books', ['v1', 'shelves', '*', 'books'], [['name', 1, 3]], ''],
+    ['/files/{path=**}', ['files', '**'], [['path', 1, 2]], ''],
+    [
+      '/{a=**}/tail/{b}',
+      ['**', 'tail', '*'],
+      [
+        ['a', 0, 1],
+        ['b', 2, 3],
+      ],
+      '',
+    ],
+    ['/{a=x/**/y}:go', ['x', '**', 'y'], [['a', 0, 3]], 'go'],
+    ['/users/{id}:cancel', ['users', '*'], [['id', 1, 2]], 'cancel'],
+    ['/users:batchGet', ['users'], [], 'batchGet'],
+    ['/caf%C3%A9/a%20b/~$&', ['café', 'a b', '~$&'], [], ''],
+    ['/.well-known/x.json', ['.well-known', 'x.json'], [], ''],
+  ]
+  for (const [text, segments, variables, verb] of rows) {
+    const expected = variables.map(([name, start, end]) => ({ name, start, end }))
+    t.same(parseTemplate(text), { segments, variables: expected, verb }, text)
+  }
+})
+
+t.test('what is no template is refused with what would be one', async (t) => {
+  const rows: [string, RegExp][] = [
+    ['', /begin with \//],
+    ['users', /begin with \//],
+    ['*', /begin with \//],
+    ['//', /empty/],
+    ['/a//b', /empty/],
+    ['/:go', /empty/],
+    ['/a*', /literal, \*/],
+    ['/***', /literal, \*/],
+    ['/a b', /literal, \*/],
+    ['/a?b', /literal, \*/],
+    ['/é', /literal, \*/],
+    ['/a{b}', /partly/],
+    ['/{a}b', /partly/],
+    ['/{a}}', /partly/],
+    ['/{', /\{name\}/],
+    ['/{}', /\{name\}/],
+    ['/{1a}', /\{name\}/],
+    ['/{a-b}', /\{name\}/],
+    ['/{a.}', /\{name\}/],
+    ['/{a={b}}', /\{name\}/],
+    ['/{a=}', /empty/],
+    ['/{a=b//c}', /empty/],
+    ['/{a=b:c}', /literal, \*/],
+    ['/**/**', /once/],
+    ['/{a=**}/b/**', /once/],
+    ['/{a}/{a}', /a stands twice/],
+    ['/{__proto__}', /must not be called/],
+    ['/{a.constructor.b}', /must not be called/],
+    ['/a:b/c', /verb at the end/],
+    ['/a:', /verb at the end/],
+    ['/a:b:c', /verb at the end/],
+    ['/..', /match no path/],
+    ['/a/%2e', /match no path/],
+    ['/a%2fb', /match no path/],
+    ['/a%00', /match no path/],
+    ['/%ff', /match no path/],
+    ['/%zz', /literal, \*/],
+    [`/${'a/'.repeat(33)}`, /32 segments/],
+    [`/${'a'.repeat(1024)}`, /1024 characters/],
+  ]
+  for (const [text, message] of rows)
+    t.throws(() => parseTemplate(text), { name: 'RangeError', message }, JSON.stringify(text))
+})
