@@ -1,0 +1,45 @@
+import t from 'tap'
+import type { Carrier, OutgoingCall } from '../../../core/rpc/call.ts'
+import { deadlines } from '../../../core/rpc/deadlines.ts'
+import { RecordedCall } from '../../fixtures/rpc.ts'
+
+t.test('a call passes on to whoever carries it', async (t) => {
+  const told: unknown[] = []
+  const carrier: Carrier = {
+    sendData: (call, body) => {
+      told.push(['data', call, body])
+      return false
+    },
+    endData: (call) => told.push(['end', call]),
+    consumed: (call, bytes) => told.push(['consumed', call, bytes]),
+    cancel: (call) => told.push(['cancel', call]),
+    expire: (call) => told.push(['expire', call]),
+  }
+  const call: OutgoingCall = new RecordedCall()
+  call.carrier = carrier
+  t.equal(call.sendData('a'), false)
+  call.endData()
+  call.consumed(7)
+  call.cancel()
+  call.onDeadline()
+  t.strictSame(told, [
+    ['data', call, 'a'],
+    ['end', call],
+    ['consumed', call, 7],
+    ['cancel', call],
+    ['expire', call],
+  ])
+})
+
+t.test('before and after that its methods do nothing, and bodies go nowhere', async (t) => {
+  const call = new RecordedCall({ timeoutMs: 1000 })
+  t.equal(call.sendData('a'), true)
+  call.endData()
+  call.consumed(1)
+  call.cancel()
+  deadlines.add(call, 1000)
+  call.release()
+  t.equal(deadlines.size, 0, 'its deadline does not count any more')
+  call.onDeadline()
+  t.strictSame(call.events, [])
+})
