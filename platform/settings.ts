@@ -115,7 +115,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'resolver',
     kind: 'text',
     form: 'name',
-    description: 'How a request line names a service: proxy, host, path or vpath',
+    description:
+      'How a request line names a service: proxy, rpc, event, endpoint, host, path, vpath, grpc, or subdomain:domain=example.com',
     default: '',
     unset: "the handler's own",
     live: false,
