@@ -79,7 +79,8 @@ export default function createEndpoint({ inner, registry, onWarning }: ResolverO
       if (matcher.size === 0) return other
       const { path } = request
       let key = path === other ? path : `${path} ${other}`
-      if (matcher.byMethod) key = `${request.method} ${key}`
+      // Joining costs more than looking up, so the commonest method goes without saying.
+      if (matcher.byMethod && request.method !== 'GET') key = `${request.method} ${key}`
       return matcher.byHost ? `${request.host} ${key}` : key
     },
 
