@@ -1,5 +1,6 @@
 import { GATEWAY_ID } from '../errors.ts'
 import { badRequest, quote } from './bad-request.ts'
+import { createBare } from './bare.ts'
 import { type Fields, type FieldValue, formatPath, isFields, isLeaf } from './fields.ts'
 import { parseInteger } from './int64.ts'
 import type { JsonObject, JsonValue } from './json.ts'
@@ -101,7 +102,7 @@ function fitObject(
   attempt: Attempt,
 ): Fitted {
   if (!isFields(value)) return miss(attempt, 'an object', value)
-  const document: JsonObject = Object.create(null)
+  const document: JsonObject = createBare()
   for (const name in value) {
     const fitted = fit(value[name]!, shape.fields.get(name) ?? shape.rest, depth + 1, attempt)
     if (fitted === MISFIT) {

@@ -1,9 +1,10 @@
 import { badRequest, quote } from './bad-request.ts'
+import { createBare } from './bare.ts'
 
 /** A value as it came in a query, a form or a path: text, or the content of a file. */
 export type FieldValue = string | Uint8Array | FieldValue[] | Fields
 
-/** Named values, nested, without a prototype. What they mean says `coerce`. */
+/** Named values, nested, in objects that inherit no names. What they mean says `coerce`. */
 export interface Fields {
   [name: string]: FieldValue
 }
@@ -35,7 +36,7 @@ const CLOSE = 0x5d
  * | `a[0]` | an item of the list `a`, up to 255, in any order, none left out; `a.0` is a field named `0` |
  */
 export class FieldTree {
-  readonly root: Fields = Object.create(null)
+  readonly root: Fields = createBare()
   readonly #what: string
   readonly #id: string
   /** Lists given by index, with their names. */
@@ -99,7 +100,7 @@ export class FieldTree {
     const inner = segments[i + 1]!
     let child = place[segment]
     if (typeof inner === 'string') {
-      if (child === undefined) child = place[segment] = Object.create(null) as Fields
+      if (child === undefined) child = place[segment] = createBare<Fields>()
       if (isFields(child)) return child
     } else if (inner === PUSH) {
       if (child === undefined) child = place[segment] = []

@@ -17,7 +17,8 @@ export function visitMembers(
   let at = skipBlanks(text, open + 1)
   while (text[at] !== '}') {
     const nameEnd = skipString(text, at)
-    const name: string = JSON.parse(text.slice(at, nameEnd))
+    const written = text.slice(at + 1, nameEnd - 1)
+    const name: string = written.includes('\\') ? JSON.parse(`"${written}"`) : written
     // Behind the colon.
     const start = skipBlanks(text, skipBlanks(text, nameEnd) + 1)
     at = skipBlanks(text, visit(name, start))

@@ -1,4 +1,5 @@
 import { GATEWAY_ID } from '../errors.ts'
+import { createBare } from './bare.ts'
 import { type Fields, isFields } from './fields.ts'
 import { type JsonObject, parseJson } from './json.ts'
 import { skipBlanks, skipValue, visitMembers } from './json-text.ts'
@@ -9,7 +10,7 @@ import { decodeUtf8 } from './utf8.ts'
  * (RFC 7396). Neither is changed.
  */
 export function mergeFields(base: Fields, winner: Fields): Fields {
-  const merged: Fields = Object.create(null)
+  const merged: Fields = createBare()
   for (const name of Object.keys(base)) merged[name] = base[name]!
   for (const name of Object.keys(winner)) {
     const below = merged[name]

@@ -59,8 +59,10 @@ export function nestPairs(pairs: readonly string[], what: string, id: string): F
 }
 
 function decode(text: string, name: string, what: string, id: string): string {
+  const plain = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!plain.includes('%')) return plain
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    return decodeURIComponent(plain)
   } catch (error) {
     throw badRequest(
       id,
