@@ -218,7 +218,7 @@ t.test('types within types within types do not multiply the time', async (t) => 
   const shape = toShape({ ...object({ a: { $ref: '#/$defs/node' } }), $defs: { node } })
   const before = performance.now()
   t.throws(() => coerce(parseQuery(`${'a.'.repeat(31)}a=x`), shape), { code: 400 })
-  t.ok(performance.now() - before < 1000)
+  t.ok(performance.now() - before < 5000)
   const endless = toShape({
     ...object({ a: { $ref: '#/$defs/x' } }),
     $defs: { x: { anyOf: [{ $ref: '#/$defs/x' }] } },

@@ -62,7 +62,7 @@ t.test('16 MiB of brackets are refused at once', async (t) => {
   const before = performance.now()
   for (const char of ['[', '{', '[{', '"', '\\', ':', '{"a":', '[[],'])
     t.throws(() => parseJson(Buffer.alloc(16 * 1024 * 1024, char)), { code: 400 }, char)
-  t.ok(performance.now() - before < 5000, `${performance.now() - before} ms`)
+  t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
 t.test('100 000 names are the most, in all objects together', async (t) => {

@@ -272,7 +272,7 @@ t.test('16 MiB made to be slow take time linear to their length', async (t) => {
   }
   t.throws(() => parse(Buffer.alloc(size, '\r\n--b '), 'b'), { code: 400 })
   t.throws(() => parse(Buffer.alloc(size, '--b\r\n'), 'b'), { code: 400 })
-  t.ok(performance.now() - before < 5000, `${performance.now() - before} ms`)
+  t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
 t.test('whatever is thrown at it, it is fields or 400', async () => {

@@ -57,7 +57,7 @@ t.test('it takes time linear to the length', async (t) => {
     `; ${'a'.repeat(size)}`,
   ])
     t.equal(parseParameters(text, 0), undefined)
-  t.ok(performance.now() - before < 3000, `${performance.now() - before} ms`)
+  t.ok(performance.now() - before < 10_000, `${performance.now() - before} ms`)
 })
 
 t.test('a token ends before the first other character', async (t) => {

