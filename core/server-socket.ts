@@ -40,7 +40,7 @@ export interface ServerSocket {
   terminate(): void
   /**
    * Reads no more messages until {@link resume}; what is in flight still arrives. A client held
-   * back for 45 seconds on end is given up with 1013.
+   * back for a minute on end is given up with 1013.
    *
    * Where the library below the listener `uws` cannot hold a client back (versions other than
    * 20.51) messages go on arriving: whoever keeps them has to bound them.

@@ -1,9 +1,6 @@
 import type { ServerSocket, SocketReceiver } from '../server-socket.ts'
 import { ABNORMAL, isCloseCode, TOO_BIG, TRY_AGAIN_LATER, toReason } from './close-codes.ts'
-import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './traffic.ts'
-
-/** How long a client may be held back. Less than the time after which the library of `uws` takes it for dead. */
-const PAUSE_MAX_MS = 45_000
+import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, STALL_MAX_MS, type TrafficMeter } from './traffic.ts'
 
 /** What all WebSockets that end in this process have in common, whatever library frames them. */
 export abstract class AcceptedSocket implements ServerSocket {
@@ -79,7 +76,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.pauseRead()
     this.#stall = setTimeout(() => {
       this.close(TRY_AGAIN_LATER, 'held back for too long')
-    }, PAUSE_MAX_MS).unref()
+    }, STALL_MAX_MS).unref()
   }
 
   resume(): void {

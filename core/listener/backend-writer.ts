@@ -1,22 +1,16 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import type { ClientThrottle } from './client-throttle.ts'
+import { STALL_MAX_MS } from './traffic.ts'
 
 /** Bytes waiting for a slow backend at which the client is no longer read, and at which it is again. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
 /** What a frame costs in memory while it waits, beside its payload. */
 const FRAME_COST_BYTES = 512
-/** How long a backend may let the client wait. */
-const STALL_MAX_MS = 60_000
 
 const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
-
-/** Holds a client back. Both may be called again in the same state. */
-export interface Throttle {
-  readonly pause: () => void
-  readonly resume: () => void
-}
 
 /**
  * Writes the client's frames to the backend's WebSocket, at the pace of the backend.
@@ -27,7 +21,7 @@ export class BackendWriter {
   readonly #backend: WebSocket
   readonly #connection: Socket
   readonly #maxWaitingBytes: number
-  readonly #throttle: Throttle | undefined
+  readonly #throttle: ClientThrottle | undefined
   readonly #onStall: () => void
   /** Frames not handed to the kernel yet. */
   #frames = 0
@@ -53,7 +47,7 @@ export class BackendWriter {
     backend: WebSocket,
     connection: Socket,
     maxWaitingBytes: number,
-    throttle: Throttle | undefined,
+    throttle: ClientThrottle | undefined,
     onStall: () => void,
   ) {
     this.#backend = backend
@@ -89,6 +83,7 @@ export class BackendWriter {
     clearTimeout(this.#stall)
     this.#stall = undefined
     if (clientOpen) this.#throttle?.resume()
+    else this.#throttle?.stop()
   }
 
   get #waitingBytes(): number {
@@ -111,7 +106,7 @@ export class BackendWriter {
     else if (waiting > this.#maxWaitingBytes) this.#onStall()
   }
 
-  #pause(throttle: Throttle): void {
+  #pause(throttle: ClientThrottle): void {
     // Again with every frame: a write to the client that does not go out whole makes the library read on.
     throttle.pause()
     this.#stall ??= setTimeout(this.#onStall, STALL_MAX_MS).unref()

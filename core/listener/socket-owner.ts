@@ -1,4 +1,4 @@
-import type { Throttle } from './backend-writer.ts'
+import type { ClientThrottle } from './client-throttle.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { WebSocket as ClientSocket } from './uws-types.d.ts'
  */
 export interface SocketOwner {
   /** The client's half is open: messages may flow to it. `throttle` is undefined where the library cannot hold a client back. */
-  readonly opened: (client: ClientSocket, throttle: Throttle | undefined) => void
+  readonly opened: (client: ClientSocket, throttle: ClientThrottle | undefined) => void
   readonly messageFromClient: (message: ArrayBuffer, binary: boolean) => void
   /** The library has answered it already. */
   readonly pingFromClient: (data: ArrayBuffer) => void

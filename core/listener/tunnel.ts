@@ -1,6 +1,7 @@
 import type { WebSocket as BackendSocket } from 'ws'
 import type { OpenBackend } from '../upstream/websocket.ts'
-import { BackendWriter, type Throttle } from './backend-writer.ts'
+import { BackendWriter } from './backend-writer.ts'
+import type { ClientThrottle } from './client-throttle.ts'
 import {
   ABNORMAL,
   INTERNAL_ERROR,
@@ -56,7 +57,7 @@ export class Tunnel implements SocketOwner {
     backend.on('close', (code, reason) => this.#backendClosed(code, reason))
   }
 
-  opened(client: ClientSocket, throttle: Throttle | undefined): void {
+  opened(client: ClientSocket, throttle: ClientThrottle | undefined): void {
     this.#client = client
     const maxWaitingBytes = 2 * this.#maxMessageBytes
     this.#writer = new BackendWriter(

@@ -1,5 +1,5 @@
 import { AcceptedSocket } from './accepted-socket.ts'
-import type { Throttle } from './backend-writer.ts'
+import type { ClientThrottle } from './client-throttle.ts'
 import { NO_STATUS } from './close-codes.ts'
 import type { SocketOwner } from './socket-owner.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
@@ -7,7 +7,7 @@ import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 /** A client's WebSocket on µWebSockets that ends in this process. */
 export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   #client: ClientSocket | undefined = undefined
-  #throttle: Throttle | undefined = undefined
+  #throttle: ClientThrottle | undefined = undefined
   /** In a call of the library: what is sent meanwhile goes out behind it, and `send` says nothing of what waits. */
   #inCall = false
 
@@ -15,7 +15,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     return this.#client === undefined ? 0 : this.#client.getBufferedAmount()
   }
 
-  opened(client: ClientSocket, throttle: Throttle | undefined): void {
+  opened(client: ClientSocket, throttle: ClientThrottle | undefined): void {
     this.#client = client
     this.#throttle = throttle
   }
@@ -40,6 +40,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
 
   clientClosed(code: number, reason: string, abrupt: boolean): void {
     this.#client = undefined
+    this.#throttle?.stop()
     this.closed(code, reason, abrupt)
   }
 

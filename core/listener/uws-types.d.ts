@@ -44,6 +44,7 @@ export interface WebSocket {
   /** 0: back-pressure has built up; 1: sent; 2: dropped. */
   send(message: string | Uint8Array, binary: boolean, compress?: boolean): number
   getBufferedAmount(): number
+  cork(callback: () => void): void
   ping(message?: string | Uint8Array): number
   end(code?: number, reason?: string | Uint8Array): void
   close(): void

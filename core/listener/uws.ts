@@ -316,8 +316,8 @@ class UwsExchange extends Exchange implements SocketExchange {
     this.#address = this.remoteAddress
     const { context, key } = this.#upgrade!
     const res = this.#res
-    const toThrottle = pausesWebSockets ? throttleBy(res) : undefined
-    const data: SocketData = { owner, toThrottle }
+    const toSwitch = pausesWebSockets ? switchBy(res) : undefined
+    const data: SocketData = { owner, toSwitch }
     res.cork(() => this.#writeHead())
     // Outside of `cork`, although the library writes a warning to stderr for it: what 20.51 does
     // at the end of `cork` takes the new WebSocket for a response, and at random closes it.
@@ -521,7 +521,7 @@ async function listen(app: App, options: ListenerOptions): Promise<ListenSocket>
   })
 }
 
-function throttleBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toThrottle']> {
+function switchBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toSwitch']> {
   return (client) => ({ pause: () => pause.call(client), resume: () => resume.call(client) })
 }
 

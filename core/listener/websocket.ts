@@ -4,7 +4,7 @@ import { HeaderList } from '../headers.ts'
 import { type AcceptOptions, MESSAGE_MAX_BYTES, type SocketReceiver } from '../server-socket.ts'
 import { relayReply } from '../upstream/relay.ts'
 import { type OpenBackend, openBackend } from '../upstream/websocket.ts'
-import type { Throttle } from './backend-writer.ts'
+import { ClientThrottle, type SocketSwitch } from './client-throttle.ts'
 import { ABNORMAL, INVALID_DATA, NO_STATUS, SERVICE_RESTART, TOO_BIG } from './close-codes.ts'
 import { chooseProtocol } from './handshake.ts'
 import type { SocketOwner } from './socket-owner.ts'
@@ -116,7 +116,7 @@ export class Sockets {
 export interface SocketData {
   readonly owner: SocketOwner
   /** Undefined where the library cannot hold a client back. */
-  readonly toThrottle: ((client: ClientSocket) => Throttle) | undefined
+  readonly toSwitch: ((client: ClientSocket) => SocketSwitch) | undefined
 }
 
 /**
@@ -140,8 +140,10 @@ export function createSocketBehavior(
     sendPingsAutomatically: true,
     compression: 0,
     open: (client) => {
-      const { owner, toThrottle } = client.getUserData() as SocketData
-      owner.opened(client, toThrottle?.(client))
+      const { owner, toSwitch } = client.getUserData() as SocketData
+      const throttle =
+        toSwitch && new ClientThrottle(client, toSwitch(client), () => owner.clientDrained())
+      owner.opened(client, throttle)
     },
     message: (client, message, binary) => toOwner(client).messageFromClient(message, binary),
     ping: (client, data) => toOwner(client).pingFromClient(data),

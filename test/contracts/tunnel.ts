@@ -296,9 +296,10 @@ export function testTunnel(subject: TunnelSubject): void {
             if (next === count) resolve()
           })
         })
-        // Meanwhile the other way is open.
-        peer.send('still here')
-        t.equal(await nextMessage(client), 'still here')
+        // Meanwhile the other way is open, also for more than the client takes at once.
+        const back = nextMessage(client)
+        peer.send(Buffer.alloc(10 * MIB))
+        t.equal((await back).length, 10 * MIB)
         peer.resume()
         await last
         t.equal(next, count, 'all of them, in order')
