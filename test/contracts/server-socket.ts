@@ -1,0 +1,856 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mock } from 'node:test'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import type { Plugin } from '../../core/chain.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { HeaderList } from '../../core/headers.ts'
+import type { CreateListener, ListenerOptions } from '../../core/listener/listener.ts'
+import { loadTls } from '../../core/listener/tls.ts'
+import type { AcceptOptions, ServerSocket } from '../../core/server-socket.ts'
+import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { type OpenListener, openListener } from '../fixtures/open-listener.ts'
+import { RawClient } from '../fixtures/raw-client.ts'
+import {
+  closeOf,
+  connectWebSocket,
+  nextMessage,
+  refusedWebSocket,
+  until,
+} from '../fixtures/web-gateway.ts'
+
+export interface ServerSocketSubject {
+  readonly create: CreateListener
+  readonly name: 'uws' | 'node'
+  /** What the receiver is told of a client's close code 3000: some parsers know of none between 1011 and 4000. */
+  readonly clientClosed3000: readonly string[]
+  /** What a client is told that sent text which is not UTF-8. */
+  readonly badText: string
+  /** Whether a client can be held back. */
+  readonly holdsClientsBack: boolean
+}
+
+type Message = string | Buffer
+
+/** A receiver that keeps what it is told. */
+class Recorder {
+  readonly x: Exchange
+  readonly messages: Message[] = []
+  bytes = 0
+  drains = 0
+  /** `code reason` of every end. */
+  readonly ends: string[] = []
+  socket: ServerSocket | undefined = undefined
+  /** In place of keeping messages. */
+  onData: ((data: Uint8Array, binary: boolean) => void) | undefined = undefined
+  goOn: () => void = () => {}
+
+  constructor(x: Exchange) {
+    this.x = x
+  }
+
+  readonly onMessage = (data: Uint8Array, binary: boolean): void => {
+    this.bytes += data.length
+    if (this.onData !== undefined) return this.onData(data, binary)
+    const copy = Buffer.from(data)
+    this.messages.push(binary ? copy : copy.toString())
+  }
+
+  readonly onDrain = (): void => {
+    this.drains++
+    this.goOn()
+  }
+
+  readonly onClose = (code: number, reason: string): void => {
+    this.ends.push(`${code} ${reason}`.trim())
+  }
+
+  accept(options?: AcceptOptions): ServerSocket | undefined {
+    this.socket = this.x.accept(this, options)
+    return this.socket
+  }
+}
+
+interface SocketServer extends OpenListener {
+  /** Of every exchange so far. */
+  readonly recorders: Recorder[]
+  /** Opens a WebSocket to it: the client's end, and what became of it here. */
+  readonly connect: () => Promise<Connected>
+}
+
+interface Connected {
+  readonly client: WebSocket
+  readonly recorder: Recorder
+  readonly socket: ServerSocket
+}
+
+interface ServerOptions {
+  readonly accept?: AcceptOptions
+  readonly listener?: Partial<ListenerOptions>
+  readonly plugins?: readonly Plugin[]
+  /** In place of accepting at once. */
+  readonly handle?: (recorder: Recorder) => void | Promise<void>
+}
+
+/** The fields of a handshake, and the end of its head. */
+const HANDSHAKE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+
+type Teardown = Parameters<typeof openListener>[0]
+
+const KIB = 1024
+const MIB = 1024 * KIB
+/** What may lie between an end that sends and one that does not read: kernel buffers, those of the libraries, and the limit. */
+const SLACK_BYTES = 16 * MIB
+
+async function openServer(
+  t: Teardown & { readonly teardown: (close: () => unknown) => void },
+  create: CreateListener,
+  { accept, listener = {}, plugins = [], handle }: ServerOptions = {},
+): Promise<SocketServer> {
+  const recorders: Recorder[] = []
+  const step = (x: Exchange): void | Promise<void> => {
+    const recorder = new Recorder(x)
+    recorders.push(recorder)
+    if (handle !== undefined) return handle(recorder)
+    recorder.accept(accept)
+  }
+  const open = await openListener(t, create, step, listener, plugins)
+  const connect = async (): Promise<Connected> => {
+    const client = await connectWebSocket(t, open.port)
+    const recorder = recorders.at(-1)!
+    return { client, recorder, socket: recorder.socket! }
+  }
+  return { ...open, recorders, connect }
+}
+
+/** Sends back whatever comes. */
+function echo(recorder: Recorder): void {
+  const socket = recorder.accept()!
+  recorder.onData = (data, binary) =>
+    socket.send(binary ? data : Buffer.from(data).toString(), binary)
+}
+
+/** What every listener does with WebSockets that end in this process (RFC 6455). */
+export function testServerSocket(subject: ServerSocketSubject): void {
+  const { create, name } = subject
+
+  t.test(`${name}: text stays text, bytes stay bytes, in order, both ways`, async (t) => {
+    const server = await openServer(t, create, { handle: echo })
+    const client = await connectWebSocket(t, server.port)
+    const got: Message[] = []
+    client.on('message', (data, binary) => got.push(binary ? (data as Buffer) : data.toString()))
+    const sent = ['grüße ✓', Buffer.from([0, 255, 1]), '', Buffer.alloc(0), 'x'.repeat(70_000)]
+    for (const message of sent) client.send(message)
+    await until(() => got.length === sent.length)
+    t.strictSame(got, sent)
+    client.close(1000)
+    await server.gateway.idle()
+    const bytes = sent.reduce((sum, message) => sum + Buffer.byteLength(message), 0)
+    t.match(server.served[0], { status: 101, bytesIn: bytes, bytesOut: bytes, aborted: false })
+    t.strictSame(server.faults, [])
+  })
+
+  t.test(`${name}: the first message may be sent at once`, async (t) => {
+    const server = await openServer(t, create, {
+      handle: (recorder) => void recorder.accept()!.send('welcome', false),
+    })
+    const client = new WebSocket(`ws://127.0.0.1:${server.port}`)
+    t.teardown(() => client.terminate())
+    t.equal(await nextMessage(client), 'welcome')
+  })
+
+  t.test(`${name}: a WebSocket may be accepted later`, async (t) => {
+    const server = await openServer(t, create, {
+      handle: async (recorder) => {
+        await new Promise(setImmediate)
+        echo(recorder)
+      },
+    })
+    const client = await connectWebSocket(t, server.port)
+    client.send('late')
+    t.equal(await nextMessage(client), 'late')
+  })
+
+  t.test(`${name}: memory of a message may be reused once it is sent`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, socket } = await connect()
+    client.pause()
+    const count = 200
+    const memory = new Uint8Array(16 * KIB)
+    for (let i = 0; i < count; i++) {
+      memory.fill(i)
+      socket.send(memory.subarray(i), true)
+    }
+    memory.fill(255)
+    const got: Buffer[] = []
+    client.on('message', (data: Buffer) => got.push(data))
+    client.resume()
+    await until(() => got.length === count)
+    const whole = got.every((data, i) => data.equals(Buffer.alloc(memory.length - i, i)))
+    t.ok(whole, 'every message is what it was when it was sent')
+  })
+
+  t.test(`${name}: half a character in a text is replaced, not sent`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, socket } = await connect()
+    const message = nextMessage(client)
+    socket.send('a\ud800b', false)
+    t.equal(await message, 'a\ufffdb')
+  })
+
+  t.test(`${name}: a message of 10 MiB arrives whole, both ways`, async (t) => {
+    const server = await openServer(t, create, { handle: echo })
+    const client = await connectWebSocket(t, server.port)
+    const message = randomBytes(10 * MIB)
+    client.send(message)
+    t.equal(hash((await nextMessage(client)) as Buffer), hash(message))
+  })
+
+  t.test(`${name}: fragments make one message, with a ping between them answered`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, recorder } = await connect()
+    const pong = once(client, 'pong')
+    client.send('frag', { fin: false })
+    client.ping('between')
+    client.send('men', { fin: false })
+    client.send('ted', { fin: true })
+    await until(() => recorder.messages.length === 1)
+    t.strictSame(recorder.messages, ['fragmented'])
+    t.equal(String((await pong)[0]), 'between')
+  })
+
+  t.test(`${name}: the subprotocol is named where the client offered it`, async (t) => {
+    const server = await openServer(t, create, { accept: { protocol: 'b.v2' } })
+    for (const [offers, chosen] of [
+      [['a.v1', 'b.v2'], 'b.v2'],
+      [['b.v2'], 'b.v2'],
+    ] as const) {
+      const client = await connectWebSocket(t, server.port, [...offers])
+      t.equal(client.protocol, chosen)
+    }
+    for (const offer of ['', 'Sec-WebSocket-Protocol: a.v1, b.v22\r\n']) {
+      const client = new RawClient(server.port)
+      client.send(`GET / HTTP/1.1\r\nHost: a\r\n${offer}${HANDSHAKE}`)
+      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      t.match(client.text, /^HTTP\/1.1 101 /)
+      t.match(client.text, /s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/, 'the answer to this very key')
+      t.notMatch(client.text, /sec-websocket-protocol/i)
+      client.destroy()
+    }
+  })
+
+  t.test(`${name}: compression is not agreed to`, async (t) => {
+    const server = await openServer(t, create, { handle: echo })
+    const client = await connectWebSocket(t, server.port, [], { perMessageDeflate: true })
+    t.equal(client.extensions, '')
+  })
+
+  t.test(`${name}: fields of the answer and of reply hooks reach the client`, async (t) => {
+    const hook = { name: 'test', onReply: (x: Exchange) => x.replyHeaders.set('x-hook', '101') }
+    const { port } = await openServer(t, create, {
+      handle: (recorder) => {
+        // UTF-8, in the way header values are held: one character a byte.
+        const headers = new HeaderList(['x-name', Buffer.from('grün').toString('latin1')])
+        headers.append('set-cookie', 'a=1')
+        headers.append('set-cookie', 'b=2')
+        recorder.accept({ headers })
+      },
+      plugins: [hook],
+    })
+    const client = new WebSocket(`ws://127.0.0.1:${port}`)
+    t.teardown(() => client.terminate())
+    const [reply] = await once(client, 'upgrade')
+    t.equal(reply.headers['x-hook'], '101')
+    t.equal(Buffer.from(reply.headers['x-name'], 'latin1').toString(), 'grün')
+    t.strictSame(reply.headers['set-cookie'], ['a=1', 'b=2'])
+  })
+
+  for (const close of [
+    '1000 done',
+    '1001 away',
+    '1008 policy',
+    '3000',
+    '4000 x',
+    '4999 ünï',
+    '1005',
+  ]) {
+    t.test(`${name}: close ${close} is told to the other end`, async (t) => {
+      const { connect, gateway } = await openServer(t, create)
+      const [code, reason] = parseClose(close)
+      for (const from of ['client', 'server'] as const) {
+        const { client, recorder, socket } = await connect()
+        const end = closeOf(client)
+        if (from === 'server') {
+          socket.close(code, reason)
+          t.strictSame(recorder.ends, [close], 'told before close returns')
+          t.equal(await end, close)
+        } else {
+          if (code === 1005) client.close()
+          else client.close(code, reason)
+          await end
+          await until(() => recorder.ends.length > 0)
+          const expected = close === '3000' ? subject.clientClosed3000 : [close]
+          t.ok(expected.includes(recorder.ends[0]!), String(recorder.ends[0]))
+        }
+        await gateway.idle()
+        t.equal(recorder.x.aborted, false)
+        t.equal(recorder.ends.length, 1, 'told once')
+      }
+    })
+  }
+
+  t.test(`${name}: what was sent before the close arrives`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, socket } = await connect()
+    client.pause()
+    let got = 0
+    client.on('message', (data: Buffer) => {
+      got += data.length
+    })
+    for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
+    socket.close(4000, 'all of it')
+    const end = closeOf(client)
+    client.resume()
+    t.equal(await end, '4000 all of it')
+    t.equal(got, 8 * MIB)
+  })
+
+  t.test(`${name}: after its end a WebSocket does nothing more`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    const end = closeOf(client)
+    socket.close(4000, '')
+    t.equal(socket.send('late', false), false)
+    socket.close(4001, 'again')
+    socket.pause()
+    socket.resume()
+    socket.terminate()
+    client.send('nobody listens')
+    t.equal(await end, '4000')
+    await gateway.idle()
+    t.equal(socket.send('late', false), false)
+    t.equal(socket.bufferedBytes, 0)
+    t.strictSame(recorder.ends, ['4000'])
+    t.strictSame(recorder.messages, [])
+    t.equal(recorder.x.bytesOut, 0)
+  })
+
+  t.test(`${name}: codes that may not be sent are refused, long reasons cut`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    for (const code of [0, 999, 1004, 1006, 1015, 2999, 5000, 1000.5, Number.NaN]) {
+      t.throws(() => socket.close(code, ''), { name: 'TypeError' }, String(code))
+    }
+    t.strictSame(recorder.ends, [])
+    const end = closeOf(client)
+    socket.close(4000, `a${'ü'.repeat(100)}`)
+    t.equal(await end, `4000 a${'ü'.repeat(61)}`)
+  })
+
+  t.test(`${name}: a client that vanishes is 1006`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder } = await connect()
+    client.terminate()
+    await gateway.idle()
+    t.strictSame(recorder.ends, ['1006'])
+    t.equal(recorder.x.aborted, true)
+  })
+
+  t.test(`${name}: a client that ends its connection without a close frame is 1006`, async (t) => {
+    const server = await openServer(t, create)
+    const client = new RawClient(server.port)
+    client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    client.socket.end()
+    await server.gateway.idle()
+    t.strictSame(server.recorders[0]!.ends, ['1006'])
+    t.equal(server.served[0]!.aborted, true)
+    client.destroy()
+  })
+
+  t.test(`${name}: a connection that is cut is 1006 on both ends`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    const end = closeOf(client)
+    socket.terminate()
+    t.strictSame(recorder.ends, ['1006'], 'told before terminate returns')
+    t.equal(await end, '1006')
+    await gateway.idle()
+    t.equal(recorder.x.aborted, true)
+    t.equal(recorder.ends.length, 1)
+  })
+
+  t.test(`${name}: a WebSocket may be closed and cut in the middle of a message`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    for (const end of ['close', 'terminate'] as const) {
+      const { client, recorder, socket } = await connect()
+      recorder.onData = () => (end === 'close' ? socket.close(4000, 'enough') : socket.terminate())
+      const closed = closeOf(client)
+      for (let i = 0; i < 10; i++) client.send('x')
+      t.equal(await closed, end === 'close' ? '4000 enough' : '1006')
+      t.equal(recorder.bytes, 1, 'the other messages reach nobody')
+    }
+    await gateway.idle()
+  })
+
+  t.test(
+    `${name}: a client that does not read costs bounded memory, and loses nothing`,
+    async (t) => {
+      const { connect } = await openServer(t, create)
+      const { client, recorder, socket } = await connect()
+      client.pause()
+      const count = 1000
+      const message = randomBytes(64 * KIB)
+      let sent = 0
+      const pump = (): void => {
+        while (sent < count) {
+          message.writeUInt32BE(sent, 0)
+          sent++
+          if (!socket.send(message, true)) return
+        }
+      }
+      pump()
+      t.ok(sent < count, 'the sender is told to hold back')
+      t.ok(socket.bufferedBytes < 2 * MIB, `${socket.bufferedBytes} bytes wait`)
+      t.ok(sent * message.length < SLACK_BYTES, `${sent} messages were taken`)
+      t.equal(recorder.drains, 0)
+      recorder.goOn = pump
+      let next = 0
+      client.on('message', (data: Buffer) => {
+        if (data.readUInt32BE(0) === next && data.subarray(4).equals(message.subarray(4))) next++
+      })
+      client.resume()
+      await until(() => next === count)
+      t.ok(recorder.drains > 0, 'and told to go on')
+      t.strictSame(recorder.ends, [])
+      t.equal(recorder.x.bytesOut, count * message.length)
+    },
+  )
+
+  for (const where of ['of its own accord', 'in answer to messages'] as const) {
+    t.test(`${name}: a sender that never holds back, ${where}, is ended with 1013`, async (t) => {
+      const accept = { maxMessageBytes: MIB }
+      const { connect, gateway } = await openServer(t, create, { accept })
+      const { client, recorder, socket } = await connect()
+      client.pause()
+      const message = Buffer.alloc(64 * KIB)
+      let most = 0
+      const send = (): void => {
+        for (let i = 0; i < 16; i++) socket.send(message, true)
+        most = Math.max(most, socket.bufferedBytes)
+      }
+      if (where === 'in answer to messages') {
+        recorder.onData = send
+        while (recorder.ends.length === 0) {
+          client.send('more')
+          await new Promise(setImmediate)
+        }
+      } else {
+        while (recorder.ends.length === 0) {
+          send()
+          await new Promise(setImmediate)
+        }
+      }
+      t.strictSame(recorder.ends, ['1013 the client is too slow'])
+      t.ok(most <= 2 * MIB + 64 * KIB, `${most} bytes waited`)
+      let got = 0
+      client.on('message', (data: Buffer) => {
+        got += data.length
+      })
+      const end = closeOf(client)
+      client.resume()
+      t.equal(await end, '1013 the client is too slow')
+      await gateway.idle()
+      t.equal(got, recorder.x.bytesOut, 'what was taken arrives')
+    })
+  }
+
+  const held = subject.holdsClientsBack ? false : 'its library reads on whatever comes'
+  t.test(`${name}: a client is held back, and read on`, { skip: held }, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    const count = 1000
+    const message = randomBytes(64 * KIB)
+    let next = 0
+    recorder.onData = (data) => {
+      if (Buffer.from(data).readUInt32BE(0) === next) next++
+    }
+    socket.pause()
+    socket.pause()
+    for (let i = 0; i < count; i++) {
+      message.writeUInt32BE(i, 0)
+      client.send(Buffer.from(message))
+    }
+    const total = count * message.length
+    const left = await settled(() => client.bufferedAmount)
+    t.ok(total - left < SLACK_BYTES, `${total - left} of ${total} bytes were taken`)
+    t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
+    // Meanwhile the other way is open, also for more than the client takes at once.
+    const back = new Promise<number>((resolve) => {
+      let got = 0
+      client.on('message', (data: Buffer) => {
+        got += data.length
+        if (got === 8 * MIB) resolve(got)
+      })
+    })
+    for (let i = 0; i < 8; i++) socket.send(Buffer.alloc(MIB), true)
+    await back
+    const before = recorder.bytes
+    t.ok((await settled(() => recorder.bytes)) - before < SLACK_BYTES, 'and is still held back')
+    socket.resume()
+    socket.resume()
+    await until(() => next === count)
+    t.equal(recorder.bytes, total, 'all of them, in order')
+    client.close(4000, 'done')
+    await gateway.idle()
+    t.strictSame(recorder.ends, ['4000 done'])
+  })
+
+  t.test(`${name}: a client that is held back can be closed`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    socket.pause()
+    for (let i = 0; i < 100; i++) client.send(Buffer.alloc(64 * KIB))
+    const end = closeOf(client)
+    socket.close(4000, 'enough')
+    t.equal(await end, '4000 enough')
+    await gateway.idle()
+    t.strictSame(recorder.ends, ['4000 enough'])
+  })
+
+  t.test(`${name}: a client that is held back for a minute is given up`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    const end = closeOf(client)
+    mock.timers.enable({ apis: ['setTimeout'] })
+    try {
+      socket.pause()
+      mock.timers.tick(30_000)
+      socket.resume()
+      socket.pause()
+      mock.timers.tick(59_999)
+      t.strictSame(recorder.ends, [])
+      mock.timers.tick(1)
+    } finally {
+      mock.timers.reset()
+    }
+    t.strictSame(recorder.ends, ['1013 held back for too long'])
+    t.equal(await end, '1013 held back for too long')
+    await gateway.idle()
+  })
+
+  t.test(`${name}: a message beyond the limit is 1009, either way`, async (t) => {
+    const accept = { maxMessageBytes: 64 * KIB }
+    const { connect, gateway } = await openServer(t, create, { accept })
+    for (const from of ['client', 'client, in fragments', 'server'] as const) {
+      const { client, recorder, socket } = await connect()
+      const fits = Buffer.alloc(64 * KIB)
+      const over = Buffer.alloc(64 * KIB + 1)
+      const end = closeOf(client)
+      if (from === 'server') {
+        const message = nextMessage(client)
+        t.equal(socket.send(fits, true), true)
+        t.equal((await message).length, fits.length)
+        t.equal(socket.send(over, true), false)
+      } else {
+        client.send(fits)
+        await until(() => recorder.messages.length === 1)
+        if (from === 'client') client.send(over)
+        else {
+          client.send(fits, { fin: false })
+          client.send('x', { fin: true })
+        }
+      }
+      t.match(await end, /^1009/, from)
+      await until(() => recorder.ends.length > 0)
+      t.strictSame(recorder.ends, ['1009 message too long'])
+      t.equal(recorder.messages.length, from === 'server' ? 0 : 1)
+    }
+    await gateway.idle()
+  })
+
+  t.test(`${name}: the limit of the listener is the highest`, async (t) => {
+    const listener = { maxMessageBytes: 64 * KIB }
+    const { connect } = await openServer(t, create, { listener, accept: { maxMessageBytes: MIB } })
+    const { client, recorder } = await connect()
+    const end = closeOf(client)
+    client.send(Buffer.alloc(64 * KIB))
+    client.send(Buffer.alloc(64 * KIB + 1))
+    t.match(await end, /^1009/)
+    await until(() => recorder.ends.length > 0)
+    t.equal(recorder.messages.length, 1)
+  })
+
+  t.test(`${name}: text that is not UTF-8 is 1007`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder } = await connect()
+    const end = closeOf(client)
+    client.send(Buffer.from([0x61, 0xff]), { binary: false })
+    t.equal(await end, subject.badText)
+    await gateway.idle()
+    t.strictSame(recorder.ends, ['1007 invalid UTF-8'])
+    t.strictSame(recorder.messages, [])
+  })
+
+  t.test(`${name}: a request that asks for no WebSocket gets 426`, async (t) => {
+    const server = await openServer(t, create)
+    const reply = await fetch(`http://127.0.0.1:${server.port}/`)
+    t.equal(reply.status, 426)
+    t.equal(reply.headers.get('upgrade'), 'websocket')
+    t.match(await reply.json(), { Code: 426, Detail: 'a WebSocket is expected here' })
+    const { ends, messages } = server.recorders[0]!
+    t.strictSame([ends, messages], [[], []])
+  })
+
+  t.test(`${name}: a handshake that is none reaches no receiver`, async (t) => {
+    const server = await openServer(t, create)
+    const client = new RawClient(server.port)
+    t.teardown(() => client.destroy())
+    client.send(
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 12\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    )
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    t.match(client.text, /^HTTP\/1.1 426 /)
+    t.equal(server.recorders.length, 0)
+  })
+
+  t.test(`${name}: a subprotocol that is no token is a fault of the handler`, async (t) => {
+    const server = await openServer(t, create, { accept: { protocol: 'a b' } })
+    t.equal((await refusedWebSocket(server.port)).status, 500)
+    t.match(server.faults, [{ name: 'TypeError' }])
+  })
+
+  for (const [what, onReply, status] of [
+    [
+      'throws costs the handshake a 500',
+      () => {
+        throw new Error('broken plugin')
+      },
+      500,
+    ],
+    [
+      'refuses has the last word',
+      () => {
+        throw new GatewayError('go.mx.test', 403, 'not you')
+      },
+      403,
+    ],
+    [
+      'chooses another status has the last word, too',
+      (x: Exchange) => {
+        if (x.status === 101) x.status = 404
+      },
+      404,
+    ],
+  ] as const) {
+    t.test(`${name}: a reply hook that ${what}, and there is no WebSocket`, async (t) => {
+      const returned: unknown[] = []
+      const server = await openServer(t, create, {
+        plugins: [{ name: 'test', onReply }],
+        handle: (recorder) => void returned.push(recorder.accept()),
+      })
+      t.equal((await refusedWebSocket(server.port)).status, status)
+      await server.gateway.idle()
+      t.strictSame(returned, [undefined])
+      t.strictSame(server.recorders[0]!.ends, [], 'the receiver hears of nothing')
+      t.equal(server.served[0]!.status, status)
+    })
+  }
+
+  t.test(`${name}: an exchange that was answered accepts nothing`, async (t) => {
+    const returned: unknown[] = []
+    const server = await openServer(t, create, {
+      handle: (recorder) => {
+        recorder.x.reply(401, 'who are you?')
+        returned.push(recorder.accept())
+      },
+    })
+    const { status, body } = await refusedWebSocket(server.port)
+    t.strictSame([status, body], [401, 'who are you?'])
+    t.strictSame(returned, [undefined])
+    t.strictSame(server.recorders[0]!.ends, [])
+  })
+
+  t.test(
+    `${name}: a client that left before its handshake was answered is not accepted`,
+    async (t) => {
+      const returned: unknown[] = []
+      let left: () => void = () => {}
+      const gone = new Promise<void>((resolve) => {
+        left = resolve
+      })
+      const server = await openServer(t, create, {
+        handle: async (recorder) => {
+          await gone
+          returned.push(recorder.accept())
+        },
+      })
+      const client = new RawClient(server.port)
+      client.send(`GET / HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+      await until(() => server.recorders.length === 1)
+      client.destroy()
+      await server.gateway.idle()
+      left()
+      await until(() => returned.length === 1)
+      t.strictSame(returned, [undefined])
+      t.strictSame(server.recorders[0]!.ends, [])
+      t.strictSame(server.faults, [])
+    },
+  )
+
+  t.test(`${name}: a handler that fails after it accepted is 1011`, async (t) => {
+    const server = await openServer(t, create, {
+      handle: (recorder) => {
+        recorder.accept()
+        throw new Error('broken handler')
+      },
+    })
+    const client = new WebSocket(`ws://127.0.0.1:${server.port}`)
+    t.equal(await closeOf(client), '1011 internal error')
+    await server.gateway.idle()
+    t.strictSame(server.recorders[0]!.ends, ['1011 internal error'])
+    t.match(server.faults, [{ message: 'broken handler' }])
+  })
+
+  t.test(
+    `${name}: closing the tunnels ends these with 1012, and draining waits for them`,
+    async (t) => {
+      const done: number[] = []
+      const log = { name: 'test', onDone: (x: Exchange) => done.push(x.status) }
+      const { connect, gateway, listener, recorders } = await openServer(t, create, {
+        plugins: [log],
+      })
+      const clients: WebSocket[] = []
+      for (let i = 0; i < 3; i++) clients.push((await connect()).client)
+      listener.drain()
+      clients[0]!.send('still served')
+      await until(() => recorders[0]!.messages.length === 1)
+      t.equal(gateway.inFlight, 3)
+      const ends = Promise.all(clients.map(closeOf))
+      listener.closeTunnels()
+      const told = recorders.map((recorder) => recorder.ends.join())
+      t.strictSame(told, Array(3).fill('1012 service restart'))
+      t.strictSame(await ends, Array(3).fill('1012 service restart'))
+      await gateway.idle()
+      t.strictSame(done, [101, 101, 101], 'each is done once')
+      await until(() => listener.connections === 0)
+    },
+  )
+
+  t.test(`${name}: while the listener drains no WebSocket is accepted`, async (t) => {
+    let accept: () => void = () => {}
+    const gate = new Promise<void>((resolve) => {
+      accept = resolve
+    })
+    const server = await openServer(t, create, {
+      handle: async (recorder) => {
+        await gate
+        recorder.accept()
+      },
+    })
+    const refusal = refusedWebSocket(server.port)
+    await until(() => server.recorders.length === 1)
+    server.listener.drain()
+    accept()
+    t.equal((await refusal).status, 503)
+    t.strictSame(server.recorders[0]!.ends, [])
+  })
+
+  t.test(`${name}: closing the listener ends WebSockets with 1012 too`, async (t) => {
+    const { connect, gateway, listener } = await openServer(t, create)
+    const { client, recorder } = await connect()
+    const end = closeOf(client)
+    await listener.close()
+    t.equal(await end, '1012 service restart')
+    await gateway.idle()
+    t.strictSame(recorder.ends, ['1012 service restart'])
+  })
+
+  t.test(`${name}: over TLS it is the same, clients that are slow included`, async (t) => {
+    const folder = createCertificateFolder()
+    t.teardown(() => folder.remove())
+    const certificate = createCertificate(['app.test'])
+    const tls = loadTls([folder.write('app', certificate)])
+    t.teardown(() => tls.close())
+    const { port, recorders, gateway } = await openServer(t, create, { listener: { tls } })
+    const options = { ca: certificate.cert, servername: 'app.test' }
+    const client = await connectWebSocket(t, port, [], options)
+    const recorder = recorders[0]!
+    const socket = recorder.socket!
+    t.match(recorder.x, { secure: true, upgrade: true })
+    client.send('over TLS')
+    await until(() => recorder.messages.length === 1)
+    t.strictSame(recorder.messages, ['over TLS'])
+
+    client.pause()
+    let sent = 0
+    while (sent < 1000 && socket.send(Buffer.alloc(64 * KIB, sent), true)) sent++
+    t.ok(sent < 1000, 'the sender is told to hold back')
+    const got: number[] = []
+    client.on('message', (data: Buffer) => got.push(data[0]!))
+    client.resume()
+    await until(() => recorder.drains === 1)
+    socket.send(Buffer.of(255), true)
+    await until(() => got.at(-1) === 255)
+    t.equal(got.length, sent + 2)
+
+    if (subject.holdsClientsBack) {
+      socket.pause()
+      for (let i = 0; i < 400; i++) client.send(Buffer.alloc(64 * KIB))
+      await settled(() => client.bufferedAmount)
+      t.ok(recorder.bytes < SLACK_BYTES, `${recorder.bytes} bytes arrived`)
+      socket.resume()
+      await until(() => recorder.bytes === 400 * 64 * KIB + 8)
+    }
+    const end = closeOf(client)
+    socket.close(4001, 'bye')
+    t.equal(await end, '4001 bye')
+    await gateway.idle()
+  })
+
+  t.test(`${name}: many WebSockets come and go, and nothing of them stays`, async (t) => {
+    const server = await openServer(t, create)
+    for (let round = 0; round < 4; round++) {
+      const clients = await Promise.all(
+        Array.from({ length: 50 }, () => connectWebSocket(t, server.port)),
+      )
+      const ends = Promise.all(clients.map(closeOf))
+      clients.forEach((client, i) => {
+        if (i % 3 === 0) client.terminate()
+        else if (i % 3 === 1) client.close(1000)
+        else server.recorders.at(-1 - i)!.socket!.close(1000, '')
+      })
+      for (const { ends: told, socket } of server.recorders)
+        if (told.length === 0) socket!.close(1000, '')
+      await ends
+    }
+    await server.gateway.idle()
+    await until(() => server.listener.connections === 0)
+    t.ok(server.recorders.every(({ ends }) => ends.length === 1))
+    t.strictSame(server.faults, [])
+  })
+}
+
+function parseClose(text: string): [code: number, reason: string] {
+  const [code, reason = ''] = text.split(' ')
+  return [Number(code), reason]
+}
+
+/** The value once it stays the same for a while. */
+async function settled(read: () => number): Promise<number> {
+  let value = read()
+  for (let same = 0; same < 6; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const now = read()
+    same = now === value ? same + 1 : 0
+    value = now
+  }
+  return value
+}
+
+function hash(data: Buffer): string {
+  return createHash('sha256').update(data).digest('hex')
+}
