@@ -79,13 +79,17 @@ function skipString(text: string, at: number): number {
     if (code === 0x22) return i + 1
     if (code < 0x20) return -i - 1
     if (code !== 0x5c) continue
-    const sequence = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(text.slice(i + 1, i + 6))
-    if (sequence === null) return i + 1 < text.length ? -i - 1 : -text.length - 1
-    i += sequence[0].length
+    const escaped = text[i + 1]
+    if (escaped === undefined) return -text.length - 1
+    const isUnicode = escaped === 'u' && FOUR_DIGITS.test(text.slice(i + 2, i + 6))
+    if (!isUnicode && !ESCAPABLE.has(escaped)) return -i - 1
+    i += isUnicode ? 5 : 1
   }
   return -text.length - 1
 }
 
+const ESCAPABLE = new Set('"\\/bfnrt')
+const FOUR_DIGITS = /^[0-9a-fA-F]{4}$/
 const WORDS = ['true', 'false', 'null']
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
