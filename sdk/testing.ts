@@ -13,6 +13,8 @@ import {
 } from '../core/server-socket.ts'
 import { TestSocket } from './test-socket.ts'
 
+export type { TestSocket } from './test-socket.ts'
+
 /** Header fields by name; an array sends the field several times. */
 export type TestHeaders = Readonly<Record<string, string | readonly string[]>>
 
