@@ -21,6 +21,8 @@ export interface HeaderBlock {
   readonly fields: readonly string[]
   /** The same as {@link HeaderList.format} writes it. */
   readonly text: string
+  /** The same as {@link HeaderList.formatValue} writes it. */
+  readonly value: string
 }
 
 /**
@@ -31,7 +33,7 @@ export interface HeaderBlock {
 export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
   const list = new HeaderList(fields)
   if (!list.ascii) throw new TypeError('the fields of a block must be ASCII')
-  return { fields: list.flat, text: list.format() }
+  return { fields: list.flat, text: list.format(), value: list.formatValue() }
 }
 
 /**
@@ -53,6 +55,14 @@ export class HeaderList {
   constructor(fields: readonly string[] = []) {
     this.flat = []
     for (let i = 0; i + 1 < fields.length; i += 2) this.append(fields[i]!, fields[i + 1]!)
+  }
+
+  /** A list of a block's fields. */
+  static of(block: HeaderBlock): HeaderList {
+    const list = new HeaderList()
+    ;(list as { flat: readonly string[] }).flat = block.fields.slice()
+    list.#block = block
+    return list
   }
 
   /** Number of fields. */
@@ -150,6 +160,21 @@ export class HeaderList {
       } else text += `${flat[i]}: ${flat[i + 1]}\r\n`
     }
     return text
+  }
+
+  /** The fields as a writer takes them that asks for one name and one value: all but the name of the first, no CRLF at the end. */
+  formatValue(): string {
+    const { flat } = this
+    if (flat.length === 0) return ''
+    const block = this.#block
+    let value = flat[1]!
+    let i = 2
+    if (block !== undefined && this.#blockStart === 0 && block.fields.length > 0) {
+      value = block.value
+      i = block.fields.length
+    }
+    for (; i < flat.length; i += 2) value += `\r\n${flat[i]}: ${flat[i + 1]}`
+    return value
   }
 }
 

@@ -34,7 +34,7 @@ export function createDirectory(services: readonly Service[]): Directory {
   }) =>
     new Pool({
       ...{ host, port, secure, pipeline, maxConnections: 1, maxWaiting: 1 },
-      ...{ connectTimeoutMs: 1000, replyTimeoutMs: 1000, idleTimeoutMs: 1000, keepAliveMs: 1000 },
+      ...{ timeouts: { connectMs: 1000, replyMs: 1000, idleMs: 1000 }, keepAliveMs: 1000 },
     })
   return new Directory(createStaticRegistry(services), { upstream: () => ({ createPool }) })
 }

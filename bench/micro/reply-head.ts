@@ -8,6 +8,7 @@ const head: ReplyHead = {
   length: 0,
   persistent: true,
   idleSeconds: 0,
+  repeated: false,
 }
 const fields = [
   ...['HTTP/1.1 200 OK', 'Server: nginx/1.22.1', 'Date: Fri, 20 Nov 2026 14:00:00 GMT'],

@@ -346,13 +346,12 @@ class UwsExchange extends Exchange implements SocketExchange {
     const res = this.#res
     const { status } = this
     if (status !== 200) res.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`)
-    const { flat, ascii } = this.replyHeaders
-    if (flat.length === 0) return
+    const headers = this.replyHeaders
+    if (headers.size === 0) return
     // One call for all fields: each crosses into native code, which costs more
     // than joining them. Safe because every name and value was checked.
-    let value = flat[1]!
-    for (let i = 2; i < flat.length; i += 2) value += `\r\n${flat[i]}: ${flat[i + 1]}`
-    res.writeHeader(flat[0]!, ascii ? value : Buffer.from(value, 'latin1'))
+    const value = headers.formatValue()
+    res.writeHeader(headers.flat[0]!, headers.ascii ? value : Buffer.from(value, 'latin1'))
   }
 
   /** Sends the head of a stream whose first chunk is not there yet, where the library can. */

@@ -5,14 +5,19 @@ import { clock } from '../clock.ts'
 import { HeaderList } from '../headers.ts'
 import type { FailureKind, UpstreamCall } from './call.ts'
 import { ChunkedDecoder } from './chunked.ts'
-import {
-  CHUNKED,
-  type LineMemory,
-  parseReplyHead,
-  type ReplyHead,
-  UNTIL_CLOSE,
-} from './reply-head.ts'
+import type { HeadMemory } from './head-memory.ts'
+import { CHUNKED, parseReplyHead, type ReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 import { isPooled, returnMemory, takeMemory } from './send-memory.ts'
+
+/** How long a backend may take, milliseconds. Read anew each time: changed in place, it holds for open connections too. */
+export interface Timeouts {
+  /** For the connection, TLS handshake included. */
+  connectMs: number
+  /** From the end of the request to the head of the reply. */
+  replyMs: number
+  /** Between two pieces of a body, either way. */
+  idleMs: number
+}
 
 export interface Http1Options {
   /** Host name or IP address, without brackets. */
@@ -21,12 +26,7 @@ export interface Http1Options {
   readonly secure: boolean
   /** Certificates to trust in place of the system's, PEM. */
   readonly ca?: string
-  /** Milliseconds for the connection, TLS handshake included. */
-  readonly connectTimeoutMs: number
-  /** Milliseconds from the end of the request to the head of the reply. */
-  readonly replyTimeoutMs: number
-  /** Milliseconds between two pieces of a body, either way. */
-  readonly idleTimeoutMs: number
+  readonly timeouts: Timeouts
   /** Milliseconds an unused connection is kept, unless the backend names less. */
   readonly keepAliveMs: number
 }
@@ -34,7 +34,7 @@ export interface Http1Options {
 /** Who a connection belongs to: told when it can be used again, and when it is gone. */
 export interface ConnectionOwner {
   /** What heads from this node look like; shared by its connections. */
-  readonly memory: LineMemory
+  readonly memory: HeadMemory
   readonly onIdle: (connection: Http1Connection) => void
   readonly onGone: (connection: Http1Connection) => void
   /** Gives back a call of a connection that ended before a byte of it was sent: it may go out on another one, whatever its method. */
@@ -55,6 +55,7 @@ const DISCARD_MAX_BYTES = 256 * 1024
  * before the next one begins, and what must outlast it is copied.
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
+const READ_WORDS = new Int32Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
 
 const HEAD = 0
@@ -85,6 +86,7 @@ export class Http1Connection {
   /** `clock.nowMs` after which an unused connection is closed. */
   idleUntilMs = 0
   readonly #options: Http1Options
+  readonly #timeouts: Timeouts
   readonly #owner: ConnectionOwner
   readonly #socket: Socket
   #connected = false
@@ -105,6 +107,7 @@ export class Http1Connection {
     length: 0,
     persistent: true,
     idleSeconds: 0,
+    repeated: false,
   }
   #paused = false
   #ended = false
@@ -118,6 +121,7 @@ export class Http1Connection {
 
   constructor(options: Http1Options, owner: ConnectionOwner) {
     this.#options = options
+    this.#timeouts = options.timeouts
     this.#owner = owner
     const { host, port } = options
     const common = {
@@ -132,7 +136,7 @@ export class Http1Connection {
         },
       },
     }
-    this.#deadlineMs = clock.nowMs + options.connectTimeoutMs
+    this.#deadlineMs = clock.nowMs + options.timeouts.connectMs
     if (options.secure) {
       const servername = isIP(host) === 0 ? { servername: host } : {}
       const trusted = options.ca === undefined ? {} : { ca: options.ca }
@@ -171,10 +175,10 @@ export class Http1Connection {
   /** Sends a call. Its body, if it has one, follows by {@link sendBody} once the call was told `onReady`. */
   send(call: UpstreamCall): void {
     call.connection = this
-    call.deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+    call.deadlineMs = clock.nowMs + this.#timeouts.replyMs
     this.#unsent++
     if (this.#calls.push(call) === 1 && this.#connected) {
-      this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+      this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
     }
     if (call.bodyLength === 0) {
       // Written at the end of this turn of the event loop: pipelined heads go out
@@ -222,8 +226,8 @@ export class Http1Connection {
             if (error == null) returnMemory(memory)
           })
     // Once the socket has taken a piece, the next one is the client's to send.
-    if (last) this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
-    else this.#deadlineMs = taken ? 0 : clock.nowMs + this.#options.idleTimeoutMs
+    if (last) this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
+    else this.#deadlineMs = taken ? 0 : clock.nowMs + this.#timeouts.idleMs
     return taken
   }
 
@@ -238,7 +242,7 @@ export class Http1Connection {
   resume(): void {
     if (!this.#paused || this.closed) return
     this.#paused = false
-    this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
     this.#socket.resume()
   }
 
@@ -286,7 +290,7 @@ export class Http1Connection {
     this.#connected = true
     const call = this.#calls[0]
     if (call === undefined) return
-    this.#deadlineMs = clock.nowMs + this.#options.replyTimeoutMs
+    this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
     if (call.bodyLength === 0) return
     call.onReady()
     if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
@@ -373,26 +377,12 @@ export class Http1Connection {
 
   /** Offset behind the head and a body that came along whole; -1: more must come, or the connection failed. */
   #readHead(bytes: Buffer, at: number, to: number): number {
-    let text = bytes.toString('latin1', at, Math.min(to, at + HEAD_GUESS_BYTES))
     const head = this.#head
-    let stop = parseReplyHead(text, head, this.#owner.memory)
-    if (stop === 0 && to - at > HEAD_GUESS_BYTES) {
-      text = bytes.toString('latin1', at, Math.min(to, at + HEAD_MAX_BYTES))
-      stop = parseReplyHead(text, head, this.#owner.memory)
-    }
+    const words = bytes === READ_BUFFER ? READ_WORDS : undefined
+    const known = this.#owner.memory.recall(bytes, words, at, to, head)
     this.replying = true
-    if (typeof stop === 'string') {
-      this.#fail('malformed', stop)
-      return -1
-    }
-    if (stop === 0) {
-      if (to - at >= HEAD_MAX_BYTES) {
-        this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
-      } else if (!text.startsWith('HTTP/1.'.slice(0, text.length))) {
-        this.#fail('malformed', 'reply is not HTTP/1.1')
-      } else this.#partial = Buffer.from(bytes.subarray(at, to))
-      return -1
-    }
+    const stop = known > 0 ? known : this.#parseHead(bytes, at, to)
+    if (stop < 0) return -1
     const from = at + stop
     const { status } = head
     if (status < 200) {
@@ -419,7 +409,7 @@ export class Http1Connection {
       this.#finish(false)
       return from + length
     }
-    this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
     this.#left = length
     if (length === CHUNKED) {
       this.#state = BODY_CHUNKED
@@ -432,8 +422,34 @@ export class Http1Connection {
     return from
   }
 
+  /** Length of the head at `at`; -1: more must come, or the connection failed. */
+  #parseHead(bytes: Buffer, at: number, to: number): number {
+    const head = this.#head
+    const { memory } = this.#owner
+    let text = bytes.toString('latin1', at, Math.min(to, at + HEAD_GUESS_BYTES))
+    let stop = parseReplyHead(text, head, memory.lines)
+    if (stop === 0 && to - at > HEAD_GUESS_BYTES) {
+      text = bytes.toString('latin1', at, Math.min(to, at + HEAD_MAX_BYTES))
+      stop = parseReplyHead(text, head, memory.lines)
+    }
+    if (typeof stop === 'string') {
+      this.#fail('malformed', stop)
+      return -1
+    }
+    if (stop === 0) {
+      if (to - at >= HEAD_MAX_BYTES) {
+        this.#fail('malformed', `reply head is longer than ${HEAD_MAX_BYTES} bytes`)
+      } else if (!text.startsWith('HTTP/1.'.slice(0, text.length))) {
+        this.#fail('malformed', 'reply is not HTTP/1.1')
+      } else this.#partial = Buffer.from(bytes.subarray(at, to))
+      return -1
+    }
+    memory.remember(bytes, at, stop, head)
+    return stop
+  }
+
   #readBody(bytes: Buffer, at: number, to: number): number {
-    if (!this.#paused) this.#deadlineMs = clock.nowMs + this.#options.idleTimeoutMs
+    if (!this.#paused) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
     if (this.#state === BODY_CHUNKED) {
       const next = this.#decoder!.decode(bytes, at, to, this.#deliver)
       if (this.closed) return -1
@@ -476,10 +492,10 @@ export class Http1Connection {
     this.resume()
     if (streamed) call.onReplyEnd()
     const { idleSeconds } = this.#head
-    const { keepAliveMs, replyTimeoutMs } = this.#options
-    if (this.#calls.length > 0) this.#deadlineMs = clock.nowMs + replyTimeoutMs
+    if (this.#calls.length > 0) this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
     else {
       this.#deadlineMs = 0
+      const { keepAliveMs } = this.#options
       // A second less than the backend says, so that it is not the one who closes first.
       const keptMs =
         idleSeconds > 0 ? Math.min(keepAliveMs, idleSeconds * 1000 - 1000) : keepAliveMs

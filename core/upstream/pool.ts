@@ -1,5 +1,6 @@
 import { clock } from '../clock.ts'
 import type { UpstreamCall } from './call.ts'
+import { HeadMemory } from './head-memory.ts'
 import { type ConnectionOwner, Http1Connection, type Http1Options } from './http1.ts'
 
 /** Connections that may still be opened, over all pools that share it: each is an open file. */
@@ -33,7 +34,7 @@ export class Pool {
   readonly #pipelined: Http1Connection[] = []
   readonly #waiting: { readonly call: UpstreamCall; readonly untilMs: number }[] = []
   readonly #owner: ConnectionOwner = {
-    memory: [],
+    memory: new HeadMemory(),
     onIdle: (connection) => this.#reuse(connection),
     onGone: (connection) => this.#forget(connection),
     onUnsent: (call) => this.dispatch(call),
@@ -56,7 +57,7 @@ export class Pool {
     const connection = this.#waiting.length === 0 ? this.#find(call) : undefined
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
-      this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.connectTimeoutMs })
+      this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.timeouts.connectMs })
     } else this.#refuse(call)
   }
 

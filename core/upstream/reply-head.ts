@@ -71,6 +71,8 @@ export interface ReplyHead {
   persistent: boolean
   /** Seconds the backend keeps an idle connection, from `Keep-Alive: timeout=`; 0: not said. */
   idleSeconds: number
+  /** Whether every line stood in the memory already: the head is the same as the last one. */
+  repeated: boolean
 }
 
 /**
@@ -85,6 +87,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   let chunked = false
   let connection = ''
   let keepAlive = ''
+  let repeated = true
   let at = 0
   for (let i = 0; ; i++) {
     let line = memory[i]
@@ -95,6 +98,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
       const parsed = i === 0 ? parseStatusLine(text, stop) : parseField(text, at, stop)
       if (typeof parsed === 'string') return parsed
       line = parsed
+      repeated = false
       if (i < MEMORY_LINES && line.text.length <= MEMORY_LINE_LENGTH) memory[i] = line
     }
     at += line.text.length
@@ -131,6 +135,7 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   head.headers = headers
   head.length = length
   head.idleSeconds = 0
+  head.repeated = repeated
   if (connection !== '') readConnection(connection.toLowerCase(), head)
   if (keepAlive !== '') readKeepAlive(keepAlive, head)
   return at + 2

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { HeaderList } from '../../core/headers.ts'
+import { createHeaderBlock, HeaderList } from '../../core/headers.ts'
 
 t.test('fields keep their order and repeats, names become lower case', async (t) => {
   const list = new HeaderList(['Set-Cookie', 'a=1', 'X', 'y', 'set-cookie', 'b=2'])
@@ -83,4 +83,42 @@ t.test('nothing that is accepted can split a message', async (t) => {
     { numRuns: 2000 },
   )
   t.pass()
+})
+
+t.test('a block is written as its fields are, wherever it stands', async (t) => {
+  const block = createHeaderBlock(['a', '1', 'b', '2'])
+  const joined = 'a: 1\r\nb: 2\r\n'
+  const made = HeaderList.of(block)
+  t.equal(made.format(), joined)
+  made.append('c', '3')
+  t.equal(made.format(), `${joined}c: 3\r\n`)
+  t.strictSame(HeaderList.of(block).flat, ['a', '1', 'b', '2'], 'and stays as it is')
+  const list = new HeaderList(['x', '0'])
+  list.appendBlock(block)
+  list.append('c', '3')
+  t.equal(list.format(), `x: 0\r\n${joined}c: 3\r\n`)
+  list.delete('a')
+  t.equal(list.format(), 'x: 0\r\nb: 2\r\nc: 3\r\n')
+  t.throws(() => createHeaderBlock(['a', '\xe4']), { message: /must be ASCII/ })
+})
+
+t.test('formatValue leaves out the first name and the last line end', async (t) => {
+  const block = createHeaderBlock(['a', '1', 'b', '2'])
+  const lists = [
+    new HeaderList(),
+    new HeaderList(['x', '0']),
+    new HeaderList(['x', '0', 'y', '1']),
+    HeaderList.of(createHeaderBlock([])),
+    HeaderList.of(createHeaderBlock(['x', '0'])),
+    HeaderList.of(block),
+  ]
+  const behind = new HeaderList(['x', '0'])
+  behind.appendBlock(block)
+  const before = HeaderList.of(block)
+  before.append('c', '3')
+  for (const list of [...lists, behind, before]) {
+    const whole = list.size === 0 ? '' : `${list.flat[0]}: ${list.formatValue()}\r\n`
+    t.equal(whole, list.format())
+  }
+  t.equal(new HeaderList().formatValue(), '')
 })

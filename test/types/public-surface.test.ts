@@ -25,6 +25,7 @@ t.test('every way to change a header list checks what it is given, but for a blo
     'constructor',
     'delete',
     'format',
+    'formatValue',
     'get',
     'getAll',
     'has',

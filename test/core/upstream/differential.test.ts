@@ -76,9 +76,7 @@ const options = {
   pipeline: 1,
   maxConnections: 4,
   maxWaiting: 0,
-  connectTimeoutMs: 5000,
-  replyTimeoutMs: 5000,
-  idleTimeoutMs: 5000,
+  timeouts: { connectMs: 5000, replyMs: 5000, idleMs: 5000 },
   keepAliveMs: 5000,
 }
 

@@ -165,7 +165,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       const { origin } = await openGateway(
         t,
         { app: [backend.port] },
-        { listener, pool: { replyTimeoutMs: 100 } },
+        { listener, pool: { timeouts: { connectMs: 5000, replyMs: 100, idleMs: 10_000 } } },
       )
       for (const options of [{}, { method: 'POST', body: 'abc' }]) {
         const { status, body } = await get(origin, '/app', options)

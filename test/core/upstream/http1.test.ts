@@ -1,6 +1,7 @@
 import t from 'tap'
 import { clock } from '../../../core/clock.ts'
 import type { UpstreamCall } from '../../../core/upstream/call.ts'
+import { HeadMemory } from '../../../core/upstream/head-memory.ts'
 import { Http1Connection, type Http1Options } from '../../../core/upstream/http1.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
 import { Collector } from '../../fixtures/collector.ts'
@@ -16,14 +17,12 @@ function open(port: number, options: Partial<Http1Options> = {}) {
       host: '127.0.0.1',
       port,
       secure: false,
-      connectTimeoutMs: 5 * SECOND,
-      replyTimeoutMs: 10 * SECOND,
-      idleTimeoutMs: 20 * SECOND,
+      timeouts: { connectMs: 5 * SECOND, replyMs: 10 * SECOND, idleMs: 20 * SECOND },
       keepAliveMs: 30 * SECOND,
       ...options,
     },
     {
-      memory: [],
+      memory: new HeadMemory(),
       onIdle: () => told.idle++,
       onGone: () => told.gone++,
       onUnsent: (call) => told.unsent.push(call),

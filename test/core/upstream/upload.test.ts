@@ -198,7 +198,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       { app: [backend.port] },
       {
         listener,
-        pool: { idleTimeoutMs: 1000, replyTimeoutMs: 1000 },
+        pool: { timeouts: { connectMs: 5000, replyMs: 1000, idleMs: 1000 } },
         plugins: [recorder.plugin],
       },
     )
