@@ -1,4 +1,6 @@
 // One file, though long: the one shape that all stages see; half of it is documentation.
+// Imported, because the global of that name is a getter: dear for what is asked for several times a request.
+import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import { formatError, GatewayError } from './errors.ts'

@@ -111,6 +111,7 @@ const plugin: PluginDefinition = definePlugin({
           // c, f, t, v, x: everything else is no claim, and is told apart by one byte.
           if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
             continue
+          if (name === 'x-request-id') continue
           if (name === 'via') passes += countPasses(flat[i + 1]!, via)
           else if (!claims) claims = isClaim(name)
         }

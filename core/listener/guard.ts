@@ -38,6 +38,8 @@ export class Guard {
   #badEncoding = false
   #connection = ''
   #upgrade = ''
+  /** The last host that was a correct one. */
+  #lastHost = 'localhost'
 
   reset(): void {
     this.headers = new HeaderList()
@@ -132,9 +134,9 @@ export class Guard {
       return refuse('one Content-Length or one Transfer-Encoding expected, not both or several')
     if (this.#badLength) return refuse('Content-Length must be 1 to 15 digits')
     if (this.#badEncoding) return refuse('Transfer-Encoding must be chunked')
-    if (this.#hosts !== 1 || !HOST.test(this.host))
+    if (this.#hosts !== 1 || !this.#isHost(this.host))
       return refuse('one Host field with a name or an address expected')
-    if (!PATH.test(path) || !QUERY.test(query))
+    if (!PATH.test(path) || (query !== '' && !QUERY.test(query)))
       return refuse('the request target holds a character that must be percent-encoded')
     if (path.includes('%') && ENCODED_TRAP.test(path)) {
       return refuse('the path must not hold %00, %2F, %5C or a malformed escape')
@@ -163,6 +165,14 @@ export class Guard {
         this.closing = true
         return TOKEN.test(method) ? undefined : refuse('the method must be a token')
     }
+  }
+
+  /** The host of one request is mostly that of the next. */
+  #isHost(host: string): boolean {
+    if (host === this.#lastHost) return true
+    if (!HOST.test(host)) return false
+    this.#lastHost = host
+    return true
   }
 
   #readConnection(): void {

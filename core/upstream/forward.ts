@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
@@ -6,9 +7,6 @@ import type { Http1Connection } from './http1.ts'
 import type { UpstreamNode } from './node.ts'
 import { formatRequestHead } from './request-head.ts'
 import { mayRetry } from './retry.ts'
-
-/** RFC 9110 §9.2.2. */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
 export function forward(x: Exchange): void {
@@ -34,7 +32,7 @@ class Forwarding implements Peer, UpstreamCall {
     this.method = x.method
     this.head = formatRequestHead(x)
     this.bodyLength = x.bodyLength
-    this.idempotent = IDEMPOTENT.has(x.method)
+    this.idempotent = isIdempotent(x.method)
   }
 
   start(): void {
@@ -166,6 +164,20 @@ class Forwarding implements Peer, UpstreamCall {
     const node = this.#node
     if (node !== undefined) node.active--
     return node
+  }
+}
+
+/** RFC 9110 §9.2.2. No set: each request's method is a new string, which would have to be hashed. */
+function isIdempotent(method: string): boolean {
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+    case 'OPTIONS':
+    case 'PUT':
+    case 'DELETE':
+      return true
+    default:
+      return false
   }
 }
 
