@@ -129,6 +129,13 @@ export function parseAccessLog(text: string): string {
   return word === 'off' || word === 'false' ? 'off' : text
 }
 
+/** `off`, `any`, or address ranges as in {@link parseNetworks}. */
+export function parseServerTiming(texts: readonly string[]): 'any' | readonly string[] {
+  if (texts.length === 1 && texts[0] === 'off') return []
+  if (texts.length === 1 && texts[0] === 'any') return 'any'
+  return parseNetworks(texts)
+}
+
 /** A node choice, kept as text: every service gets a balancer of its own. */
 export function parseBalancePolicy(text: string): string {
   withoutSubject('balance', () => parseBalance(text))

@@ -12,6 +12,7 @@ import {
   parseNonEmpty,
   parseOneOf,
   parseOrigins,
+  parseServerTiming,
   parseSwitch,
   parseTimeout,
   parseWebOrigins,
@@ -52,6 +53,8 @@ export interface Settings {
   readonly tlsKeyFiles: readonly string[]
   /** `on`: standard output, `off`: none, else a file. */
   readonly accessLog: string
+  /** Address ranges of the clients that are told where the time went. */
+  readonly serverTiming: 'any' | readonly string[]
   readonly logLevel: LogLevel
 }
 
@@ -336,6 +339,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'on',
     live: true,
     parse: one(parseAccessLog),
+  },
+  serverTiming: {
+    name: 'server_timing',
+    kind: 'list',
+    form: 'off, any or network,...',
+    description:
+      'Clients told how long gateway and backend took, in Server-Timing; such as loopback',
+    default: 'off',
+    splitFlag: true,
+    live: true,
+    parse: parseServerTiming,
   },
   logLevel: {
     name: 'log_level',

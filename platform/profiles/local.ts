@@ -18,7 +18,14 @@ export const LOCAL_PLUGINS: readonly DefaultPlugin[] = [
     options: ({ accessLog }) =>
       accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog },
   },
-  { name: 'server-timing', options: () => ({}) },
+  {
+    name: 'server-timing',
+    setting: 'serverTiming',
+    options: ({ serverTiming }) => {
+      if (serverTiming === 'any') return {}
+      return serverTiming.length === 0 ? undefined : { clients: serverTiming }
+    },
+  },
   {
     name: 'cors',
     setting: 'corsOrigins',

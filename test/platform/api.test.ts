@@ -80,11 +80,15 @@ t.test(
 t.test('the default plugins that have an effect are built', async (t) => {
   t.same((await start(t, configure(['--namespace', ' ']))).api.plugins, [
     'request-id',
-    'server-timing',
     'forwarded',
     'body-limit',
   ])
-  const words = ['--cors_origins=https://a.test', '--max_body=none', '--plugin=headers']
+  const words = [
+    '--cors_origins=https://a.test',
+    '--max_body=none',
+    '--server_timing=loopback',
+    '--plugin=headers',
+  ]
   const { api } = await start(t, configure(words))
   t.same(api.plugins, ['request-id', 'server-timing', 'cors', 'namespace', 'forwarded', 'headers'])
 })

@@ -36,7 +36,6 @@ function namesOf(configuration: Configuration): string[] {
 t.test('without a list the default plugins with an effect run, then those of flags', async (t) => {
   t.same(namesOf(configure(['--access_log=off', '--max_body=none', '--plugin=headers'])), [
     'request-id',
-    'server-timing',
     'namespace',
     'forwarded',
     'headers',
