@@ -6,6 +6,7 @@ import type { Handler, Maybe } from '../core/chain.ts'
 import type { Message } from '../core/contracts/broker.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { createBare } from '../core/request/bare.ts'
 
 export interface EventOptions {
   /** Where events are published. Its owner closes it. */
@@ -59,7 +60,7 @@ function reply(x: Exchange, id: string): void {
 
 /** The context of the request, and what the message is. */
 function toHeaders(x: Exchange, topic: string): Message['headers'] {
-  const headers: Record<string, string> = Object.create(null)
+  const headers: Record<string, string> = createBare()
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!

@@ -2,11 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { badRequest, quote } from '../request/bad-request.ts'
+import { createBare } from '../request/bare.ts'
 import { FORBIDDEN } from '../request/fields.ts'
 import { parsePairs } from '../request/query.ts'
 import type { Pair, Pairs } from './messages.ts'
 
-/** Values by name, without a prototype. */
+/** Values by name, in an object that inherits no names. */
 export type Values = Record<string, string[]>
 
 const WORD_START = /(?:^|-)[a-z]/g
@@ -17,7 +18,7 @@ const WORD_START = /(?:^|-)[a-z]/g
  * @throws {GatewayError} 400 for names such as `__proto__`.
  */
 export function groupValues(flat: readonly string[], what: string, id: string): Values {
-  const values: Values = Object.create(null)
+  const values: Values = createBare()
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
     if (FORBIDDEN.has(name)) throw badRequest(id, `${what} must not be named ${quote(name)}`)
@@ -39,14 +40,14 @@ export function toQueryValues(x: Exchange): Values {
 }
 
 export function toPairs(values: Values): Pairs {
-  const pairs: Record<string, Pair> = Object.create(null)
+  const pairs: Record<string, Pair> = createBare()
   for (const key in values) pairs[key] = { key, values: values[key]! }
   return pairs
 }
 
 /** The fields of a request as services see them: `Host` with them, names as in `Content-Type`, none of the platform's own. */
 export function toHeaderValues(x: Exchange): Values {
-  const values: Values = Object.create(null)
+  const values: Values = createBare()
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!

@@ -1,13 +1,12 @@
 import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { parsePairs } from '../request/query.ts'
-import { decodeUtf8 } from '../request/utf8.ts'
+import { createBare } from '../request/bare.ts'
+import { parseFormPairs } from '../request/form.ts'
+import { parseMediaType } from '../request/media-type.ts'
 import type { ApiRequest } from './messages.ts'
 import { groupValues, toHeaderValues, toPairs, toQueryValues, type Values } from './pairs.ts'
 import { encodeText } from './text.ts'
 
-/** A media type with or without parameters (RFC 9110 §8.3.1). */
-const MEDIA_TYPE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+\/[!#$%&'*+\-.^_`|~0-9A-Za-z]+[ \t]*(?:;|$)/
 const FORM = 'application/x-www-form-urlencoded'
 /** Told to services in place of a content type that is missing or malformed. */
 const NO_TYPE = 'text/plain; charset=UTF-8'
@@ -29,7 +28,10 @@ export function toApiRequest(
   const header = toHeaderValues(x)
   const isForm = typeOf(header) === FORM
   const get = toQueryValues(x)
-  const post = isForm ? readForm(body, x.route?.service ?? GATEWAY_ID) : Object.create(null)
+  const id = x.route?.service ?? GATEWAY_ID
+  const post = isForm
+    ? groupValues(parseFormPairs(body, id), 'a form field', id)
+    : createBare<Values>()
   const { text, encoding } = isForm ? NO_TEXT : encodeText(body)
   const isBytes = encoding !== undefined && binary === 'bytes'
   return {
@@ -46,17 +48,9 @@ export function toApiRequest(
 
 const NO_TEXT = { text: '', encoding: undefined }
 
-/** The media type in lower case, without parameters; one that is none is replaced. */
+/** The media type without parameters; one that is missing or malformed is replaced in `header`. */
 function typeOf(header: Values): string {
-  const given = header['Content-Type']?.[0]
-  if (given === undefined || !MEDIA_TYPE.test(given)) {
-    header['Content-Type'] = [NO_TYPE]
-    return ''
-  }
-  return given.split(';', 1)[0]!.trimEnd().toLowerCase()
-}
-
-function readForm(body: Uint8Array, id: string): Values {
-  const pairs = parsePairs(decodeUtf8(body, 'the form', id), 'form field', id)
-  return groupValues(pairs, 'a form field', id)
+  const media = parseMediaType(header['Content-Type']?.[0] ?? '')
+  if (media === undefined) header['Content-Type'] = [NO_TYPE]
+  return media?.type ?? ''
 }

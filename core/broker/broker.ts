@@ -1,6 +1,7 @@
 import type { Broker, Message, Unsubscribe } from '../contracts/broker.ts'
 import { GatewayError } from '../errors.ts'
 import { HeaderList } from '../headers.ts'
+import { createBare } from '../request/bare.ts'
 import { isServiceName } from '../service-name.ts'
 import { Delivery, type DeliveryOptions } from './delivery.ts'
 
@@ -106,7 +107,7 @@ function checkName(what: string, name: string): void {
 }
 
 /**
- * A copy with names in lower case, without a prototype to mistake for headers.
+ * A copy with names in lower case, which inherits nothing to mistake for headers.
  *
  * @throws {GatewayError} 400
  */
@@ -117,7 +118,7 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
   } catch (error) {
     throw refuse(400, (error as Error).message)
   }
-  const copy: Record<string, string> = Object.create(null)
+  const copy: Record<string, string> = createBare()
   let bytes = 0
   const { flat } = list
   for (let i = 0; i < flat.length; i += 2) {
