@@ -1,0 +1,53 @@
+import { formatJson } from '../core/request/int64.ts'
+import { parseJson } from '../core/request/json.ts'
+import { badRequest } from './errors.ts'
+import type { MessageCodec } from './schema.ts'
+
+/** How messages are written on the wire: between bytes and the values JSON knows. */
+export interface Codec {
+  /** Media type of what it writes. */
+  readonly contentType: string
+  /**
+   * Reads a body.
+   *
+   * @param id the id of errors.
+   * @throws {GatewayError} 400 when it cannot be read.
+   */
+  readonly decode: (body: string | Uint8Array, id: string) => unknown
+  /** Writes a message; of `undefined` an empty one. */
+  readonly encode: (value: unknown) => string | Uint8Array
+}
+
+const EMPTY = '{}'
+
+/** JSON. An empty body is a message without fields. */
+export const json: Codec = {
+  contentType: 'application/json',
+  decode: (body, id) => (body.length === 0 ? {} : parseJson(body, 'request body', id)),
+  encode(value) {
+    if (value === undefined) return EMPTY
+    try {
+      return JSON.stringify(value) ?? EMPTY
+    } catch (error) {
+      // A bigint no schema turned into what JSON has (reference 15.11).
+      if (error instanceof TypeError && error.message.includes('BigInt')) return formatJson(value)
+      throw error
+    }
+  },
+}
+
+/** Protobuf, of one message. An empty body is a message without fields. */
+export function createProtobufCodec(message: MessageCodec): Codec {
+  return {
+    contentType: 'application/protobuf',
+    decode(body, id) {
+      try {
+        return message.decode(typeof body === 'string' ? Buffer.from(body) : body)
+      } catch (cause) {
+        const why = cause instanceof Error ? `: ${cause.message.slice(0, 100)}` : ''
+        throw badRequest(id, `request body must be the protobuf message${why}`, { cause })
+      }
+    },
+    encode: (value) => message.encode(value ?? {}),
+  }
+}

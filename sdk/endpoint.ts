@@ -1,0 +1,146 @@
+import type { TUnknown } from 'typebox'
+import type { Maybe } from '../core/chain.ts'
+import { show } from '../core/plugin-options.ts'
+import type { Context } from './context.ts'
+import type { Decoded, Returned, Schema, WireRequest, WireResponse } from './schema.ts'
+
+/**
+ * Who sends more than one message.
+ * - `unary`: nobody, one request has one response.
+ * - `server`: the service answers with a stream.
+ * - `client`: the caller sends a stream.
+ * - `both`: either does, independently.
+ */
+export type EndpointKind = 'unary' | 'server' | 'client' | 'both'
+
+/** What a handler is called with. */
+export type HandlerRequest<K extends EndpointKind, Q> = K extends 'client' | 'both'
+  ? AsyncIterable<Decoded<Q>>
+  : Decoded<Q>
+
+/** What a handler returns: a stream is anything that can be iterated, such as what `async *handle()` returns. */
+export type HandlerResponse<K extends EndpointKind, R> = K extends 'server' | 'both'
+  ? AsyncIterable<Returned<R>> | Iterable<Returned<R>>
+  : Maybe<Returned<R>>
+
+/** The HTTP route of an endpoint, besides its path by name (specification: the default handler). */
+export interface HttpRoute {
+  /** `GET`, or several. */
+  readonly method: string | readonly string[]
+  /** Template, `/greet/{name}`, or several. */
+  readonly path: string | readonly string[]
+  /** Host name, or several. @default any */
+  readonly host?: string | readonly string[]
+  /** @default rpc */
+  readonly handler?: 'rpc' | 'api' | 'event' | 'proxy' | 'web'
+}
+
+/** How an endpoint is declared. */
+export interface EndpointSpec<Q extends Schema, R extends Schema, K extends EndpointKind> {
+  /** What requests look like. @default anything, and the handler gets `unknown` */
+  readonly request?: Q
+  /** What responses look like. @default anything */
+  readonly response?: R
+  /** Who sends a stream. @default nobody */
+  readonly stream?: K
+  /** Whether a call may be repeated when its answer was lost (reference 15.5). @default true */
+  readonly idempotent?: boolean
+  /** What it does, for people. */
+  readonly description?: string
+  readonly http?: HttpRoute
+  /**
+   * Serves a call. A typed error it throws is the answer; anything else becomes a 500 that tells callers nothing.
+   */
+  handle(request: HandlerRequest<K, Q>, ctx: Context): HandlerResponse<K, R>
+}
+
+/** A declared endpoint. */
+export interface EndpointDefinition<
+  Q extends Schema = Schema,
+  R extends Schema = Schema,
+  K extends EndpointKind = EndpointKind,
+> {
+  readonly kind: K
+  readonly request: Q | undefined
+  readonly response: R | undefined
+  readonly idempotent: boolean
+  readonly description: string
+  readonly http: HttpRoute | undefined
+  /** Loosely typed: a table of endpoints holds all kinds. */
+  readonly handle: (request: never, ctx: Context) => unknown
+}
+
+/** The endpoints of a handler by method name: `call` of the handler `Helloworld` is `Helloworld.Call`. */
+export type Endpoints = Readonly<Record<string, EndpointDefinition>>
+
+/** What callers send to an endpoint, in JSON. */
+export type RequestOf<E> =
+  E extends EndpointDefinition<infer Q, infer _R, infer _K> ? WireRequest<Q> : never
+
+/** What callers get of an endpoint, in JSON. */
+export type ResponseOf<E> =
+  E extends EndpointDefinition<infer _Q, infer R, infer _K> ? WireResponse<R> : never
+
+/** Who sends a stream. */
+export type KindOf<E> = E extends EndpointDefinition<infer _Q, infer _R, infer K> ? K : never
+
+const KINDS: readonly EndpointKind[] = ['unary', 'server', 'client', 'both']
+const GENERATORS = ['[object GeneratorFunction]', '[object AsyncGeneratorFunction]']
+const NAME = /^[A-Za-z][A-Za-z0-9]*$/
+
+/**
+ * Declares an endpoint.
+ *
+ * ```ts
+ * endpoint({
+ *   request: Type.Object({ name: Type.String() }),
+ *   response: Type.Object({ message: Type.String() }),
+ *   handle: ({ name }) => ({ message: `Hello ${name}` }),
+ * })
+ * ```
+ *
+ * @throws {TypeError} when the declaration contradicts itself.
+ */
+export function endpoint<
+  Q extends Schema = TUnknown,
+  R extends Schema = TUnknown,
+  K extends EndpointKind = 'unary',
+>(spec: EndpointSpec<Q, R, K>): EndpointDefinition<NoInfer<Q>, NoInfer<R>, NoInfer<K>> {
+  const { stream = 'unary' as K, http, description = '', idempotent = true } = spec
+  if (!KINDS.includes(stream))
+    throw new TypeError(`stream must be server, client or both, got ${show(stream)}`)
+  if (typeof spec.handle !== 'function')
+    throw new TypeError(`handle must be a function, got ${show(spec.handle)}`)
+  const isGenerator = GENERATORS.includes(Object.prototype.toString.call(spec.handle))
+  if (isGenerator && stream !== 'server' && stream !== 'both')
+    throw new TypeError("handle is a generator: its endpoint must have stream: 'server' or 'both'")
+  return {
+    kind: stream,
+    request: spec.request,
+    response: spec.response,
+    idempotent,
+    description,
+    http,
+    handle: (spec.handle as (request: unknown, ctx: Context) => unknown).bind(spec),
+  }
+}
+
+/**
+ * Name of an endpoint: the handler and the method, both with a capital first.
+ *
+ * @throws {TypeError} when one is no letter followed by letters and digits.
+ */
+export function toEndpointName(handler: string, method: string): string {
+  for (const [what, name] of [
+    ['handler', handler],
+    ['method', method],
+  ] as const) {
+    if (!NAME.test(name))
+      throw new TypeError(`${what} must be letters and digits, a letter first, got ${show(name)}`)
+  }
+  return `${capitalize(handler)}.${capitalize(method)}`
+}
+
+function capitalize(name: string): string {
+  return name.slice(0, 1).toUpperCase() + name.slice(1)
+}

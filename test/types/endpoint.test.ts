@@ -1,0 +1,133 @@
+import t from 'tap'
+import { type TUnsafe, Type } from 'typebox'
+import {
+  type Endpoints,
+  endpoint,
+  type KindOf,
+  type RequestOf,
+  type ResponseOf,
+} from '../../sdk/endpoint.ts'
+import type { StandardSchema } from '../../sdk/schema.ts'
+import { Bytes, Int64 } from '../../sdk/schema-types.ts'
+
+// Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
+// not to, or the other way round, is an error there.
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const isTrue = <_ extends true>(): void => {}
+
+const Named = Type.Object({ name: Type.String() })
+const Message = Type.Object({ message: Type.String() })
+/** As a library writes it: text comes in, a number comes out. */
+const measured = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ value: { size: Number((value as { size: string }).size) } }),
+  },
+} as StandardSchema<{ size: string }, { size: number }>
+
+/** Takes a table as a service does: nothing of its type may reach into the declarations. */
+const declare = <E extends Endpoints>(endpoints: E): E => endpoints
+
+t.test('types of request and response are inferred from the schemas', async (t) => {
+  const { call, exact, loose, silent } = declare({
+    call: endpoint({
+      request: Named,
+      response: Message,
+      handle(request) {
+        isTrue<Equal<typeof request, { name: string }>>()
+        return { message: request.name }
+      },
+    }),
+    exact: endpoint({
+      request: Type.Object({ id: Int64(), data: Type.Optional(Bytes()) }),
+      response: Type.Object({ id: Int64() }),
+      async handle(request) {
+        isTrue<Equal<typeof request, { id: bigint; data?: Uint8Array }>>()
+        return { id: request.id }
+      },
+    }),
+    loose: endpoint({
+      handle(request) {
+        isTrue<Equal<typeof request, unknown>>()
+        return { anything: 1 }
+      },
+    }),
+    silent: endpoint({ request: Named, handle: async () => {} }),
+  })
+  isTrue<Equal<KindOf<typeof call>, 'unary'>>()
+  isTrue<Equal<RequestOf<typeof call>, { name: string }>>()
+  isTrue<Equal<ResponseOf<typeof call>, { message: string }>>()
+  isTrue<Equal<RequestOf<typeof exact>, { id: string | number; data?: string }>>()
+  isTrue<Equal<ResponseOf<typeof loose>, unknown>>()
+  t.equal(silent.kind, 'unary')
+})
+
+t.test('streams are iterables of what the schemas say', async (t) => {
+  const { down, up, both } = declare({
+    down: endpoint({
+      request: Named,
+      response: Message,
+      stream: 'server',
+      async *handle({ name }) {
+        isTrue<Equal<typeof name, string>>()
+        yield { message: name }
+      },
+    }),
+    up: endpoint({
+      request: Named,
+      response: Message,
+      stream: 'client',
+      async handle(requests) {
+        let message = ''
+        for await (const { name } of requests) message += name
+        return { message }
+      },
+    }),
+    both: endpoint({
+      request: Named,
+      response: Message,
+      stream: 'both',
+      async *handle(requests) {
+        isTrue<Equal<typeof requests, AsyncIterable<{ name: string }>>>()
+        for await (const { name } of requests) yield { message: name }
+      },
+    }),
+  })
+  isTrue<Equal<KindOf<typeof down>, 'server'>>()
+  isTrue<Equal<KindOf<typeof up>, 'client'>>()
+  isTrue<Equal<KindOf<typeof both>, 'both'>>()
+  t.equal(down.kind, 'server')
+})
+
+t.test('of a Standard Schema handlers get the output and return the input', async (t) => {
+  const { call } = declare({
+    call: endpoint({
+      request: measured,
+      response: measured,
+      handle({ size }) {
+        isTrue<Equal<typeof size, number>>()
+        return { size: String(size) }
+      },
+    }),
+  })
+  isTrue<Equal<RequestOf<typeof call>, { size: string }>>()
+  isTrue<Equal<ResponseOf<typeof call>, { size: number }>>()
+  t.equal(call.kind, 'unary')
+})
+
+t.test('what does not fit its schemas does not compile', async (t) => {
+  // @ts-expect-error: the message is text
+  const wrong = endpoint({ response: Message, handle: () => ({ message: 5 }) })
+  // @ts-expect-error: the request has no size
+  endpoint({ request: Named, handle: ({ size }) => size })
+  // @ts-expect-error: a stream is no single message
+  endpoint({ response: Message, stream: 'server', handle: () => ({ message: '' }) })
+  // @ts-expect-error: a single message is no stream
+  endpoint({ response: Message, handle: () => [{ message: '' }] })
+  const unsafe: TUnsafe<Date> = Type.Unsafe<Date>({})
+  const dated = endpoint({ request: unsafe, handle: (date) => date.getTime() })
+  t.strictSame([wrong.kind, dated.kind], ['unary', 'unary'])
+})
