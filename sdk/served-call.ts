@@ -1,0 +1,277 @@
+import type { Maybe } from '../core/chain.ts'
+import type { PluginLog } from '../core/define-plugin.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { CallReceiver, CancelReason, IncomingCall } from '../core/rpc/call.ts'
+import { findMetadata } from '../core/rpc/metadata.ts'
+import { type CallScope, Context } from './context.ts'
+import { RequestStream } from './request-stream.ts'
+import { SchemaError } from './schema-error.ts'
+import type { ServedEndpoint } from './served-endpoint.ts'
+
+/** Whom a call tells that it is over. */
+export interface CallKeeper {
+  readonly log: PluginLog
+  /** Called once. `code`: 200, or the status of the error. */
+  readonly onOver: (call: ServedCall, code: number) => void
+}
+
+const PROTOBUF_REPLY = 'content-type: application/protobuf\r\n'
+const TIMEOUT = 408
+/** The caller did not wait for the answer. No status of HTTP, but what reverse proxies write into their logs. */
+export const CLIENT_LEFT = 499
+
+/**
+ * A call while it is served: decodes, runs the handler, answers.
+ *
+ * Of a unary endpoint whose handler is synchronous all of it happens within `serve`, without a promise.
+ */
+export class ServedCall implements CallReceiver, CallScope {
+  readonly startedMs: number
+  readonly metadata: string
+  readonly #call: IncomingCall
+  readonly #endpoint: ServedEndpoint
+  readonly #keeper: CallKeeper
+  #isProtobuf = false
+  #over = false
+  /** The first body of a call that begins without one. */
+  #awaitsBody = false
+  #controller: AbortController | undefined = undefined
+  #cancelled: CancelReason | undefined = undefined
+  #requests: RequestStream | undefined = undefined
+  #responses: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
+  #onCredit: (() => void) | undefined = undefined
+
+  constructor(call: IncomingCall, endpoint: ServedEndpoint, keeper: CallKeeper, startedMs: number) {
+    this.startedMs = startedMs
+    this.metadata = call.metadata
+    this.#call = call
+    this.#endpoint = endpoint
+    this.#keeper = keeper
+  }
+
+  get service(): string {
+    return this.#endpoint.service
+  }
+
+  get endpoint(): string {
+    return this.#endpoint.name
+  }
+
+  /** `<service>.<Handler>.<Method>` */
+  get fullName(): string {
+    return this.#endpoint.fullName
+  }
+
+  get log(): PluginLog {
+    return this.#keeper.log
+  }
+
+  get expiresMs(): number {
+    const { timeoutMs } = this.#call
+    return timeoutMs === 0 ? Number.POSITIVE_INFINITY : this.startedMs + timeoutMs
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#cancelled !== undefined) this.#controller.abort(toReason(this.#cancelled))
+    }
+    return this.#controller.signal
+  }
+
+  /** Begins. Never throws. */
+  serve(): void {
+    const call = this.#call
+    const { kind, name } = this.#endpoint
+    call.receiver = this
+    try {
+      this.#isProtobuf =
+        this.metadata !== '' &&
+        this.#endpoint.isProtobuf(findMetadata(this.metadata, 'content-type'))
+      if ((kind === 'server' || kind === 'both') && !call.stream)
+        throw new GatewayError(this.service, 400, `${name} answers with a stream: call it as one`)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    const isBodyMissing = call.more && call.body.length === 0
+    if (kind === 'client' || kind === 'both') {
+      const requests = new RequestStream({
+        decode: (body) => this.#endpoint.decode(body, this.#isProtobuf),
+        onConsumed: (bytes) => call.consumed(bytes),
+      })
+      this.#requests = requests
+      if (!isBodyMissing) requests.push(call.body)
+      if (!call.more) requests.end()
+      this.#run(requests)
+    } else if (isBodyMissing) this.#awaitsBody = true
+    else this.#take(call.body)
+  }
+
+  onData(body: Uint8Array): void {
+    if (this.#requests !== undefined) return this.#requests.push(body)
+    this.#call.consumed(body.length)
+    // Of a stream to an endpoint that takes one request, the first body is that.
+    if (this.#awaitsBody) this.#take(body)
+  }
+
+  onEnd(): void {
+    if (this.#requests !== undefined) this.#requests.end()
+    else if (this.#awaitsBody) this.#take(new Uint8Array(0))
+  }
+
+  onCredit(): void {
+    const resume = this.#onCredit
+    this.#onCredit = undefined
+    resume?.()
+  }
+
+  onCancel(reason: CancelReason): void {
+    if (this.#over) return
+    this.#cancelled = reason
+    this.#end(reason === 'timeout' ? TIMEOUT : CLIENT_LEFT)
+    this.#requests?.fail(toReason(reason))
+    this.#controller?.abort(toReason(reason))
+    this.#close()
+    this.onCredit()
+  }
+
+  /** Decodes the request of an endpoint that takes one, and runs the handler. */
+  #take(body: Uint8Array): void {
+    this.#awaitsBody = false
+    let request: unknown
+    try {
+      request = this.#endpoint.decode(body, this.#isProtobuf)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    if (isPromise(request)) this.#await(request, this.#run)
+    else this.#run(request)
+  }
+
+  #run(request: unknown): void {
+    if (this.#over) return
+    const { kind, handle } = this.#endpoint
+    let result: unknown
+    try {
+      result = handle(request as never, new Context(this, this.metadata))
+    } catch (error) {
+      return this.#fail(error)
+    }
+    const answer = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
+    if (isPromise(result)) this.#await(result, answer)
+    else answer.call(this, result)
+  }
+
+  #reply(value: unknown): void {
+    if (this.#over) return
+    let body: Maybe<string | Uint8Array>
+    try {
+      body = this.#endpoint.encode(value, this.#isProtobuf)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    if (isPromise(body)) this.#await(body, this.#send)
+    else this.#send(body)
+  }
+
+  #send(body: unknown): void {
+    if (this.#over) return
+    this.#end(200)
+    this.#call.reply(this.#isProtobuf ? PROTOBUF_REPLY : '', body as string | Uint8Array)
+  }
+
+  #stream(source: unknown): void {
+    this.#pump(source).catch((error) => {
+      this.#fail(error)
+      this.#close()
+    })
+  }
+
+  /** Sends what the handler yields, no faster than the caller takes it. */
+  async #pump(source: unknown): Promise<void> {
+    const call = this.#call
+    const responses = toIterator(source)
+    this.#responses = responses
+    if (this.#over) return this.#close()
+    if (this.#isProtobuf) call.start(PROTOBUF_REPLY)
+    for (;;) {
+      const pending = responses.next()
+      const step = isPromise(pending) ? await pending : pending
+      if (this.#over) return
+      if (step.done === true) break
+      const encoded = this.#endpoint.encode(step.value, this.#isProtobuf)
+      const body = isPromise(encoded) ? await encoded : encoded
+      while (!this.#over && !call.sendData(body)) {
+        await new Promise<void>((resolve) => {
+          this.#onCredit = resolve
+        })
+      }
+      if (this.#over) return
+    }
+    this.#end(200)
+    call.endData()
+  }
+
+  /** Lets the handler's `finally` run. */
+  #close(): void {
+    const responses = this.#responses
+    this.#responses = undefined
+    try {
+      const closed: unknown = responses?.return?.()
+      if (isPromise(closed)) closed.then(undefined, () => {})
+    } catch {
+      // The call is over: nobody waits for what becomes of the rest.
+    }
+  }
+
+  #await(pending: Promise<unknown>, then: (value: unknown) => void): void {
+    pending.then(
+      (value) => then.call(this, value),
+      (error) => this.#fail(error),
+    )
+  }
+
+  /** Answers with an error. What is no typed one is for the log only. */
+  #fail(thrown: unknown): void {
+    if (this.#over) return
+    const error = GatewayError.from(thrown, this.service)
+    if (error !== thrown) this.#report(thrown)
+    this.#end(error.code)
+    this.#call.fail(error)
+  }
+
+  #report(thrown: unknown): void {
+    const what =
+      thrown instanceof SchemaError ? 'the response does not fit its schema' : 'the handler failed'
+    const id = findMetadata(this.metadata, 'x-request-id')
+    this.log.error(
+      { err: thrown, endpoint: this.endpoint, ...(id === undefined ? {} : { id }) },
+      what,
+    )
+  }
+
+  #end(code: number): void {
+    this.#over = true
+    this.#keeper.onOver(this, code)
+  }
+}
+
+function toIterator(source: unknown): Iterator<unknown> | AsyncIterator<unknown> {
+  const iterable = source as Partial<AsyncIterable<unknown> & Iterable<unknown>> | undefined | null
+  const iterator = iterable?.[Symbol.asyncIterator]?.() ?? iterable?.[Symbol.iterator]?.()
+  if (iterator === undefined)
+    throw new TypeError(`the handler of a stream must return an iterable, got ${typeof source}`)
+  return iterator
+}
+
+function toReason(reason: CancelReason): DOMException {
+  return reason === 'timeout'
+    ? new DOMException('the time for the call is over', 'TimeoutError')
+    : new DOMException('nobody waits for the answer any more', 'AbortError')
+}
+
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return (
+    value instanceof Promise || typeof (value as PromiseLike<T> | undefined)?.then === 'function'
+  )
+}

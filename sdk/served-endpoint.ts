@@ -1,0 +1,114 @@
+import type { Maybe } from '../core/chain.ts'
+import type { Endpoint } from '../core/contracts/registry.ts'
+import { GatewayError } from '../core/errors.ts'
+import { toRequestType } from '../core/request/media-type.ts'
+import { type Codec, createProtobufCodec, json } from './codec.ts'
+import type { Context } from './context.ts'
+import { describeEndpoint } from './describe.ts'
+import type { EndpointDefinition, EndpointKind } from './endpoint.ts'
+import { type CompiledSchema, compileSchema } from './schema.ts'
+import { SchemaError } from './schema-error.ts'
+
+const JSON_TYPES = 'application/json'
+const JSON_AND_PROTOBUF = 'application/json, application/protobuf'
+
+/** An endpoint ready to be called: schemas compiled, codecs chosen. */
+export class ServedEndpoint {
+  readonly service: string
+  /** `<Handler>.<Method>` */
+  readonly name: string
+  /** `<service>.<Handler>.<Method>` */
+  readonly fullName: string
+  readonly kind: EndpointKind
+  readonly handle: (request: never, ctx: Context) => unknown
+  readonly #definition: EndpointDefinition
+  readonly #request: CompiledSchema
+  readonly #response: CompiledSchema
+  readonly #protobuf: { readonly request: Codec; readonly response: Codec } | undefined = undefined
+
+  /** @throws {TypeError} when a schema is none, or only one of the two messages has a protobuf form. */
+  constructor(service: string, name: string, definition: EndpointDefinition) {
+    this.service = service
+    this.name = name
+    this.fullName = `${service}.${name}`
+    this.kind = definition.kind
+    this.handle = definition.handle
+    this.#definition = definition
+    this.#request = compileSchema(definition.request, 'request')
+    this.#response = compileSchema(definition.response, 'response')
+    const request = this.#request.protobuf
+    const response = this.#response.protobuf
+    if ((request === undefined) !== (response === undefined))
+      throw new TypeError(
+        `${name}: request and response must both be protobuf messages, or neither`,
+      )
+    if (request !== undefined && response !== undefined)
+      this.#protobuf = {
+        request: createProtobufCodec(request),
+        response: createProtobufCodec(response),
+      }
+  }
+
+  /** What the registry is told. */
+  describe(): Endpoint {
+    return describeEndpoint(
+      this.name,
+      this.#definition,
+      this.#request.jsonSchema,
+      this.#response.jsonSchema,
+    )
+  }
+
+  /**
+   * Whether bodies of this content type are protobuf messages; otherwise they are JSON.
+   *
+   * @throws {GatewayError} 415 when they are neither, or there is no protobuf form.
+   */
+  isProtobuf(contentType: string | undefined): boolean {
+    if (contentType === undefined || contentType === JSON_TYPES) return false
+    const { kind } = toRequestType(contentType, this.service)
+    if (kind === 'json') return false
+    if (kind === 'protobuf' && this.#protobuf !== undefined) return true
+    const accepted = this.#protobuf === undefined ? JSON_TYPES : JSON_AND_PROTOBUF
+    throw new GatewayError(
+      this.service,
+      415,
+      `${this.name} takes ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`,
+      { headers: ['accept', accepted] },
+    )
+  }
+
+  /**
+   * What the handler gets of a body.
+   *
+   * @throws {GatewayError} 400 when it cannot be read or does not fit.
+   */
+  decode(body: string | Uint8Array, isProtobuf: boolean): Maybe<unknown> {
+    const codec = isProtobuf ? this.#protobuf!.request : json
+    const value = codec.decode(body, this.service)
+    try {
+      const request = this.#request.decode(value)
+      return request instanceof Promise ? request.catch((error) => this.#refuse(error)) : request
+    } catch (error) {
+      return this.#refuse(error)
+    }
+  }
+
+  /**
+   * The body of what the handler returned.
+   *
+   * @throws {SchemaError} when it does not fit: the handler's fault.
+   */
+  encode(value: unknown, isProtobuf: boolean): Maybe<string | Uint8Array> {
+    const codec = isProtobuf ? this.#protobuf!.response : json
+    const response = this.#response.encode(value)
+    return response instanceof Promise
+      ? response.then((checked) => codec.encode(checked))
+      : codec.encode(response)
+  }
+
+  #refuse(error: unknown): never {
+    if (!(error instanceof SchemaError)) throw error
+    throw new GatewayError(this.service, 400, error.message)
+  }
+}

@@ -1,0 +1,91 @@
+import { pino } from 'pino'
+import type { PluginLog } from '../core/define-plugin.ts'
+
+/** How much is logged. */
+export type ServiceLogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export interface ServiceLogOptions {
+  /** Name of the service, on every line. */
+  readonly service: string
+  /** @default info */
+  readonly level?: ServiceLogLevel
+  /** Takes the lines, line feeds included. @default standard error */
+  readonly write?: (line: string) => void
+}
+
+/** A line of the log as `Debug.Log` tells it. */
+export interface LogRecord {
+  /** Seconds since 1970. */
+  readonly timestamp: number
+  /** Level, time and whatever else was logged, as text. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly message: string
+}
+
+/** The log of a service: JSON lines on standard error, and the last ones in memory. */
+export interface ServiceLog extends PluginLog {
+  /** The last lines, oldest first, at most 256. */
+  readonly records: () => LogRecord[]
+}
+
+const STDERR = 2
+const MAX_RECORDS = 256
+/** Longer lines are kept in part. */
+const MAX_CHARS = 8192
+const LEVELS: Readonly<Record<number, string>> = {
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+}
+
+/** Opens a service's log. A line is written before the call returns, so that none is lost when the process ends. */
+export function createServiceLog(options: ServiceLogOptions): ServiceLog {
+  const { service, level = 'info' } = options
+  const stderr =
+    options.write === undefined ? pino.destination({ dest: STDERR, sync: true }) : undefined
+  const write = options.write ?? ((line: string) => void stderr!.write(line))
+  const lines: string[] = []
+  let next = 0
+  const log = pino(
+    { level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      write(line: string) {
+        lines[next] = line.length > MAX_CHARS ? line.slice(0, MAX_CHARS) : line
+        next = (next + 1) % MAX_RECORDS
+        write(line)
+      },
+    },
+  )
+  return {
+    info: (details, message) => log.info(details, message),
+    warn: (details, message) => log.warn(details, message),
+    error: (details, message) => log.error(details, message),
+    records: () => [...lines.slice(next), ...lines.slice(0, next)].map(toRecord),
+  }
+}
+
+function toRecord(line: string): LogRecord {
+  const { level, time, msg, ...others } = parseLine(line)
+  const metadata = Object.fromEntries(
+    Object.entries(others).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  )
+  return {
+    timestamp: Math.floor(Date.parse(String(time)) / 1000) || 0,
+    metadata: { level: LEVELS[Number(level)] ?? String(level), time: String(time), ...metadata },
+    message: typeof msg === 'string' ? msg : '',
+  }
+}
+
+function parseLine(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>
+  } catch {
+    // A line that was cut: its first fields are level and time.
+    const [, level, time] = /^\{"level":(\d+),"time":"([^"]*)"/.exec(line) ?? []
+    return { level, time, msg: line }
+  }
+}

@@ -1,0 +1,140 @@
+import t from 'tap'
+import { type Account, createContext, metadata } from '../../sdk/context.ts'
+import { createDispatcher } from '../../sdk/dispatch.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { createServiceLog } from '../../sdk/service-log.ts'
+import { begin } from '../fixtures/served-calls.ts'
+
+/** What a handler sees of a call with this metadata block. */
+function see<T>(block: string, look: (ctx: ReturnType<typeof createContext>) => T): T {
+  let seen: { value: T } | undefined
+  const log = createServiceLog({ service: 'greeter', level: 'silent', write: () => {} })
+  const handle = (_request: unknown, ctx: ReturnType<typeof createContext>) => {
+    seen = { value: look(ctx) }
+  }
+  const dispatcher = createDispatcher({
+    service: 'greeter',
+    handlers: { A: { b: endpoint({ handle }) } },
+    log,
+  })
+  const { error } = begin(dispatcher, 'A.B', { metadata: block })
+  if (error !== undefined) throw error.cause
+  return seen!.value
+}
+
+t.test('Get(ctx, name) returns value and a found flag; names in any letter case', async (t) => {
+  const block = 'x-tenant: acme\r\naccept-language: de\r\naccept-language: en\r\nx-empty:\r\n'
+  const get = (name: string) => see(block, (ctx) => metadata.get(ctx, name))
+  for (const name of ['X-Tenant', 'x-tenant', 'X-TENANT']) t.strictSame(get(name), ['acme', true])
+  t.strictSame(get('X-Other'), ['', false])
+  t.strictSame(get('X-Empty'), ['', true], 'empty is not missing')
+  t.strictSame(get('accept-language'), ['de, en', true], 'a list, as RFC 9110 §5.3 joins it')
+  t.strictSame(get('__proto__'), ['', false])
+  const cookies = see('cookie: a=1\r\ncookie: b=2\r\n', (ctx) => metadata.get(ctx, 'Cookie'))
+  t.strictSame(cookies, ['a=1; b=2', true])
+})
+
+t.test('Set(ctx, name, value) returns a new context; an empty value deletes', async (t) => {
+  const first = createContext({ metadata: { 'X-Tenant': 'acme', 'X-Other': 'a' } })
+  const second = metadata.set(first, 'X-TENANT', 'umbrella')
+  t.strictSame(metadata.get(first, 'x-tenant'), ['acme', true], 'the old one stays as it was')
+  t.strictSame(metadata.get(second, 'x-tenant'), ['umbrella', true])
+  t.strictSame(metadata.get(second, 'x-other'), ['a', true])
+  t.equal(second.id, first.id)
+  const third = metadata.set(second, 'x-tenant', '')
+  t.strictSame(metadata.get(third, 'x-tenant'), ['', false])
+  t.strictSame(third.fields, ['x-other', 'a'])
+})
+
+t.test('no value can begin another line, and none speaks for the platform', async (t) => {
+  const ctx = createContext()
+  for (const [name, value] of [
+    ['a', 'b\r\nmx-account: {}'],
+    ['a\r\nb', 'c'],
+    ['', 'c'],
+    ['a b', 'c'],
+    ['a', '\u20ac'],
+    ['mx-account', '{"id":"admin"}'],
+    ['MX-Account', '{"id":"admin"}'],
+    ['mx-namespace', ''],
+    ['a', 'x'.repeat(70_000)],
+  ] as const) {
+    t.throws(() => metadata.set(ctx, name, value), TypeError, name)
+  }
+  t.throws(() => createContext({ metadata: { a: '\n' } }), TypeError)
+})
+
+t.test('a malformed block counts as empty', async (t) => {
+  t.strictSame(
+    see('no colon\r\n', (ctx) => ctx.fields),
+    [],
+  )
+})
+
+t.test('the account of the caller, as whoever checked the token wrote it', async (t) => {
+  const account = (json: string): Account | undefined =>
+    see(`mx-account: ${json}\r\n`, (ctx) => ctx.account)
+  t.strictSame(
+    account('{"id":"john","type":"user","issuer":"mx","scopes":["admin"],"metadata":{"a":"b"}}'),
+    { id: 'john', name: '', type: 'user', issuer: 'mx', scopes: ['admin'], metadata: { a: 'b' } },
+  )
+  t.strictSame(account('{"id":"john","scopes":null,"metadata":null}')?.scopes, [])
+  t.equal(account(Buffer.from('{"id":"Jürgen"}').toString('latin1'))?.id, 'Jürgen')
+  for (const wrong of ['', '{', 'null', '[]', '{}', '{"id":5}', '{"id":""}'])
+    t.equal(account(wrong), undefined, `nobody: ${wrong}`)
+  const two = 'mx-account: {"id":"a"}\r\nmx-account: {"id":"b"}\r\n'
+  t.equal(
+    see(two, (ctx) => ctx.account),
+    undefined,
+    'two of them are none',
+  )
+  const [first, second] = see('mx-account: {"id":"john"}\r\n', (ctx) => [ctx.account, ctx.account])
+  t.equal(first, second, 'worked out once')
+})
+
+t.test('service, endpoint, namespace and request id', async (t) => {
+  const block = 'mx-namespace: acme\r\nx-request-id: r-1\r\n'
+  t.strictSame(
+    see(block, ({ service, endpoint, namespace, id }) => [service, endpoint, namespace, id]),
+    ['greeter', 'A.B', 'acme', 'r-1'],
+  )
+  t.equal(
+    see('', (ctx) => ctx.namespace),
+    '',
+  )
+  const [id, again] = see('', (ctx) => [ctx.id, ctx.id])
+  t.match(id, /^[0-9a-f-]{36}$/, 'a new one where the call has none')
+  t.equal(again, id)
+})
+
+t.test('a deadline, and what is left until then', async (t) => {
+  const none = createContext()
+  t.strictSame([none.msLeft, none.deadlineMs], [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY])
+  t.equal(none.signal.aborted, false)
+  const past = createContext({ timeoutMs: 0 })
+  t.equal(past.msLeft, 0)
+  const soon = createContext({ timeoutMs: 1 })
+  if (!soon.signal.aborted)
+    await new Promise((resolve) => soon.signal.addEventListener('abort', resolve))
+  t.equal((soon.signal.reason as Error).name, 'TimeoutError')
+  const { signal } = new AbortController()
+  t.equal(createContext({ signal }).signal, signal)
+})
+
+t.test('lines of the log carry endpoint and request id', async (t) => {
+  const noted: unknown[] = []
+  const note = (details: object, message: string) => void noted.push({ ...details, message })
+  const ctx = createContext({
+    endpoint: 'A.B',
+    metadata: { 'x-request-id': 'r-1' },
+    log: { info: note, warn: note, error: note },
+  })
+  ctx.log.info({ name: 'John' }, 'greeted')
+  ctx.log.warn({ id: 'own' }, 'odd')
+  ctx.log.error({}, 'bad')
+  t.strictSame(noted, [
+    { endpoint: 'A.B', id: 'r-1', name: 'John', message: 'greeted' },
+    { endpoint: 'A.B', id: 'own', message: 'odd' },
+    { endpoint: 'A.B', id: 'r-1', message: 'bad' },
+  ])
+})

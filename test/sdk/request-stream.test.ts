@@ -1,0 +1,107 @@
+import t from 'tap'
+import { RequestStream } from '../../sdk/request-stream.ts'
+
+/** A stream of texts, and the bytes its reader has consumed. */
+function create(): { stream: RequestStream; consumed: () => number } {
+  let bytes = 0
+  const stream = new RequestStream({
+    decode(body) {
+      const text = Buffer.from(body).toString()
+      if (text === 'bad') throw new TypeError('bad')
+      return text
+    },
+    onConsumed: (count) => {
+      bytes += count
+    },
+  })
+  return { stream, consumed: () => bytes }
+}
+
+async function readAll(stream: RequestStream): Promise<unknown[]> {
+  const values: unknown[] = []
+  for await (const value of stream) values.push(value)
+  return values
+}
+
+t.test('bodies come in order, whether they waited or were waited for', async (t) => {
+  const { stream } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('b'))
+  const all = readAll(stream)
+  await new Promise(setImmediate)
+  stream.push(Buffer.from('c'))
+  stream.push(Buffer.from('d'))
+  stream.end()
+  t.strictSame(await all, ['a', 'b', 'c', 'd'])
+})
+
+t.test('the memory of a body may be reused at once', async (t) => {
+  const { stream } = create()
+  const memory = Buffer.from('aa')
+  stream.push(memory)
+  memory.fill('x')
+  t.strictSame(await stream.next(), { done: false, value: 'aa' })
+  const pending = stream.next()
+  memory.fill('b')
+  stream.push(memory)
+  memory.fill('x')
+  t.strictSame(await pending, { done: false, value: 'bb' })
+})
+
+t.test('what waits is consumed only as it is taken', async (t) => {
+  const { stream, consumed } = create()
+  stream.push(Buffer.from('abc'))
+  t.equal(consumed(), 0)
+  await stream.next()
+  t.equal(consumed(), 3)
+  const pending = stream.next()
+  stream.push(Buffer.from('d'))
+  t.equal(consumed(), 4, 'at once where somebody waits')
+  await pending
+})
+
+t.test('one that does not fit fails the loop, those before it are read', async (t) => {
+  const { stream } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('bad'))
+  t.strictSame(await stream.next(), { done: false, value: 'a' })
+  await t.rejects(stream.next(), { message: 'bad' })
+})
+
+t.test('a call that is over fails the loop, also one that waits', async (t) => {
+  const error = new Error('gone')
+  const waiting = create().stream
+  const pending = waiting.next()
+  waiting.fail(error)
+  await t.rejects(pending, error)
+  await t.rejects(waiting.next(), error)
+  const full = create().stream
+  full.push(Buffer.from('a'))
+  full.fail(error)
+  await t.rejects(full.next(), error, 'what waited is dropped')
+})
+
+t.test('after the loop was left, or the stream ended, nothing is kept', async (t) => {
+  const { stream, consumed } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('b'))
+  for await (const value of stream) {
+    t.equal(value, 'a')
+    break
+  }
+  stream.push(Buffer.from('c'))
+  t.strictSame(await stream.next(), { done: true, value: undefined })
+  t.equal(consumed(), 1)
+  const ended = create().stream
+  ended.end()
+  ended.push(Buffer.from('a'))
+  t.strictSame(await readAll(ended), [])
+})
+
+t.test('two loops at a time are refused', async (t) => {
+  const { stream } = create()
+  const first = stream.next()
+  await t.rejects(stream.next(), /one loop at a time/)
+  stream.end()
+  t.strictSame(await first, { done: true, value: undefined })
+})

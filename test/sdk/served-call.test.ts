@@ -1,0 +1,115 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { type EndpointDefinition, endpoint } from '../../sdk/endpoint.ts'
+import { protobufMessage } from '../../sdk/schema.ts'
+import { CLIENT_LEFT, ServedCall } from '../../sdk/served-call.ts'
+import { ServedEndpoint } from '../../sdk/served-endpoint.ts'
+import { type CallParts, TestCall } from '../fixtures/served-calls.ts'
+
+/** Serves a call, and notes how its keeper was told that it is over. */
+function serve(definition: EndpointDefinition, parts: CallParts = {}) {
+  const incoming = new TestCall('A.B', parts)
+  const codes: number[] = []
+  const lines: string[] = []
+  const keeper = {
+    log: {
+      info: () => {},
+      warn: () => {},
+      error: (_: object, message: string) => void lines.push(message),
+    },
+    onOver: (_: ServedCall, code: number) => void codes.push(code),
+  }
+  const served = new ServedCall(
+    incoming,
+    new ServedEndpoint('greeter', 'A.B', definition),
+    keeper,
+    performance.now(),
+  )
+  served.serve()
+  return { incoming, codes, lines }
+}
+
+t.test('whoever keeps the calls is told once, with the status', async (t) => {
+  const turn = () => new Promise(setImmediate)
+  t.strictSame(serve(endpoint({ handle: () => 1 })).codes, [200])
+  t.strictSame(serve(endpoint({ request: Type.String(), handle: () => 1 })).codes, [400])
+  const hanging = endpoint({ handle: (_, ctx) => new Promise((r) => (ctx.signal.onabort = r)) })
+  const left = serve(hanging)
+  t.strictSame(left.codes, [])
+  left.incoming.cancel()
+  left.incoming.receiver.onCancel('closed')
+  await turn()
+  t.strictSame(left.codes, [CLIENT_LEFT], 'not again when the handler is done')
+  const late = serve(hanging)
+  late.incoming.cancel('timeout')
+  t.strictSame(late.codes, [408])
+  const failing = serve(
+    endpoint({
+      async handle() {
+        await turn()
+        throw new Error('nobody asked')
+      },
+    }),
+  )
+  failing.incoming.cancel()
+  await turn()
+  await turn()
+  t.strictSame(failing.codes, [CLIENT_LEFT])
+  t.strictSame(failing.lines, [], 'of a call that is over nothing is reported')
+})
+
+t.test('replies and streams in protobuf say so in their metadata', async (t) => {
+  const codec = {
+    decode: () => ({}),
+    encode: (value: unknown) => Buffer.from(JSON.stringify(value)),
+  }
+  const message = protobufMessage(Type.Object({ n: Type.Optional(Type.Integer()) }), codec)
+  const metadata = 'content-type: application/protobuf\r\n'
+  const unary = endpoint({ request: message, response: message, handle: () => ({ n: 1 }) })
+  const reply = serve(unary, { metadata }).incoming
+  t.equal(reply.replyMetadata, metadata)
+  t.equal(String(reply.replyBody), '{"n":1}')
+  const stream = endpoint({
+    request: message,
+    response: message,
+    stream: 'server',
+    handle: () => [{ n: 1 }, { n: 2 }],
+  })
+  const { incoming } = serve(stream, { metadata, stream: true })
+  await incoming.done
+  t.equal(incoming.replyMetadata, metadata)
+  t.strictSame(incoming.items, [{ n: 1 }, { n: 2 }])
+})
+
+t.test('a body too long for the protocol is a fault of the handler', async (t) => {
+  const stream = endpoint({ stream: 'server', handle: () => ['x'] })
+  const incoming = new TestCall('A.B', { stream: true })
+  incoming.sendData = () => {
+    throw new RangeError('body is longer than 16 MiB')
+  }
+  const codes: number[] = []
+  const log = { info: () => {}, warn: () => {}, error: () => {} }
+  const keeper = { log, onOver: (_: ServedCall, code: number) => void codes.push(code) }
+  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', stream), keeper, 0).serve()
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.strictSame(codes, [500])
+})
+
+t.test('a handler whose clean-up fails harms nobody', async (t) => {
+  const stubborn = {
+    [Symbol.iterator]: () => ({
+      next: () => ({ done: false, value: 'x'.repeat(300_000) }),
+      return() {
+        throw new Error('no')
+      },
+    }),
+  }
+  const { incoming, codes } = serve(
+    endpoint({ stream: 'server', handle: () => stubborn as Iterable<string> }),
+    { stream: true },
+  )
+  await new Promise(setImmediate)
+  t.doesNotThrow(() => incoming.cancel())
+  t.strictSame(codes, [CLIENT_LEFT])
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { protobufMessage } from '../../sdk/schema.ts'
+import { ServedEndpoint } from '../../sdk/served-endpoint.ts'
+
+const Name = Type.Object({ name: Type.String() })
+/** A wire form that shows which way was taken. */
+const codec = {
+  decode: (bytes: Uint8Array) => ({ name: `pb ${Buffer.from(bytes).toString()}` }),
+  encode: (value: unknown) => Buffer.from(`pb ${JSON.stringify(value)}`),
+}
+const plain = new ServedEndpoint(
+  'greeter',
+  'A.B',
+  endpoint({ request: Name, response: Name, handle: (request) => request }),
+)
+const both = new ServedEndpoint(
+  'greeter',
+  'A.B',
+  endpoint({
+    request: protobufMessage(Name, codec),
+    response: protobufMessage(Name, codec),
+    handle: (request) => request,
+  }),
+)
+
+t.test('protobuf where the endpoint has such messages and the content type says so', async (t) => {
+  const protobuf = [
+    'application/protobuf',
+    'application/proto',
+    'application/grpc',
+    'application/octet-stream',
+  ]
+  for (const type of protobuf) {
+    t.equal(both.isProtobuf(type), true, type)
+    t.throws(() => plain.isProtobuf(type), {
+      code: 415,
+      id: 'greeter',
+      headers: ['accept', 'application/json'],
+    })
+  }
+  for (const type of [undefined, 'application/json', 'Application/JSON; charset=UTF-8']) {
+    t.equal(both.isProtobuf(type), false)
+    t.equal(plain.isProtobuf(type), false)
+  }
+  t.throws(() => both.isProtobuf('multipart/form-data; boundary=a'), {
+    code: 415,
+    headers: ['accept', 'application/json, application/protobuf'],
+  })
+  t.throws(() => both.isProtobuf('text/html'), { code: 415 })
+})
+
+t.test('both forms are the same to the handler', async (t) => {
+  t.strictSame(both.decode('{"name":"John"}', false), { name: 'John' })
+  t.strictSame(both.decode(Buffer.from('John'), true), { name: 'pb John' })
+  t.equal(both.encode({ name: 'John' }, false), '{"name":"John"}')
+  t.equal(String(both.encode({ name: 'John' }, true)), 'pb {"name":"John"}')
+  t.throws(() => both.encode({ name: 5 }, true), /response\.name must be a string/)
+})
+
+t.test('only one message in protobuf is refused when the service is built', async (t) => {
+  const half = endpoint({ request: protobufMessage(Name, codec), response: Name, handle: (r) => r })
+  t.throws(() => new ServedEndpoint('greeter', 'A.B', half), {
+    message: 'A.B: request and response must both be protobuf messages, or neither',
+  })
+})
