@@ -1,4 +1,6 @@
 import { inspect } from 'node:util'
+import { createMemoryBroker } from '../adapters/broker/memory.ts'
+import { createBroker } from '../core/broker/broker.ts'
 import { type Chain, compileChain, type ReportFault, type Stage } from '../core/chain.ts'
 import { Directory } from '../core/directory.ts'
 import type { Exchange } from '../core/exchange.ts'
@@ -106,6 +108,12 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     log.warn({ service, err: error }, 'registry failed')
   const directory = new Directory(registry, { upstream, onError })
   const resolver = createResolver({ registry, onWarning: (message) => log.warn(message) })
+  const broker = createBroker(createMemoryBroker(), {
+    onDrop: (subscription, count) =>
+      log.warn({ ...subscription, count }, 'a subscriber is too slow: messages dropped'),
+    onError: (subscription, error) =>
+      log.error({ ...subscription, err: error }, 'a subscriber failed'),
+  })
   const route = createRouter({
     resolver,
     directory,
@@ -122,7 +130,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       nowMs: Date.now,
       configDir: next.config.folder,
     })
-    const handler = createHandler(toHandlerOptions(next.settings))
+    const handler = createHandler(toHandlerOptions(next.settings, broker))
     const chain = compileChain(plugins, route, handler.handle)
     const close = async (onFault: ReportFault): Promise<void> => {
       await chain.close(onFault)
@@ -163,6 +171,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     await gateway?.close()
     resolver.close?.()
     directory.close()
+    await broker.close?.()
     await registry.close?.()
     throw error
   }
@@ -199,6 +208,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       resolver.close?.()
       directory.close()
       await serving.close()
+      await broker.close?.()
       tls?.close()
       await registry.close?.()
     })()

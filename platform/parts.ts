@@ -1,7 +1,9 @@
+import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Handler } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import type { Resolver } from '../core/route.ts'
 import { suggest } from '../core/suggest.ts'
+import type { EventOptions } from '../handlers/event.ts'
 import { handlers } from '../handlers/index.gen.ts'
 import type { WebOptions } from '../handlers/web.ts'
 import { resolvers } from '../resolvers/index.gen.ts'
@@ -10,7 +12,7 @@ import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-sources.ts'
 
 /** What handlers may be told; each takes what it knows. */
-type HandlerOptions = WebOptions
+type HandlerOptions = WebOptions & EventOptions
 
 export type CreateHandler = (options: HandlerOptions) => Handler
 
@@ -66,12 +68,11 @@ function parseResolver(text: string): { name: string; domain: string } {
   throw new SettingsError([`resolver must be ${form}, got ${JSON.stringify(text)}`])
 }
 
-export function toHandlerOptions({
-  connectTimeoutMs,
-  maxMessageBytes,
-  webOrigins,
-}: Settings): HandlerOptions {
-  return { connectTimeoutMs, maxMessageBytes, origins: webOrigins }
+export function toHandlerOptions(
+  { connectTimeoutMs, maxMessageBytes, webOrigins }: Settings,
+  broker: CheckedBroker,
+): HandlerOptions {
+  return { connectTimeoutMs, maxMessageBytes, origins: webOrigins, broker }
 }
 
 function find<T>(parts: Readonly<Record<string, T>>, what: string, name: string): T {

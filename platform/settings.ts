@@ -109,7 +109,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'handler',
     kind: 'text',
     form: 'name',
-    description: 'How requests are forwarded: proxy, or web (proxy and WebSockets)',
+    description:
+      'How requests are forwarded: proxy, web (proxy and WebSockets), or event (as messages)',
     default: 'proxy',
     live: false,
     parse: one(parseOneOf(HANDLERS)),

@@ -147,14 +147,21 @@ t.test('a reload with a plugin that cannot be built changes nothing', async (t) 
   t.match(await text(`${url}/nobody`), /go\.mx\.api\.nobody/)
 })
 
+t.test('handler event: a request becomes an event of the topic in its path', async (t) => {
+  const { url } = await start(t, configure(['--handler=event']))
+  const reply = await fetch(`${url}/orders/created`, { method: 'POST', body: '{}' })
+  t.equal(reply.status, 200)
+  t.match(await reply.json(), { id: /^go\.mx\.api\.orders-created-[0-9a-f-]{36}$/ })
+})
+
 t.test('nothing is left open when the start fails', async (t) => {
   const { api } = await start(t, configure([]))
   const words = [`--address=127.0.0.1:${api.port}`]
   const taken = { ...configure([]), settings: mergeSettings(readFlags(words)) }
   await t.rejects(startApi({ configuration: taken, log: LOG }), /in use/)
   await t.rejects(
-    startApi({ configuration: configure(['--handler=event']), log: LOG }),
-    /^.*handler event is not part/,
+    startApi({ configuration: configure(['--handler=api']), log: LOG }),
+    /^.*handler api is not part/,
   )
   await t.rejects(
     startApi({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
