@@ -39,8 +39,8 @@ export interface ServerSocket {
   /** Cuts the connection; `onClose` is called with 1006 before this returns. */
   terminate(): void
   /**
-   * Reads no more messages until {@link resume}; what is in flight still arrives. A client held
-   * back for a minute on end is given up with 1013.
+   * Reads no more messages until {@link resume}; what is in flight still arrives. That the client
+   * leaves may be noticed only then. One held back for a minute on end is given up with 1013.
    *
    * Where the library below the listener `uws` cannot hold a client back (versions other than
    * 20.51) messages go on arriving: whoever keeps them has to bound them.

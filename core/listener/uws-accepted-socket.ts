@@ -4,12 +4,17 @@ import { NO_STATUS } from './close-codes.ts'
 import type { SocketOwner } from './socket-owner.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
+/** How much is sent before it is looked what waits. */
+const LOOK_BYTES = 64 * 1024
+/** What a frame costs beside its payload, at most. */
+const FRAME_COST_BYTES = 16
+
 /** A client's WebSocket on µWebSockets that ends in this process. */
 export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   #client: ClientSocket | undefined = undefined
   #throttle: ClientThrottle | undefined = undefined
-  /** In a call of the library: what is sent meanwhile goes out behind it, and `send` says nothing of what waits. */
-  #inCall = false
+  /** Sent since it was looked what waits. */
+  #unseenBytes = 0
 
   get bufferedBytes(): number {
     return this.#client === undefined ? 0 : this.#client.getBufferedAmount()
@@ -22,9 +27,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
 
   messageFromClient(message: ArrayBuffer, binary: boolean): void {
     this.#holdOn()
-    this.#inCall = true
     this.receive(new Uint8Array(message), binary)
-    this.#inCall = false
   }
 
   pingFromClient(): void {}
@@ -33,9 +36,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
 
   clientDrained(): void {
     this.#holdOn()
-    this.#inCall = true
     this.drained()
-    this.#inCall = false
   }
 
   clientClosed(code: number, reason: string, abrupt: boolean): void {
@@ -48,7 +49,12 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     // Not in a `cork` of its own: a single message goes out with one system call anyway.
     const sent = this.#client!.send(data, binary) === 1
     if (!sent) this.#holdOn()
-    return sent && !this.#inCall
+    // Within calls of the library, and microtasks behind them, it collects what is sent and finds
+    // everything sent; to ask it each time what waits would cost as much as a small message.
+    this.#unseenBytes += data.length + FRAME_COST_BYTES
+    if (sent && this.#unseenBytes < LOOK_BYTES) return true
+    this.#unseenBytes = 0
+    return false
   }
 
   protected transmitClose(code: number, reason: string): void {

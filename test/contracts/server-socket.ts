@@ -430,22 +430,28 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     },
   )
 
-  for (const where of ['of its own accord', 'in answer to messages'] as const) {
+  for (const where of [
+    'of its own accord',
+    'in answer to messages',
+    'after a microtask',
+  ] as const) {
     t.test(`${name}: a sender that never holds back, ${where}, is ended with 1013`, async (t) => {
       const accept = { maxMessageBytes: MIB }
       const { connect, gateway } = await openServer(t, create, { accept })
       const { client, recorder, socket } = await connect()
       client.pause()
-      const message = Buffer.alloc(64 * KIB)
+      // In answers, less than the library collects before it writes.
+      const [count, size] = where === 'of its own accord' ? [16, 64 * KIB] : [8, KIB]
+      const message = Buffer.alloc(size)
       let most = 0
       const send = (): void => {
-        for (let i = 0; i < 16; i++) socket.send(message, true)
+        for (let i = 0; i < count; i++) socket.send(message, true)
         most = Math.max(most, socket.bufferedBytes)
       }
-      if (where === 'in answer to messages') {
-        recorder.onData = send
+      if (where !== 'of its own accord') {
+        recorder.onData = where === 'in answer to messages' ? send : () => queueMicrotask(send)
         while (recorder.ends.length === 0) {
-          client.send('more')
+          for (let i = 0; i < 10; i++) client.send('more')
           await new Promise(setImmediate)
         }
       } else {
@@ -507,6 +513,41 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     client.close(4000, 'done')
     await gateway.idle()
     t.strictSame(recorder.ends, ['4000 done'])
+  })
+
+  t.test(`${name}: held back and read on at random, nothing is lost`, async (t) => {
+    const { connect, gateway } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    const random = createRandom(7)
+    const sent: string[] = []
+    const answers: string[] = []
+    recorder.onData = (data, binary) => {
+      recorder.messages.push(hash(Buffer.from(data)))
+      socket.send(data, binary)
+      if (random() < 0.3) socket.pause()
+    }
+    client.on('message', (data: Buffer) => answers.push(hash(data)))
+    for (let i = 0; i < 1500; i++) {
+      const message = randomBytes(Math.floor(random() < 0.02 ? MIB * random() : 3000 * random()))
+      sent.push(hash(message))
+      const cut = random() < 0.3 ? Math.floor(message.length * random()) : 0
+      if (cut > 0) client.send(message.subarray(0, cut), { fin: false, binary: true })
+      client.send(message.subarray(cut), { fin: true, binary: true })
+      if (random() < 0.2) await new Promise(setImmediate)
+      if (random() < 0.3) socket.resume()
+    }
+    const last = until(() => answers.length === sent.length)
+    while (recorder.messages.length < sent.length) {
+      socket.resume()
+      await new Promise(setImmediate)
+    }
+    await last
+    t.ok(isSame(recorder.messages, sent), 'all messages, in order')
+    t.ok(isSame(answers, sent), 'all answers, in order')
+    socket.resume()
+    client.close(1000)
+    await gateway.idle()
+    t.strictSame(recorder.ends, ['1000'])
   })
 
   t.test(`${name}: a client that is held back can be closed`, async (t) => {
@@ -832,6 +873,20 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.ok(server.recorders.every(({ ends }) => ends.length === 1))
     t.strictSame(server.faults, [])
   })
+}
+
+/** Whether two lists are equal; comparing them whole would print them whole. */
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i])
+}
+
+/** Numbers from 0 to 1, the same ones every time. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
 }
 
 function parseClose(text: string): [code: number, reason: string] {
