@@ -16,6 +16,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'request-document': () => import('./request-document.ts'),
   plugins: () => import('./plugins.ts'),
   chain: () => import('./chain.ts'),
+  'endpoint-validation': () => import('./endpoint-validation.ts'),
 }
 
 /** Runs the named ones, or all; true when every budget is kept. */
