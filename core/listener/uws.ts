@@ -76,6 +76,31 @@ let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
+// The parser goes on with pipelined bytes of the same segment after a synchronous answer, even
+// one that closes the connection: one request would become two. Only a later macrotask stops it,
+// so what answers a request with a body is held until the turn of the event loop is over.
+let turn = 0
+let turnEnds = false
+/** Exchanges that have something to send then. */
+let held: UwsExchange[] = []
+
+/** The turn of the event loop that is under way. */
+function holdTurn(): number {
+  if (!turnEnds) {
+    turnEnds = true
+    setImmediate(endTurn)
+  }
+  return turn
+}
+
+function endTurn(): void {
+  turn++
+  turnEnds = false
+  const exchanges = held
+  held = []
+  for (const x of exchanges) x.release()
+}
+
 /** What a listener's exchanges share. */
 interface Life {
   readonly peers: PeerAddresses
@@ -98,9 +123,9 @@ class UwsExchange extends Exchange implements SocketExchange {
   /** Of the WebSocket it has become, or is about to become. */
   #owner: SocketOwner | undefined = undefined
   #protocol = ''
-  /** In a turn in which the parser runs, for requests whose answer must wait for the next one: see {@link #wait}. */
-  #waiting: boolean
-  #afterWait: (() => void) | undefined = undefined
+  /** The last turn of the event loop in which it must not be answered; -1: any will do. */
+  #heldTurn: number
+  #held: (() => void) | undefined = undefined
   /** Body bytes announced to the client; -1: chunked. */
   #length = -1
   #headSent = false
@@ -137,16 +162,13 @@ class UwsExchange extends Exchange implements SocketExchange {
         : undefined
     this.malformed = malformed
     this.closing = guard.closing || malformed !== undefined
-    // The parser goes on with pipelined bytes of the same segment after a
-    // synchronous answer, even one that closes. Only a later macrotask stops it.
-    this.#waiting = false
-    if (this.closing || this.bodyLength !== 0) this.#wait()
+    this.#heldTurn = this.closing || this.bodyLength !== 0 ? holdTurn() : -1
     res.onAborted(() => this.abort())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
         // A connection that stays paused would neither take the next request nor notice its end.
         if (last) this.#unpause()
-        this.#wait()
+        this.#heldTurn = holdTurn()
         this.receive(new Uint8Array(chunk), last)
       })
     }
@@ -187,10 +209,10 @@ class UwsExchange extends Exchange implements SocketExchange {
   }
 
   protected transmit(body: string | Uint8Array): void {
-    if (this.#waiting) {
+    if (this.#heldTurn === turn) {
       // A reply from upstream lies in memory that the next read overwrites.
       const kept = typeof body === 'string' ? body : Uint8Array.prototype.slice.call(body)
-      this.#afterWait = () => this.transmit(kept)
+      this.#hold(() => this.transmit(kept))
       return
     }
     this.#unpause()
@@ -211,8 +233,8 @@ class UwsExchange extends Exchange implements SocketExchange {
 
   protected transmitHead(length: number): void {
     if (this.#owner !== undefined && this.status === 101) return this.#become(this.#owner)
-    if (this.#waiting) {
-      this.#afterWait = () => this.transmitHead(length)
+    if (this.#heldTurn === turn) {
+      this.#hold(() => this.transmitHead(length))
       return
     }
     this.closing ||= this.#life.draining
@@ -237,13 +259,9 @@ class UwsExchange extends Exchange implements SocketExchange {
   }
 
   protected transmitChunk(chunk: Uint8Array): boolean {
-    if (this.#waiting) {
+    if (this.#heldTurn === turn) {
       const copy = Uint8Array.prototype.slice.call(chunk)
-      const before = this.#afterWait
-      this.#afterWait = () => {
-        before?.()
-        this.transmitChunk(copy)
-      }
+      this.#hold(() => this.transmitChunk(copy))
       return this.#writes
     }
     if (chunk.length === 0) return true
@@ -255,12 +273,8 @@ class UwsExchange extends Exchange implements SocketExchange {
   }
 
   protected transmitEnd(): void {
-    if (this.#waiting) {
-      const before = this.#afterWait
-      this.#afterWait = () => {
-        before?.()
-        this.transmitEnd()
-      }
+    if (this.#heldTurn === turn) {
+      this.#hold(() => this.transmitEnd())
       return
     }
     if (this.#rest !== undefined) {
@@ -297,18 +311,25 @@ class UwsExchange extends Exchange implements SocketExchange {
     if (this.#readPaused) this.resumeRead()
   }
 
-  /** Holds replies back to the next turn of the event loop. */
-  #wait(): void {
-    if (this.#waiting) return
-    this.#waiting = true
-    setImmediate(() => this.#waited())
+  /** Sends what was held. */
+  release(): void {
+    const send = this.#held
+    this.#held = undefined
+    if (send !== undefined && !this.finished) send()
   }
 
-  #waited(): void {
-    this.#waiting = false
-    const after = this.#afterWait
-    this.#afterWait = undefined
-    if (after !== undefined && !this.finished) after()
+  /** Keeps what is to be sent, behind what is kept already. */
+  #hold(send: () => void): void {
+    const before = this.#held
+    if (before === undefined) {
+      held.push(this)
+      this.#held = send
+      return
+    }
+    this.#held = () => {
+      before()
+      if (!this.finished) send()
+    }
   }
 
   #become(owner: SocketOwner): void {
