@@ -16,6 +16,8 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'request-document': () => import('./request-document.ts'),
   plugins: () => import('./plugins.ts'),
   chain: () => import('./chain.ts'),
+  'call-table': () => import('./call-table.ts'),
+  'rpc-frames': () => import('./rpc-frames.ts'),
   'endpoint-validation': () => import('./endpoint-validation.ts'),
 }
 

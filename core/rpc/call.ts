@@ -26,8 +26,8 @@ export interface Carrier {
  *
  * The caller extends it, so that a call is one object, fills in the first fields and hands it
  * to a channel. It is over after `onReply`, `onEnd`, `onFail` or `onLost`, one of them, once, or
- * after {@link cancel}; then nothing more is called. Callbacks must not throw. Bodies given to
- * them are valid during the call only.
+ * after {@link cancel}; then nothing more is called, and it may be handed to a channel again.
+ * Callbacks must not throw. Bodies given to them are valid during the call only.
  */
 export abstract class OutgoingCall implements Timed {
   /** Full service name. */

@@ -35,12 +35,16 @@ const CLOSE_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 30_000
 /** How long another connection, beside one that works, is not tried again after a failure. */
 const RETRY_MS = 1000
+/** How often silent connections are looked at before one is given up. */
+const LOOKS = 3
 
 /** An open connection and what is below it. */
 interface Line {
   readonly connection: ClientConnection
   readonly socket: WebSocket
   readonly tcp: Socket
+  /** Looks at it since it fell silent. */
+  silentLooks: number
 }
 
 /**
@@ -91,11 +95,9 @@ export class Channel implements Carrier {
 
   /** Sends a call, as soon as there is a connection. One that cannot be sent may be told so before the method returns. */
   call(call: OutgoingCall): void {
-    const line = this.#pick()
-    if (line === undefined) this.#wait(call)
-    else this.#send(line, call)
+    call.resent = false
+    this.#dispatch(call)
   }
-
   /** Takes no more calls; closes the connections once those under way are over. */
   drain(): void {
     this.#closed = true
@@ -133,6 +135,12 @@ export class Channel implements Carrier {
   expire(call: OutgoingCall): void {
     this.cancel(call)
     call.onLost('timeout', `no connection to ${this.#address} within ${call.timeoutMs} ms`)
+  }
+
+  #dispatch(call: OutgoingCall): void {
+    const line = this.#pick()
+    if (line === undefined) this.#wait(call)
+    else this.#send(line, call)
   }
 
   #pick(): Line | undefined {
@@ -242,11 +250,11 @@ export class Channel implements Carrier {
     }
     socket.on('ping', heard)
     socket.on('pong', heard)
-    const line: Line = { connection, socket, tcp }
+    const line: Line = { connection, socket, tcp, silentLooks: 0 }
     if (this.#closed && this.#waiting.size === 0) return connection.close('the channel was closed')
     this.#open.push(line)
     const { pingAfterMs = 15_000 } = this.#options
-    this.#sweeper ??= setInterval(() => this.#sweep(pingAfterMs), pingAfterMs / 3).unref()
+    this.#sweeper ??= setInterval(() => this.#sweep(pingAfterMs), pingAfterMs / LOOKS).unref()
     tcp.unref()
     this.#sendWaiting(line)
   }
@@ -257,7 +265,7 @@ export class Channel implements Carrier {
       // One of those before may have cancelled it, or retired the connection.
       if (!this.#waiting.delete(call)) continue
       if (line.connection.retired || line.connection.closed) {
-        this.call(call)
+        this.#dispatch(call)
         continue
       }
       const { held } = call
@@ -292,7 +300,7 @@ export class Channel implements Carrier {
     if (!call.resent && !this.#closed) {
       call.resent = true
       call.id = 0
-      this.call(call)
+      this.#dispatch(call)
       return
     }
     call.release()
@@ -314,12 +322,15 @@ export class Channel implements Carrier {
 
   /** Looks for connections that have died without a word. */
   #sweep(pingAfterMs: number): void {
-    for (const { connection, socket } of [...this.#open, ...this.#retired.values()]) {
-      if (connection.pending === 0) continue
-      const silentMs = clock.nowMs - connection.heardMs
-      if (silentMs >= 2 * pingAfterMs) {
-        connection.terminate(`no sign of life from ${this.#address} for ${2 * pingAfterMs} ms`)
-      } else if (silentMs >= pingAfterMs) socket.ping()
+    for (const line of [...this.#open, ...this.#retired.values()]) {
+      const { connection, socket } = line
+      if (connection.pending === 0 || clock.nowMs - connection.heardMs < pingAfterMs) {
+        line.silentLooks = 0
+        continue
+      }
+      // Looks are counted, not time: after a stall of this process what has come is yet to be read.
+      if (++line.silentLooks <= LOOKS) socket.ping()
+      else connection.terminate(`no sign of life from ${this.#address} for ${2 * pingAfterMs} ms`)
     }
   }
 }

@@ -107,6 +107,8 @@ export class ClientConnection implements Carrier, FrameReceiver {
     call.receiveWindow = WINDOW_BYTES
     call.consumedBytes = 0
     call.held = false
+    call.started = false
+    call.answering = false
     let leftMs = call.timeoutMs
     if (leftMs > 0) {
       if (call.timedNext === undefined) deadlines.add(call, leftMs)

@@ -53,6 +53,7 @@ const NO_MORE = toBreach('body after the last one')
 const OVERDRAWN = toBreach('window is overdrawn')
 const WINDOW_TOO_LARGE = toBreach('window is too large')
 
+const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
 const NOBODY: CallReceiver = {
   onData: () => {},
@@ -367,8 +368,8 @@ class ServerCall implements IncomingCall, Timed {
   readonly id: number
   /** The caller has not sent its last body. */
   receiving: boolean
-  sendWindow = WINDOW_BYTES
-  receiveWindow = WINDOW_BYTES
+  sendWindow: number = WINDOW_BYTES
+  receiveWindow: number = WINDOW_BYTES
   consumedBytes = 0
   /** `sendData` was refused: `onCredit` is awaited. */
   held = false
@@ -414,19 +415,23 @@ class ServerCall implements IncomingCall, Timed {
 
   start(metadata: string): void {
     if (this.over) return
-    this.#begin()
+    if (!this.stream) throw new Error(NO_STREAM)
+    if (this.#started) throw new Error('the stream has begun')
     this.#connection.start(this, metadata)
+    this.#started = true
   }
 
   sendData(body: string | Uint8Array): boolean {
     if (this.over) return true
-    if (!this.#started) this.#begin()
-    return this.#connection.sendData(this, body)
+    if (!this.stream) throw new Error(NO_STREAM)
+    const taken = this.#connection.sendData(this, body)
+    this.#started ||= taken
+    return taken
   }
 
   endData(): void {
     if (this.over) return
-    if (!this.#started) this.#begin()
+    if (!this.stream) throw new Error(NO_STREAM)
     this.#connection.endData(this)
   }
 
@@ -436,11 +441,5 @@ class ServerCall implements IncomingCall, Timed {
 
   onDeadline(): void {
     this.#connection.expire(this)
-  }
-
-  #begin(): void {
-    if (!this.stream) throw new Error('the caller takes no stream')
-    if (this.#started) throw new Error('the stream has begun')
-    this.#started = true
   }
 }

@@ -1,0 +1,207 @@
+// docs/protocol.md §2.5, both ends together.
+import t from 'tap'
+import type { CallReceiver, IncomingCall } from '../../../core/rpc/call.ts'
+import { Channel } from '../../../core/rpc/channel.ts'
+import { ClientConnection } from '../../../core/rpc/client-connection.ts'
+import { ServerConnection } from '../../../core/rpc/server-connection.ts'
+import { turn, until } from '../../fixtures/raw-backend.ts'
+import { LinkSocket, RecordedCall } from '../../fixtures/rpc.ts'
+import { openRpcService } from '../../fixtures/rpc-service.ts'
+
+const WINDOW = 262_144
+const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
+
+function link(dispatch: (call: IncomingCall) => void, highBytes?: number) {
+  const [near, far] = LinkSocket.pair(highBytes)
+  const client = new ClientConnection(near, OWNER)
+  const server = new ServerConnection(dispatch)
+  near.receiver = client
+  far.receiver = server
+  server.open(far)
+  return { client, server, near, far }
+}
+
+/** Streams numbered bodies as fast as it may. */
+class Source implements CallReceiver {
+  next = 0
+  readonly #call: IncomingCall
+  readonly #count: number
+  readonly #pad: string
+
+  constructor(call: IncomingCall, count: number, pad = '') {
+    this.#call = call
+    this.#count = count
+    this.#pad = pad
+    call.receiver = this
+    this.onCredit()
+  }
+
+  readonly onCredit = (): void => {
+    while (this.next < this.#count) {
+      if (!this.#call.sendData(`${this.next}${this.#pad}`)) return
+      this.next++
+    }
+    this.#call.endData()
+  }
+
+  readonly onData = (): void => {}
+  readonly onEnd = (): void => {}
+  readonly onCancel = (): void => {}
+}
+
+/** Keeps what it gets until it is told to consume it. */
+class Sink extends RecordedCall {
+  readonly queue: number[] = []
+  queuedBytes = 0
+  maxQueue = 0
+  maxQueuedBytes = 0
+  received = 0
+  ended = false
+  inOrder = true
+
+  override onData(body: Uint8Array): void {
+    this.inOrder &&= Number.parseInt(Buffer.from(body).toString('latin1'), 10) === this.received
+    this.received++
+    this.queue.push(body.length)
+    this.queuedBytes += body.length
+    this.maxQueue = Math.max(this.maxQueue, this.queue.length)
+    this.maxQueuedBytes = Math.max(this.maxQueuedBytes, this.queuedBytes)
+  }
+
+  override onEnd(): void {
+    this.ended = true
+  }
+
+  /** Consumes up to that many bodies. */
+  take(bodies: number): void {
+    for (const length of this.queue.splice(0, bodies)) {
+      this.queuedBytes -= length
+      this.consumed(length)
+    }
+  }
+}
+
+t.test(
+  'a stream of a million small messages through a slow reader: bounded memory, and no other stream is held up',
+  async (t) => {
+    const COUNT = 1_000_000
+    const sources: Source[] = []
+    const { client, far } = link((call) => {
+      sources.push(new Source(call, call.endpoint === 'Slow.Stream' ? COUNT : 20_000))
+    })
+    const slow = new Sink({ stream: true, endpoint: 'Slow.Stream' })
+    client.call(slow)
+    await until(() => slow.received === 4096)
+    for (let i = 0; i < 50; i++) await turn()
+    t.equal(slow.received, 4096, 'it gets no more than it has taken')
+    t.equal(sources[0]!.next, 4096)
+
+    const quick = new Sink({ stream: true, endpoint: 'Quick.Stream' })
+    quick.onData = (body) => {
+      Sink.prototype.onData.call(quick, body)
+      quick.take(1)
+    }
+    client.call(quick)
+    await until(() => quick.ended)
+    t.equal(quick.received, 20_000)
+    t.equal(slow.received, 4096)
+
+    while (!slow.ended) {
+      slow.take(1500)
+      await turn()
+    }
+    t.equal(slow.received, COUNT)
+    t.ok(slow.inOrder)
+    t.ok(slow.maxQueue <= 4096, `at most ${slow.maxQueue} bodies waited for the reader`)
+    t.ok(far.maxBufferedBytes <= 2 * WINDOW, `at most ${far.maxBufferedBytes} bytes on the way`)
+    t.equal(client.pending, 0)
+  },
+)
+
+t.test(
+  'an end holds at most 262144 bytes plus one body for a stream, whatever the size of bodies',
+  async (t) => {
+    for (const size of [0, 63, 64, 1000, 100_000, 262_143, 1_000_000]) {
+      const { client, far } = link((call) => void new Source(call, 50, ' '.repeat(size)))
+      const sink = new Sink({ stream: true })
+      client.call(sink)
+      while (!sink.ended) {
+        await turn()
+        sink.take(1)
+      }
+      t.equal(sink.received, 50)
+      t.ok(sink.inOrder)
+      t.ok(sink.maxQueuedBytes <= WINDOW + size + 2, `bodies of ${size}: ${sink.maxQueuedBytes}`)
+      t.ok(far.maxBufferedBytes <= WINDOW + size + 1000)
+    }
+  },
+)
+
+t.test(
+  'a hundred streams over a slow connection share it, and what waits is bounded',
+  async (t) => {
+    const sources: Source[] = []
+    const { client, far } = link((call) => {
+      sources.push(new Source(call, 500, ' '.repeat(1000)))
+    }, 64 * 1024)
+    const sinks = Array.from({ length: 100 }, () => new Sink({ stream: true }))
+    for (const sink of sinks) client.call(sink)
+    await until(() => {
+      for (const sink of sinks) sink.take(10)
+      return sinks.every(({ ended }) => ended)
+    })
+    t.ok(sinks.every(({ received, inOrder }) => received === 500 && inOrder))
+    // A writer packs messages of 256 KiB; beyond one it waits for the connection.
+    t.ok(far.maxBufferedBytes <= 64 * 1024 + 2 * 256 * 1024, `${far.maxBufferedBytes} bytes`)
+  },
+)
+
+t.test(
+  'over a real connection both directions of a call flow at the pace of their readers',
+  async (t) => {
+    const COUNT = 50_000
+    const service = await openRpcService(t, (call) => {
+      // Sends back what it gets, and takes more only once that has gone out.
+      const waiting: string[] = []
+      let ended = false
+      const pump = (): void => {
+        while (waiting.length > 0 && call.sendData(waiting[0]!)) {
+          call.consumed(waiting.shift()!.length)
+        }
+        if (ended && waiting.length === 0) call.endData()
+      }
+      call.receiver = {
+        onData: (body) => {
+          waiting.push(Buffer.from(body).toString())
+          pump()
+        },
+        onEnd: () => {
+          ended = true
+          pump()
+        },
+        onCredit: pump,
+        onCancel: () => {},
+      }
+    })
+    const channel = new Channel({ host: '127.0.0.1', port: service.port })
+    t.teardown(() => channel.close())
+    const sink = new Sink({ stream: true, more: true, body: '' })
+    let sent = 0
+    sink.onCredit = () => {
+      while (sent < COUNT) {
+        if (!sink.sendData(`${sent} ${'.'.repeat(sent % 100)}`)) return
+        sent++
+      }
+      sink.endData()
+    }
+    channel.call(sink)
+    sink.onCredit()
+    while (!sink.ended) {
+      sink.take(500)
+      await turn()
+    }
+    t.equal(sink.received, COUNT)
+    t.ok(sink.inOrder)
+    t.ok(sink.maxQueue <= 4096)
+  },
+)
