@@ -2,5 +2,19 @@
  * What this program uses of TypeBox: every other file imports it from here. The build makes one file of this one and
  * the library (`scripts/bundle-schema.ts`), which loads ten times as fast as the library's hundreds of modules.
  */
-export { type Static, type TObject, Type } from 'typebox'
+export {
+  type Static,
+  type StaticDecode,
+  type StaticEncode,
+  type TCodec,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TSchemaOptions,
+  type TUnknown,
+  type TUnsafe,
+  Type,
+} from 'typebox'
+export { Compile } from 'typebox/compile'
+export type { TLocalizedValidationError } from 'typebox/error'
 export { Default, Errors } from 'typebox/value'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
-import { Type } from 'typebox'
+import { Type } from '../core/schema.ts'
 import { type Endpoints, endpoint } from './endpoint.ts'
 import { Int64 } from './schema-types.ts'
 import type { ServiceLog } from './service-log.ts'

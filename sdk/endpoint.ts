@@ -1,6 +1,6 @@
-import type { TUnknown } from 'typebox'
 import type { Maybe } from '../core/chain.ts'
 import { show } from '../core/plugin-options.ts'
+import type { TUnknown } from '../core/schema.ts'
 import type { Context } from './context.ts'
 import type { Decoded, Returned, Schema, WireRequest, WireResponse } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { type TCodec, type TSchemaOptions, type TUnsafe, Type } from 'typebox'
+import { type TCodec, type TSchemaOptions, type TUnsafe, Type } from '../core/schema.ts'
 
 /** 64 bits hold at most 20 digits; leading zeros and a plus sign are nobody's. */
 const DIGITS = /^-?(?:0|[1-9][0-9]{0,19})$/

@@ -1,6 +1,5 @@
-import type { StaticDecode, StaticEncode, TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import type { Maybe } from '../core/chain.ts'
+import { Compile, type StaticDecode, type StaticEncode, type TSchema } from '../core/schema.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { describeErrors, formatPath, SchemaError } from './schema-error.ts'
 import { compileTransform, type Transform } from './transform.ts'

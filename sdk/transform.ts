@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/compile'
+import { Compile } from '../core/schema.ts'
 import {
   type Definitions,
   definitionsOf,
