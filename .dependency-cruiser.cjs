@@ -14,7 +14,7 @@ const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
 /** Folders nothing else may import. */
 const LEAVES = ['bench', 'examples', 'scripts', 'test']
 /** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
-const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|@nats-io/|@kubernetes/|@opentelemetry/)'
+const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
 const GENERATED = '[.]gen[.]ts$'
 
 module.exports = {

@@ -1,0 +1,61 @@
+import type { Enum, Field, Type } from 'protobufjs'
+
+/** A 64-bit integer as protobufjs decodes it. */
+export interface Long {
+  toNumber(): number
+  toString(): string
+}
+
+/** Integers by type: bounds, as JavaScript numbers where they fit 32 bits. */
+export const INT32: ReadonlyMap<string, { readonly min: number; readonly max: number }> = new Map([
+  ...['int32', 'sint32', 'sfixed32'].map(
+    (type) => [type, { min: -(2 ** 31), max: 2 ** 31 - 1 }] as const,
+  ),
+  ...['uint32', 'fixed32'].map((type) => [type, { min: 0, max: 2 ** 32 - 1 }] as const),
+])
+
+export const INT64: ReadonlyMap<string, { readonly min: bigint; readonly max: bigint }> = new Map([
+  ...['int64', 'sint64', 'sfixed64'].map(
+    (type) => [type, { min: -(2n ** 63n), max: 2n ** 63n - 1n }] as const,
+  ),
+  ...['uint64', 'fixed64'].map((type) => [type, { min: 0n, max: 2n ** 64n - 1n }] as const),
+])
+
+/** The types of google.protobuf whose JSON is not that of their fields (ProtoJSON mapping). */
+const WELL_KNOWN: ReadonlySet<string> = new Set(
+  [
+    ...['Timestamp', 'Duration', 'FieldMask', 'Struct', 'Value', 'ListValue', 'Any'],
+    ...['DoubleValue', 'FloatValue', 'Int64Value', 'UInt64Value', 'Int32Value', 'UInt32Value'],
+    ...['BoolValue', 'StringValue', 'BytesValue'],
+  ].map((name) => `.google.protobuf.${name}`),
+)
+
+/** Whether the JSON of a message is one of its own, such as the text of a time. */
+export function isWellKnown(type: Type): boolean {
+  return WELL_KNOWN.has(type.fullName)
+}
+
+/** The enum a field's values are of. */
+export function enumOf(field: Field): Enum | undefined {
+  const { resolvedType } = field
+  return resolvedType !== null && 'values' in resolvedType ? resolvedType : undefined
+}
+
+/** The message a field's values are. */
+export function messageOf(field: Field): Type | undefined {
+  const { resolvedType } = field
+  return resolvedType !== null && 'fields' in resolvedType ? resolvedType : undefined
+}
+
+/** Whether a field that was not sent has its zero value (or is empty): there is nothing that tells the two apart. */
+export function hasZero(field: Field): boolean {
+  // The library's own word for it leaves messages to its callers.
+  return field.repeated || field.map || (!field.hasPresence && messageOf(field) === undefined)
+}
+
+/** Fields of a message, types resolved, without extensions. */
+export function fieldsOf(type: Type): Field[] {
+  return type.fieldsArray
+    .map((field) => field.resolve() as Field)
+    .filter((field) => field.extend === undefined && field.declaringField == null)
+}
