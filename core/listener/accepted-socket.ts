@@ -115,7 +115,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#end(code, reason, aborted)
   }
 
-  /** Hands a message over; keeps nothing of it. False: perhaps not all of it went out. */
+  /** Hands a message over; keeps nothing of it. False: not all of it went out, or that is not known. */
   protected abstract transmit(data: Uint8Array, binary: boolean): boolean
   /** Sends a close frame behind what waits. `code` 1005: without a code. */
   protected abstract transmitClose(code: number, reason: string): void

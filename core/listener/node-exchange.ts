@@ -145,8 +145,6 @@ export class NodeExchange extends Exchange {
     const answer = { key, protocol, headers: this.replyHeaders, maxMessageBytes }
     const client = openWebSocket(socket, stream.release(), answer)
     if (client === undefined) return undefined
-    // Held back, perhaps, while nobody wanted what the client sent ahead.
-    socket.resume()
     this.#socket = new NodeAcceptedSocket(
       client,
       socket,

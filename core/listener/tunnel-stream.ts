@@ -41,6 +41,7 @@ export class TunnelStream extends Duplex {
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
     socket.off('close', this.#onClose)
+    // Also makes a socket flow that was stopped because nobody took what it sent.
     return this.read() ?? Buffer.alloc(0)
   }
 

@@ -4,17 +4,10 @@ import { NO_STATUS } from './close-codes.ts'
 import type { SocketOwner } from './socket-owner.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
-/** How much is sent before it is looked what waits. */
-const LOOK_BYTES = 64 * 1024
-/** What a frame costs beside its payload, at most. */
-const FRAME_COST_BYTES = 16
-
 /** A client's WebSocket on µWebSockets that ends in this process. */
 export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   #client: ClientSocket | undefined = undefined
   #throttle: ClientThrottle | undefined = undefined
-  /** Sent since it was looked what waits. */
-  #unseenBytes = 0
 
   get bufferedBytes(): number {
     return this.#client === undefined ? 0 : this.#client.getBufferedAmount()
@@ -49,12 +42,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     // Not in a `cork` of its own: a single message goes out with one system call anyway.
     const sent = this.#client!.send(data, binary) === 1
     if (!sent) this.#holdOn()
-    // Within calls of the library, and microtasks behind them, it collects what is sent and finds
-    // everything sent; to ask it each time what waits would cost as much as a small message.
-    this.#unseenBytes += data.length + FRAME_COST_BYTES
-    if (sent && this.#unseenBytes < LOOK_BYTES) return true
-    this.#unseenBytes = 0
-    return false
+    return sent
   }
 
   protected transmitClose(code: number, reason: string): void {

@@ -417,7 +417,11 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       t.ok(socket.bufferedBytes < 2 * MIB, `${socket.bufferedBytes} bytes wait`)
       t.ok(sent * message.length < SLACK_BYTES, `${sent} messages were taken`)
       t.equal(recorder.drains, 0)
-      recorder.goOn = pump
+      let mostAtDrain = 0
+      recorder.goOn = () => {
+        mostAtDrain = Math.max(mostAtDrain, socket.bufferedBytes)
+        pump()
+      }
       let next = 0
       client.on('message', (data: Buffer) => {
         if (data.readUInt32BE(0) === next && data.subarray(4).equals(message.subarray(4))) next++
@@ -425,6 +429,7 @@ export function testServerSocket(subject: ServerSocketSubject): void {
       client.resume()
       await until(() => next === count)
       t.ok(recorder.drains > 0, 'and told to go on')
+      t.ok(mostAtDrain <= 256 * KIB, `when only ${mostAtDrain} bytes wait`)
       t.strictSame(recorder.ends, [])
       t.equal(recorder.x.bytesOut, count * message.length)
     },
