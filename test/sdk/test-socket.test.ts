@@ -41,8 +41,11 @@ t.test('a client of a test may be slow, held back, or leave all of a sudden', as
   t.equal(socket.protocol, '', 'which it did not offer')
   socket.bufferedBytes = 2 * 1024 * 1024
   t.notOk(socket.send('waits', false))
-  socket.drain()
+  socket.drain(256 * 1024 + 1)
+  t.notOk(socket.send('waits, too', false), 'until less than 256 KiB wait')
+  socket.drain(256 * 1024)
   t.ok(socket.send('goes out', false))
+  socket.drain()
   socket.pause()
   t.ok(socket.held)
   socket.resume()
