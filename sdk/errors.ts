@@ -1,5 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError, type GatewayErrorOptions } from '../core/errors.ts'
+import { parseFail } from '../core/rpc/fail.ts'
+import { FAIL_MAX_BYTES } from '../core/rpc/frames.ts'
 
 /**
  * An error with a meaning for callers: an id, a status and a detail (specification: Errors 2).
@@ -24,6 +26,8 @@ export type ErrorConstructor = (
   detail: string,
   options?: ServiceErrorOptions,
 ) => ServiceError
+
+const utf8 = new TextDecoder()
 
 const of =
   (code: number): ErrorConstructor =>
@@ -59,55 +63,28 @@ export const unavailable: ErrorConstructor = of(503)
 /** 504: a service behind this one took too long. */
 export const gatewayTimeout: ErrorConstructor = of(504)
 
-/** Longest error that is read, bytes or characters. */
-const MAX_LENGTH = 64 * 1024
-const utf8 = new TextDecoder()
-
 /**
- * Reads an error as another program wrote it: `{Id, Code, Detail, Status}` in any letter case (reference 15.4).
+ * Reads an error as another program wrote it: `{Id, Code, Detail, Status}` in any letter case (reference 15.4), such as
+ * the body of a reply of the gateway.
  *
- * Never throws: a body that is no such JSON gives an error of `status` whose detail is the reason phrase.
+ * Never throws: a body that is no such JSON gives an error of `status`, whose detail is the reason phrase.
  *
- * @param body text, bytes of UTF-8, or what JSON made of them.
  * @param id where the error names none: the service that was called.
- * @param status where the error names no code from 400 to 599.
  */
-export function parseServiceError(body: unknown, id: string, status = 500): ServiceError {
-  const fields = toFields(body)
-  const told = fields.get('code')
-  const code = isErrorCode(told) ? told : isErrorCode(status) ? status : 500
-  return new GatewayError(
-    toText(fields.get('id')) ?? id,
-    code,
-    toText(fields.get('detail')) ?? STATUS_CODES[code] ?? 'error',
-  )
+export function parseServiceError(
+  body: string | Uint8Array,
+  id: string,
+  status = 500,
+): ServiceError {
+  const isRead = body.length <= FAIL_MAX_BYTES
+  const text = typeof body === 'string' ? body : utf8.decode(isRead ? body : undefined)
+  const error = isRead ? parseFail(text, id) : undefined
+  if (error !== undefined) return error
+  const code = isErrorCode(status) ? status : 500
+  return new GatewayError(id, code, STATUS_CODES[code] ?? 'error')
 }
 
-/** Whatever was thrown as an error callers may see: typed ones as they are, if their status is an error's; all others as a 500 that tells nothing. */
-export function toServiceError(thrown: unknown, id: string): ServiceError {
-  const error = GatewayError.from(thrown, id)
-  return isErrorCode(error.code) ? error : GatewayError.from({ cause: thrown }, id)
-}
-
-function isErrorCode(code: unknown): code is number {
-  return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
-}
-
-function toText(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-function toFields(body: unknown): ReadonlyMap<string, unknown> {
-  const value = typeof body === 'string' || body instanceof Uint8Array ? parse(body) : body
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return new Map()
-  return new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]))
-}
-
-function parse(body: string | Uint8Array): unknown {
-  if (body.length > MAX_LENGTH) return undefined
-  try {
-    return JSON.parse(typeof body === 'string' ? body : utf8.decode(body))
-  } catch {
-    return undefined
-  }
+/** Whether an error may have this status. */
+export function isErrorCode(code: number): boolean {
+  return Number.isInteger(code) && code >= 400 && code <= 599
 }

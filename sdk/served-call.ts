@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { CallReceiver, CancelReason, IncomingCall } from '../core/rpc/call.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { type CallScope, Context } from './context.ts'
+import { isErrorCode } from './errors.ts'
 import { RequestStream } from './request-stream.ts'
 import { SchemaError } from './schema-error.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
@@ -234,8 +235,10 @@ export class ServedCall implements CallReceiver, CallScope {
   /** Answers with an error. What is no typed one is for the log only. */
   #fail(thrown: unknown): void {
     if (this.#over) return
-    const error = GatewayError.from(thrown, this.service)
-    if (error !== thrown) this.#report(thrown)
+    const isTyped = thrown instanceof GatewayError && isErrorCode(thrown.code)
+    // One whose code is no error's is a fault, too: no error yields 200 (specification: Errors 3).
+    const error = isTyped ? thrown : GatewayError.from({ cause: thrown }, this.service)
+    if (!isTyped) this.#report(thrown)
     this.#end(error.code)
     this.#call.fail(error)
   }

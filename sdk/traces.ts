@@ -24,6 +24,8 @@ export interface Span {
 /** Power of two. */
 const MAX_SPANS = 256
 const NS_PER_MS = 1e6
+/** Longer metadata is not kept: 256 calls of 64 KiB each would be. */
+const MAX_CHARS = 4096
 /** W3C Trace Context §3.2. */
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/
 
@@ -70,7 +72,7 @@ export class Traces {
     entry.startedMs = startedMs
     entry.endedMs = endedMs
     entry.code = code
-    entry.callMetadata = callMetadata
+    entry.callMetadata = callMetadata.length > MAX_CHARS ? '' : callMetadata
   }
 
   /** The calls kept, oldest first. @param trace only those of this trace; empty: all. */

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { metadata } from '../../sdk/context.ts'
 import { createDispatcher, type Dispatcher } from '../../sdk/dispatch.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
-import { conflict } from '../../sdk/errors.ts'
+import { conflict, ServiceError } from '../../sdk/errors.ts'
 import { createServiceLog } from '../../sdk/service-log.ts'
 import { begin, serve } from '../fixtures/served-calls.ts'
 
@@ -167,8 +167,13 @@ t.test('any other error is 500 with no stack to the client, and one in the log',
       },
     }),
     later: endpoint({ handle: () => Promise.reject('hunter2') }),
+    fine: endpoint({
+      handle() {
+        throw new ServiceError('hunter2', 200, 'no error yields 200')
+      },
+    }),
   })
-  for (const name of ['Helloworld.Now', 'Helloworld.Later']) {
+  for (const name of ['Helloworld.Now', 'Helloworld.Later', 'Helloworld.Fine']) {
     const { error } = await serve(dispatcher, name, { metadata: 'x-request-id: r-1\r\n' })
     t.strictSame(error?.toBody(), {
       Id: 'greeter',
@@ -177,7 +182,7 @@ t.test('any other error is 500 with no stack to the client, and one in the log',
       Status: 'Internal Server Error',
     })
   }
-  t.equal(lines.length, 2)
+  t.equal(lines.length, 3)
   const { level, endpoint: name, id, msg, err } = JSON.parse(lines[0]!)
   t.strictSame([level, name, id, msg], [50, 'Helloworld.Now', 'r-1', 'the handler failed'])
   t.match(err.stack, /dispatch\.test/)

@@ -23,8 +23,10 @@ t.test('without a trace the request id stands for it', async (t) => {
   const traces = new Traces()
   traces.add('a', 'OUTBOUND', 0, 1, 500, 'x-request-id: r-1\r\n')
   traces.add('b', 'INBOUND', 0, 1, 200, 'traceparent: 00-zz-1-00\r\n')
+  traces.add('c', 'INBOUND', 0, 1, 200, `x-request-id: r-2\r\na: ${'b'.repeat(5000)}\r\n`)
   t.match(traces.list(), [
     { trace: 'r-1', parent: '', type: 'OUTBOUND', metadata: { code: '500' } },
+    { trace: '', parent: '' },
     { trace: '', parent: '' },
   ])
   t.strictSame(
