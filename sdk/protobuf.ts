@@ -9,13 +9,12 @@ import { type MessageCodec, type ProtobufMessage, protobufMessage, type Schema }
 export interface ProtoFile {
   /**
    * The message of this full name, for `request` or `response` of an endpoint: callers may then use JSON and protobuf.
-   *
-   * With a schema, that one validates and gives the types; it must describe the JSON of the message. Without, the schema
-   * is made of the message and `T` says its type.
+   * Its schema is made of the message; `T` says its type.
    *
    * @throws {TypeError} when there is no such message.
    */
   message<T = Record<string, unknown>>(name: string): ProtobufMessage<TUnsafe<T>>
+  /** The same with a schema of its own, which validates and gives the types; it must describe the JSON of the message. */
   message<S extends Schema>(name: string, schema: S): ProtobufMessage<S>
 }
 

@@ -20,6 +20,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
+    /** Checks a value and gives what it stands for. */
     readonly validate: (value: unknown) => Maybe<StandardResult<Output>>
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
   }

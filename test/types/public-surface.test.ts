@@ -4,18 +4,45 @@ import t from 'tap'
 import * as sdk from '../../sdk/index.ts'
 import * as testing from '../../sdk/testing.ts'
 
-t.test('the entry `mx` exports what authors of plugins need, and nothing else', async (t) => {
-  t.same(Object.keys(sdk).sort(), [
-    'GatewayError',
-    'HeaderList',
-    'Type',
-    'definePlugin',
-    'formatDuration',
-    'formatSize',
-    'parseDuration',
-    'parseSize',
-  ])
-})
+t.test(
+  'the entry `mx` exports what authors of plugins and services need, and nothing else',
+  async (t) => {
+    t.same(Object.keys(sdk).sort(), [
+      'Bytes',
+      'GatewayError',
+      'HeaderList',
+      'Int64',
+      'ServiceError',
+      'Type',
+      'Uint64',
+      'badGateway',
+      'badRequest',
+      'conflict',
+      'createContext',
+      'definePlugin',
+      'endpoint',
+      'forbidden',
+      'formatDuration',
+      'formatSize',
+      'gatewayTimeout',
+      'internal',
+      'loadProto',
+      'metadata',
+      'methodNotAllowed',
+      'notFound',
+      'notImplemented',
+      'parseDuration',
+      'parseServiceError',
+      'parseSize',
+      'preconditionFailed',
+      'protobufMessage',
+      'timeout',
+      'tooManyRequests',
+      'unauthorized',
+      'unavailable',
+    ])
+  },
+)
 
 t.test('every way to change a header list checks what it is given, but for a block', (t) => {
   const methods = Object.getOwnPropertyNames(sdk.HeaderList.prototype).sort()
