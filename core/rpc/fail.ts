@@ -21,12 +21,15 @@ export function formatFail(error: GatewayError): string {
  * @returns undefined when it is no such JSON.
  */
 export function parseFail(json: string, service: string): GatewayError | undefined {
-  let body: unknown
   try {
-    body = JSON.parse(json)
+    return readFail(JSON.parse(json), service)
   } catch {
     return undefined
   }
+}
+
+/** {@link parseFail} of JSON that is parsed already. */
+export function readFail(body: unknown, service: string): GatewayError | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   let id: unknown
   let code: unknown
