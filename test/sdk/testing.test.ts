@@ -1,7 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../core/errors.ts'
 import { HeaderList } from '../../core/headers.ts'
-import * as sdk from '../../sdk/index.ts'
 import { createTestExchange, runPlugin } from '../../sdk/testing.ts'
 
 t.test('hooks run in the order of the gateway, of several plugins in list order', async (t) => {
@@ -138,17 +137,4 @@ t.test('a reply that is given up half way is a cut connection', async (t) => {
   t.ok(x.wasCut)
   t.ok(x.aborted)
   t.equal(x.status, 200)
-})
-
-t.test('the entry mx exports what plugins need and nothing more', async (t) => {
-  t.same(Object.keys(sdk).sort(), [
-    'GatewayError',
-    'HeaderList',
-    'Type',
-    'definePlugin',
-    'formatDuration',
-    'formatSize',
-    'parseDuration',
-    'parseSize',
-  ])
 })
