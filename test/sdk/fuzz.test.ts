@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Type } from 'typebox'
+import { createDispatcher } from '../../sdk/dispatch.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { loadProto } from '../../sdk/protobuf.ts'
+import { Bytes, Int64 } from '../../sdk/schema-types.ts'
+import { createServiceLog } from '../../sdk/service-log.ts'
+import { begin } from '../fixtures/served-calls.ts'
+
+const Everything = Type.Object({
+  id: Type.Optional(Int64()),
+  data: Type.Optional(Bytes()),
+  size: Type.Integer({ default: 1 }),
+  words: Type.Array(Type.String(), { default: [] }),
+  totals: Type.Optional(Type.Record(Type.String(), Int64())),
+  pair: Type.Optional(Type.Tuple([Type.String(), Int64()])),
+  shape: Type.Optional(
+    Type.Union([
+      Type.Object({ kind: Type.Literal('circle'), radius: Type.Number({ default: 1 }) }),
+      Type.Object({ kind: Type.Literal('square'), side: Int64() }),
+      Type.Null(),
+    ]),
+  ),
+  tree: Type.Optional(
+    Type.Cyclic(
+      { Node: Type.Object({ id: Int64(), kids: Type.Array(Type.Ref('Node'), { default: [] }) }) },
+      'Node',
+    ),
+  ),
+})
+const proto = await loadProto(new URL('../fixtures/proto/kinds.proto', import.meta.url))
+const Kinds = proto.message('kinds.Kinds')
+const lines: string[] = []
+const dispatcher = createDispatcher({
+  service: 'greeter',
+  log: createServiceLog({ service: 'greeter', write: (line) => void lines.push(line) }),
+  handlers: {
+    A: {
+      json: endpoint({ request: Everything, response: Everything, handle: (request) => request }),
+      protobuf: endpoint({ request: Kinds, response: Kinds, handle: (request) => request }),
+    },
+  },
+})
+
+/** Fields of the schema, with values that may fit; and what reaches into prototypes. */
+const value = fc.oneof(
+  fc.jsonValue({ maxDepth: 4 }),
+  fc.integer(),
+  fc.bigInt().map(String),
+  fc.base64String(),
+  fc.record({ kind: fc.constantFrom('circle', 'square', 'x'), side: fc.jsonValue() }),
+  fc.record({ id: fc.integer(), kids: fc.array(fc.record({ id: fc.jsonValue() })) }),
+  fc.tuple(fc.string(), fc.integer()),
+)
+const names = [...Object.keys(Everything.properties), '__proto__', 'constructor', 'toString']
+const request = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 4 })
+
+t.test('whatever JSON is sent is answered, or refused with 400: never a fault', async (t) => {
+  let answered = 0
+  fc.assert(
+    fc.property(fc.oneof(request, fc.jsonValue()), (body) => {
+      const { answer, error } = begin(dispatcher, 'A.Json', { body: JSON.stringify(body) })
+      if (error === undefined) answered++
+      return error === undefined ? answer !== undefined : error.code === 400
+    }),
+    { numRuns: 3000 },
+  )
+  t.ok(answered > 100, `${answered} were answered`)
+  t.strictSame(lines, [])
+})
+
+t.test('what was answered is answered the same when it is sent again', async (t) => {
+  fc.assert(
+    fc.property(request, (body) => {
+      const first = begin(dispatcher, 'A.Json', { body: JSON.stringify(body) })
+      if (first.error !== undefined) return true
+      const again = begin(dispatcher, 'A.Json', { body: String(first.replyBody) })
+      return again.replyBody === first.replyBody
+    }),
+    { numRuns: 2000 },
+  )
+  t.strictSame(lines, [])
+})
+
+t.test('whatever bytes are sent as protobuf are answered, or refused with 400', async (t) => {
+  const metadata = 'content-type: application/protobuf\r\n'
+  const field = fc
+    .tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 5 }), fc.uint8Array())
+    .map(([id, wire, rest]) => {
+      const tag = (id << 3) | wire
+      return [...(tag < 128 ? [tag] : [(tag & 127) | 128, tag >> 7]), ...rest.slice(0, 12)]
+    })
+  fc.assert(
+    fc.property(fc.array(field, { maxLength: 5 }), (fields) => {
+      const body = Buffer.from(fields.flat())
+      const { error } = begin(dispatcher, 'A.Protobuf', { body, metadata })
+      return error === undefined || error.code === 400
+    }),
+    { numRuns: 3000 },
+  )
+  t.strictSame(lines, [])
+})
