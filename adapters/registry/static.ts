@@ -18,7 +18,7 @@ export interface StaticRegistry extends Registry {
 /** All versions of each service by its name. */
 type Services = ReadonlyMap<string, readonly Service[]>
 
-const SCHEME = /^(https?):\/\//
+const SCHEME = /^(https?|mxs?):\/\//
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 const HAS_PORT = /:\d+$/
 
@@ -56,7 +56,7 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
 }
 
 /**
- * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://]host:port[;weight][;pipeline=n]`.
+ * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://|mx://|mxs://]host:port[;weight][;pipeline=n]`.
  * IPv6 addresses stand in brackets. A node is known by its text up to the first `;`.
  *
  * @param namespace a name without a dot lies inside it; empty: none.
@@ -105,7 +105,7 @@ function parseBackendNode(text: string): Node {
   if (protocol !== undefined) {
     metadata['protocol'] = protocol
     address = id.slice(protocol.length + '://'.length)
-    if (!HAS_PORT.test(address)) address += DEFAULT_PORT[protocol]!
+    if (!HAS_PORT.test(address)) address += DEFAULT_PORT[protocol] ?? ''
   }
   for (const setting of settings) {
     const [key, value] = setting.startsWith('pipeline=')

@@ -7,7 +7,7 @@ export interface Node {
   /** `host:port`; IPv6 in brackets. */
   readonly address: string
   /**
-   * Known keys: `protocol` (`http`, `https`), `weight` (1 to 1000, default 1),
+   * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md), `weight` (1 to 1000, default 1),
    * `pipeline` (requests written ahead on one connection, default 1).
    */
   readonly metadata: Readonly<Record<string, string>>

@@ -1,3 +1,5 @@
+import type { Caller } from '../rpc/caller.ts'
+import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool.ts'
 
 /** A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged. */
@@ -10,14 +12,17 @@ export interface UpstreamNode {
   readonly port: number
   /** Whether it speaks TLS. */
   readonly secure: boolean
+  readonly protocol: NodeSettings['protocol']
   /** Share of the requests, relative to the other nodes. 1 to 1000. */
   readonly weight: number
   /** Requests written ahead on one connection. 1 to 64. */
   readonly pipeline: number
   /** Requests in flight. */
   active: number
-  /** Its connections. */
+  /** Its connections for HTTP. */
   readonly pool: Pool
+  /** Carries calls to it, in the form of the protocol that it speaks. */
+  readonly caller: Caller
   /** Gateway errors since its last success. */
   failuresInRow: number
   /** Times it was ejected since its last success: each doubles the time it stays away. */

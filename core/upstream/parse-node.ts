@@ -7,10 +7,19 @@ export interface NodeSettings {
   readonly host: string
   readonly port: number
   readonly secure: boolean
+  /** What it speaks: `http`, or `mx`, the call protocol and HTTP on one port (docs/protocol.md). */
+  readonly protocol: 'http' | 'mx'
   readonly weight: number
   readonly pipeline: number
 }
 
+/** `mxs` is `mx` over TLS, as `https` is `http`. */
+const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> = new Map([
+  ['http', { protocol: 'http', secure: false }],
+  ['https', { protocol: 'http', secure: true }],
+  ['mx', { protocol: 'mx', secure: false }],
+  ['mxs', { protocol: 'mx', secure: true }],
+])
 const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
 
@@ -40,14 +49,15 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (parsed === undefined)
     return `address must be host:port or [IPv6]:port, got ${JSON.stringify(address)}`
   const protocol = readKey(metadata, 'protocol') ?? 'http'
-  if (protocol !== 'http' && protocol !== 'https') {
-    return `protocol must be http or https, got ${JSON.stringify(protocol)}`
+  const known = PROTOCOLS.get(protocol)
+  if (known === undefined) {
+    return `protocol must be http, https, mx or mxs, got ${JSON.stringify(protocol)}`
   }
   const weight = readCount(metadata, 'weight', MAX_WEIGHT)
   if (typeof weight === 'string') return weight
   const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
   if (typeof pipeline === 'string') return pipeline
-  return { ...parsed, secure: protocol === 'https', weight, pipeline }
+  return { ...parsed, ...known, weight, pipeline }
 }
 
 function readCount(metadata: Node['metadata'], key: string, max: number): number | string {

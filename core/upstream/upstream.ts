@@ -1,5 +1,6 @@
-import type { Node, Service } from '../contracts/registry.ts'
+import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
+import { createCaller } from '../rpc/caller.ts'
 import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
 import type { UpstreamNode } from './node.ts'
@@ -49,6 +50,7 @@ export class Upstream {
   #balance: BalanceOptions = { kind: 'round-robin' }
   #sticky: Sticky | undefined
   #nodes: readonly UpstreamNode[] = []
+  #endpoints: ReadonlyMap<string, Endpoint> = new Map()
   #balancer: Balancer = NO_CHOICE
 
   constructor(name: string, options: UpstreamOptions) {
@@ -63,6 +65,11 @@ export class Upstream {
   /** All nodes, the ejected ones too. */
   get nodes(): readonly UpstreamNode[] {
     return this.#nodes
+  }
+
+  /** What the service declares, of all its versions, by name; empty: it declares nothing. */
+  get endpoints(): ReadonlyMap<string, Endpoint> {
+    return this.#endpoints
   }
 
   /**
@@ -82,6 +89,8 @@ export class Upstream {
 
   /** Takes over what the registry says. Unchanged nodes keep their connections and counters; those of the others are closed. */
   update(services: readonly Service[]): void {
+    const endpoints = services.flatMap((service) => service.endpoints)
+    this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
     for (const entry of services.flatMap((service) => service.nodes)) {
@@ -103,7 +112,11 @@ export class Upstream {
     this.#nodes = nodes
     this.#health.update(this.#nodes)
     this.#balancer = this.#build()
-    for (const node of known.values()) if (next.get(node.id) !== node) node.pool.close()
+    for (const node of known.values()) {
+      if (next.get(node.id) === node) continue
+      node.pool.close()
+      node.caller.drain()
+    }
   }
 
   /** The node for this request, or undefined when there is none. `tried` is returned only when no other node is usable. */
@@ -142,17 +155,20 @@ export class Upstream {
   }
 
   #create(id: string, settings: NodeSettings): UpstreamNode {
-    const { host, port, secure, weight, pipeline } = settings
+    const { host, port, secure, protocol, weight, pipeline } = settings
+    const pool = this.#options.createPool({ host, port, secure, pipeline })
     return {
       id,
       service: this.name,
       host,
       port,
       secure,
+      protocol,
       weight,
       pipeline,
       active: 0,
-      pool: this.#options.createPool({ host, port, secure, pipeline }),
+      pool,
+      caller: createCaller(settings, pool),
       failuresInRow: 0,
       ejections: 0,
       ejectedUntilMs: 0,
@@ -163,12 +179,13 @@ export class Upstream {
 
 function isSame(
   node: UpstreamNode,
-  { host, port, secure, weight, pipeline }: NodeSettings,
+  { host, port, secure, protocol, weight, pipeline }: NodeSettings,
 ): boolean {
   return (
     node.host === host &&
     node.port === port &&
     node.secure === secure &&
+    node.protocol === protocol &&
     node.weight === weight &&
     node.pipeline === pipeline
   )

@@ -1,0 +1,27 @@
+import type { NodeSettings } from '../upstream/parse-node.ts'
+import type { Pool } from '../upstream/pool.ts'
+import type { OutgoingCall } from './call.ts'
+import { Channel } from './channel.ts'
+import { PlainCaller } from './plain-caller.ts'
+
+/** Carries calls to one node, over as many connections as they need. */
+export interface Caller {
+  /** Calls under way, and those that wait. */
+  readonly pending: number
+  /** Sends a call. One that cannot be sent may be told so before the method returns. */
+  readonly call: (call: OutgoingCall) => void
+  /** Takes no more calls, and closes its connections when those under way are over. */
+  readonly drain: () => void
+  /** Closes its connections; calls under way are lost. */
+  readonly close: () => void
+}
+
+/** Calls to a node in the form of the protocol that it speaks (docs/protocol.md); `pool` holds its connections for HTTP. */
+export function createCaller(
+  { host, port, secure, protocol }: Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'>,
+  pool: Pool,
+): Caller {
+  return protocol === 'mx'
+    ? new Channel({ host, port, secure })
+    : new PlainCaller(pool, { host, port })
+}
