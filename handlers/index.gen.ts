@@ -1,15 +1,24 @@
 // Written by `npm run gen`, not by hand.
+import api from './api.ts'
+import call from './call.ts'
 import event from './event.ts'
 import proxy from './proxy.ts'
+import rpc from './rpc.ts'
 import web from './web.ts'
 
 /** Every file of this folder by its name; each exports what creates a handler. */
 export const handlers: {
+  readonly api: typeof api
+  readonly call: typeof call
   readonly event: typeof event
   readonly proxy: typeof proxy
+  readonly rpc: typeof rpc
   readonly web: typeof web
 } = {
+  api,
+  call,
   event,
   proxy,
+  rpc,
   web,
 }

@@ -2,18 +2,13 @@ import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
+import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { forward } from '../core/upstream/forward.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 
 export interface WebOptions {
-  /**
-   * Whose pages may open WebSockets: anyone's, those of the host the request names, or those of
-   * the listed origins (`https://app.example.com`). Browsers send cookies along whatever page
-   * asks, and say in `Origin` which it is; clients that send no `Origin` are no browsers and pass.
-   *
-   * @default 'any' - the backend decides
-   */
-  readonly origins?: 'any' | 'same-host' | readonly string[]
+  /** Whose pages may open WebSockets. @default 'any' - the backend decides */
+  readonly origins?: OriginPolicy
   /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
   readonly maxMessageBytes?: number
   /** Milliseconds for connecting and the backend's half of the WebSocket handshake, then 504. @default 10000 */
@@ -30,8 +25,6 @@ const OWN_HANDSHAKE = new Set([
 
 /** Most nodes tried for one WebSocket. */
 const NODES_MAX = 5
-
-type OriginCheck = (x: Exchange) => boolean
 
 /**
  * HTTP reverse proxy that also carries WebSockets (specification: handler `web`).
@@ -50,8 +43,7 @@ export default function web(options: WebOptions = {}): Handler {
     handle: (x) => {
       if (!x.upgrade) return forward(x)
       if (isAllowed(x)) return openTunnel(x, limits)
-      const service = x.route?.service ?? GATEWAY_ID
-      throw new GatewayError(service, 403, 'WebSockets from pages of this origin are not allowed')
+      throw refuseOrigin(x.route?.service)
     },
   }
 }
@@ -129,31 +121,4 @@ function toHandshake(x: Exchange): HeaderList {
     if (flat[i] !== 'host' && !OWN_HANDSHAKE.has(flat[i]!)) headers.append(flat[i]!, flat[i + 1]!)
   }
   return headers
-}
-
-function compileOrigins(origins: NonNullable<WebOptions['origins']>): OriginCheck {
-  if (origins === 'any') return () => true
-  if (origins === 'same-host') return (x) => matchOrigin(x, (origin) => isSameHost(origin, x.host))
-  const listed = new Set(origins.map(toOrigin))
-  return (x) => matchOrigin(x, (origin) => listed.has(origin.toLowerCase()))
-}
-
-function matchOrigin(x: Exchange, matches: (origin: string) => boolean): boolean {
-  const given = x.headers.getAll('origin')
-  return given.length === 0 || (given.length === 1 && matches(given[0]!))
-}
-
-/** @throws {TypeError} for anything but scheme, host and, where it is not the scheme's own, port. */
-function toOrigin(text: string): string {
-  const lower = text.toLowerCase()
-  if (URL.canParse(lower) && new URL(lower).origin === lower) return lower
-  const expected = 'must be scheme and host as in https://app.example.com'
-  throw new TypeError(`origin ${expected}, got ${JSON.stringify(text)}`)
-}
-
-/** Whether the page came from the host the request is for; a port that is the scheme's own may be left out. */
-function isSameHost(origin: string, host: string): boolean {
-  const scheme = /^https?:\/\//i.exec(origin)?.[0]
-  if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(scheme + host)) return false
-  return new URL(origin).host === new URL(scheme + host).host
 }

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { createMemoryBroker } from '../adapters/broker/memory.ts'
+import { createAddressSet } from '../core/address-set.ts'
 import { createBroker } from '../core/broker/broker.ts'
 import { type Chain, compileChain, type ReportFault, type Stage } from '../core/chain.ts'
 import { Directory } from '../core/directory.ts'
@@ -16,8 +17,9 @@ import { Pool } from '../core/upstream/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
 import { type Configuration, keepFixed } from './configuration.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
+import { createForwarding } from './handlers.ts'
 import type { Log } from './log.ts'
-import { findHandler, findResolver, toHandlerOptions } from './parts.ts'
+import { findResolver } from './parts.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { REGISTRIES } from './registries.ts'
@@ -73,7 +75,6 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   let asked = configuration.settings
   let plan = planPlugins(configuration)
   const { settings } = configuration
-  const createHandler = findHandler(settings.handler)
   const createResolver = findResolver(settings)
   const fileLimit = readFileLimit()
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
@@ -130,11 +131,13 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
       nowMs: Date.now,
       configDir: next.config.folder,
     })
-    const handler = createHandler(toHandlerOptions(next.settings, broker))
-    const chain = compileChain(plugins, route, handler.handle)
+    const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
+    const context = { broker, directory, upstream, callAddresses }
+    const forwarding = createForwarding(next.settings, context, route)
+    const chain = compileChain(plugins, forwarding.route, forwarding.handle)
     const close = async (onFault: ReportFault): Promise<void> => {
       await chain.close(onFault)
-      await handler.close?.()
+      await forwarding.close()
     }
     return { ...chain, close }
   }

@@ -1,20 +1,10 @@
-import type { CheckedBroker } from '../core/broker/broker.ts'
-import type { Handler } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import type { Resolver } from '../core/route.ts'
 import { suggest } from '../core/suggest.ts'
-import type { EventOptions } from '../handlers/event.ts'
-import { handlers } from '../handlers/index.gen.ts'
-import type { WebOptions } from '../handlers/web.ts'
 import { resolvers } from '../resolvers/index.gen.ts'
 import { isBaseDomain } from '../resolvers/subdomain.ts'
 import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-sources.ts'
-
-/** What handlers may be told; each takes what it knows. */
-type HandlerOptions = WebOptions & EventOptions
-
-export type CreateHandler = (options: HandlerOptions) => Handler
 
 /** What resolvers may need that is not known before the registry is. */
 export interface ResolverContext {
@@ -32,11 +22,6 @@ const RESOLVER_OF: ReadonlyMap<string, string> = new Map([
 ])
 /** Name, and what follows it. */
 const RESOLVER = /^([^:]*)(?::domain=(.*)|:.*)?$/s
-
-/** @throws {SettingsError} when this version has no such handler. */
-export function findHandler(name: string): CreateHandler {
-  return find(handlers as Readonly<Record<string, CreateHandler>>, 'handler', name)
-}
 
 /**
  * The resolver asked for, else the handler's own. `subdomain` wraps that one, `endpoint` falls back to it.
@@ -66,13 +51,6 @@ function parseResolver(text: string): { name: string; domain: string } {
   const form =
     name === 'subdomain' ? 'subdomain:domain=<name>, such as subdomain:domain=example.com' : name
   throw new SettingsError([`resolver must be ${form}, got ${JSON.stringify(text)}`])
-}
-
-export function toHandlerOptions(
-  { connectTimeoutMs, maxMessageBytes, webOrigins }: Settings,
-  broker: CheckedBroker,
-): HandlerOptions {
-  return { connectTimeoutMs, maxMessageBytes, origins: webOrigins, broker }
 }
 
 function find<T>(parts: Readonly<Record<string, T>>, what: string, name: string): T {

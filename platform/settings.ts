@@ -21,7 +21,7 @@ import {
 /** Everything `mx api` can be told, checked. One property per row of {@link SETTINGS}. */
 export interface Settings {
   readonly address: Address
-  readonly handler: string
+  readonly handler: (typeof HANDLERS)[number]
   /** Empty: the one that belongs to the handler. */
   readonly resolver: string
   /** Prefix of service names; empty: none. */
@@ -40,6 +40,8 @@ export interface Settings {
   readonly corsOrigins: readonly string[]
   /** Whose pages may open WebSockets. */
   readonly webOrigins: 'any' | 'same-host' | readonly string[]
+  /** Where nodes may be that only a caller of `/rpc` names. */
+  readonly rpcAddressAllow: readonly string[]
   readonly maxBodyBytes: number
   readonly maxMessageBytes: number
   readonly maxConnections: number | 'auto'
@@ -91,8 +93,8 @@ export interface Setting<T> {
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-/** The handler table of the specification. */
-const HANDLERS = ['api', 'rpc', 'proxy', 'event', 'web'] as const
+/** The handler table of the specification, and the default handler. */
+const HANDLERS = ['meta', 'api', 'rpc', 'proxy', 'event', 'web'] as const
 
 /** Every setting, in the order of help and documentation. */
 export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
@@ -110,8 +112,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'name',
     description:
-      'How requests are forwarded: proxy, web (proxy and WebSockets), or event (as messages)',
-    default: 'proxy',
+      'How requests are forwarded: rpc, api (as calls), proxy, web (proxy and WebSockets), event (as messages), or meta: as the endpoint declares, else rpc',
+    default: 'meta',
     live: false,
     parse: one(parseOneOf(HANDLERS)),
   },
@@ -236,6 +238,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     splitFlag: true,
     live: true,
     parse: parseWebOrigins,
+  },
+  rpcAddressAllow: {
+    name: 'rpc_address_allow',
+    kind: 'list',
+    form: 'network,...',
+    description: 'Where an explicit call (/rpc) may name an address that no registry knows',
+    default: 'loopback',
+    splitFlag: true,
+    live: true,
+    parse: parseNetworks,
   },
   maxBodyBytes: {
     name: 'max_body',

@@ -2,10 +2,11 @@ import t from 'tap'
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { RequestLine, Resolver } from '../../core/route.ts'
 import { findResolver } from '../../platform/parts.ts'
+import type { Settings } from '../../platform/settings.ts'
 
 const registry = createStaticRegistry([])
 
-function create(handler: string, resolver = ''): Resolver {
+function create(handler: Settings['handler'], resolver = ''): Resolver {
   const created = findResolver({ handler, resolver })({ registry, onWarning: () => {} })
   t.teardown(() => created.close?.())
   return created
@@ -16,7 +17,7 @@ function at(path: string, host = 'localhost'): RequestLine {
 }
 
 t.test('each handler of the table has its resolver', async (t) => {
-  const rows: [string, string][] = [
+  const rows: [Settings['handler'], string][] = [
     ['api', 'rpc'],
     ['rpc', 'rpc'],
     ['proxy', 'proxy'],
@@ -29,7 +30,7 @@ t.test('each handler of the table has its resolver', async (t) => {
 t.test(
   'The default handler uses endpoint metadata from the registry to find routes; if no route matches it falls back to the rpc handler.',
   async (t) => {
-    const resolver = create('default')
+    const resolver = create('meta')
     t.equal(resolver.name, 'endpoint')
     t.same(resolver.resolve(at('/a/b')), { service: 'ns.a', endpoint: 'A.B' })
   },
@@ -43,11 +44,11 @@ t.test('another resolver may be asked for', async (t) => {
 })
 
 t.test('subdomain wraps the resolver of the handler', async (t) => {
-  const rows: [string, string][] = [
+  const rows: [Settings['handler'], string][] = [
     ['proxy', ''],
     ['rpc', 'A.B'],
     ['event', 'b'],
-    ['default', 'A.B'],
+    ['meta', 'A.B'],
   ]
   for (const [handler, endpoint] of rows) {
     const resolver = create(handler, 'subdomain:domain=example.com')

@@ -1,0 +1,49 @@
+import type { Exchange } from '../exchange.ts'
+import { type HeaderBlock, HeaderList } from '../headers.ts'
+import { parseMetadata } from './metadata.ts'
+
+/** Reply fields that are the gateway's own, or of the connection to the service. */
+const NOT_OF_SERVICES: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'date',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/**
+ * The context of the call a request becomes (specification: Server API gateway): its end-to-end fields,
+ * and `host`, `method` and `url` as the gateway got them. `mx-*` fields of clients ended at the listener.
+ */
+export function formatContext(x: Exchange): string {
+  const { headers } = x
+  for (const name of OWN) if (headers.has(name)) headers.delete(name)
+  return `host: ${x.host}\r\nmethod: ${x.method}\r\nurl: ${x.target}\r\n${headers.format()}`
+}
+
+const OWN = ['host', 'method', 'url']
+
+/** Fields of the reply from the metadata of an answer; those of `standard` where it has none of that name. */
+export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderList {
+  const headers = new HeaderList()
+  const fields = parseMetadata(metadata) ?? []
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!
+    if (!NOT_OF_SERVICES.has(name) && !name.startsWith('mx-')) headers.append(name, fields[i + 1]!)
+  }
+  for (let i = 0; i < standard.fields.length; i += 2) {
+    const name = standard.fields[i]!
+    if (!headers.has(name)) headers.append(name, standard.fields[i + 1]!)
+  }
+  return headers
+}
+
+/** Whether a content type is JSON. */
+export function isJson(contentType: string): boolean {
+  return /^application\/(?:[\w.+-]*\+)?json(?:[\s;-]|$)/i.test(contentType)
+}

@@ -1,0 +1,229 @@
+import { performance } from 'node:perf_hooks'
+import type { Endpoint } from '../contracts/registry.ts'
+import { GatewayError } from '../errors.ts'
+import type { Exchange, Peer } from '../exchange.ts'
+import type { UpstreamNode } from '../upstream/node.ts'
+import { type LostKind, OutgoingCall } from './call.ts'
+import { readTimeout } from './timeout.ts'
+
+/** Longest request body: what a frame holds, less what stands before it. */
+export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
+/** Most nodes tried for one request. */
+const NODES_MAX = 5
+/** Attempts of a call that reached a service, the first included (reference 15.5). */
+const ATTEMPTS_MAX = 2
+/** What services tell of themselves is for operators, not for whoever reaches the gateway; that they are well, is. */
+const INTERNAL = /^Debug\.(?!Health$)/
+
+/** How the calls of a handler are made. */
+export interface CallLimits {
+  /** Milliseconds for a call: those a client may ask for, and those it has that does not. */
+  readonly timeoutMs: number
+}
+
+/**
+ * An exchange as a call on its way to a service and back.
+ *
+ * A call that certainly was not served goes to the next node, whatever it is. GET and HEAD are repeated once
+ * after an answer 500 or 408, or a lost connection, as clients do it (reference 15.5), unless the endpoint says that it is not idempotent.
+ */
+export abstract class ForwardedCall extends OutgoingCall implements Peer {
+  protected readonly x: Exchange
+  /** As declared; undefined: the service declares nothing. */
+  protected readonly declared: Endpoint | undefined
+  /** The answer is complete, or nobody waits for it. */
+  protected over = false
+  readonly #limits: CallLimits
+  #node: UpstreamNode | undefined = undefined
+  #attempts = 0
+  #chunks: Uint8Array[] | undefined = undefined
+  #size = 0
+
+  /** @throws {GatewayError} 404 when the service declares its endpoints, and this is none of them. */
+  constructor(x: Exchange, limits: CallLimits) {
+    super()
+    this.x = x
+    this.#limits = limits
+    const { service, endpoint } = x.route!
+    this.service = service
+    this.endpoint = endpoint
+    const declared = x.upstream!.endpoints
+    this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
+    const hidden = INTERNAL.test(endpoint)
+    if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== 'Debug.Health'))
+      throw new GatewayError(service, 404, `endpoint not found: ${service}.${endpoint}`)
+  }
+
+  /** Collects the request body and makes the call of it. */
+  collect(): void {
+    const { x } = this
+    if (x.bodyLength > BODY_MAX_BYTES) throw tooLarge(this.service)
+    if (x.bodyLength === 0) this.#begin(EMPTY)
+    else x.attach(this)
+  }
+
+  /** Fills in body and metadata of the call, and sends it by {@link dispatch}. What it throws is the answer. */
+  protected abstract begin(body: Uint8Array): void
+
+  protected dispatch(): void {
+    const { x } = this
+    this.timeoutMs = readTimeout(x.headers, this.#limits.timeoutMs, this.service)
+    x.upstreamStartMs = performance.now()
+    x.watch(this)
+    this.#attempt()
+  }
+
+  // From the client
+
+  onRequestBody(chunk: Uint8Array, last: boolean): void {
+    if (this.over) return
+    this.#size += chunk.length
+    if (this.#size > BODY_MAX_BYTES) {
+      this.over = true
+      return this.x.giveUp(tooLarge(this.service))
+    }
+    const copy = Uint8Array.prototype.slice.call(chunk)
+    if (!last) {
+      this.#chunks ??= []
+      this.#chunks.push(copy)
+    } else if (this.#chunks === undefined) this.#begin(copy)
+    else this.#begin(Buffer.concat([...this.#chunks, copy]))
+  }
+
+  onDrain(): void {}
+
+  onAbort(): void {
+    if (this.over) return
+    this.#leave()
+    this.cancel()
+  }
+
+  // From the service
+
+  override onFail(error: GatewayError): void {
+    if (this.over) return
+    const { x } = this
+    const node = this.#leave()!
+    if (error.code === 502 || error.code === 503 || error.code === 504)
+      x.upstream!.failed(node, 'gateway')
+    else x.upstream!.succeeded(node)
+    if ((error.code === 500 || error.code === 408) && this.#mayRepeat()) return this.#again()
+    x.upstreamReplyMs = performance.now()
+    x.failure = error.message
+    this.failed(error)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    if (this.over) return
+    const { x } = this
+    const node = this.#leave()!
+    x.failure = detail
+    if (kind === 'connect') x.upstream!.failed(node, 'connect')
+    else if (kind === 'closed') x.upstream!.failed(node, 'gateway')
+    if (kind === 'connect' || kind === 'unsent' || kind === 'full') {
+      const nodes = Math.min(x.upstream!.nodes.length, NODES_MAX)
+      if (!x.answered && this.#attempts < nodes) return this.#again()
+    } else if (kind === 'closed' && this.#mayRepeat()) return this.#again()
+    this.failed(toError(this.service, kind, detail))
+  }
+
+  /** The call has no answer but this error. */
+  protected failed(error: GatewayError): void {
+    this.x.giveUp(error)
+  }
+
+  /** The answer has begun: the node is well. */
+  protected answered(): void {
+    this.x.upstreamReplyMs = performance.now()
+    this.x.upstream!.succeeded(this.#node!)
+  }
+
+  /** The answer is complete. */
+  protected done(): void {
+    this.#leave()
+  }
+
+  /** The node for the next attempt; undefined: there is none. */
+  protected pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
+    return this.x.upstream!.pick(this.x, tried)
+  }
+
+  #begin(body: Uint8Array): void {
+    try {
+      this.begin(body)
+    } catch (error) {
+      this.over = true
+      this.x.giveUp(GatewayError.from(error, this.service))
+    }
+  }
+
+  #attempt(): void {
+    const { x } = this
+    const node = this.pick(this.#node)
+    if (node === undefined) {
+      this.over = true
+      const detail = `no node of ${this.service} is available`
+      if (x.failure === '') x.failure = detail
+      return this.failed(new GatewayError(this.service, 503, detail))
+    }
+    this.#attempts++
+    this.#node = node
+    x.node = node.id
+    node.active++
+    node.caller.call(this)
+  }
+
+  #mayRepeat(): boolean {
+    const { method, answered } = this.x
+    return (
+      (method === 'GET' || method === 'HEAD') &&
+      !answered &&
+      !this.more &&
+      this.#attempts < ATTEMPTS_MAX &&
+      this.declared?.metadata['idempotent'] !== 'false'
+    )
+  }
+
+  #again(): void {
+    const left =
+      this.timeoutMs === 0 ? 0 : this.timeoutMs - (performance.now() - this.x.upstreamStartMs)
+    if (left < 0) return this.failed(toError(this.service, 'timeout', ''))
+    this.timeoutMs = Math.ceil(left)
+    this.over = false
+    this.id = 0
+    this.#attempt()
+  }
+
+  #leave(): UpstreamNode | undefined {
+    this.over = true
+    const node = this.#node
+    if (node !== undefined) node.active--
+    return node
+  }
+}
+
+const EMPTY = new Uint8Array(0)
+
+/** Reference 15.2. */
+function toError(service: string, kind: LostKind, detail: string): GatewayError {
+  switch (kind) {
+    case 'full':
+      return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
+    case 'timeout':
+      return new GatewayError(service, 408, `${service} did not answer in time`, { cause: detail })
+    case 'connect':
+      return new GatewayError(service, 502, 'bad gateway: the service refused the connection', {
+        cause: detail,
+      })
+    default:
+      return new GatewayError(service, 502, 'bad gateway: the service went away', { cause: detail })
+  }
+}
+
+function tooLarge(service: string): GatewayError {
+  return new GatewayError(
+    service,
+    413,
+    `request body must not be longer than ${BODY_MAX_BYTES} bytes`,
+  )
+}

@@ -1,0 +1,42 @@
+import { GatewayError } from '../errors.ts'
+import type { HeaderList } from '../headers.ts'
+
+const SECONDS = /^\d{1,9}(?:\.\d{1,3})?$/
+/** gRPC over HTTP/2, "Timeout": at most 8 digits and a unit. */
+const GRPC = /^(\d{1,8})([HMSmun])$/
+const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+}
+
+/**
+ * Milliseconds a client gives a call: `Timeout` in seconds, or `grpc-timeout` (`500m`, `10S`); `maxMs` where it gives none, and at most.
+ *
+ * @throws {GatewayError} 400 when a field is malformed.
+ */
+export function readTimeout(headers: HeaderList, maxMs: number, id: string): number {
+  const seconds = headers.get('timeout')
+  if (seconds !== undefined) {
+    if (!SECONDS.test(seconds))
+      throw refuse(id, 'Timeout must be seconds such as 2 or 0.5', seconds)
+    return limit(Number(seconds) * 1000, maxMs)
+  }
+  const grpc = headers.get('grpc-timeout')
+  if (grpc === undefined) return maxMs
+  const match = GRPC.exec(grpc)
+  if (match === null)
+    throw refuse(id, 'grpc-timeout must be digits and a unit such as 500m or 10S', grpc)
+  return limit(Number(match[1]) * GRPC_UNITS_MS[match[2]!]!, maxMs)
+}
+
+function limit(ms: number, maxMs: number): number {
+  return Math.max(1, Math.min(Math.round(ms), maxMs))
+}
+
+function refuse(id: string, wanted: string, got: string): GatewayError {
+  return new GatewayError(id, 400, `${wanted}, got ${JSON.stringify(got.slice(0, 64))}`)
+}

@@ -1,0 +1,57 @@
+import { toApiRequest } from '../core/api/request.ts'
+import { toApiReply } from '../core/api/response.ts'
+import type { Handler } from '../core/chain.ts'
+import { GatewayError } from '../core/errors.ts'
+import { parseJson } from '../core/request/json.ts'
+import { formatContext } from '../core/rpc/context.ts'
+import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
+
+export type ApiOptions = CallLimits
+
+/**
+ * Any HTTP request as an `api.Request`, its answer an `api.Response`: the service has full control of status, fields and
+ * body (specification: handler `api`).
+ */
+export default function api(options: ApiOptions): Handler {
+  return { name: 'api', handle: (x) => new ApiCall(x, options).collect() }
+}
+
+class ApiCall extends ForwardedCall {
+  protected begin(body: Uint8Array): void {
+    const { x } = this
+    this.body = JSON.stringify(toApiRequest(x, body))
+    // The request's own content type is in the document.
+    x.headers.set('content-type', 'application/json')
+    this.metadata = formatContext(x)
+    this.dispatch()
+  }
+
+  override onReply(_metadata: string, body: Uint8Array): void {
+    if (this.over) return
+    this.answered()
+    this.done()
+    const { x, service } = this
+    try {
+      const { status, headers, body: content } = toApiReply(parse(body, service), service)
+      x.send(status, headers, content)
+    } catch (error) {
+      const failure = GatewayError.from(error, service)
+      x.failure = failure.message
+      x.giveUp(failure)
+    }
+  }
+}
+
+/** @throws {GatewayError} 502 when it is no JSON. */
+function parse(body: Uint8Array, service: string): unknown {
+  if (body.length === 0) return {}
+  try {
+    return parseJson(body, 'answer', service)
+  } catch (error) {
+    throw notJson(service, error)
+  }
+}
+
+function notJson(service: string, cause: unknown): GatewayError {
+  return new GatewayError(service, 502, 'the answer is no api.Response: it must be JSON', { cause })
+}

@@ -1,0 +1,234 @@
+import { LRUCache } from 'lru-cache'
+import type { AddressSet } from '../core/address-set.ts'
+import type { Handler, Step } from '../core/chain.ts'
+import type { Node } from '../core/contracts/registry.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { createHeaderBlock } from '../core/headers.ts'
+import { parseFormPairs } from '../core/request/form.ts'
+import { parseJson } from '../core/request/json.ts'
+import { splitObject } from '../core/request/json-text.ts'
+import { toRequestType } from '../core/request/media-type.ts'
+import { decodeUtf8 } from '../core/request/utf8.ts'
+import { toRoute } from '../core/route.ts'
+import { formatContext, toReplyHeaders } from '../core/rpc/context.ts'
+import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
+import { isServiceName } from '../core/service-name.ts'
+import type { UpstreamNode } from '../core/upstream/node.ts'
+import { parseAddress } from '../core/upstream/parse-node.ts'
+import type { Upstream } from '../core/upstream/upstream.ts'
+
+export interface CallOptions extends CallLimits {
+  /** The nodes of a service; undefined when nobody registered it. */
+  readonly find: (service: string) => Upstream | undefined | Promise<Upstream | undefined>
+  /** A node that no registry knows, as the only one of its service. */
+  readonly open: (service: string, node: Node) => Upstream
+  /** Where such nodes may be. */
+  readonly addresses: AddressSet
+}
+
+/** A handler with a route step of its own: the call says itself where it goes. */
+export interface CallHandler extends Handler {
+  readonly route: Step
+}
+
+/** What a request to `/rpc` says. */
+interface Call {
+  readonly service: string
+  readonly endpoint: string
+  readonly address: string
+  /** JSON of the request. */
+  readonly request: string
+}
+
+/** Where a call goes, once it is known. */
+interface Target {
+  readonly request: string
+  /** The one it must go to; undefined: any. */
+  readonly node: UpstreamNode | undefined
+}
+
+/** Id of its errors. */
+const ID = 'go.mx.rpc'
+const PATH = '/rpc'
+const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
+/** Nodes at addresses of callers' choice that are kept open. */
+const OPEN_MAX = 64
+const JSON_REPLY = createHeaderBlock([
+  'content-type',
+  'application/json',
+  'cache-control',
+  'no-store',
+  'vary',
+  'authorization, mx-namespace',
+])
+
+/** Whether a request is an explicit call. */
+export function isCall(x: Exchange): boolean {
+  return x.path === PATH
+}
+
+/**
+ * Explicit calls (specification: `/rpc`): service, method and request in a form or a JSON document. The service's name is
+ * the full one: no namespace is put before it.
+ *
+ * `address` may name a node of the service, in the registry or, for whoever operates the gateway, inside the allowed
+ * ranges (reference 15.3).
+ */
+export default function call(options: CallOptions): CallHandler {
+  const opened = new LRUCache<string, Upstream>({
+    max: OPEN_MAX,
+    dispose: (upstream) => upstream.close(),
+  })
+  const targets = new WeakMap<Exchange, Target>()
+
+  function openAt(service: string, address: string): Upstream {
+    const { host, port } = parseAddress(address) ?? { host: '', port: 0 }
+    const ip = host === 'localhost' ? '127.0.0.1' : host
+    // Names are not looked up: what they mean may change between the check and the connection.
+    if (ip === '' || !options.addresses.look(ip).inside) {
+      const detail = `address ${JSON.stringify(address.slice(0, 100))} is no node of ${service}, and not among the addresses that may be called`
+      throw new GatewayError(ID, 403, detail)
+    }
+    const key = `${service} ${address}`
+    let upstream = opened.get(key)
+    if (upstream === undefined) {
+      const node = {
+        id: address,
+        address: `${ip.includes(':') ? `[${ip}]` : ip}:${port}`,
+        metadata: { protocol: 'mx' },
+      }
+      upstream = options.open(service, node)
+      opened.set(key, upstream)
+    }
+    return upstream
+  }
+
+  async function route(x: Exchange): Promise<void> {
+    if (x.method === 'OPTIONS') return x.reply(204, '', ['allow', 'POST, OPTIONS'])
+    if (x.method !== 'POST') {
+      const headers = ['allow', 'POST, OPTIONS']
+      throw new GatewayError(ID, 405, `/rpc takes POST, got ${x.method}`, { headers })
+    }
+    const { service, endpoint, address, request } = readCall(
+      await x.readBody(BODY_MAX_BYTES),
+      x.headers.get('content-type'),
+    )
+    const found = await options.find(service)
+    const node =
+      address === ''
+        ? undefined
+        : found?.nodes.find((known) => known.id === address || toAddress(known) === address)
+    const upstream = address === '' || node !== undefined ? found : openAt(service, address)
+    if (upstream === undefined)
+      throw new GatewayError(service, 404, `service not found: ${service}`)
+    x.route = toRoute(service, endpoint, 'call')
+    x.upstream = upstream
+    targets.set(x, { request, node })
+  }
+
+  return {
+    name: 'call',
+    route,
+    handle: (x) => new ExplicitCall(x, options, targets.get(x)!).send(),
+    close: () => opened.clear(),
+  }
+}
+
+class ExplicitCall extends ForwardedCall {
+  readonly #node: UpstreamNode | undefined
+
+  constructor(x: Exchange, limits: CallLimits, { request, node }: Target) {
+    super(x, limits)
+    this.body = request
+    this.#node = node
+  }
+
+  send(): void {
+    this.begin()
+  }
+
+  protected begin(): void {
+    this.x.headers.set('content-type', 'application/json')
+    this.metadata = formatContext(this.x)
+    this.dispatch()
+  }
+
+  protected override pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
+    if (this.#node === undefined) return super.pick(tried)
+    return tried === undefined ? this.#node : undefined
+  }
+
+  override onReply(metadata: string, body: Uint8Array): void {
+    if (this.over) return
+    this.answered()
+    this.done()
+    this.x.send(200, toReplyHeaders(metadata, JSON_REPLY), body.length === 0 ? '{}' : body)
+  }
+}
+
+/** @throws {GatewayError} 400 or 415 naming what is wrong. */
+function readCall(body: Uint8Array, contentType: string | undefined): Call {
+  const { kind } = toRequestType(contentType, ID)
+  if (kind !== 'json' && kind !== 'form') {
+    const detail = 'content type must be application/json or application/x-www-form-urlencoded'
+    throw new GatewayError(ID, 415, detail, {
+      headers: ['accept', 'application/json, application/x-www-form-urlencoded'],
+    })
+  }
+  const fields = kind === 'json' ? readJson(body) : readForm(body)
+  const service = fields.get('service') ?? ''
+  if (!isServiceName(service)) throw refuse('service must be the full name of a service', service)
+  const endpoint = fields.get('method') ?? fields.get('endpoint') ?? ''
+  if (!ENDPOINT.test(endpoint)) throw refuse('method must be <Handler>.<Method>', endpoint)
+  return {
+    service,
+    endpoint,
+    address: fields.get('address') ?? '',
+    request: fields.get('request') ?? '{}',
+  }
+}
+
+/** Texts of the fields in lower case; `request` as JSON. */
+function readJson(body: Uint8Array): Map<string, string> {
+  parseJson(body, 'request body', ID)
+  const members = splitObject(decodeUtf8(body, 'request body', ID))
+  if (members === undefined) throw refuse('request body must be a JSON object', 'another value')
+  const fields = new Map<string, string>()
+  for (const [name, json] of members) {
+    const key = name.toLowerCase()
+    if (key === 'request') {
+      if (json !== 'null')
+        fields.set(key, json.startsWith('"') ? checkJson(JSON.parse(json)) : json)
+      continue
+    }
+    const value: unknown = JSON.parse(json)
+    if (value === null) continue
+    if (typeof value !== 'string') throw refuse(`${key} must be a string`, json)
+    fields.set(key, value)
+  }
+  return fields
+}
+
+function readForm(body: Uint8Array): Map<string, string> {
+  const pairs = parseFormPairs(body, ID)
+  const fields = new Map<string, string>()
+  for (let i = 0; i < pairs.length; i += 2) fields.set(pairs[i]!.toLowerCase(), pairs[i + 1]!)
+  const request = fields.get('request')
+  if (request === '') fields.delete('request')
+  else if (request !== undefined) checkJson(request)
+  return fields
+}
+
+function checkJson(text: string): string {
+  parseJson(text, 'request', ID)
+  return text
+}
+
+function toAddress({ host, port }: { host: string; port: number }): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function refuse(wanted: string, got: string): GatewayError {
+  return new GatewayError(ID, 400, `${wanted}, got ${JSON.stringify(got.slice(0, 100))}`)
+}

@@ -1,0 +1,143 @@
+import type { Handler } from '../core/chain.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { createHeaderBlock, HeaderList } from '../core/headers.ts'
+import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
+import { type RequestType, toRequestType } from '../core/request/media-type.ts'
+import { toRequestDocument } from '../core/request/request-document.ts'
+import { shapeOf } from '../core/request/shape.ts'
+import { formatContext, isJson, toReplyHeaders } from '../core/rpc/context.ts'
+import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
+import { findMetadata } from '../core/rpc/metadata.ts'
+import { NdjsonReply } from './rpc/ndjson-reply.ts'
+import { SocketCall } from './rpc/socket-call.ts'
+import { SseReply } from './rpc/sse-reply.ts'
+import type { StreamReply } from './rpc/stream-reply.ts'
+
+export interface RpcOptions extends CallLimits {
+  /** Whose pages may open WebSockets. @default 'any' */
+  readonly origins?: OriginPolicy
+  /** Longest WebSocket message, bytes. @default 16777216 */
+  readonly maxMessageBytes?: number
+}
+
+/** Answers hold what one caller may see: no cache between keeps them. */
+const JSON_REPLY = createHeaderBlock([
+  'content-type',
+  'application/json',
+  'cache-control',
+  'no-store',
+  'vary',
+  'authorization, mx-namespace',
+])
+const EMPTY_JSON = '{}'
+
+/**
+ * HTTP requests as calls (specification: handler `rpc`): path variables, query and body are one request document,
+ * request fields the context of the call; JSON and protobuf bodies pass through unread.
+ *
+ * An endpoint that streams answers with server-sent events for `Accept: text/event-stream`, over a WebSocket
+ * where the client asks for one, else with one JSON document a line.
+ *
+ * @throws {TypeError} when a listed origin is none.
+ */
+export default function rpc(options: RpcOptions): Handler {
+  const isAllowed = compileOrigins(options.origins ?? 'any')
+  return {
+    name: 'rpc',
+    handle: (x) => {
+      if (!x.upgrade) return new RpcCall(x, options).collect()
+      if (!isAllowed(x)) throw refuseOrigin(x.route?.service)
+      new SocketCall(x, options, options.maxMessageBytes).open()
+    },
+  }
+}
+
+/** One request as one call, answered whole or by a stream. */
+class RpcCall extends ForwardedCall {
+  readonly #type: RequestType
+  #stream: StreamReply | undefined = undefined
+
+  constructor(x: Exchange, limits: CallLimits) {
+    super(x, limits)
+    this.#type = toRequestType(x.headers.get('content-type'), this.service)
+  }
+
+  protected begin(body: Uint8Array): void {
+    const { x, declared } = this
+    this.body = toRequestDocument(
+      {
+        variables: x.route!.variables?.flat() ?? NO_VARIABLES,
+        query: x.query,
+        type: this.#type,
+        body,
+        shape: declared === undefined ? undefined : shapeOf(declared),
+      },
+      this.service,
+    )
+    // What is made here is JSON, whatever it was made of.
+    if (typeof this.body === 'string' && x.headers.has('content-type'))
+      x.headers.set('content-type', 'application/json')
+    this.metadata = formatContext(x)
+    this.stream = true
+    this.dispatch()
+  }
+
+  override onReply(metadata: string, body: Uint8Array): void {
+    if (this.over) return
+    this.answered()
+    this.done()
+    const { x } = this
+    const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
+    if (type !== undefined && !isJson(type) && body.length === 0) {
+      return x.send(204, new HeaderList(), body)
+    }
+    const headers =
+      metadata === '' ? HeaderList.of(JSON_REPLY) : toReplyHeaders(metadata, JSON_REPLY)
+    x.send(200, headers, body.length === 0 ? EMPTY_JSON : body)
+  }
+
+  override onStart(metadata: string): void {
+    if (!this.over) this.#begin(metadata)
+  }
+
+  override onData(body: Uint8Array): void {
+    if (this.over) return
+    const stream = this.#stream ?? this.#begin('')
+    stream?.data(body)
+  }
+
+  override onEnd(): void {
+    if (this.over) return
+    const stream = this.#stream ?? this.#begin('')
+    this.done()
+    stream?.end()
+  }
+
+  override onDrain(): void {
+    this.#stream?.drained()
+  }
+
+  protected override failed(error: GatewayError): void {
+    if (this.#stream === undefined) super.failed(error)
+    else this.#stream.fail(error)
+  }
+
+  #begin(metadata: string): StreamReply | undefined {
+    this.answered()
+    const { x } = this
+    const type = findMetadata(metadata, 'content-type')
+    if (type !== undefined && !isJson(type)) {
+      this.cancel()
+      this.done()
+      const detail = `a stream of ${type} needs a WebSocket; over HTTP streams are JSON`
+      x.giveUp(new GatewayError(this.service, 406, detail))
+      return undefined
+    }
+    const events = x.headers.get('accept')?.includes('text/event-stream') === true
+    this.#stream = events ? new SseReply(x, this, metadata) : new NdjsonReply(x, this, metadata)
+    return this.#stream
+  }
+}
+
+const NO_VARIABLES: readonly string[] = []

@@ -1,0 +1,81 @@
+import type { AddressSet } from '../core/address-set.ts'
+import type { CheckedBroker } from '../core/broker/broker.ts'
+import type { Handler, Step } from '../core/chain.ts'
+import type { Directory } from '../core/directory.ts'
+import { Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
+import call, { isCall } from '../handlers/call.ts'
+import { handlers } from '../handlers/index.gen.ts'
+import type { Settings } from './settings.ts'
+
+/** What handlers stand on. */
+export interface HandlerContext {
+  readonly broker: CheckedBroker
+  readonly directory: Directory
+  readonly upstream: (service: string) => UpstreamOptions
+  /** Where nodes may be that only a caller names. */
+  readonly callAddresses: AddressSet
+}
+
+/** The ends of a chain: how a request is routed, and how it is forwarded. */
+export interface Forwarding {
+  readonly route: Step
+  readonly handle: Step
+  /** Closes the handlers in use. */
+  readonly close: () => Promise<void>
+}
+
+/** Name of the default handler: it goes by what the endpoints declare, else it is `rpc` (specification: handler-based mode). */
+const DEFAULT = 'meta'
+
+/**
+ * The handler the settings name, and `/rpc`, which is served beside each of them (reference 15.3).
+ *
+ * @param route the step that routes everything else.
+ */
+export function createForwarding(
+  settings: Settings,
+  { broker, directory, upstream, callAddresses }: HandlerContext,
+  route: Step,
+): Forwarding {
+  const options = {
+    broker,
+    connectTimeoutMs: settings.connectTimeoutMs,
+    maxMessageBytes: settings.maxMessageBytes,
+    origins: settings.webOrigins,
+    timeoutMs: settings.replyTimeoutMs,
+  }
+  const explicit = call({
+    timeoutMs: settings.replyTimeoutMs,
+    find: (service) => directory.find(service),
+    open: (service, node) => {
+      const opened = new Upstream(service, upstream(service))
+      opened.update([
+        { name: service, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
+      ])
+      return opened
+    },
+    addresses: callAddresses,
+  })
+  const built = new Map<string, Handler>([[explicit.name, explicit]])
+  const build = (name: Exclude<keyof typeof handlers, 'call'>): Handler => {
+    const handler = handlers[name](options)
+    built.set(handler.name, handler)
+    return handler
+  }
+  const { handler } = settings
+  const isDefault = handler === DEFAULT
+  const own = build(isDefault ? 'rpc' : handler)
+  if (isDefault) for (const name of ['api', 'event', 'proxy', 'web'] as const) build(name)
+  return {
+    route: (x) => (isCall(x) ? explicit.route(x) : route(x)),
+    handle: (x) => {
+      const asked = x.route!.handler
+      // Declared by an endpoint, which only the default handler goes by, or by the route step above.
+      if (asked === undefined || (!isDefault && asked !== explicit.name)) return own.handle(x)
+      return (built.get(asked) ?? own).handle(x)
+    },
+    close: async () => {
+      for (const { close } of built.values()) await close?.()
+    },
+  }
+}
