@@ -1,3 +1,4 @@
+// Longer than other files: one recursion over the keywords of a schema, which would be worse split.
 import { Compile } from '../core/schema.ts'
 import {
   type Definitions,
@@ -34,7 +35,7 @@ const SAFE_DIGITS = /^-?(?:0|[1-9][0-9]{0,14})$/
 
 /**
  * Compiles one way through values of a schema: only to the places where it has something to do. The library's own
- * functions for the same walk the whole schema on every call, which costs ten times as much (`bench/micro/endpoint-validation.ts`).
+ * functions for the same walk the whole schema on every call, which costs many times as much (`bench/micro/endpoint-validation.ts`).
  *
  * All but `encode` change the value in place, for it is fresh from a parser; `encode` copies what it changes.
  *
