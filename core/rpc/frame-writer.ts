@@ -73,7 +73,6 @@ export class FrameWriter {
   sentCallId = 0
   readonly #socket: FrameSocket
   readonly #payloadMaxBytes: number
-  readonly #onBlocked: (() => void) | undefined
   #own: Memory | undefined = undefined
   #memory: Memory = NOTHING as Memory
   #used = 0
@@ -82,11 +81,9 @@ export class FrameWriter {
   #sealedBytes = 0
   #closed = false
 
-  /** @param onBlocked called when the socket turns slow. */
-  constructor(socket: FrameSocket, payloadMaxBytes: number, onBlocked?: () => void) {
+  constructor(socket: FrameSocket, payloadMaxBytes: number) {
     this.#socket = socket
     this.#payloadMaxBytes = payloadMaxBytes
-    this.#onBlocked = onBlocked
   }
 
   /** Bytes of frames that wait here. */
@@ -198,9 +195,7 @@ export class FrameWriter {
     if (this.#closed) return
     const taken = this.#socket.send(memory.subarray(0, bytes), true)
     if (memory !== this.#own && isPooled(memory.length)) returnMemory(memory)
-    if (taken || this.#closed) return
-    this.blocked = true
-    this.#onBlocked?.()
+    if (!taken) this.blocked = true
   }
 
   #seal(): void {

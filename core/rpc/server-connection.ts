@@ -53,6 +53,9 @@ const NO_MORE = toBreach('body after the last one')
 const OVERDRAWN = toBreach('window is overdrawn')
 const WINDOW_TOO_LARGE = toBreach('window is too large')
 
+/** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
+const PAUSE_BYTES = 32 * 1024 * 1024
+
 const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
 const NOBODY: CallReceiver = {
@@ -79,6 +82,7 @@ export class ServerConnection implements FrameReceiver {
   #lastId = 0
   #requestBytes = 0
   #leaving = false
+  #paused = false
   #dispatching = false
 
   constructor(dispatch: Dispatch, limits: ServerLimits = {}) {
@@ -98,8 +102,7 @@ export class ServerConnection implements FrameReceiver {
   /** Begins with the socket whose receiver this is; before it, nothing may be received. */
   open(socket: FrameSocket): void {
     this.#socket = socket
-    // Not read while it does not read: who asks and takes no answers must not fill the memory.
-    this.#writer = new FrameWriter(socket, this.#payloadMaxBytes, () => socket.pause())
+    this.#writer = new FrameWriter(socket, this.#payloadMaxBytes)
   }
 
   /** Takes no more calls; closes the connection once those under way are over. */
@@ -127,8 +130,11 @@ export class ServerConnection implements FrameReceiver {
   onDrain(): void {
     if (this.closed) return
     this.#writer.drained()
+    if (this.#paused && this.#writer.waitingBytes <= PAUSE_BYTES / 2) {
+      this.#paused = false
+      this.#socket.resume()
+    }
     if (this.#writer.blocked) return
-    this.#socket.resume()
     const held = this.#held
     if (held.size > 0) {
       this.#held = new Set()
@@ -314,10 +320,19 @@ export class ServerConnection implements FrameReceiver {
   /** An answer has been written. */
   #finish(call: ServerCall): void {
     this.#take(call)
-    if (this.#writer.waitingBytes > this.#maxWaitingBytes && !this.closed) {
+    if (this.#writer.waitingBytes > PAUSE_BYTES) this.#hold()
+    if (this.#leaving) this.#rest()
+  }
+
+  /** Reads no more calls of who asks and takes no answers, and gives up on who has asked for too much. */
+  #hold(): void {
+    if (this.#writer.waitingBytes > this.#maxWaitingBytes) {
       this.#lose()
       this.#socket.terminate()
-    } else if (this.#leaving) this.#rest()
+    } else if (!this.#paused && !this.closed) {
+      this.#paused = true
+      this.#socket.pause()
+    }
   }
 
   #take(call: ServerCall): void {

@@ -160,15 +160,12 @@ t.test(
 t.test(
   'frames for a slow socket wait, packed, and come out in order once it has drained',
   async (t) => {
-    const { socket, writer } = createWriter()
-    let blocked = 0
-    const slow = new FrameWriter(socket, PAYLOAD_MAX_BYTES, () => blocked++)
-    t.notOk(writer.blocked)
+    const { socket, writer: slow } = createWriter()
+    t.notOk(slow.blocked)
     socket.slow = true
     slow.data(1, '0')
     slow.flush()
     t.ok(slow.blocked)
-    t.equal(blocked, 1)
     t.equal(socket.sent.length, 1, 'it was taken all the same')
     socket.sent = []
     const body = 'x'.repeat(100_000)
@@ -186,7 +183,6 @@ t.test(
       socket.sent.flatMap(decodeFrames).map(({ stream }) => stream),
       Array.from({ length: 30 }, (_, i) => i + 1),
     )
-    t.equal(blocked, 2)
   },
 )
 

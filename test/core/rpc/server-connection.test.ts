@@ -411,32 +411,47 @@ t.test('so are calls while too many bytes of requests are held', async (t) => {
 })
 
 t.test('a caller that asks and takes no answers is not read, and cut off in the end', async (t) => {
-  const { socket, receive, calls } = open({ maxWaitingBytes: 1_000_000 })
-  receive(`${call(1)}${call(2)}${call(3)}${call(4)}`)
+  const { socket, receive, calls } = open({ maxWaitingBytes: 50_000_000 })
+  for (let id = 1; id <= 6; id++) receive(call(id))
   socket.slow = true
-  const body = 'x'.repeat(400_000)
-  calls[0]!.reply('', body)
-  t.ok(socket.paused)
-  calls[1]!.reply('', body)
-  calls[2]!.reply('', body)
-  t.equal(socket.closed, undefined)
+  const body = Buffer.alloc(12_000_000)
+  // The first goes to the socket, the others wait.
+  for (const call of calls.slice(0, 3)) call.reply('', body)
+  t.notOk(socket.paused)
   calls[3]!.reply('', body)
+  t.ok(socket.paused)
+  calls[4]!.reply('', body)
+  t.equal(socket.closed, undefined)
+  calls[5]!.reply('', body)
   t.equal(socket.closed?.code, 1006)
 })
 
-t.test('a caller is read again once it has taken the answers', async (t) => {
+t.test('a caller is read again once it has taken half of the answers', async (t) => {
+  const { socket, connection, receive, calls } = open()
+  for (let id = 1; id <= 4; id++) receive(call(id))
+  socket.slow = true
+  for (const call of calls) call.reply('', Buffer.alloc(12_000_000))
+  t.ok(socket.paused)
+  connection.onDrain()
+  t.ok(socket.paused, '24 MB wait')
+  connection.onDrain()
+  t.notOk(socket.paused, '12 MB')
+  connection.onDrain()
+  t.equal(socket.sent.length, 4)
+})
+
+t.test('bodies of streams wait for a slow connection, and go on once it has drained', async (t) => {
   const { socket, connection, receive, calls, events } = open()
   receive(`${call(1)}${call(2, { flags: STREAM })}${call(3, { flags: STREAM })}`)
   socket.slow = true
   calls[0]!.reply('', 'x'.repeat(300_000))
-  t.ok(socket.paused)
   t.equal(calls[1]!.sendData('y'), false)
   t.equal(calls[2]!.sendData('y'), false)
   receive(cancel(3))
   receive(credit(2, 10))
   t.strictSame(events[1], [])
+  socket.slow = false
   connection.onDrain()
-  t.notOk(socket.paused)
   t.strictSame(events, [[], ['credit'], ['cancel cancel']])
   t.equal(calls[1]!.sendData('y'), true)
 })
