@@ -1,9 +1,10 @@
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingCall } from '../core/rpc/call.ts'
+import { isServiceName } from '../core/service-name.ts'
 import { createDebugEndpoints } from './debug.ts'
 import { type Endpoints, toEndpointName } from './endpoint.ts'
-import { type CallKeeper, CLIENT_LEFT, ServedCall } from './served-call.ts'
+import { type CallKeeper, CLIENT_LEFT, type ServableCall, ServedCall } from './served-call.ts'
 import { ServedEndpoint } from './served-endpoint.ts'
 import { createServiceLog, type ServiceLog } from './service-log.ts'
 import { Traces } from './traces.ts'
@@ -11,19 +12,37 @@ import { Traces } from './traces.ts'
 /** The handler every service has, and none declares. */
 const DEBUG = 'Debug'
 
+/** Endpoints by handler and method. */
+export type Handlers = Readonly<Record<string, Endpoints>>
+
 export interface DispatcherOptions {
   /** Full name of the service: the id of its errors. */
   readonly service: string
-  /** Its endpoints by handler and method: `{ Helloworld: { call } }`. */
-  readonly handlers: Readonly<Record<string, Endpoints>>
+  /** Its endpoints by handler and method: `{ Helloworld: { call } }`. More may follow by {@link Dispatcher.handle}. */
+  readonly handlers?: Handlers
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
 }
 
-/** Serves the calls of one service, whatever carries them. */
+/**
+ * Serves the calls of one service, whatever carries them: those of its name, and of longer ones that end in
+ * `.<name>`, since what stands in front is the namespace of whoever calls.
+ */
 export interface Dispatcher {
+  /** Full name of the service. */
+  readonly service: string
+  /**
+   * Adds the endpoints of a handler.
+   *
+   * @throws {TypeError} for a name or schema that is none, an endpoint that is there already, or the handler `Debug`.
+   */
+  readonly handle: (handler: string, endpoints: Endpoints) => void
   /** Serves a call: a transport's `Dispatch`. Never throws. */
   readonly dispatch: (call: IncomingCall) => void
+  /** Serves a call whose bodies are values of this process. Never throws. */
+  readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
+  /** Whether a call of an endpoint may be repeated; those that are unknown may. */
+  readonly isIdempotent: (endpoint: string) => boolean
   /** What the registry is told of the endpoints; those of `Debug` are left out, so that no list shows them. */
   readonly describe: () => Endpoint[]
   /** Calls that are being served. */
@@ -36,28 +55,33 @@ export interface Dispatcher {
 /**
  * Prepares the endpoints of a service.
  *
- * @throws {TypeError} for a name or schema that is none, two endpoints of one name, or a handler `Debug`.
+ * @throws {TypeError} as {@link Dispatcher.handle}.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { service, handlers, log = createServiceLog({ service }) } = options
+  const { service, handlers = {}, log = createServiceLog({ service }) } = options
   const traces = new Traces()
   let requests = 0
   let errors = 0
   let active = 0
   const table = new Map<string, ServedEndpoint>()
-  const add = (handler: string, endpoints: Endpoints): void => {
+  const own: ServedEndpoint[] = []
+  const add = (handler: string, endpoints: Endpoints): ServedEndpoint[] => {
+    const added = new Map<string, ServedEndpoint>()
     for (const [method, definition] of Object.entries(endpoints)) {
       const name = toEndpointName(handler, method)
-      if (table.has(name)) throw new TypeError(`endpoint ${name} is declared twice`)
-      table.set(name, new ServedEndpoint(service, name, definition))
+      if (table.has(name) || added.has(name))
+        throw new TypeError(`endpoint ${name} is declared twice`)
+      added.set(name, new ServedEndpoint(service, name, definition))
     }
+    for (const [name, endpoint] of added) table.set(name, endpoint)
+    return [...added.values()]
   }
-  for (const [handler, endpoints] of Object.entries(handlers)) {
+  const handle = (handler: string, endpoints: Endpoints): void => {
     if (handler.toLowerCase() === DEBUG.toLowerCase())
       throw new TypeError(`the handler ${handler} is every service's own`)
-    add(handler, endpoints)
+    own.push(...add(handler, endpoints))
   }
-  const own = [...table.values()]
+  for (const [handler, endpoints] of Object.entries(handlers)) handle(handler, endpoints)
   add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }) }))
 
   const keeper: CallKeeper = {
@@ -68,17 +92,32 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       traces.add(call.fullName, 'INBOUND', call.startedMs, performance.now(), code, call.metadata)
     },
   }
+  const ending = `.${service}`
+  /** The last longer name that was right: gateways call by the same one over and over. */
+  let longer = service
+  const isOurs = (name: string): boolean => {
+    if (name === service || name === longer) return true
+    if (!name.endsWith(ending) || !isServiceName(name)) return false
+    longer = name
+    return true
+  }
+  const serve = (call: ServableCall & { readonly endpoint: string }, isLocal: boolean): void => {
+    requests++
+    const endpoint = table.get(call.endpoint)
+    const ours = isOurs(call.service)
+    if (endpoint === undefined || !ours) {
+      errors++
+      return call.fail(toNotFound(ours ? call.service : service, call, ours))
+    }
+    active++
+    new ServedCall(call, endpoint, keeper, performance.now(), isLocal).serve()
+  }
   return {
-    dispatch(call) {
-      requests++
-      const endpoint = table.get(call.endpoint)
-      if (endpoint === undefined || call.service !== service) {
-        errors++
-        return call.fail(toNotFound(service, call))
-      }
-      active++
-      new ServedCall(call, endpoint, keeper, performance.now()).serve()
-    },
+    service,
+    handle,
+    dispatch: (call) => serve(call, false),
+    dispatchLocal: (call) => serve(call, true),
+    isIdempotent: (endpoint) => table.get(endpoint)?.idempotent ?? true,
     describe: () => own.map((endpoint) => endpoint.describe()),
     get active() {
       return active
@@ -89,9 +128,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 /** Reference 15.2. Names come from the caller, and may be long. */
-function toNotFound(service: string, call: IncomingCall): GatewayError {
-  const cut = (name: string) => (name.length > 253 ? `${name.slice(0, 253)}...` : name)
-  return call.service === service
-    ? new GatewayError(service, 404, `endpoint not found: ${service}.${cut(call.endpoint)}`)
-    : new GatewayError(service, 404, `service not found: ${cut(call.service)}`)
+function toNotFound(
+  id: string,
+  { service, endpoint }: { readonly service: string; readonly endpoint: string },
+  ours: boolean,
+): GatewayError {
+  const detail = ours
+    ? `endpoint not found: ${service}.${cut(endpoint)}`
+    : `service not found: ${cut(service)}`
+  return new GatewayError(id, 404, detail)
+}
+
+function cut(name: string): string {
+  return name.length > 253 ? `${name.slice(0, 253)}...` : name
 }

@@ -1,13 +1,29 @@
-import type { Maybe } from '../core/chain.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { CallReceiver, CancelReason, IncomingCall } from '../core/rpc/call.ts'
+import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
+import { BodyStream } from './body-stream.ts'
 import { type CallScope, Context } from './context.ts'
 import { isErrorCode } from './errors.ts'
-import { RequestStream } from './request-stream.ts'
 import { SchemaError } from './schema-error.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
+
+/** A call to serve, whatever carries it: an `IncomingCall`, or one of this process whose bodies may be values. */
+export interface ServableCall {
+  readonly service: string
+  readonly metadata: string
+  readonly timeoutMs: number
+  readonly body: unknown
+  readonly stream: boolean
+  readonly more: boolean
+  receiver: CallReceiver
+  reply(metadata: string, body: unknown): void
+  fail(error: GatewayError): void
+  start(metadata: string): void
+  sendData(body: unknown): boolean
+  endData(): void
+  consumed(bytes: number): void
+}
 
 /** Whom a call tells that it is over. */
 export interface CallKeeper {
@@ -29,29 +45,40 @@ export const CLIENT_LEFT = 499
 export class ServedCall implements CallReceiver, CallScope {
   readonly startedMs: number
   readonly metadata: string
-  readonly #call: IncomingCall
+  readonly #call: ServableCall
   readonly #endpoint: ServedEndpoint
   readonly #keeper: CallKeeper
+  /** Bodies are values, whoever gets one keeps it. */
+  readonly #isLocal: boolean
   #isProtobuf = false
   #over = false
   /** The first body of a call that begins without one. */
   #awaitsBody = false
   #controller: AbortController | undefined = undefined
   #cancelled: CancelReason | undefined = undefined
-  #requests: RequestStream | undefined = undefined
+  #requests: BodyStream | undefined = undefined
   #responses: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
   #onCredit: (() => void) | undefined = undefined
 
-  constructor(call: IncomingCall, endpoint: ServedEndpoint, keeper: CallKeeper, startedMs: number) {
+  /** @param isLocal whether bodies are values of this process: what JSON would say, in copies of their own. */
+  constructor(
+    call: ServableCall,
+    endpoint: ServedEndpoint,
+    keeper: CallKeeper,
+    startedMs: number,
+    isLocal = false,
+  ) {
     this.startedMs = startedMs
     this.metadata = call.metadata
     this.#call = call
     this.#endpoint = endpoint
     this.#keeper = keeper
+    this.#isLocal = isLocal
   }
 
+  /** As the caller named it: a name of the service, which may be longer by a namespace. */
   get service(): string {
-    return this.#endpoint.service
+    return this.#call.service
   }
 
   get endpoint(): string {
@@ -88,16 +115,16 @@ export class ServedCall implements CallReceiver, CallScope {
     try {
       this.#isProtobuf =
         this.metadata !== '' &&
-        this.#endpoint.isProtobuf(findMetadata(this.metadata, 'content-type'))
+        this.#endpoint.isProtobuf(findMetadata(this.metadata, 'content-type'), this.service)
       if ((kind === 'server' || kind === 'both') && !call.stream)
         throw new GatewayError(this.service, 400, `${name} answers with a stream: call it as one`)
     } catch (error) {
       return this.#fail(error)
     }
-    const isBodyMissing = call.more && call.body.length === 0
+    const isBodyMissing = call.more && this.#isEmpty(call.body)
     if (kind === 'client' || kind === 'both') {
-      const requests = new RequestStream({
-        decode: (body) => this.#endpoint.decode(body, this.#isProtobuf),
+      const requests = new BodyStream({
+        decode: (body) => this.#decode(body),
         onConsumed: (bytes) => call.consumed(bytes),
       })
       this.#requests = requests
@@ -108,16 +135,16 @@ export class ServedCall implements CallReceiver, CallScope {
     else this.#take(call.body)
   }
 
-  onData(body: Uint8Array): void {
+  onData(body: unknown): void {
     if (this.#requests !== undefined) return this.#requests.push(body)
-    this.#call.consumed(body.length)
+    this.#call.consumed(body instanceof Uint8Array ? body.length : 0)
     // Of a stream to an endpoint that takes one request, the first body is that.
     if (this.#awaitsBody) this.#take(body)
   }
 
   onEnd(): void {
     if (this.#requests !== undefined) this.#requests.end()
-    else if (this.#awaitsBody) this.#take(new Uint8Array(0))
+    else if (this.#awaitsBody) this.#take(this.#isLocal ? undefined : '')
   }
 
   onCredit(): void {
@@ -137,11 +164,11 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 
   /** Decodes the request of an endpoint that takes one, and runs the handler. */
-  #take(body: Uint8Array): void {
+  #take(body: unknown): void {
     this.#awaitsBody = false
     let request: unknown
     try {
-      request = this.#endpoint.decode(body, this.#isProtobuf)
+      request = this.#decode(body)
     } catch (error) {
       return this.#fail(error)
     }
@@ -165,9 +192,9 @@ export class ServedCall implements CallReceiver, CallScope {
 
   #reply(value: unknown): void {
     if (this.#over) return
-    let body: Maybe<string | Uint8Array>
+    let body: unknown
     try {
-      body = this.#endpoint.encode(value, this.#isProtobuf)
+      body = this.#encode(value)
     } catch (error) {
       return this.#fail(error)
     }
@@ -178,7 +205,7 @@ export class ServedCall implements CallReceiver, CallScope {
   #send(body: unknown): void {
     if (this.#over) return
     this.#end(200)
-    this.#call.reply(this.#isProtobuf ? PROTOBUF_REPLY : '', body as string | Uint8Array)
+    this.#call.reply(this.#isProtobuf ? PROTOBUF_REPLY : '', body)
   }
 
   #stream(source: unknown): void {
@@ -200,7 +227,7 @@ export class ServedCall implements CallReceiver, CallScope {
       const step = isPromise(pending) ? await pending : pending
       if (this.#over) return
       if (step.done === true) break
-      const encoded = this.#endpoint.encode(step.value, this.#isProtobuf)
+      const encoded = this.#encode(step.value)
       const body = isPromise(encoded) ? await encoded : encoded
       while (!this.#over && !call.sendData(body)) {
         await new Promise<void>((resolve) => {
@@ -211,6 +238,20 @@ export class ServedCall implements CallReceiver, CallScope {
     }
     this.#end(200)
     call.endData()
+  }
+
+  #isEmpty(body: unknown): boolean {
+    return this.#isLocal ? body === undefined : (body as string | Uint8Array).length === 0
+  }
+
+  #decode(body: unknown): unknown {
+    if (this.#isLocal) return this.#endpoint.admit(body === undefined ? {} : body, this.service)
+    return this.#endpoint.decode(body as string | Uint8Array, this.#isProtobuf, this.service)
+  }
+
+  #encode(value: unknown): unknown {
+    if (this.#isLocal) return this.#endpoint.release(value)
+    return this.#endpoint.encode(value, this.#isProtobuf)
   }
 
   /** Lets the handler's `finally` run. */

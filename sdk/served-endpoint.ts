@@ -4,6 +4,7 @@ import { GatewayError } from '../core/errors.ts'
 import { toRequestType } from '../core/request/media-type.ts'
 import { type Codec, createProtobufCodec, json } from './codec.ts'
 import type { Context } from './context.ts'
+import { copyJson, NOT_PLAIN } from './copy-json.ts'
 import { describeEndpoint } from './describe.ts'
 import type { EndpointDefinition, EndpointKind } from './endpoint.ts'
 import { type CompiledSchema, compileSchema } from './schema.ts'
@@ -14,12 +15,14 @@ const JSON_AND_PROTOBUF = 'application/json, application/protobuf'
 
 /** An endpoint ready to be called: schemas compiled, codecs chosen. */
 export class ServedEndpoint {
+  /** Name its service goes by. */
   readonly service: string
   /** `<Handler>.<Method>` */
   readonly name: string
   /** `<service>.<Handler>.<Method>` */
   readonly fullName: string
   readonly kind: EndpointKind
+  readonly idempotent: boolean
   readonly handle: (request: never, ctx: Context) => unknown
   readonly #definition: EndpointDefinition
   readonly #request: CompiledSchema
@@ -32,6 +35,7 @@ export class ServedEndpoint {
     this.name = name
     this.fullName = `${service}.${name}`
     this.kind = definition.kind
+    this.idempotent = definition.idempotent
     this.handle = definition.handle
     this.#definition = definition
     this.#request = compileSchema(definition.request, 'request')
@@ -62,16 +66,17 @@ export class ServedEndpoint {
   /**
    * Whether bodies of this content type are protobuf messages; otherwise they are JSON.
    *
+   * @param id of errors: the name that was called, as in the other methods.
    * @throws {GatewayError} 415 when they are neither, or there is no protobuf form.
    */
-  isProtobuf(contentType: string | undefined): boolean {
+  isProtobuf(contentType: string | undefined, id: string = this.service): boolean {
     if (contentType === undefined || contentType === JSON_TYPES) return false
-    const { kind } = toRequestType(contentType, this.service)
+    const { kind } = toRequestType(contentType, id)
     if (kind === 'json') return false
     if (kind === 'protobuf' && this.#protobuf !== undefined) return true
     const accepted = this.#protobuf === undefined ? JSON_TYPES : JSON_AND_PROTOBUF
     throw new GatewayError(
-      this.service,
+      id,
       415,
       `${this.name} takes ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`,
       { headers: ['accept', accepted] },
@@ -83,14 +88,22 @@ export class ServedEndpoint {
    *
    * @throws {GatewayError} 400 when it cannot be read or does not fit.
    */
-  decode(body: string | Uint8Array, isProtobuf: boolean): Maybe<unknown> {
+  decode(body: string | Uint8Array, isProtobuf: boolean, id: string = this.service): unknown {
     const codec = isProtobuf ? this.#protobuf!.request : json
-    const value = codec.decode(body, this.service)
+    return this.admit(codec.decode(body, id), id)
+  }
+
+  /**
+   * What the handler gets of what JSON says; may change `value`.
+   *
+   * @throws {GatewayError} 400 when it does not fit.
+   */
+  admit(value: unknown, id: string): unknown {
     try {
       const request = this.#request.decode(value)
-      return request instanceof Promise ? request.catch((error) => this.#refuse(error)) : request
+      return request instanceof Promise ? request.catch((error) => refuse(error, id)) : request
     } catch (error) {
-      return this.#refuse(error)
+      return refuse(error, id)
     }
   }
 
@@ -107,8 +120,23 @@ export class ServedEndpoint {
       : codec.encode(response)
   }
 
-  #refuse(error: unknown): never {
-    if (!(error instanceof SchemaError)) throw error
-    throw new GatewayError(this.service, 400, error.message)
+  /**
+   * What JSON would say of what the handler returned, for a caller in this process: a copy.
+   *
+   * @throws {SchemaError} when it does not fit.
+   */
+  release(value: unknown): unknown {
+    const response = this.#response.encode(value)
+    return response instanceof Promise ? response.then(copyOut) : copyOut(response)
   }
+}
+
+function copyOut(value: unknown): unknown {
+  const copied = copyJson(value)
+  return copied === NOT_PLAIN ? JSON.parse(json.encode(value) as string) : copied
+}
+
+function refuse(error: unknown, id: string): never {
+  if (!(error instanceof SchemaError)) throw error
+  throw new GatewayError(id, 400, error.message)
 }

@@ -6,7 +6,7 @@ import { createDispatcher, type Dispatcher } from '../../sdk/dispatch.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { conflict, ServiceError } from '../../sdk/errors.ts'
 import { createServiceLog } from '../../sdk/service-log.ts'
-import { begin, serve } from '../fixtures/served-calls.ts'
+import { begin, type CallParts, serve } from '../fixtures/served-calls.ts'
 
 const Name = Type.Object({ name: Type.String() })
 const Message = Type.Object({ message: Type.String() })
@@ -81,6 +81,76 @@ t.test('a call for another service, sent to where that one was before: 404', asy
   const { dispatcher } = create({ call })
   const { error } = await serve(dispatcher, 'Helloworld.Call', { service: 'other' })
   t.match(error?.toBody(), { Id: 'greeter', Code: 404, Detail: 'service not found: other' })
+})
+
+t.test('a service accepts calls for its own name, and for `<anything>.<name>`', async (t) => {
+  const { dispatcher } = create({
+    call: endpoint({ request: Name, handle: (_request, ctx) => ctx.service }),
+  })
+  const body = { name: 'John' }
+  for (const service of [
+    'go.mx.api.greeter',
+    'a.greeter',
+    'greeter',
+    'b.greeter',
+    'greeter.greeter',
+  ])
+    t.equal((await serve(dispatcher, 'Helloworld.Call', { service, body })).answer, service)
+  for (const service of ['greeterx', 'xgreeter', '.greeter', 'a..greeter', 'a\r\nb.greeter', '']) {
+    const { error } = await serve(dispatcher, 'Helloworld.Call', { service, body })
+    t.match(error?.toBody(), { Id: 'greeter', Code: 404, Detail: `service not found: ${service}` })
+  }
+})
+
+t.test('the id of an error is the name that was called', async (t) => {
+  const { dispatcher } = create({
+    call,
+    fault: endpoint({
+      handle() {
+        throw new Error('no')
+      },
+    }),
+    list: endpoint({ stream: 'server', handle: () => [] }),
+  })
+  const service = 'go.mx.api.greeter'
+  const cases: [string, CallParts, number][] = [
+    ['Helloworld.Nope', {}, 404],
+    ['Helloworld.Call', { body: {} }, 400],
+    ['Helloworld.Call', { body: '{' }, 400],
+    ['Helloworld.Call', { metadata: 'content-type: text/xml\r\n' }, 415],
+    ['Helloworld.Fault', {}, 500],
+    ['Helloworld.List', {}, 400],
+  ]
+  for (const [name, parts, code] of cases) {
+    const { error } = await serve(dispatcher, name, { ...parts, service })
+    t.match(error?.toBody(), { Id: service, Code: code }, name)
+  }
+})
+
+t.test('handlers may be added one by one, each endpoint once', async (t) => {
+  const { dispatcher } = create({ call })
+  dispatcher.handle('Other', { call })
+  dispatcher.handle('Helloworld', { more: call })
+  t.strictSame(
+    dispatcher.describe().map(({ name }) => name),
+    ['Helloworld.Call', 'Other.Call', 'Helloworld.More'],
+  )
+  t.throws(() => dispatcher.handle('Other', { more: call, call }), /Other\.Call is declared twice/)
+  t.throws(() => dispatcher.handle('Third', { call, Call: call }), /Third\.Call is declared twice/)
+  t.throws(() => dispatcher.handle('debug', {}), /every service's own/)
+  t.equal(dispatcher.describe().length, 3, 'all of a handler, or none')
+  const { answer } = await serve(dispatcher, 'Other.Call', { body: { name: 'John' } })
+  t.strictSame(answer, { message: 'Hello John' })
+})
+
+t.test('what may be repeated is told by the declaration', async (t) => {
+  const { dispatcher } = create({ call, once: endpoint({ idempotent: false, handle: () => {} }) })
+  t.strictSame(
+    ['Helloworld.Call', 'Helloworld.Once', 'Debug.Health', 'Nobody.Knows'].map(
+      dispatcher.isIdempotent,
+    ),
+    [true, false, true, true],
+  )
 })
 
 t.test(

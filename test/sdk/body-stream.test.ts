@@ -1,12 +1,12 @@
 import t from 'tap'
-import { RequestStream } from '../../sdk/request-stream.ts'
+import { BodyStream } from '../../sdk/body-stream.ts'
 
 /** A stream of texts, and the bytes its reader has consumed. */
-function create(): { stream: RequestStream; consumed: () => number } {
+function create(): { stream: BodyStream; consumed: () => number } {
   let bytes = 0
-  const stream = new RequestStream({
+  const stream = new BodyStream({
     decode(body) {
-      const text = Buffer.from(body).toString()
+      const text = Buffer.from(body as Uint8Array).toString()
       if (text === 'bad') throw new TypeError('bad')
       return text
     },
@@ -17,7 +17,7 @@ function create(): { stream: RequestStream; consumed: () => number } {
   return { stream, consumed: () => bytes }
 }
 
-async function readAll(stream: RequestStream): Promise<unknown[]> {
+async function readAll(stream: BodyStream): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const value of stream) values.push(value)
   return values
@@ -104,4 +104,32 @@ t.test('two loops at a time are refused', async (t) => {
   await t.rejects(stream.next(), /one loop at a time/)
   stream.end()
   t.strictSame(await first, { done: true, value: undefined })
+})
+
+t.test('what came before a break is read before its error is', async (t) => {
+  const { stream } = create()
+  stream.push(Buffer.from('a'))
+  stream.push(Buffer.from('b'))
+  stream.break(new Error('lost'))
+  stream.push(Buffer.from('c'))
+  t.strictSame(await stream.next(), { done: false, value: 'a' })
+  t.strictSame(await stream.next(), { done: false, value: 'b' })
+  await t.rejects(stream.next(), { message: 'lost' })
+  const waiting = create().stream
+  const next = waiting.next()
+  waiting.break(new Error('lost'))
+  await t.rejects(next, { message: 'lost' })
+})
+
+t.test('a value of this process is handed on as it is', async (t) => {
+  const sizes: number[] = []
+  const stream = new BodyStream({ decode: (body) => body, onConsumed: (n) => void sizes.push(n) })
+  const value = { a: 1 }
+  stream.push(value)
+  stream.push('text')
+  stream.end()
+  const { value: first } = await stream.next()
+  t.equal(first, value)
+  t.strictSame(await readAll(stream), ['text'])
+  t.strictSame(sizes, [0, 0])
 })

@@ -1,8 +1,8 @@
-/** What a stream of requests needs of the call it belongs to. */
-export interface RequestSource {
-  /** What the handler gets of a body. Throws, or rejects, when it does not fit. */
-  readonly decode: (body: Uint8Array) => unknown
-  /** The handler has taken a body of that many bytes. */
+/** What a stream of bodies needs of the call it belongs to. */
+export interface BodySource {
+  /** What the reader gets of a body. Throws, or rejects, when it does not fit. */
+  readonly decode: (body: unknown) => unknown
+  /** The reader has taken a body of that many bytes. */
   readonly onConsumed: (bytes: number) => void
 }
 
@@ -14,49 +14,53 @@ interface Waiting {
 const DONE: IteratorResult<unknown> = { done: true, value: undefined }
 
 /**
- * The requests of a call whose caller sends a stream, as its handler iterates over them.
+ * The bodies one end of a call receives, as a handler or a caller iterates over them: bytes, text, or values of this process.
  *
- * Bodies wait undecoded until they are asked for, and the caller may send more only as they are consumed: so what waits
+ * Bodies wait undecoded until they are asked for, and the other end may send more only as they are consumed: so what waits
  * here is bounded by the window of the call.
  */
-export class RequestStream implements AsyncIterableIterator<unknown> {
-  readonly #source: RequestSource
-  #bodies: Uint8Array[] = []
+export class BodyStream implements AsyncIterableIterator<unknown> {
+  readonly #source: BodySource
+  #bodies: unknown[] = []
   #next = 0
   #waiting: Waiting | undefined = undefined
   #ended = false
   #failure: { readonly error: unknown } | undefined = undefined
 
-  constructor(source: RequestSource) {
+  constructor(source: BodySource) {
     this.#source = source
   }
 
-  /** Adds a body; its memory may be reused after the call. */
-  push(body: Uint8Array): void {
+  /** Adds a body; the memory of bytes may be reused after the call. */
+  push(body: unknown): void {
     if (this.#ended) return
     const waiting = this.#waiting
-    if (waiting === undefined) this.#bodies.push(Uint8Array.prototype.slice.call(body))
+    if (waiting === undefined) this.#bodies.push(body instanceof Uint8Array ? copy(body) : body)
     else {
       this.#waiting = undefined
       this.#take(body).then(waiting.resolve, waiting.reject)
     }
   }
 
-  /** The caller has sent its last body. */
+  /** The last body has come. */
   end(): void {
     this.#ended = true
     this.#waiting?.resolve(DONE)
     this.#waiting = undefined
   }
 
-  /** The call is over: the handler gets `error` instead of another request. */
-  fail(error: unknown): void {
+  /** No more bodies come: behind those there are, the reader gets `error`. */
+  break(error: unknown): void {
     this.#ended = true
-    this.#bodies = []
-    this.#next = 0
-    this.#failure = { error }
+    this.#failure ??= { error }
     this.#waiting?.reject(error)
     this.#waiting = undefined
+  }
+
+  /** The call is over: the reader gets `error` in place of another body. */
+  fail(error: unknown): void {
+    this.#clear()
+    this.break(error)
   }
 
   next(): Promise<IteratorResult<unknown>> {
@@ -71,17 +75,16 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
     if (this.#ended) return Promise.resolve(DONE)
     if (this.#waiting !== undefined)
-      return Promise.reject(new Error('requests can be iterated by one loop at a time'))
+      return Promise.reject(new Error('a stream can be iterated by one loop at a time'))
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
     })
   }
 
-  /** The handler has left its loop: what else comes is dropped. */
+  /** The reader has left its loop: what else comes is dropped. */
   return(): Promise<IteratorResult<unknown>> {
-    this.#ended = true
-    this.#bodies = []
-    this.#next = 0
+    this.#clear()
+    this.end()
     return Promise.resolve(DONE)
   }
 
@@ -89,11 +92,20 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
     return this
   }
 
-  async #take(body: Uint8Array): Promise<IteratorResult<unknown>> {
-    const bytes = body.length
+  #clear(): void {
+    this.#bodies = []
+    this.#next = 0
+  }
+
+  async #take(body: unknown): Promise<IteratorResult<unknown>> {
+    const bytes = body instanceof Uint8Array ? body.length : 0
     // Decoded before the first `await`: the memory of a body that just came in is somebody else's afterwards.
     const value = this.#source.decode(body)
     this.#source.onConsumed(bytes)
     return { done: false, value: await value }
   }
+}
+
+function copy(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.prototype.slice.call(bytes)
 }

@@ -1,0 +1,59 @@
+/** What {@link copyJson} answers to a value that only JSON itself can say. */
+export const NOT_PLAIN: unique symbol = Symbol('not plain')
+
+/** As deep as requests may nest. */
+const MAX_DEPTH = 64
+
+/**
+ * A copy of what JSON would make of a value: what travels within a process. Undefined at the top is an empty message.
+ *
+ * Five to fifteen times as fast as text and back, which `structuredClone` is not (micro-benchmark `in-process-call`).
+ * Only plain objects, lists, text, numbers, booleans and null are copied; of what else there is (bigints, `toJSON`,
+ * class instances, the name `__proto__`, nesting deeper than 64, cycles) nothing is, and the answer is {@link NOT_PLAIN}.
+ */
+export function copyJson(value: unknown): unknown {
+  const copied = copy(value, 0)
+  return copied === undefined ? {} : copied
+}
+
+function copy(value: unknown, depth: number): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      // JSON knows neither infinity nor a negative zero.
+      return Number.isFinite(value) ? value + 0 : null
+    case 'object':
+      if (value === null) return null
+      if (depth === MAX_DEPTH || 'toJSON' in value) return NOT_PLAIN
+      return Array.isArray(value) ? copyList(value, depth + 1) : copyObject(value, depth + 1)
+    case 'bigint':
+      return NOT_PLAIN
+    default:
+      return undefined
+  }
+}
+
+function copyList(list: readonly unknown[], depth: number): unknown {
+  const copies: unknown[] = []
+  for (let i = 0; i < list.length; i++) {
+    const item = copy(list[i], depth)
+    if (item === NOT_PLAIN) return NOT_PLAIN
+    copies.push(item === undefined ? null : item)
+  }
+  return copies
+}
+
+function copyObject(object: object, depth: number): unknown {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null) return NOT_PLAIN
+  const copies: Record<string, unknown> = {}
+  for (const name of Object.keys(object)) {
+    if (name === '__proto__') return NOT_PLAIN
+    const member = copy((object as Record<string, unknown>)[name], depth)
+    if (member === NOT_PLAIN) return NOT_PLAIN
+    if (member !== undefined) copies[name] = member
+  }
+  return copies
+}
