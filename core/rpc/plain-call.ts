@@ -15,10 +15,18 @@ import {
   PAYLOAD_MAX_BYTES,
   WINDOW_BYTES,
 } from './frames.ts'
-import { isLines, parseErrorLine } from './plain-lines.ts'
+import { isOfType, LINES, parseErrorLine } from './plain-lines.ts'
 import { type PlainRequest, toPlainRequest } from './plain-request.ts'
 
 const NO_JSON = Buffer.alloc(0)
+
+/** Calls with bodies to write at the end of this turn of the event loop. */
+let unwritten: PlainCall[] = []
+function writeAll(): void {
+  const calls = unwritten
+  unwritten = []
+  for (const call of calls) call.write()
+}
 
 /** One call under way in the plain form: its request, and the reader of the reply. */
 export class PlainCall implements UpstreamCall, Carrier {
@@ -34,6 +42,8 @@ export class PlainCall implements UpstreamCall, Carrier {
   readonly #calls: Set<PlainCall>
   readonly #request: PlainRequest | GatewayError
   #over = false
+  /** The connection that waits for the body. */
+  #ready: Http1Connection | undefined = undefined
   #status = 0
   #metadata = ''
   /** Most bytes of the reply that are collected. */
@@ -67,6 +77,11 @@ export class PlainCall implements UpstreamCall, Carrier {
     return `${head}mx-timeout: ${Math.ceil(deadlines.left(call))}\r\n\r\n`
   }
 
+  /** Whether a connection has it. */
+  get sent(): boolean {
+    return this.connection !== undefined
+  }
+
   start(): void {
     const call = this.#call
     if (this.#request instanceof GatewayError) {
@@ -82,10 +97,10 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#pool.dispatch(this)
   }
 
-  /** The connection it is on is closed. */
+  /** Gives the call up; the connection it is on, if any, is closed. */
   lose(detail: string): void {
     if (this.#over) return
-    const kind = this.connection === undefined ? 'unsent' : 'closed'
+    const kind = this.sent ? 'closed' : 'unsent'
     this.#giveUp()
     this.#call.onLost(kind, detail)
   }
@@ -116,7 +131,17 @@ export class PlainCall implements UpstreamCall, Carrier {
   // From the connection
 
   onReady(): void {
-    this.connection!.sendBody((this.#request as PlainRequest).body, true)
+    // Not at once: a kept connection may have ended already, which is then known by the end of the turn.
+    this.#ready = this.connection
+    if (unwritten.push(this) === 1) setImmediate(writeAll)
+  }
+
+  /** Sends the body, and with it the fields. */
+  write(): void {
+    const ready = this.#ready
+    this.#ready = undefined
+    if (this.#over || ready === undefined || ready !== this.connection) return
+    ready.sendBody((this.#request as PlainRequest).body, true)
   }
 
   onUnsent(): void {}
@@ -150,8 +175,9 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#limit = PAYLOAD_MAX_BYTES
     this.#metadata = headers.format()
     if (this.#metadata.length > METADATA_MAX_BYTES) return this.#refuse('metadata is too long')
-    if (status === 200 && isLines(headers.get('content-type'))) return this.#startStream()
-    if (status === 200 && length > this.#limit) this.#refuse('body is too long')
+    if (status === 204) return
+    if (isOfType(headers.get('content-type') ?? '', LINES)) this.#startStream()
+    else if (length > this.#limit) this.#refuse('body is too long')
   }
 
   onReplyBody(chunk: Uint8Array): boolean {

@@ -40,6 +40,8 @@ export class PlainCaller {
   /** Closes all connections. Calls under way are lost. */
   close(): void {
     this.drain()
-    for (const call of [...this.#calls]) call.lose('the caller was closed')
+    // First those that wait, or they would be sent in place of the others.
+    const calls = [...this.#calls].sort((a, b) => Number(a.sent) - Number(b.sent))
+    for (const call of calls) call.lose('the caller was closed')
   }
 }

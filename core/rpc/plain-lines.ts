@@ -1,21 +1,43 @@
 import type { GatewayError } from '../errors.ts'
 import { readFail } from './fail.ts'
-import { FAIL_MAX_BYTES } from './frames.ts'
+import { FAIL_MAX_BYTES, PAYLOAD_MAX_BYTES } from './frames.ts'
 
 /** How streams are written in the plain form: a JSON document a line (docs/protocol.md §3). */
 export const LINES = 'application/x-ndjson'
 
 /** What an error line is longer than its error. */
 const AROUND_MAX_BYTES = 64
+const LINE_FEED = 10
+const BLANK = 32
+const END = Buffer.of(LINE_FEED)
+const NOTHING = Buffer.alloc(0)
 const ERROR_LINE = /^[\t ]{0,8}\{[\t ]{0,8}"error"/
 
-/** Whether that is the content type of a stream. */
-export function isLines(contentType: string | undefined): boolean {
-  if (contentType === undefined) return false
-  if (contentType === LINES) return true
-  const { length } = LINES
-  if (contentType.slice(0, length).toLowerCase() !== LINES) return false
-  return /^[\t ]*(?:;|$)/.test(contentType.slice(length))
+/** Whether a `Content-Type` is of that type (lower case), whatever its parameters. */
+export function isOfType(contentType: string, type: string): boolean {
+  if (contentType === type) return true
+  const { length } = type
+  if (contentType.slice(0, length).toLowerCase() !== type) return false
+  const next = contentType[length]
+  return next === undefined || next === ';' || next === ' ' || next === '\t'
+}
+
+/**
+ * The line of a JSON document; a line feed in it can only be a blank. Empty for an empty body, which is no document.
+ *
+ * @throws {RangeError} when the document is longer than 16 MiB.
+ */
+export function toLine(body: string | Uint8Array): Buffer {
+  const line = typeof body === 'string' ? Buffer.from(`${body}\n`) : Buffer.concat([body, END])
+  if (line.length > PAYLOAD_MAX_BYTES + 1) {
+    throw new RangeError(`body must be at most ${PAYLOAD_MAX_BYTES} bytes`)
+  }
+  const last = line.length - 1
+  if (last === 0) return NOTHING
+  for (let at = line.indexOf(LINE_FEED); at < last; at = line.indexOf(LINE_FEED, at + 1)) {
+    line[at] = BLANK
+  }
+  return line
 }
 
 /** The error in a line `{"error": {…}}` of a stream; undefined when it is any other line. */
