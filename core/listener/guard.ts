@@ -40,6 +40,12 @@ export class Guard {
   #upgrade = ''
   /** The last host that was a correct one. */
   #lastHost = 'localhost'
+  readonly #internalFields: boolean
+
+  /** @param internalFields whether `mx-*` fields are kept: who sends them is part of the platform. */
+  constructor(internalFields = false) {
+    this.#internalFields = internalFields
+  }
 
   reset(): void {
     this.headers = new HeaderList()
@@ -59,7 +65,8 @@ export class Guard {
   /**
    * Takes one field, in order; `name` in lower case. Hop-by-hop and framing fields are
    * read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
-   * backends confuse with dashes, and `mx-*` fields, which only the gateway may set.
+   * backends confuse with dashes, and `mx-*` fields, which only the gateway may set; `mx-namespace`
+   * is the client's choice.
    */
   add(name: string, value: string): void {
     // By length first: most fields leave after one comparison of numbers.
@@ -120,7 +127,9 @@ export class Guard {
         if (name === 'proxy-authentication-info') return
         break
     }
-    if (name.charCodeAt(0) === 109 && name.startsWith('mx-') && name !== 'mx-namespace') return
+    if (name.charCodeAt(0) === 109 && name.startsWith('mx-')) {
+      if (!this.#internalFields && name !== 'mx-namespace') return
+    }
     if (name.includes('_')) return
     appendParsed(this.headers, name, value)
   }

@@ -14,6 +14,11 @@ export interface ListenerOptions {
   readonly maxConnections?: number
   /** Longest WebSocket message read from a client, in bytes. @default 16777216 */
   readonly maxMessageBytes?: number
+  /**
+   * Whether `mx-*` fields of requests are kept. They say who calls: only for a service that nobody but the platform reaches.
+   * @default false
+   */
+  readonly internalFields?: boolean
   /** Called for every well-formed request. Must not throw. */
   readonly handle: (x: Exchange) => void
 }

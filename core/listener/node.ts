@@ -54,7 +54,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const secure = tls !== undefined
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
-  const guard = new Guard()
+  const guard = new Guard(options.internalFields)
   let draining = false
 
   // Fields beyond the limit of node:http are dropped without a word, and with them perhaps a Content-Length.

@@ -435,7 +435,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   }
   uws._cfg('silent')
   const secure = options.tls !== undefined
-  const guard = new Guard()
+  const guard = new Guard(options.internalFields)
   const maxMessageBytes = options.maxMessageBytes ?? MESSAGE_MAX_BYTES
   const sockets = new Sockets(maxMessageBytes)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY

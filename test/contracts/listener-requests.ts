@@ -164,6 +164,16 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
     },
   )
 
+  t.test('a service behind the gateway gets the fields only the gateway may set', async (t) => {
+    const { port, served } = await openListener(t, create, ok, { internalFields: true })
+    const client = new RawClient(port)
+    const fields =
+      'Mx-Account: root\r\nMx-Namespace: shop\r\nMx_Account: x\r\nConnection: Mx-Account\r\nMx-: 1\r\n'
+    await client.send(`GET / HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`).replies(1)
+    client.destroy()
+    t.same(served[0]!.headers.flat, ['mx-account', 'root', 'mx-namespace', 'shop', 'mx-', '1'])
+  })
+
   t.test('a head of nearly 16 KiB is served, one above is answered 431 and closed', async (t) => {
     const { port, served } = await openListener(t, create, ok)
     const toHead = (bytes: number, fieldBytes: number) => {

@@ -84,6 +84,12 @@ t.test(
   },
 )
 
+t.test('internal fields are kept where they come from the platform', async (t) => {
+  const fields = [...HOST, 'mx-account', '1', 'mx_account', '2', 'te', '3']
+  const { guard } = judge('GET', '/', fields, new Guard(true))
+  t.strictSame(guard.headers.flat, ['mx-account', '1'])
+})
+
 t.test(
   'fields that Connection names are not kept, unless that would hide who asks or what for',
   async (t) => {
