@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { coerce } from '../../../core/request/coerce.ts'
+import { formatPlainQuery } from '../../../core/request/plain-query.ts'
+import { parseQuery } from '../../../core/request/query.ts'
+import { parseSchema } from '../../../core/request/schema-shape.ts'
+import type { Shape } from '../../../core/request/shape.ts'
+
+const SCHEMA = parseSchema(
+  JSON.stringify({
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      count: { type: 'integer' },
+      tags: { type: 'array', items: { type: 'string' } },
+      any: {},
+    },
+  }),
+)
+
+function theLongWay(query: string, shape: Shape | undefined): string {
+  return JSON.stringify(coerce(parseQuery(query), shape))
+}
+
+t.test('plain names and texts are JSON at once', async (t) => {
+  for (const query of ['name=John', 'name=John&city=Oslo', 'a=x/y:z', 'A-b_c=Hello'])
+    t.equal(formatPlainQuery(query, undefined), theLongWay(query, undefined), query)
+  t.equal(formatPlainQuery('name=John', undefined), '{"name":"John"}')
+  t.equal(formatPlainQuery('name=12', SCHEMA), '{"name":"12"}', 'a field that is a string')
+  t.equal(formatPlainQuery('name=', SCHEMA), '{"name":""}')
+})
+
+t.test('whatever may be more than that goes the long way', async (t) => {
+  for (const query of [
+    '',
+    'a',
+    '=x',
+    'a=x&',
+    'a=x&&b=y',
+    'a=x&a=y',
+    'a.b=x',
+    'a[b]=x',
+    'a[]=x',
+    'a=%41',
+    'a=x+y',
+    'a="x"',
+    'a=\\n',
+    'a=1',
+    'a=-1',
+    'a=true',
+    'a=null',
+    'a=False',
+    'a=x=y',
+    'a={}',
+    '__proto__=x',
+    'constructor=x',
+    'prototype=x',
+    'a=\xe4',
+    Array.from({ length: 17 }, (_, i) => `a${i}=x`).join('&'),
+  ]) {
+    t.equal(formatPlainQuery(query, undefined), undefined, query)
+  }
+  for (const query of ['count=x', 'tags=x', 'any=1']) {
+    t.equal(formatPlainQuery(query, SCHEMA), undefined, query)
+  }
+  t.equal(formatPlainQuery('a=x', { kind: 'string' }), undefined, 'a request that is no object')
+})
+
+t.test('the short way and the long way lead to the same document', async () => {
+  const name = fc.constantFrom('name', 'count', 'tags', 'any', 'a', 'b-c', '1', 'a.b', 'toString')
+  const value = fc.oneof(
+    fc.constantFrom('John', 'true', 'nil', 'north', '1', '-', '', 'x/y', 'a=b', '%20', "it's", '~'),
+    fc.string({ maxLength: 6 }).map((text) => encodeURIComponent(text.toWellFormed())),
+  )
+  const query = fc.array(
+    fc.tuple(name, value).map((pair) => pair.join('=')),
+    { maxLength: 5 },
+  )
+  fc.assert(
+    fc.property(query, fc.constantFrom(undefined, SCHEMA), (pairs, shape) => {
+      const text = pairs.join('&')
+      const plain = formatPlainQuery(text, shape)
+      return plain === undefined || plain === theLongWay(text, shape)
+    }),
+    { numRuns: 3000 },
+  )
+})
