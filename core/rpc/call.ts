@@ -59,6 +59,8 @@ export abstract class OutgoingCall implements Timed {
   held = false
   /** Bodies were sent: it cannot be sent again. */
   started = false
+  /** The last body has been sent, or there is none: END goes out behind the call, however often that is sent. */
+  halfClosed = false
   /** The answer is a stream, and has begun. */
   answering = false
   /** A connection that ended has given it back before. */

@@ -96,6 +96,7 @@ export class Channel implements Carrier {
   /** Sends a call, as soon as there is a connection. One that cannot be sent may be told so before the method returns. */
   call(call: OutgoingCall): void {
     call.resent = false
+    call.halfClosed = false
     this.#dispatch(call)
   }
   /** Takes no more calls; closes the connections once those under way are over. */
@@ -121,7 +122,7 @@ export class Channel implements Carrier {
   }
 
   endData(call: OutgoingCall): void {
-    call.more = false
+    call.halfClosed = true
   }
 
   consumed(): void {}

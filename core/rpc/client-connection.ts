@@ -115,18 +115,20 @@ export class ClientConnection implements Carrier, FrameReceiver {
       else leftMs = deadlines.left(call)
     }
     this.#calls.add(id, call)
+    // Not for an empty body: of a call without MORE that is a request.
+    if (call.halfClosed && call.body.length > 0) call.more = false
     const flags = (call.more ? MORE : 0) | (call.stream ? STREAM : 0)
     if (!this.#writer.call(id, flags, leftMs, call)) {
       this.#take(call)
       const detail = `request must be at most ${this.#payloadMaxBytes} bytes with its metadata`
       call.onFail(new GatewayError(call.service, 413, detail))
       this.#rest()
-    }
+    } else if (call.halfClosed && call.more) this.#writer.end(id)
     if (id === STREAM_ID_MAX) this.#retire()
   }
 
   sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
-    if (!call.more) throw new Error('no body may follow the last one')
+    if (!call.more || call.halfClosed) throw new Error('no body may follow the last one')
     if (call.sendWindow <= 0 || this.#writer.blocked) {
       call.held = true
       if (call.sendWindow > 0) this.#held.add(call)
@@ -140,8 +142,8 @@ export class ClientConnection implements Carrier, FrameReceiver {
   }
 
   endData(call: OutgoingCall): void {
-    if (!call.more) return
-    call.more = false
+    if (!call.more || call.halfClosed) return
+    call.halfClosed = true
     this.#writer.end(call.id)
   }
 

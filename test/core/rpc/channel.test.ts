@@ -179,6 +179,26 @@ t.test(
   },
 )
 
+t.test('a stream without a body stays one, also when it ends before it is sent', async (t) => {
+  const { dispatch, calls, events } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port)
+  const stream = { stream: true, more: true, body: '' }
+  send(channel, stream).endData()
+  await until(() => events[0]?.length === 1)
+  t.ok(calls[0]!.more)
+  t.strictSame(events[0], ['end'])
+  const second = send(channel, stream)
+  second.endData()
+  t.throws(() => second.sendData('late'), /no body may follow/)
+  await until(() => events[1]?.length === 1)
+  t.strictSame(events[1], ['end'])
+  const whole = send(channel, { ...stream, body: 'all' })
+  whole.endData()
+  await until(() => calls.length === 3)
+  t.strictSame([String(calls[2]!.more), events[2]], ['true', ['end']])
+})
+
 t.test('while it waits for a connection a call may be cancelled, and its time runs', async (t) => {
   const port = await openTcp(t, () => {})
   const channel = openChannel(t, port, { maxWaiting: 3 })

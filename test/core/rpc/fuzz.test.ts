@@ -236,7 +236,7 @@ t.test(
                 }),
               )
               client.call(calls.at(-1)!)
-            } else if (what === 2 && call?.more && call.carrier !== undefined) {
+            } else if (what === 2 && call?.more && !call.halfClosed && call.carrier !== undefined) {
               if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
             } else if (what === 3 && served?.stream && !served.over) {
               if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
