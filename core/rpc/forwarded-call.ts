@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { type LostKind, OutgoingCall } from './call.ts'
+import { toLostError } from './lost-error.ts'
 import { readTimeout } from './timeout.ts'
 
 /** Longest request body: what a frame holds, less what stands before it. */
@@ -124,7 +125,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
       const nodes = Math.min(x.upstream!.nodes.length, NODES_MAX)
       if (!x.answered && this.#attempts < nodes) return this.#again()
     } else if (kind === 'closed' && this.#mayRepeat()) return this.#again()
-    this.failed(toError(this.service, kind, detail))
+    this.failed(toLostError(this.service, kind, detail))
   }
 
   /** The call has no answer but this error. */
@@ -187,7 +188,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   #again(): void {
     const left =
       this.timeoutMs === 0 ? 0 : this.timeoutMs - (performance.now() - this.x.upstreamStartMs)
-    if (left < 0) return this.failed(toError(this.service, 'timeout', ''))
+    if (left < 0) return this.failed(toLostError(this.service, 'timeout', ''))
     this.timeoutMs = Math.ceil(left)
     this.over = false
     this.id = 0
@@ -203,22 +204,6 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
 }
 
 const EMPTY = new Uint8Array(0)
-
-/** Reference 15.2. */
-function toError(service: string, kind: LostKind, detail: string): GatewayError {
-  switch (kind) {
-    case 'full':
-      return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
-    case 'timeout':
-      return new GatewayError(service, 408, `${service} did not answer in time`, { cause: detail })
-    case 'connect':
-      return new GatewayError(service, 502, 'bad gateway: the service refused the connection', {
-        cause: detail,
-      })
-    default:
-      return new GatewayError(service, 502, 'bad gateway: the service went away', { cause: detail })
-  }
-}
 
 function tooLarge(service: string): GatewayError {
   return new GatewayError(

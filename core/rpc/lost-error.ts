@@ -1,0 +1,18 @@
+import { GatewayError } from '../errors.ts'
+import type { LostKind } from './call.ts'
+
+/** What a caller is told of a call that has no answer (reference 15.2); `detail` is for logs, but for `full`. */
+export function toLostError(service: string, kind: LostKind, detail: string): GatewayError {
+  switch (kind) {
+    case 'full':
+      return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
+    case 'timeout':
+      return new GatewayError(service, 408, `${service} did not answer in time`, { cause: detail })
+    case 'connect':
+      return new GatewayError(service, 502, 'bad gateway: the service refused the connection', {
+        cause: detail,
+      })
+    default:
+      return new GatewayError(service, 502, 'bad gateway: the service went away', { cause: detail })
+  }
+}
