@@ -8,8 +8,8 @@ const TEXT_MAX = 4096
 export function formatFail(error: GatewayError): string {
   const json = JSON.stringify(error.toBody())
   // No character takes more than three bytes.
-  if (isError(error.code) && json.length * 3 <= FAIL_MAX_BYTES) return json
-  const code = isError(error.code) ? error.code : 500
+  if (isErrorCode(error.code) && json.length * 3 <= FAIL_MAX_BYTES) return json
+  const code = isErrorCode(error.code) ? error.code : 500
   const id = error.id.slice(0, TEXT_MAX)
   return JSON.stringify(new GatewayError(id, code, error.message.slice(0, TEXT_MAX)).toBody())
 }
@@ -46,7 +46,7 @@ export function readFail(body: unknown, service: string): GatewayError | undefin
         detail ??= value
     }
   }
-  if (!isError(code)) return undefined
+  if (!isErrorCode(code)) return undefined
   return new GatewayError(
     typeof id === 'string' && id !== '' ? id : service,
     code,
@@ -61,6 +61,7 @@ export function toBadAnswer(service: string, cause: string): GatewayError {
   })
 }
 
-function isError(code: unknown): code is number {
+/** Whether an error may have this code. */
+export function isErrorCode(code: unknown): code is number {
   return Number.isInteger(code) && (code as number) >= 400 && (code as number) <= 599
 }
