@@ -25,6 +25,7 @@ try {
     const nodes = backends.map(({ port }) => `127.0.0.1:${port}`).join(',')
     // Through the environment, so that workers (`npm start -- --workers=2`) know them too.
     process.env['MX_BACKEND'] = `greeter=${nodes}`
+    process.env['MX_API_HANDLER'] ??= 'proxy'
   }
   const address = await runApi(flags, process.env)
   const url = `http://${formatAddress(address)}`

@@ -27,10 +27,6 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
     ['api', '--config=plugin.yaml', '--address=127.0.0.1:0'],
     /^mx: plugin\.yaml:3:5: unknown plugin "cros".*did you mean cors\?/,
   ],
-  [
-    ['api', '--handler=rpc'],
-    /^mx: handler rpc is not part of this version, which has event, proxy/,
-  ],
   [['bench', '/x', '--conections=1'], /^mx: Unknown option --conections/],
 ]
 for (const [words, message, env = {}] of refused) {

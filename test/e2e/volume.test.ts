@@ -40,6 +40,7 @@ else {
         [
           'api',
           '--address=127.0.0.1:0',
+          '--handler=proxy',
           '--max_body=none',
           `--listener=${listener}`,
           `--backend=app=127.0.0.1:${backend.port}`,

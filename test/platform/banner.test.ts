@@ -21,7 +21,7 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
   mx 1.2.3 gateway on https://[::1]:8443
 
   version    1.2.3
-  handler    proxy
+  handler    meta
   namespace  none
   services   s0, s1, s2, s3, s4, s5, s6, s7 and 2 more
   plugins    none

@@ -40,7 +40,7 @@ function start(
   words: readonly string[],
   options: { cwd: string; env?: Record<string, string> },
 ): RunningMx {
-  const mx = startMx(['api', '--address=127.0.0.1:0', ...words], options)
+  const mx = startMx(['api', '--handler=proxy', '--address=127.0.0.1:0', ...words], options)
   t.teardown(async () => {
     if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
     await mx.ended

@@ -148,7 +148,7 @@ t.test('a wrong value is named with its source, what it must be and what it is',
     [['--address=a b:80'], /^--address must be /],
     [
       ['--handler=prxy'],
-      /^--handler must be one of api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
+      /^--handler must be one of meta, api, rpc, proxy, event, web, got "prxy", did you mean proxy\?$/,
     ],
     [['--workers=0'], /^--workers must be a whole number from 1 to 256, or auto, got "0"$/],
     [['--workers=1.5'], /^--workers must be /],
