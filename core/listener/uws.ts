@@ -84,6 +84,9 @@ let turnEnds = false
 /** Exchanges that have something to send then. */
 let held: UwsExchange[] = []
 
+/** Bytes of a stream held until the turn is over, before its writer is told to hold back. */
+const HELD_MAX_BYTES = 64 * 1024
+
 /** The turn of the event loop that is under way. */
 function holdTurn(): number {
   if (!turnEnds) {
@@ -125,7 +128,9 @@ class UwsExchange extends Exchange implements SocketExchange {
   #protocol = ''
   /** The last turn of the event loop in which it must not be answered; -1: any will do. */
   #heldTurn: number
-  #held: (() => void) | undefined = undefined
+  /** What is to be sent when it is over, in order. */
+  #held: (() => void)[] | undefined = undefined
+  #heldBytes = 0
   /** Body bytes announced to the client; -1: chunked. */
   #length = -1
   #headSent = false
@@ -262,7 +267,8 @@ class UwsExchange extends Exchange implements SocketExchange {
     if (this.#heldTurn === turn) {
       const copy = Uint8Array.prototype.slice.call(chunk)
       this.#hold(() => this.transmitChunk(copy))
-      return this.#writes
+      this.#heldBytes += chunk.length
+      return this.#writes && this.#heldBytes < HELD_MAX_BYTES
     }
     if (chunk.length === 0) return true
     this.#res.cork(() => {
@@ -313,23 +319,22 @@ class UwsExchange extends Exchange implements SocketExchange {
 
   /** Sends what was held. */
   release(): void {
-    const send = this.#held
+    const sends = this.#held
+    if (sends === undefined) return
+    const wasFull = this.#heldBytes >= HELD_MAX_BYTES
     this.#held = undefined
-    if (send !== undefined && !this.finished) send()
+    this.#heldBytes = 0
+    for (const send of sends) if (!this.finished) send()
+    // Whoever was told to hold back, though the client takes all of it.
+    if (wasFull && this.#writes && !this.finished) this.drained()
   }
 
   /** Keeps what is to be sent, behind what is kept already. */
   #hold(send: () => void): void {
-    const before = this.#held
-    if (before === undefined) {
+    if (this.#held === undefined) {
       held.push(this)
-      this.#held = send
-      return
-    }
-    this.#held = () => {
-      before()
-      if (!this.finished) send()
-    }
+      this.#held = [send]
+    } else this.#held.push(send)
   }
 
   #become(owner: SocketOwner): void {

@@ -186,6 +186,34 @@ export function testListenerReplies({ create }: ListenerSubject): void {
     t.ok(body === whole.toString('latin1'), 'byte for byte')
   })
 
+  t.test('a stream of many pieces may begin while the request is read', async (t) => {
+    let refused = false
+    const { port } = await openListener(t, create, (x) => {
+      const send = () => {
+        for (; sent < 20_000; sent++) {
+          if (x.write(Buffer.from(`${sent}\n`.padStart(100)))) continue
+          refused = true
+          sent++
+          return
+        }
+        x.end()
+      }
+      let sent = 0
+      x.attach({ onRequestBody: () => {}, onDrain: send, onAbort: () => {} })
+      x.start(200, new HeaderList(), -1)
+      send()
+    })
+    const client = new RawClient(port)
+    await client
+      .send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\nx')
+      .until(({ text }) => text.endsWith('\r\n0\r\n\r\n'))
+    client.destroy()
+    const lines = client.text.match(/^ +\d+$/gm)!.map(Number)
+    t.ok(refused, 'its writer is held back')
+    t.equal(lines.length, 20_000)
+    t.ok(lines.every((line, i) => line === i))
+  })
+
   t.test('only the first reply counts', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       x.reply(200, 'first')
