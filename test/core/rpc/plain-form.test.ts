@@ -1,0 +1,236 @@
+// Both ends of the plain form, beside the fast form on the same port.
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { createNodeListener } from '../../../core/listener/node.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
+import type { Dispatch, OutgoingCall } from '../../../core/rpc/call.ts'
+import { type Caller, createCaller } from '../../../core/rpc/caller.ts'
+import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../../core/rpc/frames.ts'
+import { servePlain } from '../../../core/rpc/plain-server.ts'
+import { ServerConnection } from '../../../core/rpc/server-connection.ts'
+import { Pool } from '../../../core/upstream/pool.ts'
+import { createDispatcher } from '../../../sdk/dispatch.ts'
+import { endpoint } from '../../../sdk/endpoint.ts'
+import { createServiceLog } from '../../../sdk/service-log.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createKeeper, RecordedCall } from '../../fixtures/rpc.ts'
+
+const LISTENERS = { uws: createUwsListener, node: createNodeListener }
+type Name = keyof typeof LISTENERS
+
+/** A service, and who calls it in either form. */
+async function open(t: Test, name: Name, dispatch: Dispatch) {
+  const listener = await LISTENERS[name]({
+    host: '127.0.0.1',
+    port: 0,
+    internalFields: true,
+    maxMessageBytes: MESSAGE_MAX_BYTES,
+    handle(x) {
+      if (x.path !== RPC_PATH) return servePlain(x, dispatch)
+      const connection = new ServerConnection(dispatch)
+      const options = { protocol: SUBPROTOCOL, maxMessageBytes: MESSAGE_MAX_BYTES }
+      connection.open(x.accept(connection, options)!)
+    },
+  })
+  const { port } = listener
+  const pool = new Pool({
+    host: '127.0.0.1',
+    port,
+    secure: false,
+    timeouts: { connectMs: 5000, replyMs: 10_000, idleMs: 10_000 },
+    keepAliveMs: 10_000,
+    pipeline: 1,
+    maxConnections: 16,
+    maxWaiting: 10_000,
+  })
+  const node = { host: '127.0.0.1', port, secure: false }
+  const plain = createCaller({ ...node, protocol: 'http' }, pool)
+  const fast = createCaller({ ...node, protocol: 'mx' }, pool)
+  t.teardown(async () => {
+    plain.close()
+    fast.close()
+    await listener.close()
+  })
+  return { plain, fast, pool }
+}
+
+/** Resolves with what a call was told, once it is over. Bodies are consumed as they come. */
+async function settle(caller: Caller, fields: Partial<OutgoingCall>): Promise<string[]> {
+  const call = new RecordedCall(fields)
+  call.onEvent = (event) => {
+    if (event.startsWith('data ')) call.consumed(event.length - 5)
+  }
+  caller.call(call)
+  await until(() => call.carrier === undefined)
+  return call.events
+}
+
+const Name = Type.Object({ name: Type.String() })
+
+for (const listener of Object.keys(LISTENERS) as Name[]) {
+  t.test(`${listener}: a service answers the same in both forms`, async (t) => {
+    const { dispatch } = createDispatcher({
+      service: 'helloworld',
+      log: createServiceLog({ service: 'helloworld', level: 'silent' }),
+      handlers: {
+        Helloworld: {
+          call: endpoint({ request: Name, handle: ({ name }) => ({ msg: `Hello ${name}` }) }),
+          fail: endpoint({
+            handle() {
+              throw new Error('secret')
+            },
+          }),
+          stream: endpoint({
+            request: Name,
+            stream: 'server',
+            *handle({ name }) {
+              for (let i = 0; i < 1000; i++) yield { name, i }
+              if (name === 'Judas') throw new Error('secret')
+            },
+          }),
+          account: endpoint({
+            handle: (_, ctx) => ({ account: ctx.account, namespace: ctx.namespace }),
+          }),
+        },
+      },
+    })
+    const { plain, fast } = await open(t, listener, dispatch)
+    const cases: Partial<OutgoingCall>[] = [
+      {},
+      { body: '{"name":1}' },
+      { body: 'nonsense' },
+      { body: '' },
+      { endpoint: 'Helloworld.Fail' },
+      { endpoint: 'Helloworld.Gone' },
+      { service: 'other' },
+      { service: 'shop.helloworld', timeoutMs: 5000 },
+      { endpoint: 'Helloworld.Stream', stream: true },
+      { endpoint: 'Helloworld.Stream', stream: true, body: '{"name":"Judas"}' },
+      { endpoint: 'Helloworld.Stream', stream: true, body: 'nonsense' },
+      { stream: true },
+      {
+        endpoint: 'Helloworld.Account',
+        metadata: 'mx-account: {"id":"1","type":"user"}\r\nmx-namespace: shop\r\n',
+      },
+    ]
+    for (const fields of cases) {
+      const expected = await settle(fast, fields)
+      const events = await settle(plain, fields)
+      const isContent = (event: string) => !event.startsWith('start ')
+      t.strictSame(events.filter(isContent).map(withoutMetadata), expected.map(withoutMetadata))
+      t.ok(expected.length > 0, expected.at(-1)!)
+    }
+  })
+
+  t.test(`${listener}: thousands of calls and streams at a time`, async (t) => {
+    const { plain, pool } = await open(t, listener, (call) => {
+      if (call.endpoint === 'A.Reply') return call.reply('', call.body)
+      const text = Buffer.from(call.body).toString()
+      for (let i = 0; i < 3; i++) call.sendData(`"${text}-${i}"`)
+      call.endData()
+    })
+    const calls = Array.from({ length: 2000 }, (_, i) => {
+      const stream = i % 2 === 1
+      const call = new RecordedCall({
+        endpoint: stream ? 'A.Stream' : 'A.Reply',
+        body: `${i}`,
+        stream,
+      })
+      plain.call(call)
+      return call
+    })
+    await until(() => plain.pending === 0)
+    let wrong = 0
+    for (const [i, { events, stream }] of calls.entries()) {
+      const expected = stream
+        ? `data "${i}-0" data "${i}-1" data "${i}-2" end`
+        : `reply "content-type: application/json\\r\\n" ${i}`
+      if (events.filter((event) => !/^start /.test(event)).join(' ') !== expected) wrong++
+    }
+    t.equal(wrong, 0)
+    t.ok(pool.size <= 16)
+  })
+
+  t.test(`${listener}: bodies of 16 MiB, of requests, replies and streams`, async (t) => {
+    const { plain } = await open(t, listener, (call) => {
+      if (call.endpoint === 'A.Reply') return call.reply('', call.body)
+      call.sendData(call.body)
+      call.endData()
+    })
+    const body = Buffer.alloc(16 * 1024 * 1024, 'x')
+    for (const name of ['A.Reply', 'A.Stream']) {
+      const call = new RecordedCall({ endpoint: name, body, stream: true })
+      let same = false
+      const check = (answer: Uint8Array) => {
+        same = body.equals(answer)
+      }
+      call.onReply = (_, answer) => check(answer)
+      call.onData = check
+      plain.call(call)
+      await until(() => call.carrier === undefined)
+      t.ok(same, name)
+    }
+  })
+
+  t.test(`${listener}: a slow caller holds the service back, and loses nothing`, async (t) => {
+    const count = 40_000
+    let sent = 0
+    let refused = 0
+    const { plain } = await open(t, listener, (call) => {
+      const send = () => {
+        while (sent < count) {
+          if (!call.sendData(`{"i":${sent},"pad":"${'x'.repeat(500)}"}`)) {
+            refused++
+            return
+          }
+          sent++
+        }
+        call.endData()
+      }
+      call.receiver = { onData() {}, onEnd() {}, onCancel() {}, onCredit: send }
+      send()
+    })
+    const call = new RecordedCall({ stream: true })
+    const waiting: number[] = []
+    let received = 0
+    let inOrder = true
+    call.onData = (body) => {
+      inOrder &&= Buffer.from(body).toString().startsWith(`{"i":${received},`)
+      received++
+      waiting.push(body.length)
+    }
+    plain.call(call)
+    while (call.carrier !== undefined) {
+      for (const bytes of waiting.splice(0, 100)) call.consumed(bytes)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+    t.strictSame(call.events.slice(-1), ['end'])
+    t.equal(received, count)
+    t.ok(inOrder)
+    t.ok(refused > 0, `the service was held back ${refused} times`)
+  })
+
+  t.test(`${listener}: cancelling and deadlines reach the program`, async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const { plain } = await open(t, listener, dispatch)
+    const cancelled = new RecordedCall({ stream: true })
+    plain.call(cancelled)
+    await until(() => calls.length === 1)
+    calls[0]!.sendData('1')
+    await until(() => cancelled.events.length === 2)
+    cancelled.cancel()
+    await until(() => events[0]!.length === 1)
+    t.strictSame(events[0], ['cancel cancel'])
+    const late = await settle(plain, { timeoutMs: 50 })
+    // Whose clock is first decides; either is the same to the one who called.
+    t.match(late, [/^(lost timeout|fail 408 helloworld: no answer within \d+ ms)$/])
+    await until(() => events[1]!.length === 1)
+    t.match(events[1], [/^cancel (timeout|cancel)$/])
+    t.equal(plain.pending, 0)
+  })
+}
+
+/** The plain form always says what bodies are. */
+function withoutMetadata(event: string): string {
+  return event.replace(/^reply "(?:[^"\\]|\\.)*"/, 'reply')
+}
