@@ -7,11 +7,12 @@ import type { Exchange } from '../core/exchange.ts'
 import { createHeaderBlock } from '../core/headers.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json.ts'
-import { splitObject } from '../core/request/json-text.ts'
-import { toRequestType } from '../core/request/media-type.ts'
+import { skipBlanks, splitObject } from '../core/request/json-text.ts'
+import { type RequestType, toRequestType } from '../core/request/media-type.ts'
+import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
 import { toRoute } from '../core/route.ts'
-import { formatContext, toReplyHeaders } from '../core/rpc/context.ts'
+import { formatContext } from '../core/rpc/context.ts'
 import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { isServiceName } from '../core/service-name.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
@@ -51,6 +52,8 @@ interface Target {
 /** Id of its errors. */
 const ID = 'go.mx.rpc'
 const PATH = '/rpc'
+const NAMES: ReadonlySet<string> = new Set(['service', 'method', 'endpoint', 'request', 'address'])
+const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart/form-data'
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
 /** Nodes at addresses of callers' choice that are kept open. */
 const OPEN_MAX = 64
@@ -163,66 +166,73 @@ class ExplicitCall extends ForwardedCall {
     if (this.over) return
     this.answered()
     this.done()
-    this.x.send(200, toReplyHeaders(metadata, JSON_REPLY), body.length === 0 ? '{}' : body)
+    const headers = this.toHeaders(metadata, JSON_REPLY)
+    if (headers !== undefined) this.x.send(200, headers, body.length === 0 ? '{}' : body)
   }
 }
 
 /** @throws {GatewayError} 400 or 415 naming what is wrong. */
 function readCall(body: Uint8Array, contentType: string | undefined): Call {
-  const { kind } = toRequestType(contentType, ID)
-  if (kind !== 'json' && kind !== 'form') {
-    const detail = 'content type must be application/json or application/x-www-form-urlencoded'
-    throw new GatewayError(ID, 415, detail, {
-      headers: ['accept', 'application/json, application/x-www-form-urlencoded'],
-    })
-  }
-  const fields = kind === 'json' ? readJson(body) : readForm(body)
+  const fields = readFields(body, toRequestType(contentType, ID))
   const service = fields.get('service') ?? ''
   if (!isServiceName(service)) throw refuse('service must be the full name of a service', service)
   const endpoint = fields.get('method') ?? fields.get('endpoint') ?? ''
   if (!ENDPOINT.test(endpoint)) throw refuse('method must be <Handler>.<Method>', endpoint)
-  return {
-    service,
-    endpoint,
-    address: fields.get('address') ?? '',
-    request: fields.get('request') ?? '{}',
-  }
-}
-
-/** Texts of the fields in lower case; `request` as JSON. */
-function readJson(body: Uint8Array): Map<string, string> {
-  parseJson(body, 'request body', ID)
-  const members = splitObject(decodeUtf8(body, 'request body', ID))
-  if (members === undefined) throw refuse('request body must be a JSON object', 'another value')
-  const fields = new Map<string, string>()
-  for (const [name, json] of members) {
-    const key = name.toLowerCase()
-    if (key === 'request') {
-      if (json !== 'null')
-        fields.set(key, json.startsWith('"') ? checkJson(JSON.parse(json)) : json)
-      continue
-    }
-    const value: unknown = JSON.parse(json)
-    if (value === null) continue
-    if (typeof value !== 'string') throw refuse(`${key} must be a string`, json)
-    fields.set(key, value)
-  }
-  return fields
-}
-
-function readForm(body: Uint8Array): Map<string, string> {
-  const pairs = parseFormPairs(body, ID)
-  const fields = new Map<string, string>()
-  for (let i = 0; i < pairs.length; i += 2) fields.set(pairs[i]!.toLowerCase(), pairs[i + 1]!)
   const request = fields.get('request')
-  if (request === '') fields.delete('request')
-  else if (request !== undefined) checkJson(request)
-  return fields
+  if (request === undefined) throw refuse('request must be a JSON object', 'none')
+  return { service, endpoint, address: fields.get('address') ?? '', request }
 }
 
-function checkJson(text: string): string {
-  parseJson(text, 'request', ID)
-  return text
+/** Texts of the known fields, names in lower case; `request` as JSON. */
+function readFields(body: Uint8Array, { kind, boundary }: RequestType): Map<string, string> {
+  const fields = new Map<string, string>()
+  switch (kind) {
+    case 'json':
+      for (const [name, json] of readMembers(body)) {
+        const isText = json.startsWith('"') || name.toLowerCase() === 'request'
+        if (json !== 'null') take(fields, name, isText ? toText(json) : undefined)
+      }
+      return fields
+    case 'form': {
+      const pairs = parseFormPairs(body, ID)
+      for (let i = 0; i < pairs.length; i += 2) take(fields, pairs[i]!, pairs[i + 1])
+      return fields
+    }
+    case 'multipart':
+      for (const [name, value] of Object.entries(parseMultipart(body, boundary, ID)))
+        take(fields, name, value)
+      return fields
+    default:
+      throw new GatewayError(ID, 415, `content type must be one of ${ACCEPTED}`, {
+        headers: ['accept', ACCEPTED],
+      })
+  }
+}
+
+function readMembers(body: Uint8Array): Map<string, string> {
+  const text = decodeUtf8(body, 'request body', ID)
+  parseJson(text, 'request body', ID)
+  const members = splitObject(text)
+  if (members === undefined) throw refuse('request body must be a JSON object', text)
+  return members
+}
+
+/** What a JSON string says; other JSON as it is. */
+function toText(json: string): string {
+  return json.startsWith('"') ? JSON.parse(json) : json
+}
+
+/** @throws {GatewayError} 400 when a field is given twice, is no text, or is a request but no JSON object. */
+function take(fields: Map<string, string>, name: string, text: unknown): void {
+  const key = name.toLowerCase()
+  if (!NAMES.has(key) || text === '') return
+  if (typeof text !== 'string') throw refuse(`${key} must be a string`, 'another value')
+  if (fields.has(key)) throw refuse(`${key} must be given once`, text)
+  if (key === 'request') {
+    parseJson(text, 'request', ID)
+    if (text[skipBlanks(text, 0)] !== '{') throw refuse('request must be a JSON object', text)
+  }
+  fields.set(key, text)
 }
 
 function toAddress({ host, port }: { host: string; port: number }): string {
