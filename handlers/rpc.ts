@@ -1,17 +1,17 @@
 import type { Handler } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { createHeaderBlock, HeaderList } from '../core/headers.ts'
+import { createHeaderBlock } from '../core/headers.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { shapeOf } from '../core/request/shape.ts'
-import { formatContext, isJson, toReplyHeaders } from '../core/rpc/context.ts'
+import { formatContext, isJson } from '../core/rpc/context.ts'
 import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
-import { NdjsonReply } from './rpc/ndjson-reply.ts'
+import { LINES, NDJSON_HEADERS, NdjsonReply } from './rpc/ndjson-reply.ts'
 import { SocketCall } from './rpc/socket-call.ts'
-import { SseReply } from './rpc/sse-reply.ts'
+import { EVENTS, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
 import type { StreamReply } from './rpc/stream-reply.ts'
 
 export interface RpcOptions extends CallLimits {
@@ -31,6 +31,8 @@ const JSON_REPLY = createHeaderBlock([
   'authorization, mx-namespace',
 ])
 const EMPTY_JSON = '{}'
+/** What calls may be made by: any method that may have a body, too. */
+const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
  * HTTP requests as calls (specification: handler `rpc`): path variables, query and body are one request document,
@@ -46,6 +48,7 @@ export default function rpc(options: RpcOptions): Handler {
   return {
     name: 'rpc',
     handle: (x) => {
+      if (x.method === 'OPTIONS') return x.reply(204, '', ['allow', METHODS])
       if (!x.upgrade) return new RpcCall(x, options).collect()
       if (!isAllowed(x)) throw refuseOrigin(x.route?.service)
       new SocketCall(x, options, options.maxMessageBytes).open()
@@ -87,14 +90,15 @@ class RpcCall extends ForwardedCall {
     if (this.over) return
     this.answered()
     this.done()
-    const { x } = this
+    const headers = this.toHeaders(metadata, JSON_REPLY)
+    if (headers === undefined) return
+    if (body.length > 0) return this.x.send(200, headers, body)
     const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
-    if (type !== undefined && !isJson(type) && body.length === 0) {
-      return x.send(204, new HeaderList(), body)
-    }
-    const headers =
-      metadata === '' ? HeaderList.of(JSON_REPLY) : toReplyHeaders(metadata, JSON_REPLY)
-    x.send(200, headers, body.length === 0 ? EMPTY_JSON : body)
+    // The plain form has no type of an empty body: it is as the request's was.
+    const isEmpty = type === undefined ? this.#type.kind === 'protobuf' : !isJson(type)
+    if (!isEmpty) return this.x.send(200, headers, EMPTY_JSON)
+    headers.delete('content-type')
+    this.x.send(204, headers, body)
   }
 
   override onStart(metadata: string): void {
@@ -103,15 +107,16 @@ class RpcCall extends ForwardedCall {
 
   override onData(body: Uint8Array): void {
     if (this.over) return
-    const stream = this.#stream ?? this.#begin('')
-    stream?.data(body)
+    if (this.#stream === undefined) this.#begin('')
+    this.#stream?.data(body)
   }
 
   override onEnd(): void {
     if (this.over) return
-    const stream = this.#stream ?? this.#begin('')
+    if (this.#stream === undefined) this.#begin('')
+    if (this.over) return
     this.done()
-    stream?.end()
+    this.#stream?.end()
   }
 
   override onDrain(): void {
@@ -123,20 +128,28 @@ class RpcCall extends ForwardedCall {
     else this.#stream.fail(error)
   }
 
-  #begin(metadata: string): StreamReply | undefined {
+  /** Begins the reply to a stream. The call is over then, when nobody reads what follows. */
+  #begin(metadata: string): void {
     this.answered()
     const { x } = this
     const type = findMetadata(metadata, 'content-type')
     if (type !== undefined && !isJson(type)) {
-      this.cancel()
-      this.done()
+      this.#drop()
       const detail = `a stream of ${type} needs a WebSocket; over HTTP streams are JSON`
-      x.giveUp(new GatewayError(this.service, 406, detail))
-      return undefined
+      return this.failed(new GatewayError(this.service, 406, detail))
     }
     const events = x.headers.get('accept')?.includes('text/event-stream') === true
-    this.#stream = events ? new SseReply(x, this, metadata) : new NdjsonReply(x, this, metadata)
-    return this.#stream
+    const headers = this.toHeaders(metadata, events ? SSE_HEADERS : NDJSON_HEADERS)
+    if (headers === undefined) return this.#drop()
+    if (type !== undefined) headers.set('content-type', events ? EVENTS : LINES)
+    this.#stream = events ? new SseReply(x, this, headers) : new NdjsonReply(x, this, headers)
+    // A reply to HEAD.
+    if (x.finished && !this.over) this.#drop()
+  }
+
+  #drop(): void {
+    this.cancel()
+    this.done()
   }
 }
 

@@ -28,10 +28,15 @@ export function formatContext(x: Exchange): string {
 
 const OWN = ['host', 'method', 'url']
 
-/** Fields of the reply from the metadata of an answer; those of `standard` where it has none of that name. */
-export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderList {
+/**
+ * Fields of the reply from the metadata of an answer; those of `standard` where it has none of that name. Undefined when the
+ * metadata is malformed.
+ */
+export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderList | undefined {
+  if (metadata === '') return HeaderList.of(standard)
+  const fields = parseMetadata(metadata)
+  if (fields === undefined) return undefined
   const headers = new HeaderList()
-  const fields = parseMetadata(metadata) ?? []
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!
     if (!NOT_OF_SERVICES.has(name) && !name.startsWith('mx-')) headers.append(name, fields[i + 1]!)

@@ -2,8 +2,12 @@ import { performance } from 'node:perf_hooks'
 import type { Endpoint } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
+import type { HeaderBlock, HeaderList } from '../headers.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { type LostKind, OutgoingCall } from './call.ts'
+import { toReplyHeaders } from './context.ts'
+import { deadlines } from './deadlines.ts'
+import { toBadAnswer } from './fail.ts'
 import { toLostError } from './lost-error.ts'
 import { readTimeout } from './timeout.ts'
 
@@ -13,12 +17,14 @@ export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
 const NODES_MAX = 5
 /** Attempts of a call that reached a service, the first included (reference 15.5). */
 const ATTEMPTS_MAX = 2
+/** Longest time for a stream that a client may ask for. */
+const ASKED_MAX_MS = 2 ** 31 - 1
 /** What services tell of themselves is for operators, not for whoever reaches the gateway; that they are well, is. */
 const INTERNAL = /^Debug\.(?!Health$)/
 
 /** How the calls of a handler are made. */
 export interface CallLimits {
-  /** Milliseconds for a call: those a client may ask for, and those it has that does not. */
+  /** Milliseconds an answer may take to come, of a stream its first body; the most a client may ask for. */
   readonly timeoutMs: number
 }
 
@@ -27,6 +33,8 @@ export interface CallLimits {
  *
  * A call that certainly was not served goes to the next node, whatever it is. GET and HEAD are repeated once
  * after an answer 500 or 408, or a lost connection, as clients do it (reference 15.5), unless the endpoint says that it is not idempotent.
+ *
+ * The time a client asks for is the service's to know, and bounds a stream as a whole. Without it a stream may last as long as it likes.
  */
 export abstract class ForwardedCall extends OutgoingCall implements Peer {
   protected readonly x: Exchange
@@ -34,7 +42,11 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   protected readonly declared: Endpoint | undefined
   /** The answer is complete, or nobody waits for it. */
   protected over = false
+  /** It is a stream of the client, which may be silent for as long as it likes. */
+  protected readonly endless: boolean = false
   readonly #limits: CallLimits
+  /** Milliseconds from the start to the answer, of a stream that nobody set a deadline to its begin; 0: no limit. */
+  #limitMs = 0
   #node: UpstreamNode | undefined = undefined
   #attempts = 0
   #chunks: Uint8Array[] | undefined = undefined
@@ -66,9 +78,28 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   /** Fills in body and metadata of the call, and sends it by {@link dispatch}. What it throws is the answer. */
   protected abstract begin(body: Uint8Array): void
 
+  /** @throws {GatewayError} 400 when the client asks for a time that is none. */
   protected dispatch(): void {
+    this.readDeadline()
+    this.transmit()
+  }
+
+  /** Reads how long the call may take. @throws {GatewayError} 400 when the client asks for a time that is none. */
+  protected readDeadline(): void {
+    const { timeoutMs } = this.#limits
+    const isStream = this.endless || this.declared?.metadata['stream'] === 'true'
+    const askedMs = readTimeout(this.x.headers, isStream ? ASKED_MAX_MS : timeoutMs, this.service)
+    if (askedMs > 0) this.#limitMs = this.timeoutMs = askedMs
+    else if (!isStream) {
+      this.#limitMs = timeoutMs
+      // What may turn out to be a stream is told of no deadline: it would end by it.
+      if (this.declared !== undefined || !this.stream) this.timeoutMs = timeoutMs
+    }
+  }
+
+  /** Sends the call; its deadline has been read. */
+  protected transmit(): void {
     const { x } = this
-    this.timeoutMs = readTimeout(x.headers, this.#limits.timeoutMs, this.service)
     x.upstreamStartMs = performance.now()
     x.watch(this)
     this.#attempt()
@@ -123,7 +154,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     else if (kind === 'closed') x.upstream!.failed(node, 'gateway')
     if (kind === 'connect' || kind === 'unsent' || kind === 'full') {
       const nodes = Math.min(x.upstream!.nodes.length, NODES_MAX)
-      if (!x.answered && this.#attempts < nodes) return this.#again()
+      if (!this.started && this.#attempts < nodes) return this.#again()
     } else if (kind === 'closed' && this.#mayRepeat()) return this.#again()
     this.failed(toLostError(this.service, kind, detail))
   }
@@ -133,10 +164,40 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     this.x.giveUp(error)
   }
 
-  /** The answer has begun: the node is well. */
+  override onDeadline(): void {
+    // For what is told of it.
+    this.timeoutMs = this.#limitMs
+    super.onDeadline()
+  }
+
+  /** The answer has begun: the node is well, and a stream may take its time. */
   protected answered(): void {
     this.x.upstreamReplyMs = performance.now()
     this.x.upstream!.succeeded(this.#node!)
+    if (this.timeoutMs === 0) deadlines.remove(this)
+  }
+
+  /**
+   * Fields of the reply to an answer with this metadata, as `toReplyHeaders`; among them the cookie that binds the client to the
+   * node that answers, where its service has sticky clients. Undefined: the metadata was malformed, which has been answered.
+   */
+  protected toHeaders(metadata: string, standard: HeaderBlock): HeaderList | undefined {
+    const headers = toReplyHeaders(metadata, standard)
+    if (headers === undefined) {
+      const error = toBadAnswer(this.service, 'metadata is malformed')
+      this.x.failure = error.message
+      this.failed(error)
+      return undefined
+    }
+    this.bind(headers)
+    return headers
+  }
+
+  /** Adds the cookie that binds the client to the node that answers, where its service has sticky clients. */
+  protected bind(headers: HeaderList): void {
+    const { x } = this
+    const cookie = x.upstream!.replyCookie?.(x, this.#node!)
+    if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
   /** The answer is complete. */
@@ -171,6 +232,9 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     this.#node = node
     x.node = node.id
     node.active++
+    if (this.timeoutMs === 0 && this.#limitMs > 0) {
+      deadlines.add(this, this.#limitMs - (performance.now() - x.upstreamStartMs))
+    }
     node.caller.call(this)
   }
 
@@ -186,10 +250,11 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   }
 
   #again(): void {
-    const left =
-      this.timeoutMs === 0 ? 0 : this.timeoutMs - (performance.now() - this.x.upstreamStartMs)
-    if (left < 0) return this.failed(toLostError(this.service, 'timeout', ''))
-    this.timeoutMs = Math.ceil(left)
+    if (this.#limitMs > 0) {
+      const left = this.#limitMs - (performance.now() - this.x.upstreamStartMs)
+      if (left <= 0) return this.failed(toLostError(this.service, 'timeout', ''))
+      if (this.timeoutMs > 0) this.timeoutMs = Math.ceil(left)
+    }
     this.over = false
     this.id = 0
     this.#attempt()

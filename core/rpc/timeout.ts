@@ -14,7 +14,7 @@ const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
 }
 
 /**
- * Milliseconds a client gives a call: `Timeout` in seconds, or `grpc-timeout` (`500m`, `10S`); `maxMs` where it gives none, and at most.
+ * Milliseconds a client gives a call, `maxMs` at most: `Timeout` in seconds, or `grpc-timeout` (`500m`, `10S`); 0: it gives none.
  *
  * @throws {GatewayError} 400 when a field is malformed.
  */
@@ -26,7 +26,7 @@ export function readTimeout(headers: HeaderList, maxMs: number, id: string): num
     return limit(Number(seconds) * 1000, maxMs)
   }
   const grpc = headers.get('grpc-timeout')
-  if (grpc === undefined) return maxMs
+  if (grpc === undefined) return 0
   const match = GRPC.exec(grpc)
   if (match === null)
     throw refuse(id, 'grpc-timeout must be digits and a unit such as 500m or 10S', grpc)

@@ -1,12 +1,12 @@
 import type { GatewayError } from '../../core/errors.ts'
-import type { Exchange } from '../../core/exchange.ts'
-import { createHeaderBlock } from '../../core/headers.ts'
-import type { OutgoingCall } from '../../core/rpc/call.ts'
+import { createHeaderBlock, type HeaderBlock } from '../../core/headers.ts'
 import { StreamReply, toLine } from './stream-reply.ts'
 
-const HEADERS = createHeaderBlock([
+export const LINES = 'application/x-ndjson'
+/** Where the service says nothing else. */
+export const NDJSON_HEADERS: HeaderBlock = createHeaderBlock([
   'content-type',
-  'application/x-ndjson',
+  LINES,
   'cache-control',
   'no-store',
   'x-accel-buffering',
@@ -16,10 +16,6 @@ const LINE_END = 0x0a
 
 /** One JSON document a line; an error is the last one: `{"error": {…}}`. */
 export class NdjsonReply extends StreamReply {
-  constructor(x: Exchange, call: OutgoingCall, metadata: string) {
-    super(x, call, metadata, HEADERS)
-  }
-
   protected format(body: Uint8Array): Uint8Array {
     const line = Buffer.allocUnsafe(body.length + 1)
     line.set(toLine(body))

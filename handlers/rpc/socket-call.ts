@@ -1,18 +1,26 @@
-import type { GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { toRequestType } from '../../core/request/media-type.ts'
 import { toRequestDocument } from '../../core/request/request-document.ts'
 import { shapeOf } from '../../core/request/shape.ts'
+import type { LostKind } from '../../core/rpc/call.ts'
 import { formatContext, isJson } from '../../core/rpc/context.ts'
 import { type CallLimits, ForwardedCall } from '../../core/rpc/forwarded-call.ts'
+import { costOf, PAYLOAD_MAX_BYTES } from '../../core/rpc/frames.ts'
+import { findMetadata } from '../../core/rpc/metadata.ts'
 import type { ServerSocket, SocketReceiver } from '../../core/server-socket.ts'
 
 /** RFC 6455 §7.4.1. */
 const NORMAL = 1000
 const POLICY_VIOLATION = 1008
 const INTERNAL_ERROR = 1011
-/** Bytes of messages that wait for the service before the client is no longer read. */
-const WAITING_MAX_BYTES = 256 * 1024
+/** IANA WebSocket Close Code Number Registry: try again later. */
+const OVERLOADED = 1013
+/** Bytes of requests that wait for the service before the client is no longer read. */
+const PAUSE_BYTES = 256 * 1024
+/** As many, with a client that cannot be held back. */
+const WAITING_MAX_BYTES = 64 * 1024 * 1024
+const NOTHING = new Uint8Array(0)
 
 /**
  * A WebSocket of a client as one call: each message is a request, each answer a message. An empty message
@@ -20,25 +28,31 @@ const WAITING_MAX_BYTES = 256 * 1024
  *
  * The end of the answers closes the WebSocket with 1000; an error is the last message, then 1008 where the
  * client may not call, else 1011. A client that closes cancels the call.
+ *
+ * A service that speaks the plain form takes one request: the query, else the first message.
  */
 export class SocketCall extends ForwardedCall implements SocketReceiver {
-  readonly #maxMessageBytes: number | undefined
+  protected override readonly endless = true
+  readonly #maxMessageBytes: number
   #socket: ServerSocket | undefined = undefined
   #binary = false
-  /** Requests that wait for the service. */
+  /** The call is sent with the first message. */
+  #awaitsRequest = false
+  /** Requests that wait for the service, each of its cost. */
   readonly #waiting: Uint8Array[] = []
   #waitingBytes = 0
   #ended = false
-  /** Answers the client has not taken. */
+  /** Answers the client has not taken, bytes each. */
   #owed: number[] = []
   #blocked = false
 
-  constructor(x: Exchange, limits: CallLimits, maxMessageBytes?: number) {
+  constructor(x: Exchange, limits: CallLimits, maxMessageBytes: number = PAYLOAD_MAX_BYTES) {
     super(x, limits)
-    this.#maxMessageBytes = maxMessageBytes
+    // A longer one could not be sent on.
+    this.#maxMessageBytes = Math.min(maxMessageBytes, PAYLOAD_MAX_BYTES)
   }
 
-  /** @throws {GatewayError} 400 when query or path do not fit the endpoint; as `Exchange.accept`. */
+  /** @throws {GatewayError} 400 when query, path or deadline are wrong; as `Exchange.accept`. */
   open(): void {
     const { x, declared } = this
     const variables = x.route!.variables?.flat() ?? []
@@ -47,28 +61,32 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     const shape = declared === undefined ? undefined : shapeOf(declared)
     const parts = { variables, query: x.query, type, body: NOTHING, shape }
     this.body = isBare ? '' : toRequestDocument(parts, this.service)
-    this.#binary = type.kind === 'protobuf'
+    this.#binary = isBare && type.kind === 'protobuf'
+    if (!isBare && x.headers.has('content-type')) x.headers.set('content-type', 'application/json')
+    const isPlain = x.upstream!.nodes.every(({ protocol }) => protocol === 'http')
     this.stream = true
-    this.more = true
+    this.more = !isPlain
+    this.#awaitsRequest = isPlain && isBare
     this.metadata = formatContext(x)
-    const limit = this.#maxMessageBytes
-    const socket = x.accept(this, limit === undefined ? {} : { maxMessageBytes: limit })
+    this.readDeadline()
+    const socket = x.accept(this, { maxMessageBytes: this.#maxMessageBytes })
     if (socket === undefined) {
       this.over = true
       return
     }
     this.#socket = socket
-    this.begin()
+    if (!this.#awaitsRequest) this.begin()
   }
 
   protected begin(): void {
-    this.dispatch()
+    this.transmit()
   }
 
   // From the client
 
   onMessage(data: Uint8Array): void {
     if (this.over || this.#ended) return
+    if (!this.more) return this.#take(data)
     if (data.length === 0) {
       this.#ended = true
       if (this.#waiting.length === 0) this.endData()
@@ -76,8 +94,12 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     }
     if (this.#waiting.length === 0 && this.sendData(data)) return
     this.#waiting.push(Uint8Array.prototype.slice.call(data))
-    this.#waitingBytes += data.length
-    if (this.#waitingBytes > WAITING_MAX_BYTES) this.#socket!.pause()
+    this.#waitingBytes += costOf(data.length)
+    if (this.#waitingBytes > WAITING_MAX_BYTES) {
+      this.cancel()
+      this.done()
+      this.#socket?.close(OVERLOADED, 'the service is slow to take requests')
+    } else if (this.#waitingBytes > PAUSE_BYTES) this.#socket!.pause()
   }
 
   override onDrain(): void {
@@ -97,24 +119,32 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   override onCredit(): void {
     const waiting = this.#waiting
     while (waiting.length > 0 && this.sendData(waiting[0]!)) {
-      this.#waitingBytes -= waiting.shift()!.length
+      this.#waitingBytes -= costOf(waiting.shift()!.length)
     }
     if (waiting.length > 0) return
     this.#socket?.resume()
     if (this.#ended) this.endData()
   }
 
-  override onReply(_metadata: string, body: Uint8Array): void {
+  override onLost(kind: LostKind, detail: string): void {
+    super.onLost(kind, detail)
+    // Sent to another node, which may take requests at once.
+    if (!this.over && this.more) this.onCredit()
+  }
+
+  override onReply(metadata: string, body: Uint8Array): void {
     if (this.over) return
     this.answered()
     this.done()
-    this.#socket?.send(body, this.#binary)
+    this.#readType(metadata)
+    this.#socket?.send(body.length === 0 && !this.#binary ? '{}' : body, this.#binary)
     this.#socket?.close(NORMAL, '')
   }
 
   override onStart(metadata: string): void {
-    const type = /(?:^|\n)content-type: *([^\r]*)/.exec(metadata)?.[1]
-    if (type !== undefined) this.#binary = !isJson(type)
+    if (this.over) return
+    this.answered()
+    this.#readType(metadata)
   }
 
   override onData(body: Uint8Array): void {
@@ -137,6 +167,23 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     const denied = error.code === 401 || error.code === 403
     socket?.close(denied ? POLICY_VIOLATION : INTERNAL_ERROR, error.message)
   }
-}
 
-const NOTHING = new Uint8Array(0)
+  /** Takes the only request of a service that speaks the plain form. */
+  #take(data: Uint8Array): void {
+    if (this.#awaitsRequest) {
+      this.#awaitsRequest = false
+      this.body = Uint8Array.prototype.slice.call(data)
+      this.begin()
+    } else if (data.length > 0) {
+      this.cancel()
+      this.done()
+      this.failed(new GatewayError(this.service, 400, `${this.endpoint} takes one request`))
+    }
+  }
+
+  /** Answers are text where they are JSON. */
+  #readType(metadata: string): void {
+    const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
+    if (type !== undefined) this.#binary = !isJson(type)
+  }
+}

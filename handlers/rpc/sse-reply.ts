@@ -1,12 +1,12 @@
 import type { GatewayError } from '../../core/errors.ts'
-import type { Exchange } from '../../core/exchange.ts'
-import { createHeaderBlock } from '../../core/headers.ts'
-import type { OutgoingCall } from '../../core/rpc/call.ts'
+import { createHeaderBlock, type HeaderBlock } from '../../core/headers.ts'
 import { StreamReply, toLine } from './stream-reply.ts'
 
-const HEADERS = createHeaderBlock([
+export const EVENTS = 'text/event-stream'
+/** Where the service says nothing else. */
+export const SSE_HEADERS: HeaderBlock = createHeaderBlock([
   'content-type',
-  'text/event-stream',
+  EVENTS,
   'cache-control',
   'no-store',
   'x-accel-buffering',
@@ -20,10 +20,6 @@ const AFTER = Buffer.from('\n\n')
  * `EventSource` that is not closed then connects again.
  */
 export class SseReply extends StreamReply {
-  constructor(x: Exchange, call: OutgoingCall, metadata: string) {
-    super(x, call, metadata, HEADERS)
-  }
-
   protected format(body: Uint8Array): Uint8Array {
     return Buffer.concat([BEFORE, toLine(body), AFTER])
   }

@@ -1,8 +1,7 @@
 import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
-import type { HeaderBlock } from '../../core/headers.ts'
+import type { HeaderList } from '../../core/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
-import { toReplyHeaders } from '../../core/rpc/context.ts'
 
 /** A streamed reply that is made of the bodies of a stream. Begins with its construction. */
 export abstract class StreamReply {
@@ -12,10 +11,10 @@ export abstract class StreamReply {
   #owed: number[] = []
   #blocked = false
 
-  constructor(x: Exchange, call: OutgoingCall, metadata: string, standard: HeaderBlock) {
+  constructor(x: Exchange, call: OutgoingCall, headers: HeaderList) {
     this.x = x
     this.#call = call
-    x.start(200, toReplyHeaders(metadata, standard), -1)
+    x.start(200, headers, -1)
   }
 
   /** The text around one JSON document. */
