@@ -3,7 +3,6 @@ import { createRequire, Module } from 'node:module'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildFailure } from 'esbuild'
-import * as sdk from '../sdk/index.ts'
 
 /** What evaluating a plugin file gave. */
 export interface EvaluatedPlugin {
@@ -40,6 +39,8 @@ let evaluated = 0
  */
 export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
   const { code, sources } = await bundle(file)
+  // Not before: a gateway without plugins of users needs none of what services are made of.
+  const sdk = await import('../sdk/index.ts')
   // Stack traces then show the lines of the source, as the author wrote them.
   process.setSourceMapsEnabled(true)
   // Source maps are found by this name: under the same one, a later version would map the lines of those before it.
