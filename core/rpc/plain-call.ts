@@ -173,11 +173,13 @@ export class PlainCall implements UpstreamCall, Carrier {
       return this.#refuse(`status ${status}, where 200, 204 or an error is expected`)
     }
     this.#limit = PAYLOAD_MAX_BYTES
+    this.#isStream = status === 200 && isOfType(headers.get('content-type') ?? '', LINES)
+    // Of a stream it says how bodies are cut, not what they are: JSON.
+    if (this.#isStream) headers.delete('content-type')
     this.#metadata = headers.format()
-    if (this.#metadata.length > METADATA_MAX_BYTES) return this.#refuse('metadata is too long')
-    if (status === 204) return
-    if (isOfType(headers.get('content-type') ?? '', LINES)) this.#startStream()
-    else if (length > this.#limit) this.#refuse('body is too long')
+    if (this.#metadata.length > METADATA_MAX_BYTES) this.#refuse('metadata is too long')
+    else if (this.#isStream) this.#startStream()
+    else if (status === 200 && length > this.#limit) this.#refuse('body is too long')
   }
 
   onReplyBody(chunk: Uint8Array): boolean {
@@ -226,7 +228,6 @@ export class PlainCall implements UpstreamCall, Carrier {
       const detail = `${call.endpoint} answers with a stream: call it as one`
       return this.#fail(new GatewayError(call.service, 400, detail))
     }
-    this.#isStream = true
     call.answering = true
     call.onStart(this.#metadata)
   }

@@ -287,12 +287,7 @@ t.test('a reply that comes byte by byte is the same', async (t) => {
     [`${head('200 OK', CHUNKED)}${chunk('{"a"')}${chunk(':1}')}0\r\n\r\n`, ['reply "" {"a":1}']],
     [
       lines('{"a":1}\n{"b"', ':2}\r\n', '\n{"error":{"Code":409,"Id":"x","Detail":"gone"}}\n'),
-      [
-        'start "content-type: application/x-ndjson\\r\\n"',
-        'data {"a":1}',
-        'data {"b":2}',
-        'fail 409 x: gone',
-      ],
+      ['start ""', 'data {"a":1}', 'data {"b":2}', 'fail 409 x: gone'],
     ],
     [
       whole('404 Not Found', '{"code":404,"ID":"a.b","detail":"no John"}'),
@@ -394,7 +389,7 @@ t.test('a reply may be 16 MiB long, and no longer', async (t) => {
 })
 
 t.test('a stream is its lines, however they are cut; empty ones are none', async (t) => {
-  const start = 'start "content-type: application/x-ndjson\\r\\n"'
+  const start = 'start ""'
   const cases: [string, string[]][] = [
     [lines('1\n2\n3\n'), [start, 'data 1', 'data 2', 'data 3', 'end']],
     [
@@ -406,11 +401,7 @@ t.test('a stream is its lines, however they are cut; empty ones are none', async
     [whole('200 OK', '', LINES), [start, 'end']],
     [
       whole('200 OK', '1\n', 'Content-Type: Application/X-NDJSON; charset=utf-8', 'X-A: 1'),
-      [
-        'start "content-type: Application/X-NDJSON; charset=utf-8\\r\\nx-a: 1\\r\\n"',
-        'data 1',
-        'end',
-      ],
+      ['start "x-a: 1\\r\\n"', 'data 1', 'end'],
     ],
     [
       whole('200 OK', '1\n', 'Content-Type: application/x-ndjson2'),
