@@ -11,6 +11,7 @@ wanted=(
   caddy=caddy
   wrk=wrk
   chromium=chromium
+  python3=python3
 )
 
 # Debian keeps servers where ordinary users do not look.
