@@ -1,0 +1,227 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { openApi } from '../fixtures/api.ts'
+import { until } from '../fixtures/raw-backend.ts'
+import { skipUnless } from '../fixtures/servers.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SERVICE = 'go.mx.api.helloworld'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+/** `examples/python-service` in a process of its own, behind a gateway. */
+class PythonService {
+  readonly origin: string
+  readonly #process: ChildProcess
+
+  constructor(origin: string, process: ChildProcess) {
+    this.origin = origin
+    this.#process = process
+  }
+
+  static async open(t: Test, python: string): Promise<PythonService> {
+    const words = ['-W', 'error', join(ROOT, 'examples/python-service/main.py'), '0']
+    const child = spawn(python, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const service = new PythonService('', child)
+    t.teardown(() => service.kill())
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+    const port = /:(\d+)$/.exec(line)![1]
+    const { port: gateway } = await openApi(t, {
+      MX_HANDLER: 'rpc',
+      MX_ACCESS_LOG: 'off',
+      MX_BACKEND: `helloworld=127.0.0.1:${port}`,
+    })
+    return new PythonService(`http://127.0.0.1:${gateway}`, child)
+  }
+
+  fetch(path: string, init?: RequestInit): Promise<Response> {
+    return fetch(`${this.origin}${path}`, init)
+  }
+
+  post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.fetch(path, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body })
+  }
+
+  /** The lines of a stream, as they come. */
+  async stream(path: string): Promise<{ reply: IncomingMessage; lines: AsyncIterator<string> }> {
+    const [reply] = (await once(get(`${this.origin}${path}`), 'response')) as [IncomingMessage]
+    return { reply, lines: createInterface(reply)[Symbol.asyncIterator]() }
+  }
+
+  /** Connections it serves: a thread each, besides the first one. */
+  countConnections(): number {
+    return readdirSync(`/proc/${this.#process.pid}/task`).length - 1
+  }
+
+  async kill(): Promise<void> {
+    const { exitCode, signalCode } = this.#process
+    if (exitCode !== null || signalCode !== null) return
+    const gone = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await gone
+  }
+}
+
+t.test('a service in Python with its standard library alone, behind the gateway', async (t) => {
+  const python = skipUnless(t, 'python3')
+  if (python === undefined) return
+
+  t.test('answers GET, POST and /rpc', async (t) => {
+    const service = await PythonService.open(t, python)
+    const reply = await service.fetch('/helloworld/call?name=John')
+    t.equal(reply.status, 200)
+    t.equal(reply.headers.get('content-type'), 'application/json')
+    t.strictSame(await reply.json(), { message: 'Hello John' })
+
+    const posted = await service.post('/helloworld/call', '{"name":"Jörg 😀"}')
+    t.strictSame(await posted.json(), { message: 'Hello Jörg 😀' })
+
+    const form = new URLSearchParams({ name: 'Ann' })
+    const filled = await service.fetch('/helloworld/call', { method: 'POST', body: form })
+    t.strictSame(await filled.json(), { message: 'Hello Ann' })
+
+    const name = 'x'.repeat(1_000_000)
+    const long = await service.post('/helloworld/call', JSON.stringify({ name }))
+    t.strictSame(await long.json(), { message: `Hello ${name}` })
+
+    const call = { service: SERVICE, method: 'Helloworld.Call', request: { name: 'Bob' } }
+    const explicit = await service.post('/rpc', JSON.stringify(call))
+    t.strictSame(await explicit.json(), { message: 'Hello Bob' })
+    t.equal(service.countConnections(), 1, 'over one connection')
+  })
+
+  t.test('answers with errors', async (t) => {
+    const service = await PythonService.open(t, python)
+    const wrong = await service.post('/helloworld/call', '{"name":1}')
+    t.equal(wrong.status, 400)
+    t.strictSame(await wrong.json(), {
+      Id: 'helloworld',
+      Code: 400,
+      Detail: 'name must be a string',
+      Status: 'Bad Request',
+    })
+    t.equal((await service.post('/helloworld/call', '{"name":')).status, 400)
+    const absent = await service.fetch('/helloworld/absent')
+    t.equal(absent.status, 404)
+    t.match(await absent.json(), { Detail: `endpoint not found: ${SERVICE}.Helloworld.Absent` })
+    t.equal((await service.fetch('/nobody/call')).status, 404)
+    const call = { service: SERVICE, method: 'Helloworld.Stream', request: { name: 'John' } }
+    const stream = await service.post('/rpc', JSON.stringify(call))
+    t.equal(stream.status, 400, 'a stream, to a caller that takes none')
+  })
+
+  t.test('streams: NDJSON and server-sent events', async (t) => {
+    const service = await PythonService.open(t, python)
+    const greetings = [1, 2, 3].map((n) => JSON.stringify({ message: `Hello John, ${n} of 3` }))
+    const lines = await service.fetch('/helloworld/stream?name=John&count=3')
+    t.equal(lines.headers.get('content-type'), 'application/x-ndjson')
+    t.equal(await lines.text(), greetings.map((greeting) => `${greeting}\n`).join(''))
+
+    const headers = { accept: 'text/event-stream' }
+    const events = await service.fetch('/helloworld/stream?name=John&count=3', { headers })
+    t.equal(events.headers.get('content-type'), 'text/event-stream')
+    t.equal(
+      await events.text(),
+      `${greetings.map((greeting) => `data: ${greeting}\n\n`).join('')}event: end\ndata: {}\n\n`,
+    )
+
+    const none = await service.fetch('/helloworld/stream?name=John&count=0')
+    t.equal(await none.text(), '', 'an empty one')
+    const early = await service.fetch('/helloworld/stream?count=3')
+    t.equal(early.status, 400, 'an error before the first message is the reply')
+  })
+
+  t.test('stops streaming when the time is over, or the client has left', async (t) => {
+    const service = await PythonService.open(t, python)
+    const timely = { headers: { timeout: '0.3' } }
+    const late = await service.fetch('/helloworld/stream?name=John&count=1000&pause=0.05', timely)
+    const lines = (await late.text()).trimEnd().split('\n')
+    t.strictSame(JSON.parse(lines[0]!), { message: 'Hello John, 1 of 1000' })
+    t.match(JSON.parse(lines.at(-1)!), { error: { Code: 408, Status: 'Request Timeout' } })
+
+    await until(() => service.countConnections() <= 1)
+    const left = await service.stream('/helloworld/stream?name=John&count=1000000')
+    await left.lines.next()
+    left.reply.destroy()
+    await until(() => service.countConnections() <= 1)
+    t.equal((await service.fetch('/helloworld/call?name=John')).status, 200)
+  })
+
+  t.test('takes one request of a WebSocket: more need the fast form', async (t) => {
+    const service = await PythonService.open(t, python)
+    const open = async (query: string, ...requests: string[]) => {
+      const url = `${service.origin.replace('http', 'ws')}/helloworld/stream${query}`
+      const client = new WebSocket(url)
+      const messages: unknown[] = []
+      client.on('message', (data) => messages.push(JSON.parse(String(data))))
+      client.on('open', () => {
+        for (const request of requests) client.send(request)
+      })
+      const [code] = (await once(client, 'close')) as [number]
+      return { code, messages }
+    }
+    const greetings = [1, 2].map((n) => ({ message: `Hello John, ${n} of 2` }))
+    const complete = { code: 1000, messages: greetings }
+    t.strictSame(await open('?name=John&count=2'), complete)
+    t.strictSame(await open('', '{"name":"John","count":2}'), complete)
+    const { code, messages } = await open('', '{"name":"John","pause":50}', '{"name":"Ann"}')
+    t.equal(code, 1011)
+    t.match(messages, [{ Code: 400, Detail: 'Helloworld.Stream takes one request' }])
+  })
+
+  t.test('is killed in the midst of calls: 502, of a stream the last line', async (t) => {
+    const service = await PythonService.open(t, python)
+    const { reply, lines } = await service.stream(
+      '/helloworld/stream?name=John&count=1000&pause=0.02',
+    )
+    t.equal(reply.statusCode, 200)
+    await lines.next()
+    const body = '{"name":"John","count":1,"pause":50}'
+    const waiting = service.post('/helloworld/stream', body)
+    await until(() => service.countConnections() === 2)
+    await service.kill()
+    const failed = await waiting
+    t.equal(failed.status, 502)
+    t.match(await failed.json(), { Id: SERVICE, Code: 502, Status: 'Bad Gateway' })
+    let last = ''
+    for (let line = await lines.next(); !line.done; line = await lines.next()) last = line.value
+    t.match(JSON.parse(last), { error: { Id: SERVICE, Code: 502, Status: 'Bad Gateway' } })
+    t.equal((await service.fetch('/helloworld/call?name=John')).status, 502, 'nobody listens')
+  })
+})
+
+t.test('a Python program encodes and decodes every vector of the protocol', async (t) => {
+  const python = skipUnless(t, 'python3')
+  if (python === undefined) return
+  const script = join(ROOT, 'test/fixtures/protocol_check.py')
+  const run = (file: string) =>
+    new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+      execFile(python, ['-W', 'error', script, file], (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : error.code, stdout, stderr }),
+      )
+    })
+  const file = join(ROOT, 'test/fixtures/protocol.json')
+  const text = await readFile(file, 'utf8')
+  const { messages, invalid, ignored, metadata, errors } = JSON.parse(text)
+  const result = await run(file)
+  t.equal(result.stderr, '')
+  t.equal(result.code, 0)
+  t.strictSame(JSON.parse(result.stdout), {
+    decoded: messages.length,
+    encoded: messages.length,
+    invalid: invalid.length,
+    ignored: ignored.length,
+    metadata: metadata.length,
+    errors: errors.length,
+  })
+
+  const wrong = join(t.testdir(), 'wrong.json')
+  await writeFile(wrong, text.replace('"timeoutMs": 10000', '"timeoutMs": 10001'))
+  t.match(await run(wrong), { code: 1, stderr: /^decoded: a call: expected .*\nencoded: a call: / })
+})
