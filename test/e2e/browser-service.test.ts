@@ -236,6 +236,11 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     t.equal(await client.closed, 1000)
     t.strictSame(client.messages, [{ n: 1 }, { n: 2 }, { n: 3 }])
 
+    const asking = service.socket(t, '/browser/count')
+    await asking.send('{"to":2}')
+    t.equal(await asking.closed, 1000)
+    t.strictSame(asking.messages, [{ n: 1 }, { n: 2 }], 'the request is the first message')
+
     const many = await service.fetch('/browser/count?to=20000')
     const all = (await many.text()).trimEnd().split('\n')
     t.equal(all.length, 20_000, 'more than the window holds at once')
