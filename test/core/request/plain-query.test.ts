@@ -70,7 +70,7 @@ t.test('the short way and the long way lead to the same document', async () => {
   const name = fc.constantFrom('name', 'count', 'tags', 'any', 'a', 'b-c', '1', 'a.b', 'toString')
   const value = fc.oneof(
     fc.constantFrom('John', 'true', 'nil', 'north', '1', '-', '', 'x/y', 'a=b', '%20', "it's", '~'),
-    fc.string({ maxLength: 6 }).map((text) => encodeURIComponent(text.toWellFormed())),
+    fc.string({ maxLength: 6 }).map((text) => encodeURIComponent(text)),
   )
   const query = fc.array(
     fc.tuple(name, value).map((pair) => pair.join('=')),
