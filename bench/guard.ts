@@ -14,7 +14,7 @@ import { nginx } from './rivals/nginx.ts'
 import { uwsFloor } from './rivals/uws-floor.ts'
 
 const FILE = join(RESULTS, 'recorded.json')
-const GUARDED: readonly string[] = ['proxy', 'proxy-pipelined']
+const GUARDED: readonly string[] = ['proxy', 'proxy-pipelined', 'rpc']
 const ROUNDS = 3
 
 async function main(): Promise<boolean> {
@@ -23,21 +23,21 @@ async function main(): Promise<boolean> {
   })
   const seconds = Number(values.seconds ?? 5)
   if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
-  if (mx.version() === undefined) throw new Error('the gateway is not built: npm run build')
   if (values.record !== true && !existsSync(FILE)) {
     throw new Error(`nothing is recorded in ${FILE}: npm run bench:guard -- --record`)
   }
   const base = nginx.version() === undefined ? uwsFloor : nginx
   const ratios: Record<string, number> = {}
-  const backend = await startBackend()
+  const scenarios = SCENARIOS.filter(({ name }) => GUARDED.includes(name))
+  const backend = await startBackend(scenarios)
   try {
-    for (const scenario of SCENARIOS.filter(({ name }) => GUARDED.includes(name))) {
+    for (const scenario of scenarios) {
       const onStep = (step: string) => process.stderr.write(`${step}\n`)
       const rows = await runRounds([base, mx], scenario, {
         rounds: ROUNDS,
         seconds,
         connections: 64,
-        backendPort: backend.port,
+        ports: backend,
         onStep,
       })
       for (const { problem } of rows) if (problem !== undefined) throw new Error(problem)

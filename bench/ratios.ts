@@ -50,6 +50,10 @@ export function compareRatios(
     const figure = ratio === undefined ? 'not measured' : ratio.toFixed(2)
     return `${isFine ? 'ok  ' : 'FAIL'} ${name}: ${figure} x ${now.against}, recorded ${before.toFixed(2)}, limit ${limit.toFixed(2)}`
   })
+  for (const [name, ratio] of Object.entries(now.ratios)) {
+    if (!Object.hasOwn(recorded.ratios, name))
+      lines.push(`note: ${name}: ${ratio.toFixed(2)} x ${now.against}, nothing is recorded`)
+  }
   if (recorded.machine.cpu !== now.machine.cpu) {
     lines.push(`note: recorded on ${recorded.machine.cpu}, this is ${now.machine.cpu}`)
   }

@@ -1,17 +1,70 @@
-// The backend where nginx is missing: argument port.
-import { createServer } from 'node:http'
+// What nginx cannot be: a program that answers late, and by streams. Where nginx is missing, all of the backend. Argument port.
+import { createServer, type ServerResponse } from 'node:http'
+import {
+  createTick,
+  LARGE_JSON,
+  SLOW_MS,
+  SMALL_JSON,
+  SMALL_PROTOBUF,
+  TICK_MS,
+} from './documents.ts'
 
-const SMALL = Buffer.from('{"message":"Hello John","id":12345,"tags":["a","b"],"ok":true}')
-const LARGE: Readonly<Record<string, Buffer>> = {
-  '64k': Buffer.alloc(64 * 1024, 'x'),
-  '1m': Buffer.alloc(1024 * 1024, 'x'),
+interface Reply {
+  readonly type: string
+  readonly body: Buffer
+}
+
+const JSON_TYPE = 'application/json'
+const SMALL: Reply = { type: JSON_TYPE, body: Buffer.from(SMALL_JSON) }
+/** By the last segment of the path. */
+const REPLIES: Readonly<Record<string, Reply>> = {
+  '64k': { type: JSON_TYPE, body: Buffer.alloc(64 * 1024, 'x') },
+  '1m': { type: JSON_TYPE, body: Buffer.alloc(1024 * 1024, 'x') },
+  large: { type: JSON_TYPE, body: Buffer.from(LARGE_JSON) },
+  protobuf: { type: 'application/protobuf', body: SMALL_PROTOBUF },
 }
 
 const server = createServer((request, response) => {
   request.resume()
-  const body = LARGE[request.url?.split('/').at(-1) ?? ''] ?? SMALL
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
-  response.end(body)
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+  const name = pathname.split('/').at(-1) ?? ''
+  if (name === 'stream' || name === 'ticks') {
+    const events = request.headers.accept === 'text/event-stream'
+    const count = Number(searchParams.get('count'))
+    return stream(response, count, events, name === 'ticks')
+  }
+  const { type, body } = REPLIES[name] ?? SMALL
+  const answer = () => {
+    response.writeHead(200, { 'content-type': type, 'content-length': body.length })
+    response.end(body)
+  }
+  if (name === 'slow') setTimeout(answer, SLOW_MS)
+  else answer()
 })
 server.keepAliveTimeout = 600_000
 server.listen(Number(process.argv[2]), '127.0.0.1')
+
+/** The lines or events that handler `rpc` makes of the same stream. */
+function stream(response: ServerResponse, count: number, events: boolean, slowly: boolean): void {
+  response.writeHead(200, {
+    'content-type': events ? 'text/event-stream' : 'application/x-ndjson',
+    'cache-control': 'no-store',
+    // nginx is to hand on what there is, and not to wait for more.
+    'x-accel-buffering': 'no',
+  })
+  let sent = 0
+  const send = () => {
+    const text = JSON.stringify(createTick(sent++))
+    response.write(events ? `data: ${text}\n\n` : `${text}\n`)
+    if (sent === count) response.end(events ? 'event: end\ndata: {}\n\n' : undefined)
+  }
+  if (!slowly) {
+    while (sent < count) send()
+    return
+  }
+  const timer = setInterval(() => {
+    send()
+    if (sent === count) clearInterval(timer)
+  }, TICK_MS)
+  response.on('close', () => clearInterval(timer))
+}

@@ -48,7 +48,7 @@ async function saturate(
   { connections }: BenchOptions,
   backend: Backend,
 ): Promise<number> {
-  const running = await startRival(rival, scenario, backend.port)
+  const running = await startRival(rival, scenario, backend)
   try {
     return (await runWrk(running.url, scenario, connections, SATURATE_SECONDS, running.site.folder))
       .requestsPerSecond
@@ -64,7 +64,7 @@ async function drive(
   options: BenchOptions,
   backend: Backend,
 ): Promise<LoadResult> {
-  const running = await startRival(rival, scenario, backend.port)
+  const running = await startRival(rival, scenario, backend)
   try {
     const flags = [
       '--connections',
@@ -134,7 +134,7 @@ function report(
   const path = writeResult(
     'latency',
     title,
-    readOrigin('npm run bench --', backend.description),
+    readOrigin('npm run bench --', backend.describe(SCENARIOS[0]!)),
     { rate, rows },
     table,
   )

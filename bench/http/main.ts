@@ -1,7 +1,8 @@
-// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|latency|workers] [flags]`.
+// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers] [flags]`.
 import { type Backend, startBackend } from './backend.ts'
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import { isInstalled } from './processes.ts'
+import { findScenario, SCENARIOS, type Scenario } from './scenarios.ts'
 
 /** False: what was looked at is not as it should be. */
 type Measure = (options: BenchOptions, backend: Backend) => Promise<unknown>
@@ -10,15 +11,22 @@ const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Meas
   scenarios: async () => (await import('./scenario-run.ts')).runScenarios,
   memory: async () => (await import('./memory.ts')).measureMemory,
   soak: async () => (await import('./soak.ts')).runSoak,
+  streams: async () => (await import('./streams.ts')).measureStreams,
   latency: async () => (await import('./latency.ts')).measureLatency,
   workers: async () => (await import('./workers.ts')).measureWorkers,
+}
+
+/** Those the backend has to answer. */
+function listScenarios({ measurement, scenarios }: BenchOptions): readonly Scenario[] {
+  if (measurement === 'scenarios') return scenarios
+  return measurement === 'streams' ? [findScenario('rpc-stream')] : [SCENARIOS[0]!]
 }
 
 async function main(): Promise<void> {
   const options = parseOptions(process.argv.slice(2))
   if (!isInstalled('wrk')) throw new Error('wrk is not installed: apt-get install wrk')
   const measure = await LOADERS[options.measurement]()
-  const backend = await startBackend()
+  const backend = await startBackend(listScenarios(options))
   try {
     if ((await measure(options, backend)) === false) process.exitCode = 1
   } finally {

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { Rival, Site } from '../rivals/rival.ts'
+import { type BackendPorts, findBackendPort } from './backend.ts'
 import { writeCertificate } from './certificate.ts'
 import {
   type Cores,
@@ -25,6 +26,8 @@ export interface Measurement {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly errors: number
+  /** Most resident memory of all its processes, since it was started. */
+  readonly peakMiB: number
 }
 
 /** A rival that serves. */
@@ -47,24 +50,28 @@ export interface StartOptions {
 export async function startRival(
   rival: Rival,
   scenario: Scenario,
-  backendPort: number,
+  ports: BackendPorts,
   { cores = MEASURED_CORES, workers = 1, wrap = (command) => command }: StartOptions = {},
 ): Promise<Running> {
   const folder = createFolder()
   const port = await findPort()
-  const { pipeline, accessLog } = scenario
-  const tls = scenario.tls ? writeCertificate(folder) : undefined
-  const site: Site = { folder, port, backendPort, tls, pipeline, workers, accessLog }
+  const { pipeline, accessLog, connections = 0, path, readyPath = path } = scenario
+  const site: Site = {
+    ...{ folder, port, pipeline, workers, accessLog, connections },
+    backendPort: findBackendPort(scenario, ports),
+    servicePort: scenario.handler === 'rpc' ? ports.servicePort : undefined,
+    tls: scenario.tls ? writeCertificate(folder) : undefined,
+  }
   const program = startProgram(wrap(rival.prepare(site)), cores)
-  const url = `${scenario.tls ? 'https' : 'http'}://127.0.0.1:${port}${scenario.path}`
+  const origin = `${scenario.tls ? 'https' : 'http'}://127.0.0.1:${port}`
   const removeFolder = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const readyMs = await waitUntilReady(program, url)
+    const readyMs = await waitUntilReady(program, `${origin}${readyPath}`)
     const stop = async () => {
       await program.stop()
       removeFolder()
     }
-    return { program, url, site, readyMs, stop }
+    return { program, url: `${origin}${path}`, site, readyMs, stop }
   } catch (error) {
     removeFolder()
     throw new Error(`${rival.name} is ${error instanceof Error ? error.message : error}`, {
@@ -77,18 +84,23 @@ export async function startRival(
 export async function measureRival(
   rival: Rival,
   scenario: Scenario,
-  backendPort: number,
+  ports: BackendPorts,
   { connections, seconds }: { connections: number; seconds: number },
 ): Promise<Measurement> {
-  const running = await startRival(rival, scenario, backendPort)
+  const running = await startRival(rival, scenario, ports)
+  const { pid } = running.program
   try {
     const load = (duration: number) =>
       runWrk(running.url, scenario, connections, duration, running.site.folder)
     await load(WARM_UP_SECONDS)
-    const before = readUsage(running.program.pid)
+    const before = readUsage(pid)
     const { requests, requestsPerSecond, p50Ms, p99Ms, errors } = await load(seconds)
-    const cpuMs = readUsage(running.program.pid).cpuMs - before.cpuMs
-    return { cpuMicros: (cpuMs * 1000) / requests, requestsPerSecond, p50Ms, p99Ms, errors }
+    const { cpuMs, peakBytes } = readUsage(pid)
+    return {
+      cpuMicros: ((cpuMs - before.cpuMs) * 1000) / requests,
+      ...{ requestsPerSecond, p50Ms, p99Ms, errors },
+      peakMiB: peakBytes / 1024 ** 2,
+    }
   } finally {
     await running.stop()
   }

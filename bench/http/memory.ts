@@ -23,7 +23,7 @@ export async function measureMemory(options: BenchOptions, backend: Backend): Pr
   const rows: object[] = []
   for (const rival of options.rivals.filter(({ name }) => name === 'nginx' || name === 'mx')) {
     options.onStep(`memory: ${rival.name}`)
-    const row = await measureOne(rival, backend.port)
+    const row = await measureOne(rival, backend)
     rows.push({ name: rival.name, version: rival.version(), ...row })
     lines.push(
       `| ${rival.title} ${rival.version()} | ${row.readyMs.toFixed(0)} | ${row.startMiB.toFixed(1)} | ${row.idleMiB.toFixed(1)} | ${row.connections} |`,
@@ -34,21 +34,21 @@ export async function measureMemory(options: BenchOptions, backend: Backend): Pr
   const path = writeResult(
     'memory',
     title,
-    readOrigin('npm run bench --', backend.description),
+    readOrigin('npm run bench --', backend.describe(SCENARIOS[0]!)),
     { rows },
     table,
   )
   process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
 }
 
-async function measureOne(rival: Rival, backendPort: number) {
+async function measureOne(rival: Rival, backend: Backend) {
   // Its automatic limit leaves half of the open files for backends, which may be just short of what is opened here.
   const wrap = (command: readonly string[]) => [
     'env',
     `MX_MAX_CONNECTIONS=${IDLE_CONNECTIONS + 1000}`,
     ...command,
   ]
-  const running = await startRival(rival, SCENARIOS[0]!, backendPort, { wrap })
+  const running = await startRival(rival, SCENARIOS[0]!, backend, { wrap })
   const sockets: Socket[] = []
   try {
     await wait(SETTLE_MS)

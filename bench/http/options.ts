@@ -4,7 +4,14 @@ import type { Rival } from '../rivals/rival.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
 
 /** What `npm run bench` can measure; the first unless another is named. */
-export const MEASUREMENTS = ['scenarios', 'memory', 'soak', 'latency', 'workers'] as const
+export const MEASUREMENTS = [
+  'scenarios',
+  'memory',
+  'soak',
+  'streams',
+  'latency',
+  'workers',
+] as const
 
 /** What to measure, and how long. */
 export interface BenchOptions {
@@ -12,7 +19,7 @@ export interface BenchOptions {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  /** Of a soak. */
+  /** Of a soak; messages of a stream. */
   readonly requests: number
   readonly scenarios: readonly Scenario[]
   /** Installed ones, in the order of the table. */

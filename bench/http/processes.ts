@@ -119,6 +119,8 @@ export interface Usage {
   /** User and system time since it started. */
   readonly cpuMs: number
   readonly rssBytes: number
+  /** The most there was at a time; of several processes the sum. */
+  readonly peakBytes: number
   readonly files: number
 }
 
@@ -128,19 +130,22 @@ const PAGE_BYTES = Number(
   tryRead(() => execFileSync('getconf', ['PAGESIZE'], { encoding: 'utf8' })) ?? 4096,
 )
 
-/** Reads `/proc` (Linux): proc(5), `stat` and `statm`. */
+/** Reads `/proc` (Linux): proc(5), `stat`, `statm` and `status`. */
 export function readUsage(pid: number): Usage {
   let ticks = 0
   let pages = 0
+  let peakKiB = 0
   let files = 0
   for (const each of findTree(pid)) {
     const fields = readStat(each)
     if (fields === undefined) continue
     ticks += Number(fields[11]) + Number(fields[12])
     pages += Number(tryRead(() => readFileSync(`/proc/${each}/statm`, 'utf8'))?.split(' ')[1] ?? 0)
+    const status = tryRead(() => readFileSync(`/proc/${each}/status`, 'utf8')) ?? ''
+    peakKiB += Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0)
     files += tryRead(() => readdirSync(`/proc/${each}/fd`))?.length ?? 0
   }
-  return { cpuMs: ticks * TICK_MS, rssBytes: pages * PAGE_BYTES, files }
+  return { cpuMs: ticks * TICK_MS, rssBytes: pages * PAGE_BYTES, peakBytes: peakKiB * 1024, files }
 }
 
 function findTree(pid: number): number[] {

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { get as getHttp } from 'node:http'
 import { get as getHttps } from 'node:https'
+import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Program } from './processes.ts'
 
@@ -13,20 +15,49 @@ const POLL_MS = 25
  * @throws {Error} with the program's last words when it ends or does not answer in time.
  */
 export async function waitUntilReady(program: Program, url: string): Promise<number> {
+  return await poll(program, url, async () => {
+    const status = await ask(url)
+    if (status === 200) return undefined
+    return status === 0 ? 'no answer' : `it answered ${status}`
+  })
+}
+
+/**
+ * Waits until a program accepts connections at a port of 127.0.0.1.
+ *
+ * @returns how long that took, in milliseconds.
+ * @throws {Error} with the program's last words when it ends or does not listen in time.
+ */
+export async function waitUntilOpen(program: Program, port: number): Promise<number> {
+  return await poll(program, `port ${port}`, async () => {
+    const socket = connect(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      return undefined
+    } catch {
+      return 'nobody listens'
+    } finally {
+      socket.destroy()
+    }
+  })
+}
+
+/** @param look says what is still missing. */
+async function poll(
+  program: Program,
+  where: string,
+  look: () => Promise<string | undefined>,
+): Promise<number> {
   const start = performance.now()
   for (;;) {
-    const status = await ask(url)
+    const missing = await look()
     const elapsedMs = performance.now() - start
-    if (status === 200) return elapsedMs
+    if (missing === undefined) return elapsedMs
     if (program.exited() || elapsedMs > READY_MS) {
-      const why = program.exited()
-        ? 'it ended'
-        : status === 0
-          ? 'no answer'
-          : `it answered ${status}`
+      const why = program.exited() ? 'it ended' : missing
       const output = program.output()
       await program.stop()
-      throw new Error(`not ready at ${url}: ${why}. ${output}`)
+      throw new Error(`not ready at ${where}: ${why}. ${output}`)
     }
     await wait(POLL_MS)
   }

@@ -1,4 +1,5 @@
 import type { Rival } from '../rivals/rival.ts'
+import type { BackendPorts } from './backend.ts'
 import { type Measurement, measureRival } from './measure.ts'
 import type { Scenario } from './scenarios.ts'
 
@@ -6,7 +7,7 @@ export interface RoundsOptions {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  readonly backendPort: number
+  readonly ports: BackendPorts
   /** Told what is being measured now. */
   readonly onStep?: (step: string) => void
 }
@@ -31,6 +32,7 @@ const NOTHING: Measurement = {
   p50Ms: Number.NaN,
   p99Ms: Number.NaN,
   errors: 0,
+  peakMiB: Number.NaN,
 }
 
 /**
@@ -49,7 +51,7 @@ export async function runRounds(
       if (problems.has(rival)) continue
       options.onStep?.(`${scenario.name}, round ${round + 1} of ${options.rounds}: ${rival.name}`)
       try {
-        measured[i]!.push(await measureRival(rival, scenario, options.backendPort, options))
+        measured[i]!.push(await measureRival(rival, scenario, options.ports, options))
       } catch (error) {
         // A rival that does not start must not cost the others their figures.
         problems.set(rival, error instanceof Error ? error.message : String(error))
@@ -81,6 +83,7 @@ function toRow(
             p50Ms: over((round) => round.p50Ms),
             p99Ms: over((round) => round.p99Ms),
             errors,
+            peakMiB: over((round) => round.peakMiB),
           },
     ratio: median(rounds.map((round, i) => round.cpuMicros / (base[i]?.cpuMicros ?? Number.NaN))),
     ...(problem === undefined ? {} : { problem }),

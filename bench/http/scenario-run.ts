@@ -30,17 +30,19 @@ async function runScenario(
   options: BenchOptions,
   backend: Backend,
 ): Promise<void> {
-  const { connections, seconds, rounds, onStep } = options
+  const { rounds, onStep } = options
+  const connections = scenario.connections ?? options.connections
+  const seconds = Math.max(options.seconds, scenario.minSeconds ?? 0)
   const rows = await runRounds(pickRivals(options.rivals, scenario), scenario, {
     connections,
     seconds,
     rounds,
     onStep,
-    backendPort: backend.port,
+    ports: backend,
   })
   const table = formatTable(rows)
   const note = `\n${connections} connections, closed loop, ${rounds} interleaved rounds of ${seconds} s, medians (extremes in parentheses).\n`
-  const origin = readOrigin('npm run bench --', backend.description)
+  const origin = readOrigin('npm run bench --', backend.describe(scenario))
   const path = writeResult(
     scenario.name,
     scenario.title,

@@ -1,31 +1,71 @@
+import { readFileLimit } from '../../platform/file-limit.ts'
+import { LARGE_JSON, NAME_PROTOBUF, SERVICE, SLOW_MS, TICK_MS } from './documents.ts'
+
+/** What a request carries. */
+export interface RequestBody {
+  readonly type: string
+  readonly bytes: number
+  readonly create: () => Uint8Array
+}
+
 /** One kind of traffic, sent to every rival alike. */
 export interface Scenario {
   readonly name: string
   /** As the table's heading says it. */
   readonly title: string
-  /** The first segment names the service for mx; the backend looks at the last. */
+  /** With the query. The first segment names the service for mx; the backend looks at the last. */
   readonly path: string
+  /** What is answered 200, and soon, by a program that is ready. @default path */
+  readonly readyPath?: string
   readonly method: 'GET' | 'POST'
-  /** Bytes of JSON in the request. */
-  readonly bodyBytes: number
+  readonly body?: RequestBody
+  /** Field `Accept`. @default none */
+  readonly accept?: string
   readonly tls: boolean
   /** Requests that may be written ahead on one backend connection. */
   readonly pipeline: number
   readonly accessLog: boolean
+  /** How mx forwards: as HTTP, or as calls to the service. */
+  readonly handler: 'proxy' | 'rpc'
+  /** What answers plain HTTP: `direct`, nginx by itself, or `server`, a program. */
+  readonly backend: 'direct' | 'server'
+  /** Client connections, whatever was asked for. */
+  readonly connections?: number
+  /** Shortest time that means something. */
+  readonly minSeconds?: number
   /** Which rivals are of interest; undefined: all. */
   readonly rivals?: readonly string[]
   /** CPU per request against nginx that is wanted of mx. */
   readonly goal?: number
 }
 
+/** Concurrent calls of `rpc-slow`: a proxy that needs a backend connection for each has to have files for both. */
+const SLOW_CALLS: number = Math.min(10_000, Math.floor((readFileLimit() - 200) / 2))
+
+/** Streams of `rpc-ticks`. */
+const TICKING = 500
+
 const GET_SMALL = {
   path: '/bench/hello',
   method: 'GET',
-  bodyBytes: 0,
   tls: false,
   pipeline: 1,
   accessLog: false,
+  handler: 'proxy',
+  backend: 'direct',
 } as const
+
+const CALL = {
+  ...GET_SMALL,
+  path: `/${SERVICE}/call?name=John`,
+  readyPath: `/${SERVICE}/call?name=John`,
+  handler: 'rpc',
+  rivals: ['nginx', 'mx'],
+} as const
+
+function json(text: string): RequestBody {
+  return { type: 'application/json', bytes: text.length, create: () => Buffer.from(text) }
+}
 
 /** Every scenario, in the order they run. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -48,7 +88,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'post',
     title: 'POST, 256 bytes of JSON in, 62 out',
     method: 'POST',
-    bodyBytes: 256,
+    body: json(JSON.stringify({ name: 'x'.repeat(245) })),
   },
   { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB reply', path: '/bench/64k' },
   { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB reply, streamed', path: '/bench/1m' },
@@ -59,4 +99,80 @@ export const SCENARIOS: readonly Scenario[] = [
     title: 'GET, 62 bytes of JSON, every request logged to a file',
     accessLog: true,
   },
+  { ...CALL, name: 'rpc', title: 'Call by GET, 62 bytes of JSON', goal: 0.8 },
+  {
+    ...CALL,
+    name: 'rpc-post',
+    title: 'Call by POST, 15 bytes of JSON in, 62 out',
+    path: `/${SERVICE}/call`,
+    method: 'POST',
+    body: json('{"name":"John"}'),
+  },
+  {
+    ...CALL,
+    name: 'rpc-10k',
+    title: 'Call by GET, 10 KiB of JSON out',
+    path: `/${SERVICE}/large`,
+  },
+  {
+    ...CALL,
+    name: 'rpc-10k-post',
+    title: 'Call by POST, 10 KiB of JSON in, 62 bytes out',
+    path: `/${SERVICE}/store`,
+    method: 'POST',
+    body: json(LARGE_JSON),
+  },
+  {
+    ...CALL,
+    name: 'rpc-protobuf',
+    title: 'Call by POST, 6 bytes of protobuf in, 23 out',
+    path: `/${SERVICE}/protobuf`,
+    method: 'POST',
+    body: {
+      type: 'application/protobuf',
+      bytes: NAME_PROTOBUF.length,
+      create: () => NAME_PROTOBUF,
+    },
+  },
+  {
+    ...CALL,
+    name: 'rpc-slow',
+    title: `${SLOW_CALLS} calls under way at a time, each answered after ${SLOW_MS} ms`,
+    path: `/${SERVICE}/slow`,
+    backend: 'server',
+    connections: SLOW_CALLS,
+    // Several answers for each connection.
+    minSeconds: 10,
+  },
+  {
+    ...CALL,
+    name: 'rpc-stream',
+    title: 'Streams of 100 messages, as JSON lines',
+    path: `/${SERVICE}/stream?count=100`,
+    backend: 'server',
+  },
+  {
+    ...CALL,
+    name: 'rpc-events',
+    title: 'Streams of 100 messages, as server-sent events',
+    path: `/${SERVICE}/stream?count=100`,
+    accept: 'text/event-stream',
+    backend: 'server',
+  },
+  {
+    ...CALL,
+    name: 'rpc-ticks',
+    title: `${TICKING} streams at a time of 100 messages, one every ${TICK_MS} ms, as JSON lines`,
+    path: `/${SERVICE}/ticks?count=100`,
+    backend: 'server',
+    connections: TICKING,
+    minSeconds: 10,
+  },
 ]
+
+/** @throws {Error} when there is none of this name. */
+export function findScenario(name: string): Scenario {
+  const scenario = SCENARIOS.find((each) => each.name === name)
+  if (scenario === undefined) throw new Error(`there is no scenario ${name}`)
+  return scenario
+}

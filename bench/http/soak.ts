@@ -1,12 +1,10 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
+import { rmSync } from 'node:fs'
 import { mx } from '../rivals/mx.ts'
-import { toNodeCommand } from '../rivals/rival.ts'
 import type { Backend } from './backend.ts'
-import { type Running, startRival } from './measure.ts'
+import { createHeapProbe, type HeapSample } from './heap.ts'
+import { startRival } from './measure.ts'
 import type { BenchOptions } from './options.ts'
-import { createFolder, readUsage } from './processes.ts'
+import { createFolder } from './processes.ts'
 import { readOrigin, writeResult } from './results.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { runWrk } from './wrk.ts'
@@ -18,11 +16,8 @@ const HEAP_SLACK_BYTES = 1024 ** 2
 const FILES_SLACK = 4
 const SLICE_SECONDS = 5
 
-interface Sample {
+interface Sample extends HeapSample {
   readonly requests: number
-  readonly heapBytes: number
-  readonly rssBytes: number
-  readonly files: number
 }
 
 /**
@@ -32,17 +27,9 @@ interface Sample {
  */
 export async function runSoak(options: BenchOptions, backend: Backend): Promise<boolean> {
   const folder = createFolder()
-  const heapFile = join(folder, 'heap.json')
-  const probe = toNodeCommand('../http/heap-probe').at(-1)!
-  const loader = probe.endsWith('.ts') ? '--import tsx ' : ''
-  const wrap = (command: readonly string[]) => [
-    'env',
-    `NODE_OPTIONS=${loader}--import ${probe}`,
-    `BENCH_HEAP_FILE=${heapFile}`,
-    ...command,
-  ]
+  const probe = createHeapProbe(folder)
   const scenario = SCENARIOS[0]!
-  const running = await startRival(mx, scenario, backend.port, { wrap })
+  const running = await startRival(mx, scenario, backend, { wrap: probe.wrap })
   try {
     let requests = 0
     const sendUntil = async (total: number) => {
@@ -58,7 +45,7 @@ export async function runSoak(options: BenchOptions, backend: Backend): Promise<
           )
         ).requests
       }
-      return sample(running, heapFile, requests)
+      return { requests, ...(await probe.sample(running.program)) }
     }
     const before = await sendUntil(WARM_UP_REQUESTS)
     const after = await sendUntil(requests + options.requests)
@@ -67,24 +54,6 @@ export async function runSoak(options: BenchOptions, backend: Backend): Promise<
     await running.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-async function sample(running: Running, heapFile: string, requests: number): Promise<Sample> {
-  // The gateway learns of the closed client connections in its next turns.
-  await wait(500)
-  rmSync(heapFile, { force: true })
-  process.kill(running.program.pid, 'SIGUSR2')
-  for (let tries = 0; !existsSync(heapFile); tries++) {
-    if (tries > 200) throw new Error(`no answer from the heap probe. ${running.program.output()}`)
-    await wait(50)
-  }
-  await wait(50)
-  const { heapUsed, external } = JSON.parse(readFileSync(heapFile, 'utf8')) as {
-    heapUsed: number
-    external: number
-  }
-  const { rssBytes, files } = readUsage(running.program.pid)
-  return { requests, heapBytes: heapUsed + external, rssBytes, files }
 }
 
 function report(before: Sample, after: Sample, backend: Backend): boolean {
@@ -106,7 +75,7 @@ function report(before: Sample, after: Sample, backend: Backend): boolean {
   const path = writeResult(
     'soak',
     title,
-    readOrigin('npm run bench --', backend.description),
+    readOrigin('npm run bench --', backend.describe(SCENARIOS[0]!)),
     { before, after, passed },
     table,
   )

@@ -4,8 +4,8 @@ import type { Row } from './rounds.ts'
 export function formatTable(rows: readonly Row[]): string {
   const against = rows[0]?.name ?? ''
   const lines = [
-    `| what, one core | requests/s | CPU µs per request | against ${against} | p50 ms | p99 ms | errors |`,
-    '|---|--:|--:|--:|--:|--:|--:|',
+    `| what, one core | requests/s | CPU µs per request | against ${against} | p50 ms | p99 ms | peak MiB | errors |`,
+    '|---|--:|--:|--:|--:|--:|--:|--:|',
     ...rows.map((row) => formatRow(row)),
   ]
   return `${lines.join('\n')}\n`
@@ -14,7 +14,7 @@ export function formatTable(rows: readonly Row[]): string {
 function formatRow({ title, version, median, ratio, rounds, problem }: Row): string {
   const name = version === '' ? title : `${title} ${version}`
   if (problem !== undefined && rounds.length === 0)
-    return `| ${name} | not measured: ${toCell(problem)} | | | | | |`
+    return `| ${name} | not measured: ${toCell(problem)} | | | | | | |`
   const cells = [
     formatThousands(median.requestsPerSecond),
     formatSpread(
@@ -24,6 +24,7 @@ function formatRow({ title, version, median, ratio, rounds, problem }: Row): str
     ratio.toFixed(2),
     median.p50Ms.toFixed(2),
     median.p99Ms.toFixed(2),
+    median.peakMiB.toFixed(1),
     String(median.errors),
   ]
   return `| ${name} | ${cells.join(' | ')} |`

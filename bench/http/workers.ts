@@ -25,7 +25,7 @@ export async function measureWorkers(options: BenchOptions, backend: Backend): P
   for (let round = 0; round < options.rounds; round++) {
     for (const workers of [1, 2] as const) {
       options.onStep(`workers, round ${round + 1} of ${options.rounds}: ${workers}`)
-      const running = await startRival(mx, scenario, backend.port, {
+      const running = await startRival(mx, scenario, backend, {
         workers,
         cores: workers === 1 ? [0] : [0, 2],
       })
@@ -56,7 +56,7 @@ export async function measureWorkers(options: BenchOptions, backend: Backend): P
   const path = writeResult(
     'workers',
     title,
-    readOrigin('npm run bench --', backend.description),
+    readOrigin('npm run bench --', backend.describe(SCENARIOS[0]!)),
     { rates },
     table,
   )

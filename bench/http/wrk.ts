@@ -36,6 +36,7 @@ export async function runWrk(
     '10s',
     '--latency',
   ]
+  if (scenario.accept !== undefined) command.push('-H', `Accept: ${scenario.accept}`)
   if (scenario.method !== 'GET') command.push('-s', writeScript(scenario, folder))
   const [program, ...args] = toPinned([...command, url], OTHER_CORES)
   const { stdout } = await runFile(program!, args, { timeout: (seconds + 30) * 1000 })
@@ -54,7 +55,7 @@ export function parseWrk(text: string): WrkReport {
     return match
   }
   const percentile = (percent: number) => {
-    const [, amount, unit] = find(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)$`, 'm'))
+    const [, amount, unit] = find(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)\\s*$`, 'm'))
     return Number(amount) / UNITS[unit!]!
   }
   const failed =
@@ -70,12 +71,14 @@ export function parseWrk(text: string): WrkReport {
   }
 }
 
-function writeScript({ method, bodyBytes }: Scenario, folder: string): string {
-  const filler = 'x'.repeat(Math.max(0, bodyBytes - '{"name":""}'.length))
+function writeScript({ method, body }: Scenario, folder: string): string {
+  const lines = [`wrk.method = "${method}"`]
+  if (body !== undefined) {
+    // A number for every byte: they need not be text.
+    const bytes = [...body.create()].map((byte) => `\\${String(byte).padStart(3, '0')}`)
+    lines.push(`wrk.body = "${bytes.join('')}"`, `wrk.headers["Content-Type"] = "${body.type}"`)
+  }
   const file = join(folder, 'request.lua')
-  writeFileSync(
-    file,
-    `wrk.method = "${method}"\nwrk.body = '{"name":"${filler}"}'\nwrk.headers["Content-Type"] = "application/json"\n`,
-  )
+  writeFileSync(file, `${lines.join('\n')}\n`)
   return file
 }

@@ -1,30 +1,26 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Rival, ROOT, type Site } from './rival.ts'
+import { SERVICE } from '../http/documents.ts'
+import { type Rival, ROOT, type Site, toNodeCommand } from './rival.ts'
 
-const MAIN = join(ROOT, 'dist/cli/main.js')
-
-/** This gateway, as built in `dist/`, with its default plugins and every check switched on. */
+/** This gateway, built with this program or, like it, from its sources, with its default plugins and every check switched on. */
 export const mx: Rival = {
   name: 'mx',
   title: '**mx**',
-  version: () =>
-    existsSync(MAIN)
-      ? JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
-      : undefined,
+  version: () => JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version,
   serves: () => true,
-  prepare: (site) => [
-    process.execPath,
-    MAIN,
-    'api',
-    '--handler=proxy',
-    '--config',
-    writeConfig(site),
-  ],
+  prepare: (site) => {
+    const handler = site.servicePort === undefined ? 'proxy' : 'rpc'
+    return toNodeCommand(
+      '../../cli/main',
+      ...['api', `--handler=${handler}`, '--config', writeConfig(site)],
+    )
+  },
 }
 
 function writeConfig(site: Site): string {
-  const { folder, port, backendPort, tls, pipeline, workers, accessLog } = site
+  const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog } = site
+  const node = `127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}`
   const lines = [
     `address: 127.0.0.1:${port}`,
     `workers: ${workers}`,
@@ -34,8 +30,9 @@ function writeConfig(site: Site): string {
       ? []
       : ['enable_tls: true', `tls_cert_file: ${tls.certFile}`, `tls_key_file: ${tls.keyFile}`]),
     'services:',
-    '  bench:',
-    `    nodes: ["127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}"]`,
+    ...(servicePort === undefined
+      ? ['  bench:', `    nodes: ["${node}"]`]
+      : [`  ${SERVICE}:`, `    nodes: ["mx://127.0.0.1:${servicePort}"]`]),
   ]
   const file = join(folder, 'mx.yaml')
   writeFileSync(file, `${lines.join('\n')}\n`)

@@ -18,6 +18,9 @@ export const nginx: Rival = {
   prepare(site) {
     const file = writeTemplate(site, 'nginx.conf', {
       ...site,
+      // A client may need a connection to the backend for itself, and with few to spare nginx closes clients'.
+      maxConnections: Math.max(16_384, 3 * site.connections),
+      keepAlive: Math.max(128, site.connections),
       certFile: site.tls?.certFile,
       keyFile: site.tls?.keyFile,
       listenOptions: site.tls === undefined ? '' : ' ssl',

@@ -11,6 +11,10 @@ export interface Site {
   readonly port: number
   /** 127.0.0.1 port of the backend. */
   readonly backendPort: number
+  /** Port of a service that answers the same by the call protocol, for who speaks it; undefined: requests go on as HTTP. */
+  readonly servicePort: number | undefined
+  /** Client connections to be ready for, where they are more than usual; 0: the usual ones. */
+  readonly connections: number
   /** PEM files when clients come over TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   /** Requests written ahead on a backend connection, by those who can; 1: none. */
@@ -28,7 +32,7 @@ export interface Rival {
   /** Its version; undefined when it is not installed. */
   readonly version: () => string | undefined
   /** Whether it can do what the site asks; else it is left out. */
-  readonly serves: (site: Omit<Site, 'folder' | 'port' | 'backendPort'>) => boolean
+  readonly serves: (site: Pick<Site, 'tls' | 'pipeline' | 'workers' | 'accessLog'>) => boolean
   /** Writes its files and returns the command that starts it in the foreground. */
   readonly prepare: (site: Site) => readonly string[]
 }

@@ -5,7 +5,7 @@ import { measureRival, startRival } from '../../bench/http/measure.ts'
 import { isInstalled, readUsage, startProgram } from '../../bench/http/processes.ts'
 import { runRounds } from '../../bench/http/rounds.ts'
 import { pickRivals } from '../../bench/http/scenario-run.ts'
-import { SCENARIOS } from '../../bench/http/scenarios.ts'
+import { findScenario, SCENARIOS } from '../../bench/http/scenarios.ts'
 import { RIVALS } from '../../bench/rivals/all.ts'
 import type { Rival } from '../../bench/rivals/rival.ts'
 
@@ -20,6 +20,7 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
   const after = readUsage(process.pid)
   t.ok(after.cpuMs - before.cpuMs >= 40, `${after.cpuMs - before.cpuMs} ms`)
   t.ok(after.rssBytes > 10 * 1024 ** 2)
+  t.ok(after.peakBytes >= before.rssBytes)
   t.ok(after.files > 3)
 
   const program = startProgram(['sh', '-c', 'sleep 60 & sleep 60 & wait'], [])
@@ -35,23 +36,23 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
 t.test('a command that does not exist is told with its name', async (t) => {
   const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
   await t.rejects(
-    startRival(ghost, scenario, 9, { cores: [] }),
+    startRival(ghost, scenario, { port: 9, serverPort: 0, servicePort: 0 }, { cores: [] }),
     /ghost is not ready .* it ended\. .*no-such-program/,
   )
 })
 
-for (const rival of RIVALS.filter(({ name }) => name !== 'mx')) {
+for (const rival of RIVALS) {
   const skip = linux || (rival.version() === undefined ? `${rival.name} is not installed` : false)
   t.test(
     `${rival.name} starts, forwards to the backend and stops without leaving files`,
     { skip },
     async (t) => {
-      const backend = await startBackend()
+      const backend = await startBackend([])
       t.teardown(() => backend.stop())
       // One scenario per kind of configuration file.
       const kinds = SCENARIOS.filter(({ name }) => ['proxy', 'tls', 'access-log'].includes(name))
       for (const each of kinds.filter((kind) => pickRivals([rival], kind).length > 0)) {
-        const running = await startRival(rival, each, backend.port)
+        const running = await startRival(rival, each, backend)
         await running.stop()
         t.notOk(existsSync(running.site.folder), each.name)
       }
@@ -65,19 +66,23 @@ t.test(
     skip: linux || (isInstalled('wrk') ? false : 'wrk is not installed'),
   },
   async (t) => {
-    const backend = await startBackend()
+    const protobuf = findScenario('rpc-protobuf')
+    const backend = await startBackend([protobuf])
     t.teardown(() => backend.stop())
-    const post = SCENARIOS.find(({ name }) => name === 'post')!
-    const measured = await measureRival(find('undici'), post, backend.port, {
-      connections: 4,
-      seconds: 1,
-    })
-    t.ok(measured.cpuMicros > 1 && measured.cpuMicros < 5000, `${measured.cpuMicros} µs`)
-    t.ok(measured.requestsPerSecond > 100)
-    t.equal(measured.errors, 0)
+    for (const [rival, each] of [
+      [find('undici'), findScenario('post')],
+      [find('mx'), protobuf],
+    ] as const) {
+      const load = { connections: 4, seconds: 1 }
+      const measured = await measureRival(rival, each, backend, load)
+      t.ok(measured.cpuMicros > 1 && measured.cpuMicros < 5000, `${measured.cpuMicros} µs`)
+      t.ok(measured.requestsPerSecond > 100)
+      t.ok(measured.peakMiB > 20, `${measured.peakMiB} MiB`)
+      t.equal(measured.errors, 0, each.name)
+    }
 
     const broken: Rival = { ...find('undici'), name: 'broken', prepare: () => ['false'] }
-    const options = { rounds: 1, seconds: 1, connections: 4, backendPort: backend.port }
+    const options = { rounds: 1, seconds: 1, connections: 4, ports: backend }
     const rows = await runRounds([find('undici'), broken], scenario, options)
     t.equal(rows[0]?.ratio, 1)
     t.match(rows[1]?.problem, /it ended/)

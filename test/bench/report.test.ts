@@ -3,7 +3,7 @@ import type { Machine } from '../../bench/http/machine.ts'
 import type { Measurement } from '../../bench/http/measure.ts'
 import { parseOptions } from '../../bench/http/options.ts'
 import { median, type Row } from '../../bench/http/rounds.ts'
-import { SCENARIOS } from '../../bench/http/scenarios.ts'
+import { findScenario, SCENARIOS } from '../../bench/http/scenarios.ts'
 import { formatTable } from '../../bench/http/table.ts'
 import { parseWrk } from '../../bench/http/wrk.ts'
 import { compareRatios, type Recorded } from '../../bench/ratios.ts'
@@ -38,6 +38,11 @@ t.test('failed connections and refused requests are errors', async (t) => {
   t.equal(parseWrk(text).errors, 20)
 })
 
+t.test('latencies of seconds are read, and the blank behind them', async (t) => {
+  const text = WRK.replace('99%    1.32ms', '99%    2.19s ')
+  t.equal(parseWrk(text).p99Ms, 2190)
+})
+
 t.test('output without figures is an error that shows it', async (t) => {
   t.throws(() => parseWrk('unable to connect'), /unable to connect/)
 })
@@ -54,6 +59,7 @@ const round = (cpuMicros: number): Measurement => ({
   p50Ms: 1,
   p99Ms: 2,
   errors: 0,
+  peakMiB: 20,
 })
 
 t.test(
@@ -66,13 +72,14 @@ t.test(
     ]
     const lines = formatTable(rows).split('\n')
     t.match(lines[0], 'against a')
-    t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 0 |')
-    t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | |')
+    t.equal(lines[2], '| a 1.0 | 12.3 k | 11.0 (10.0-12.0) | 1.00 | 1.00 | 2.00 | 20.0 | 0 |')
+    t.equal(lines[3], '| a 1.0 | not measured: it / ended | | | | | | |')
   },
 )
 
 t.test('scenarios have names of their own, and name rivals that exist', async (t) => {
   t.equal(new Set(SCENARIOS.map(({ name }) => name)).size, SCENARIOS.length)
+  t.throws(() => findScenario('speed'), /there is no scenario speed/)
   for (const { rivals = [] } of SCENARIOS)
     if (rivals.length > 0) t.doesNotThrow(() => parseOptions(['--only', rivals.join(',')]))
 })
@@ -156,6 +163,12 @@ t.test(
     )
   },
 )
+
+t.test('what is not recorded yet is shown, and passes', async (t) => {
+  const { lines, passed } = compareRatios(recorded({ proxy: 1 }), recorded({ proxy: 1, rpc: 0.75 }))
+  t.equal(passed, true)
+  t.equal(lines[1], 'note: rpc: 0.75 x nginx, nothing is recorded')
+})
 
 t.test('figures of another machine are marked', async (t) => {
   const elsewhere = { ...recorded({ proxy: 1 }), machine: { ...MACHINE, cpu: 'y' } }

@@ -1,0 +1,55 @@
+/** Name of the service of the RPC scenarios, inside the default namespace. */
+export const SERVICE = 'helloworld'
+
+export interface Small {
+  readonly message: string
+  readonly id: number
+  readonly tags: string[]
+  readonly ok: boolean
+}
+
+/** What nearly everything answers; 62 bytes of JSON. */
+export const SMALL: Small = { message: 'Hello John', id: 12345, tags: ['a', 'b'], ok: true }
+export const SMALL_JSON: string = JSON.stringify(SMALL)
+
+/** {@link SMALL} as the message `bench.Response` of helloworld.proto. */
+export const SMALL_PROTOBUF: Buffer = Buffer.from(
+  '0a0a48656c6c6f204a6f686e10b9601a01611a01622001',
+  'hex',
+)
+/** `{"name":"John"}` as the message `bench.Request`. */
+export const NAME_PROTOBUF: Buffer = Buffer.from('0a044a6f686e', 'hex')
+
+/** A list of items, and what fills it up. */
+export interface Large {
+  readonly items: { id: number; name: string; price: number; tags: string[] }[]
+  readonly note: string
+}
+
+/** 10 KiB of JSON, to the byte. */
+export const LARGE: Large = createLarge(10 * 1024)
+export const LARGE_JSON: string = JSON.stringify(LARGE)
+
+/** A message of a stream. */
+export interface Tick {
+  readonly sequence: number
+  readonly message: string
+}
+
+export function createTick(sequence: number): Tick {
+  return { sequence, message: 'Hello John' }
+}
+
+/** How long a slow answer takes. */
+export const SLOW_MS = 2000
+/** How long a stream of ticks takes from one message to the next. */
+export const TICK_MS = 20
+
+function createLarge(bytes: number): Large {
+  const items = Array.from({ length: 150 }, (_, i) => ({
+    ...{ id: 1000 + i, name: `item number ${100 + i}`, price: 0.25 * i },
+    tags: ['a', 'b'],
+  }))
+  const left = bytes - JSON.stringify({ items, note: '' }).length
+  return { items, note: 'x'.repeat(left) }
+}

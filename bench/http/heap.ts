@@ -1,0 +1,55 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { toNodeCommand } from '../rivals/rival.ts'
+import { type Program, readUsage } from './processes.ts'
+
+/** What a Node.js program holds. */
+export interface HeapSample {
+  /** After a collection; memory outside of the heap included. */
+  readonly heapBytes: number
+  readonly rssBytes: number
+  readonly files: number
+}
+
+/** Looks into the heap of a program of ours. */
+export interface HeapProbe {
+  /** The command with the probe loaded (heap-probe.ts). */
+  readonly wrap: (command: readonly string[]) => readonly string[]
+  /** @throws {Error} when the program does not answer. */
+  readonly sample: (program: Program) => Promise<HeapSample>
+}
+
+/** The gateway keeps connections to backends for four seconds. */
+const SETTLE_MS = 5000
+
+/** @param folder where the probe writes. */
+export function createHeapProbe(folder: string): HeapProbe {
+  const file = join(folder, 'heap.json')
+  const probe = toNodeCommand('../http/heap-probe').at(-1)!
+  const loader = probe.endsWith('.ts') ? '--import tsx ' : ''
+  return {
+    wrap: (command) => [
+      'env',
+      `NODE_OPTIONS=${loader}--import ${probe}`,
+      `BENCH_HEAP_FILE=${file}`,
+      ...command,
+    ],
+    async sample(program) {
+      await wait(SETTLE_MS)
+      rmSync(file, { force: true })
+      process.kill(program.pid, 'SIGUSR2')
+      for (let tries = 0; !existsSync(file); tries++) {
+        if (tries > 200) throw new Error(`no answer from the heap probe. ${program.output()}`)
+        await wait(50)
+      }
+      await wait(50)
+      const { heapUsed, external } = JSON.parse(readFileSync(file, 'utf8')) as {
+        heapUsed: number
+        external: number
+      }
+      const { rssBytes, files } = readUsage(program.pid)
+      return { heapBytes: heapUsed + external, rssBytes, files }
+    },
+  }
+}
