@@ -18,6 +18,7 @@ import {
 import { isOfType, LINES, parseErrorLine } from './plain-lines.ts'
 import { type PlainRequest, toPlainRequest } from './plain-request.ts'
 
+const CARRIAGE_RETURN = 13
 const NO_JSON = Buffer.alloc(0)
 
 /** Calls with bodies to write at the end of this turn of the event loop. */
@@ -53,6 +54,8 @@ export class PlainCall implements UpstreamCall, Carrier {
   readonly #received = new ByteBuffer()
   /** The reply has come, or cannot: the connection may serve others. */
   #replied = false
+  /** All of the reply is in {@link #received}, but for what was delivered. */
+  #complete = false
   /** The reply waits on its connection until the program is done with some of it. */
   #paused = false
   #delivering = false
@@ -140,8 +143,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   write(): void {
     const ready = this.#ready
     this.#ready = undefined
-    if (this.#over || ready === undefined || ready !== this.connection) return
-    ready.sendBody((this.#request as PlainRequest).body, true)
+    if (!this.#over) ready?.sendBody((this.#request as PlainRequest).body, true)
   }
 
   onUnsent(): void {}
@@ -199,6 +201,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   onReplyEnd(): void {
     if (this.#over) return
     this.#replied = true
+    this.#complete = true
     if (this.#isStream) return this.#deliver()
     const { bytes } = this.#received
     if (this.#status >= 400) return this.#fail(this.#toError(bytes))
@@ -255,14 +258,16 @@ export class PlainCall implements UpstreamCall, Carrier {
 
   /** All whole lines are delivered. */
   #wait(): void {
-    if (this.#replied) return this.#endStream()
+    if (this.#complete) return this.#endStream()
     if (this.#received.length > PAYLOAD_MAX_BYTES) return this.#refuse('line is too long')
-    if (!this.#paused) return
+    if (!this.#paused || this.#replied) return
     this.#paused = false
     this.connection!.resume()
   }
 
   #take(line: Buffer): void {
+    const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length
+    if (end === 0) return
     const before = this.#lastLine
     if (before !== undefined) {
       this.#lastLine = undefined
@@ -270,8 +275,6 @@ export class PlainCall implements UpstreamCall, Carrier {
       this.#give(before)
       if (this.#over) return
     }
-    const end = line.at(-1) === 13 ? line.length - 1 : line.length
-    if (end === 0) return
     const body = line.subarray(0, end)
     if (end > PAYLOAD_MAX_BYTES) return this.#refuse('line is too long')
     this.#lastError = parseErrorLine(body, this.#call.service)

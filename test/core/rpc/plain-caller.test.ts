@@ -351,6 +351,7 @@ t.test('any other status, and what is not HTTP, is an error of code 502', async 
     'HTTP/1.1 600 Odd\r\n\r\n',
     head('200 OK', `Content-Length: ${MAX_BYTES + 1}`),
     lines('{"a":1}\n{"b":'),
+    whole('200 OK', '', ...Array.from({ length: 12_000 }, () => 'a:b')),
   ]
   for (const reply of replies) {
     const call = await answered(t, reply, { stream: true })
@@ -446,6 +447,7 @@ t.test('an error line is the error of the stream where it is the last one', asyn
   const cases: [string, string[]][] = [
     [`1\n${error}\n`, ['data 1', 'fail 409 a: b']],
     [`${error}\n`, ['fail 409 a: b']],
+    [`${error}\n\r\n\n`, ['fail 409 a: b']],
     [' { "error" : {"code":500} } \n', ['fail 500 helloworld: ']],
     // What only looks like one is a body.
     [`${error}\n1\n`, [`data ${error}`, 'data 1', 'end']],
@@ -454,6 +456,10 @@ t.test('an error line is the error of the stream where it is the last one', asyn
     ['{"error":{"Code":200}}\n', ['data {"error":{"Code":200}}', 'end']],
     ['{"error":{"Code":500},"a":1}\n', ['data {"error":{"Code":500},"a":1}', 'end']],
     ['{"error":{"Code":500}\n', ['data {"error":{"Code":500}', 'end']],
+    [
+      `{"error":{"Code":500,"Detail":"${'x'.repeat(66_000)}"}}\n`,
+      [`data {"error":{"Code":500,"Detail":"${'x'.repeat(66_000)}"}}`, 'end'],
+    ],
     ['{"errors":{"Code":500}}\n', ['data {"errors":{"Code":500}}', 'end']],
   ]
   for (const [text, events] of cases) {
@@ -480,11 +486,10 @@ t.test('a stream to a caller that takes none is an error of code 400', async (t)
 })
 
 t.test('a line may be 16 MiB long, and no longer', async (t) => {
-  for (const size of [MAX_BYTES, MAX_BYTES + 1]) {
+  for (const tail of ['\n', 'x\n', 'xx\n']) {
     const { port } = await openService(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' })
-      response.write(Buffer.alloc(size, 'x'))
-      response.end('\n')
+      response.write(Buffer.alloc(MAX_BYTES - 1, 'x'), () => response.end(tail))
     })
     const { caller } = openCaller(t, port)
     const call = new RecordedCall({ stream: true })
@@ -495,6 +500,7 @@ t.test('a line may be 16 MiB long, and no longer', async (t) => {
     }
     caller.call(call)
     await settle(call)
+    const size = MAX_BYTES - 2 + tail.length
     t.equal(received, size > MAX_BYTES ? 0 : size)
     t.equal(call.events.at(-1)?.slice(0, 8), size > MAX_BYTES ? 'fail 502' : 'end')
   }
@@ -564,25 +570,43 @@ t.test('tiny lines count as 64 bytes, and the end of a stream waits for nobody',
 })
 
 t.test('a program may ask for more, or give up, while it is given a line', async (t) => {
-  const reply = lines('1\n2\n', '3\n')
-  const { caller } = openCaller(
-    t,
-    (await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })).port,
-  )
-  const greedy = new RecordedCall({ stream: true })
-  greedy.onEvent = () => greedy.consumed(1)
-  caller.call(greedy)
-  t.strictSame((await settle(greedy)).slice(1), ['data 1', 'data 2', 'data 3', 'end'])
-  for (const last of ['start', 'data 1', 'data 2', 'data 3']) {
-    const quitter = new RecordedCall({ stream: true })
-    quitter.onEvent = (event) => {
-      if (event.startsWith(last)) quitter.cancel()
+  const replies = [lines('1\n2\n', '3\n'), whole('200 OK', '1\n2\n3\n', LINES)]
+  for (const reply of replies) {
+    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
+    const { caller } = openCaller(t, backend.port)
+    const greedy = new RecordedCall({ stream: true })
+    let depth = 0
+    greedy.onEvent = () => {
+      t.equal(++depth, 1, 'one at a time')
+      greedy.consumed(1_000_000)
+      depth--
     }
-    caller.call(quitter)
-    await until(() => caller.pending === 0)
-    await turn()
-    t.ok(quitter.events.at(-1)!.startsWith(last))
+    caller.call(greedy)
+    t.strictSame(await settle(greedy), ['start ""', 'data 1', 'data 2', 'data 3', 'end'])
+    for (const last of ['start', 'data 1', 'data 2', 'data 3']) {
+      const quitter = new RecordedCall({ stream: true })
+      quitter.onEvent = (event) => {
+        if (event.startsWith(last)) quitter.cancel()
+      }
+      caller.call(quitter)
+      await until(() => caller.pending === 0)
+      await turn()
+      t.ok(quitter.events.at(-1)!.startsWith(last))
+    }
+    if (reply === replies[1]) t.equal(backend.connections.length, 1, 'a whole reply costs none')
   }
+})
+
+t.test('a program that claims more than it was given gets no greater window', async (t) => {
+  const reply = whole('200 OK', '1\n'.repeat(4200), LINES)
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(reply) })
+  const { caller } = openCaller(t, backend.port)
+  const call = new RecordedCall({ stream: true })
+  call.onStart = () => call.consumed(10_000_000)
+  caller.call(call)
+  await until(() => call.events.length === 4096)
+  for (let i = 0; i < 10; i++) await turn()
+  t.equal(call.events.length, 4096)
 })
 
 t.test('cancelling closes the connection, and nothing more is heard', async (t) => {

@@ -412,6 +412,7 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     const client = connect().send(toRequest('{}', 'Mx-Timeout: 30'))
     await until(() => calls.length === 1)
     t.ok(calls[0]!.timeoutMs > 0 && calls[0]!.timeoutMs <= 30)
+    t.equal(calls[0]!.body.length, 0, 'the request is not kept')
     calls[0]!.reply('', 'ok')
     await client.replies(1)
     client.destroy()
