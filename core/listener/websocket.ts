@@ -148,7 +148,11 @@ export function createSocketBehavior(
     message: (client, message, binary) => toOwner(client).messageFromClient(message, binary),
     ping: (client, data) => toOwner(client).pingFromClient(data),
     pong: (client, data) => toOwner(client).pongFromClient(data),
-    drain: (client) => toOwner(client).clientDrained(),
+    // Later: what is written within this event and does not go out whole, the library forgets to write on.
+    drain: (client) => {
+      const owner = toOwner(client)
+      setImmediate(() => owner.clientDrained())
+    },
     close: (client, code, reason) => {
       tellClosed(toOwner(client), code, Buffer.from(reason).toString())
     },

@@ -435,6 +435,26 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     },
   )
 
+  t.test(`${name}: long messages follow one another as the client takes them`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    const message = Buffer.alloc(4 * MIB, 'x')
+    let left = 8
+    recorder.goOn = () => {
+      while (left > 0) {
+        left--
+        if (!socket.send(message, true)) return
+      }
+    }
+    let bytes = 0
+    client.on('message', (data: Buffer) => {
+      bytes += data.length
+    })
+    recorder.goOn()
+    await until(() => bytes === 8 * message.length)
+    t.strictSame(recorder.ends, [])
+  })
+
   for (const where of [
     'of its own accord',
     'in answer to messages',
