@@ -260,7 +260,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   #wait(): void {
     if (this.#complete) return this.#endStream()
     if (this.#received.length > PAYLOAD_MAX_BYTES) return this.#refuse('line is too long')
-    if (!this.#paused || this.#replied) return
+    if (!this.#paused) return
     this.#paused = false
     this.connection!.resume()
   }

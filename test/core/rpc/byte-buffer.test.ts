@@ -7,8 +7,8 @@ t.test('what was appended comes out whole, or line by line without the line feed
   buffer.append(Buffer.from('ab'))
   t.equal(buffer.takeLine(), undefined)
   buffer.append(Buffer.from('c\n\nde'))
-  t.equal(buffer.length, 6)
-  t.equal(buffer.bytes.toString(), 'abc\n\nde'.slice(0, 7))
+  t.equal(buffer.length, 7)
+  t.equal(buffer.bytes.toString(), 'abc\n\nde')
   t.equal(buffer.takeLine()?.toString(), 'abc')
   t.equal(buffer.takeLine()?.toString(), '')
   t.equal(buffer.takeLine(), undefined)
@@ -41,7 +41,7 @@ t.test('lines are the same however the bytes are cut', async () => {
         lines.push(line.toString())
       }
       lines.push(buffer.bytes.toString())
-      return lines.join('\n') === bytes.toString()
+      return JSON.stringify(lines) === JSON.stringify(bytes.toString().split('\n'))
     }),
   )
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { clock } from '../../../core/clock.ts'
 import type { OutgoingCall } from '../../../core/rpc/call.ts'
@@ -419,6 +420,57 @@ t.test('a stream is its lines, however they are cut; empty ones are none', async
     'data 2',
     'end',
   ])
+})
+
+t.test('whatever a service sends, a call ends once, and the same however it was cut', async (t) => {
+  let pieces: Buffer[] = []
+  const backend = await openRawBackend(t, {
+    onRequest: async (connection) => {
+      for (const piece of pieces) {
+        connection.send(piece)
+        await turn()
+      }
+    },
+  })
+  const { caller } = openCaller(t, backend.port)
+  const words = [
+    '{"error":{"Code":500}}',
+    '{"error":',
+    '\n',
+    '\r\n',
+    '\r',
+    '1',
+    ' ',
+    '\0',
+    '\xff',
+    '}',
+  ]
+  const bodies = fc.array(fc.constantFrom(...words), { maxLength: 20 })
+  await fc.assert(
+    fc.asyncProperty(
+      bodies,
+      fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
+      async (list, cuts) => {
+        const body = Buffer.from(list.join(''), 'latin1')
+        const reply = Buffer.concat([
+          Buffer.from(head('200 OK', LINES, `Content-Length: ${body.length}`)),
+          body,
+        ])
+        pieces = [reply]
+        const expected = [...(await settle(send(caller, { stream: true })))]
+        pieces = []
+        for (let at = 0; at < reply.length; ) {
+          const size = cuts.next().value as number
+          pieces.push(reply.subarray(at, at + size))
+          at += size
+        }
+        const call = send(caller, { stream: true })
+        t.strictSame(await settle(call), expected)
+        t.equal(call.events.filter((event) => /^(end|fail|lost|reply)/.test(event)).length, 1)
+      },
+    ),
+    { numRuns: 100 },
+  )
 })
 
 t.test('lines are delivered as they come', async (t) => {
