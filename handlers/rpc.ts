@@ -143,8 +143,8 @@ class RpcCall extends ForwardedCall {
     if (headers === undefined) return this.#drop()
     if (type !== undefined) headers.set('content-type', events ? EVENTS : LINES)
     this.#stream = events ? new SseReply(x, this, headers) : new NdjsonReply(x, this, headers)
-    // A reply to HEAD.
-    if (x.finished && !this.over) this.#drop()
+    // Nobody reads what follows.
+    if (x.method === 'HEAD' && !this.over) this.#drop()
   }
 
   #drop(): void {

@@ -17,9 +17,10 @@ const LINE_END = 0x0a
 /** One JSON document a line; an error is the last one: `{"error": {…}}`. */
 export class NdjsonReply extends StreamReply {
   protected format(body: Uint8Array): Uint8Array {
-    const line = Buffer.allocUnsafe(body.length + 1)
-    line.set(toLine(body))
-    line[body.length] = LINE_END
+    const json = toLine(body)
+    const line = Buffer.allocUnsafe(json.length + 1)
+    line.set(json)
+    line[json.length] = LINE_END
     return line
   }
 

@@ -53,8 +53,11 @@ export abstract class StreamReply {
   }
 }
 
+const EMPTY_JSON = Buffer.from('{}')
+
 /** JSON that stands on one line. */
 export function toLine(body: Uint8Array): Uint8Array {
+  if (body.length === 0) return EMPTY_JSON
   // Line ends in JSON are blanks between tokens: within strings they are escaped.
   if (!body.includes(0x0a) && !body.includes(0x0d)) return body
   return body.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))
