@@ -1,0 +1,56 @@
+import t from 'tap'
+import { createGreeter } from '../../fixtures/greeter.ts'
+import { openMxService } from '../../fixtures/mx-service.ts'
+import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
+
+t.test('a stream is one JSON document a line, an error the last of them', async (t) => {
+  const service = await openMxService(t, createGreeter())
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const rows: [string, string][] = [
+    ['count?to=2', '{"n":1}\n{"n":2}\n'],
+    ['count?to=0', ''],
+    [
+      'broken?code=409',
+      '{"n":1}\n{"error":{"Id":"greeter.own","Code":409,"Detail":"as asked for","Status":"Conflict"}}\n',
+    ],
+    [
+      'broken?code=0',
+      '{"n":1}\n{"error":{"Id":"go.mx.api.greeter","Code":500,"Detail":"internal error","Status":"Internal Server Error"}}\n',
+    ],
+  ]
+  for (const [path, body] of rows) {
+    const reply = await fetch(`${origin}/greeter/${path}`)
+    t.equal(reply.status, 200)
+    t.equal(reply.headers.get('content-type'), 'application/x-ndjson')
+    t.equal(reply.headers.get('cache-control'), 'no-store')
+    t.equal(reply.headers.get('x-accel-buffering'), 'no', 'proxies in front hold nothing back')
+    t.equal(await reply.text(), body, path)
+  }
+})
+
+t.test('a document of several lines becomes one', async (t) => {
+  const service = await openMxService(t, createGreeter(), {
+    intercept: (call) => {
+      call.sendData('{\n  "a": "\\n",\r\n  "b": 1\n}')
+      call.endData()
+      return true
+    },
+  })
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const text = await (await fetch(`${origin}/greeter/forever`)).text()
+  t.equal(text, '{   "a": "\\n",    "b": 1 }\n')
+  t.strictSame(JSON.parse(text), { a: '\n', b: 1 })
+})
+
+t.test('an empty document is {}', async (t) => {
+  const service = await openMxService(t, createGreeter(), {
+    intercept: (call) => {
+      call.sendData('')
+      call.endData()
+      return true
+    },
+  })
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const reply = await fetch(`${origin}/greeter/forever`)
+  t.equal(await reply.text(), '{}\n')
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { createGreeter } from '../../fixtures/greeter.ts'
+import { openMxService } from '../../fixtures/mx-service.ts'
+import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
+
+const HEADERS = { accept: 'text/event-stream' }
+
+t.test(
+  'a client that accepts text/event-stream gets an event a message, and one that tells the end',
+  async (t) => {
+    const service = await openMxService(t, createGreeter())
+    const { origin } = await openRpcGateway(t, [service.entry])
+    const rows: [string, string][] = [
+      ['count?to=2', 'data: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n'],
+      ['count?to=0', 'event: end\ndata: {}\n\n'],
+      [
+        'broken?code=409',
+        'data: {"n":1}\n\nevent: error\ndata: {"Id":"greeter.own","Code":409,"Detail":"as asked for","Status":"Conflict"}\n\n',
+      ],
+    ]
+    for (const accept of ['text/event-stream', 'text/event-stream, application/json;q=0.5']) {
+      for (const [path, body] of rows) {
+        const reply = await fetch(`${origin}/greeter/${path}`, { headers: { accept } })
+        t.equal(reply.status, 200)
+        t.equal(reply.headers.get('content-type'), 'text/event-stream')
+        t.equal(reply.headers.get('cache-control'), 'no-store')
+        t.equal(await reply.text(), body, path)
+      }
+    }
+  },
+)
+
+t.test('a unary endpoint answers as ever', async (t) => {
+  const service = await openMxService(t, createGreeter())
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const reply = await fetch(`${origin}/greeter/hello?name=x`, { headers: HEADERS })
+  t.equal(reply.headers.get('content-type'), 'application/json')
+  t.strictSame(await reply.json(), { message: 'Hello x' })
+})
+
+t.test('a document of several lines stays one event: line ends would end it', async (t) => {
+  const service = await openMxService(t, createGreeter(), {
+    intercept: (call) => {
+      call.sendData('{\n"a": 1,\r\n\r\n"b": 2\r}')
+      call.endData()
+      return true
+    },
+  })
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const text = await (await fetch(`${origin}/greeter/forever`, { headers: HEADERS })).text()
+  const [event, ...more] = text.split('\n\n')
+  t.strictSame(JSON.parse(event!.slice('data: '.length)), { a: 1, b: 2 })
+  t.strictSame(more, ['event: end\ndata: {}', ''])
+})
+
+t.test('an empty document is {}', async (t) => {
+  const service = await openMxService(t, createGreeter(), {
+    intercept: (call) => {
+      call.sendData('')
+      call.endData()
+      return true
+    },
+  })
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const reply = await fetch(`${origin}/greeter/forever`, { headers: HEADERS })
+  t.equal(await reply.text(), 'data: {}\n\nevent: end\ndata: {}\n\n')
+})
