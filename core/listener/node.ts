@@ -5,7 +5,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
@@ -137,7 +137,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const drain = (): void => {
     if (draining) return
     draining = true
-    server.close()
+    // Only the port: `close` of node:http also cuts connections whose last reply has not left yet.
+    NetServer.prototype.close.call(server)
     for (const connection of connections.values()) connection.drain()
   }
   const listener: Listener = {
@@ -164,6 +165,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       }, CLOSE_TIMEOUT_MS)
       await closed
       clearTimeout(timer)
+      // Ends the timer that looks for slow heads.
+      server.close()
     },
   }
   return listener

@@ -150,6 +150,23 @@ export function testListenerConnections({ create, name }: ListenerSubject): void
     },
   )
 
+  t.test('draining: a reply that is on its way arrives whole', async (t) => {
+    const size = 8 * 1024 * 1024
+    const { port, listener, served } = await openListener(t, create, (x) =>
+      x.reply(200, 'x'.repeat(size)),
+    )
+    const client = new RawClient(port)
+    client.socket.pause()
+    client.send(REQUEST)
+    await until(() => served[0]?.answered === true)
+    listener.drain()
+    await new Promise((resolve) => setImmediate(resolve))
+    client.socket.resume()
+    await client.until(({ text, closed }) => closed || text.length > size)
+    t.ok(client.text.length > size)
+    client.destroy()
+  })
+
   t.test(
     'draining: the port closes, running requests finish, connections end with their next reply',
     async (t) => {
