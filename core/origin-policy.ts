@@ -33,7 +33,7 @@ function matchOrigin(x: Exchange, matches: (origin: string) => boolean): boolean
 /** @throws {TypeError} for anything but scheme, host and, where it is not the scheme's own, port. */
 function toOrigin(text: string): string {
   const lower = text.toLowerCase()
-  if (URL.canParse(lower) && new URL(lower).origin === lower) return lower
+  if (!lower.includes('*') && URL.canParse(lower) && new URL(lower).origin === lower) return lower
   const expected = 'must be scheme and host as in https://app.example.com'
   throw new TypeError(`origin ${expected}, got ${JSON.stringify(text)}`)
 }

@@ -115,7 +115,7 @@ export function parseWebOrigins(texts: readonly string[]): 'any' | 'same-host' |
   const [first] = texts
   if (texts.length === 1 && (first === 'any' || first === 'same-host')) return first
   for (const text of texts) {
-    if (text === '*' || !ORIGIN.test(text))
+    if (text.includes('*') || !ORIGIN.test(text))
       throw wrong('any, same-host, or origins such as https://app.example.com', text)
   }
   return texts
