@@ -1,0 +1,349 @@
+import t, { type Test } from 'tap'
+import { LISTENERS } from '../fixtures/gateway.ts'
+import { createGreeter, createGreeterLog } from '../fixtures/greeter.ts'
+import {
+  type MxService,
+  type MxServiceOptions,
+  metadataOf,
+  openMxService,
+} from '../fixtures/mx-service.ts'
+import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { openRpcGateway, type RpcGateway, type RpcGatewayOptions } from '../fixtures/rpc-gateway.ts'
+
+const NAME = 'go.mx.api.greeter'
+const FORM = 'application/x-www-form-urlencoded'
+const HELLO = { service: NAME, method: 'Greeter.Hello', request: { name: 'John' } }
+
+interface Open {
+  readonly gateway: RpcGateway
+  readonly service: MxService
+}
+
+async function open(
+  t: Test,
+  options: RpcGatewayOptions = {},
+  node: MxServiceOptions = {},
+): Promise<Open> {
+  const service = await openMxService(t, createGreeter(), node)
+  return { gateway: await openRpcGateway(t, [service.entry], options), service }
+}
+
+interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly json: Record<string, unknown>
+}
+
+async function post(
+  { origin }: RpcGateway,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Reply> {
+  const isText = typeof body === 'string' || body instanceof FormData
+  const reply = await fetch(`${origin}/rpc`, {
+    method: 'POST',
+    body: isText ? body : JSON.stringify(body),
+    headers: {
+      ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  })
+  return {
+    status: reply.status,
+    headers: reply.headers,
+    json: (await reply.json()) as Record<string, unknown>,
+  }
+}
+
+function toForm(fields: Record<string, string>): string {
+  return new URLSearchParams(fields).toString()
+}
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  for (const protocol of ['mx', 'http'] as const) {
+    t.test(`${name}, ${protocol}: a call as JSON, as a form, and as a form in parts`, async (t) => {
+      const { gateway } = await open(t, { listener }, { protocol })
+      const fields = { service: NAME, method: 'Greeter.Hello', request: '{"name":"Jörg"}' }
+      const parts = new FormData()
+      for (const [field, value] of Object.entries(fields)) parts.append(field, value)
+      const replies = [
+        await post(gateway, { ...HELLO, request: { name: 'Jörg' } }),
+        await post(gateway, fields),
+        await post(gateway, toForm(fields), { 'content-type': FORM }),
+        await post(gateway, parts),
+        await post(gateway, {
+          Service: NAME,
+          ENDPOINT: 'Greeter.Hello',
+          Request: { name: 'Jörg' },
+          other: 1,
+        }),
+      ]
+      for (const { status, headers, json } of replies) {
+        t.strictSame([status, json], [200, { message: 'Hello Jörg' }])
+        t.equal(headers.get('content-type'), 'application/json')
+        t.equal(headers.get('cache-control'), 'no-store')
+      }
+    })
+  }
+}
+
+t.test('an empty answer is {}, an error of the service its own', async (t) => {
+  const { gateway } = await open(
+    t,
+    {},
+    {
+      intercept: (call) => {
+        if (call.endpoint !== 'Greeter.Nothing') return false
+        call.reply('', '')
+        return true
+      },
+    },
+  )
+  t.strictSame((await post(gateway, { ...HELLO, method: 'Greeter.Nothing' })).json, {})
+  const failed = await post(gateway, { ...HELLO, method: 'Greeter.Fail', request: { code: 409 } })
+  t.match(failed, { status: 409, json: { Id: 'greeter.own', Code: 409, Detail: 'as asked for' } })
+  const crashed = await post(gateway, { ...HELLO, method: 'Greeter.Crash' })
+  t.match(crashed, { status: 500, json: { Id: NAME, Detail: 'internal error' } })
+  const stream = await post(gateway, { ...HELLO, method: 'Greeter.Count', request: { to: 1 } })
+  t.match(stream, { status: 400, json: { Detail: /stream/ } })
+})
+
+t.test('the request passes through as it was written', async (t) => {
+  const { gateway, service } = await open(t)
+  const request = '{ "id": 12345678901234567890, "a" : [1.0] }'
+  await post(gateway, `{"service":"${NAME}","method":"Greeter.Echo","request":${request}}`)
+  t.equal(service.calls[0]?.body, request)
+  t.same(metadataOf(service.calls[0]!, 'content-type'), ['application/json'])
+  await post(gateway, toForm({ service: NAME, method: 'Greeter.Echo', request }), {
+    'content-type': FORM,
+  })
+  t.equal(service.calls[1]?.body, request)
+  t.same(
+    metadataOf(service.calls[1]!, 'content-type'),
+    ['application/json'],
+    'JSON, whatever it came in',
+  )
+})
+
+t.test('names are full ones: the namespace of the gateway is not put before them', async (t) => {
+  const service = await openMxService(t, createGreeter(), { name: 'backend.greeter' })
+  const gateway = await openRpcGateway(t, [service.entry])
+  t.equal((await post(gateway, { ...HELLO, service: 'backend.greeter' })).status, 200)
+  t.match(await post(gateway, { ...HELLO, service: 'greeter' }), {
+    status: 404,
+    json: { Id: 'greeter', Detail: 'service not found: greeter' },
+  })
+})
+
+t.test('what is no call is refused: 400, 404, 405, 413 or 415', async (t) => {
+  const { gateway, service } = await open(t)
+  const rows: [unknown, number, string, RegExp][] = [
+    [{ ...HELLO, service: undefined }, 400, 'go.mx.rpc', /^service must be/],
+    [{ ...HELLO, service: '' }, 400, 'go.mx.rpc', /^service must be/],
+    [{ ...HELLO, service: 'a b' }, 400, 'go.mx.rpc', /^service must be/],
+    [{ ...HELLO, service: '../x' }, 400, 'go.mx.rpc', /^service must be/],
+    [{ ...HELLO, service: 5 }, 400, 'go.mx.rpc', /^service must be a string/],
+    [{ ...HELLO, service: [NAME] }, 400, 'go.mx.rpc', /^service must be a string/],
+    [{ ...HELLO, method: undefined }, 400, 'go.mx.rpc', /^method must be <Handler>\.<Method>/],
+    [{ ...HELLO, method: 'Hello' }, 400, 'go.mx.rpc', /^method must be/],
+    [{ ...HELLO, method: 'Greeter.Hello.Again' }, 400, 'go.mx.rpc', /^method must be/],
+    [{ ...HELLO, method: 'Greeter.\r\nx' }, 400, 'go.mx.rpc', /^method must be/],
+    [{ ...HELLO, request: undefined }, 400, 'go.mx.rpc', /^request must be a JSON object/],
+    [{ ...HELLO, request: null }, 400, 'go.mx.rpc', /^request must be a JSON object/],
+    [{ ...HELLO, request: [1] }, 400, 'go.mx.rpc', /^request must be a JSON object/],
+    [{ ...HELLO, request: 5 }, 400, 'go.mx.rpc', /^request must be a JSON object/],
+    [{ ...HELLO, request: '[1]' }, 400, 'go.mx.rpc', /^request must be a JSON object/],
+    [{ ...HELLO, request: '{"a":' }, 400, 'go.mx.rpc', /^request must be JSON/],
+    [{ ...HELLO, request: '{"__proto__":{}}' }, 400, 'go.mx.rpc', /__proto__/],
+    [{ ...HELLO, SERVICE: 'other' }, 400, 'go.mx.rpc', /^service must be given once/],
+    [{ ...HELLO, address: 5 }, 400, 'go.mx.rpc', /^address must be a string/],
+    ['{"service":', 400, 'go.mx.rpc', /JSON/],
+    ['[]', 400, 'go.mx.rpc', /must be a JSON object/],
+    ['"x"', 400, 'go.mx.rpc', /must be a JSON object/],
+    ['', 400, 'go.mx.rpc', /JSON/],
+    ['['.repeat(100_000), 400, 'go.mx.rpc', /nest/],
+    [`{"service":"${NAME}","__proto__":{}}`, 400, 'go.mx.rpc', /__proto__/],
+    [{ ...HELLO, service: 'go.mx.api.nobody' }, 404, 'go.mx.api.nobody', /^service not found/],
+    [{ ...HELLO, method: 'Greeter.None' }, 404, NAME, /^endpoint not found/],
+    [{ ...HELLO, method: 'Debug.Stats' }, 404, NAME, /^endpoint not found/],
+  ]
+  for (const [body, code, id, detail] of rows) {
+    const { status, json } = await post(gateway, body)
+    t.equal(status, code, JSON.stringify(body)?.slice(0, 100))
+    t.match(json, { Id: id, Code: code, Detail: detail })
+  }
+  t.same(service.calls, [])
+  t.equal((await post(gateway, { ...HELLO, method: 'Debug.Health' })).status, 200)
+})
+
+t.test('what is no form of a call is refused, too', async (t) => {
+  const { gateway, service } = await open(t)
+  const fields = { service: NAME, method: 'Greeter.Hello', request: '{"name":"x"}' }
+  const rows: [string, RegExp][] = [
+    [toForm({ ...fields, request: '' }), /^request must be/],
+    [toForm({ ...fields, request: 'name=x' }), /^request must be JSON/],
+    [`${toForm(fields)}&service=other`, /^service must be given once/],
+    [toForm({ ...fields, service: '' }), /^service must be/],
+    [JSON.stringify(HELLO), /application\/json/],
+    [`${toForm(fields)}&a=%ff`, /percent-encoded/],
+  ]
+  for (const [body, detail] of rows) {
+    const { status, json } = await post(gateway, body, { 'content-type': FORM })
+    t.equal(status, 400, body)
+    t.match(json['Detail'], detail)
+  }
+  const file = new FormData()
+  for (const [field, value] of Object.entries(fields)) file.append(field, value)
+  file.set('request', new Blob(['{"name":"x"}']), 'request.json')
+  t.match(await post(gateway, file), { status: 400, json: { Detail: /^request must be a string/ } })
+  for (const type of ['text/plain', 'application/protobuf', 'application/xml']) {
+    const { status, headers } = await post(gateway, '{}', { 'content-type': type })
+    t.equal(status, 415, type)
+    t.match(headers.get('accept'), /application\/json/)
+  }
+  t.same(service.calls, [])
+})
+
+t.test('methods other than POST are 405; OPTIONS says which there is', async (t) => {
+  const { gateway } = await open(t)
+  for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
+    const reply = await fetch(`${gateway.origin}/rpc?service=${NAME}`, { method })
+    t.equal(reply.status, 405, method)
+    t.equal(reply.headers.get('allow'), 'POST, OPTIONS')
+    if (method !== 'HEAD')
+      t.match(await reply.json(), { Id: 'go.mx.rpc', Status: 'Method Not Allowed' })
+  }
+  const options = await fetch(`${gateway.origin}/rpc`, { method: 'OPTIONS' })
+  t.strictSame([options.status, options.headers.get('allow')], [204, 'POST, OPTIONS'])
+})
+
+t.test('a body longer than a call may have is 413', async (t) => {
+  const { gateway } = await open(t)
+  const { status, json } = await post(gateway, {
+    ...HELLO,
+    request: { pad: 'x'.repeat(17_000_000) },
+  })
+  t.equal(status, 413)
+  t.match(json, { Code: 413, Status: 'Payload Too Large' })
+})
+
+t.test('the context of the call, and its deadline, are those of the request', async (t) => {
+  const seen = createGreeterLog()
+  const service = await openMxService(t, createGreeter(seen))
+  const gateway = await openRpcGateway(t, [service.entry])
+  const headers = { 'x-one': '1', 'mx-namespace': 'staging', timeout: '0.2' }
+  const { status } = await post(gateway, { ...HELLO, method: 'Greeter.Wait' }, headers)
+  t.equal(status, 408)
+  await until(() => seen.aborted.length === 1)
+  const [call] = service.calls
+  t.same(metadataOf(call!, 'x-one'), ['1'])
+  t.same(metadataOf(call!, 'mx-namespace'), ['staging'])
+  t.same(metadataOf(call!, 'url'), ['/rpc'])
+  t.ok(call!.timeoutMs > 0 && call!.timeoutMs <= 200)
+  t.equal((await post(gateway, HELLO, { timeout: 'x' })).status, 400)
+})
+
+t.test('address names a node of the service by address or id, wherever it is', async (t) => {
+  const nodes = await Promise.all([0, 1, 2].map(() => openMxService(t, createGreeter())))
+  const entries = nodes.map(({ entry }, i) => ({
+    ...entry,
+    nodes: entry.nodes.map((node) => ({ ...node, id: `greeter-${i}` })),
+  }))
+  const gateway = await openRpcGateway(t, entries, { flags: ['--rpc_address_allow=10.0.0.0/8'] })
+  for (let i = 0; i < 3; i++) {
+    for (const address of [`127.0.0.1:${nodes[1]!.port}`, 'greeter-1'])
+      t.equal((await post(gateway, { ...HELLO, address })).status, 200)
+  }
+  t.same(
+    nodes.map(({ calls }) => calls.length),
+    [0, 6, 0],
+  )
+  await nodes[1]!.die()
+  const dead = await post(gateway, { ...HELLO, address: 'greeter-1' })
+  t.equal(dead.status, 502, 'no other node takes its place')
+  t.same([nodes[0]!.calls, nodes[2]!.calls], [[], []])
+})
+
+t.test('address may name a host inside the allowed ranges, registered or not', async (t) => {
+  const { gateway, service } = await open(t)
+  const other = await openMxService(t, createGreeter())
+  const stranger = await openMxService(t, createGreeter(), { name: 'backend.stranger' })
+  for (const host of ['127.0.0.1', 'localhost']) {
+    t.equal((await post(gateway, { ...HELLO, address: `${host}:${other.port}` })).status, 200)
+    const unknown = { ...HELLO, service: 'backend.stranger', address: `${host}:${stranger.port}` }
+    t.equal((await post(gateway, unknown)).status, 200)
+  }
+  t.same([service.calls.length, other.calls.length, stranger.calls.length], [0, 2, 2])
+  // The connection is kept: nothing is opened for a call.
+  t.equal(other.connections.length, 2, 'one for each way to write the host')
+  const wrong = await post(gateway, {
+    ...HELLO,
+    service: 'other.name',
+    address: `127.0.0.1:${stranger.port}`,
+  })
+  t.match(wrong, { status: 404, json: { Detail: 'service not found: other.name' } })
+})
+
+t.test('any other address is 403, and no connection is made', async (t) => {
+  const backend = await openRawBackend(t)
+  const { gateway } = await open(t, { flags: ['--rpc_address_allow=10.0.0.0/8'] })
+  const addresses = [
+    `127.0.0.1:${backend.port}`,
+    `localhost:${backend.port}`,
+    `[::1]:${backend.port}`,
+    `[::ffff:127.0.0.1]:${backend.port}`,
+    `0.0.0.0:${backend.port}`,
+    `127.1:${backend.port}`,
+    `2130706433:${backend.port}`,
+    '192.0.2.1:80',
+    'internal.test:80',
+    'http://127.0.0.1:80',
+    '10.0.0.1',
+    '10.0.0.1:0',
+    '10.0.0.1:99999',
+    '10.0.0.1:80@127.0.0.1',
+    'unix:/run/x.sock',
+    'x'.repeat(10_000),
+  ]
+  for (const address of addresses) {
+    const { status, json } = await post(gateway, { ...HELLO, address })
+    t.equal(status, 403, address.slice(0, 50))
+    t.match(json, {
+      Id: 'go.mx.rpc',
+      Code: 403,
+      Status: 'Forbidden',
+      Detail: /is no node of go\.mx\.api\.greeter/,
+    })
+    t.ok(String(json['Detail']).length < 300)
+  }
+  t.same(backend.connections, [])
+})
+
+t.test('outside the allowed ranges only nodes may be named', async (t) => {
+  const { gateway, service } = await open(t, { flags: ['--rpc_address_allow=192.0.2.0/24'] })
+  const other = await openMxService(t, createGreeter())
+  t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${service.port}` })).status, 200)
+  t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${other.port}` })).status, 403)
+  t.same(other.calls, [])
+})
+
+t.test('addresses of callers’ choice that are kept open are bounded', async (t) => {
+  const { gateway } = await open(t)
+  const services: MxService[] = []
+  for (let i = 0; i < 70; i++) services.push(await openMxService(t, createGreeter()))
+  for (const { port } of services)
+    t.equal((await post(gateway, { ...HELLO, address: `127.0.0.1:${port}` })).status, 200)
+  const open70 = (): number => services.filter(({ connections }) => !connections[0]!.closed).length
+  await until(() => open70() === 64)
+  t.equal(
+    (await post(gateway, { ...HELLO, address: `127.0.0.1:${services[0]!.port}` })).status,
+    200,
+  )
+})
+
+for (const handler of ['meta', 'rpc', 'api', 'proxy', 'event', 'web']) {
+  t.test(`/rpc is served beside the handler ${handler}`, async (t) => {
+    const { gateway } = await open(t, { flags: [`--handler=${handler}`] })
+    t.strictSame((await post(gateway, HELLO)).json, { message: 'Hello John' })
+  })
+}
