@@ -33,6 +33,7 @@ class ApiCall extends ForwardedCall {
     const { x, service } = this
     try {
       const { status, headers, body: content } = toApiReply(parse(body, service), service)
+      this.bind(headers)
       x.send(status, headers, content)
     } catch (error) {
       const failure = GatewayError.from(error, service)
