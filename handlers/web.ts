@@ -3,6 +3,7 @@ import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
+import { RPC_PATH } from '../core/rpc/frames.ts'
 import { forward } from '../core/upstream/forward.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 
@@ -42,6 +43,9 @@ export default function web(options: WebOptions = {}): Handler {
     name: 'web',
     handle: (x) => {
       if (!x.upgrade) return forward(x)
+      // The platform's own way into a service, where a caller is believed who it says it is.
+      if (x.path === RPC_PATH)
+        throw new GatewayError(x.route?.service ?? GATEWAY_ID, 404, `no WebSocket at ${RPC_PATH}`)
       if (isAllowed(x)) return openTunnel(x, limits)
       throw refuseOrigin(x.route?.service)
     },

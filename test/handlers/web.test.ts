@@ -154,3 +154,14 @@ t.test(
     await connectWebSocket(t, port)
   },
 )
+
+t.test('the way the platform calls services by is not open to clients', async (t) => {
+  const backend = await openBackendServer(t)
+  const { port } = await openWebGateway(t, createUwsListener, [backend.port])
+  for (const path of ['/.mx/rpc', '/.mx/rpc?x=1']) {
+    const { status, body } = await refusedWebSocket(port, { path })
+    t.equal(status, 404, path)
+    t.match(JSON.parse(body), { Code: 404, Status: 'Not Found' })
+  }
+  t.same(backend.sockets, [])
+})
