@@ -21,7 +21,14 @@ export function createCaller(
   { host, port, secure, protocol }: Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'>,
   pool: Pool,
 ): Caller {
-  return protocol === 'mx'
-    ? new Channel({ host, port, secure })
-    : new PlainCaller(pool, { host, port })
+  if (protocol !== 'mx') return new PlainCaller(pool, { host, port })
+  return new Channel({
+    host,
+    port,
+    secure,
+    // Asked for when a connection is made: a reload may change it.
+    get connectTimeoutMs() {
+      return pool.connectTimeoutMs
+    },
+  })
 }

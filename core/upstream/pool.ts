@@ -51,6 +51,11 @@ export class Pool {
     return this.#connections.size
   }
 
+  /** Milliseconds a connection to the node may take. */
+  get connectTimeoutMs(): number {
+    return this.#options.timeouts.connectMs
+  }
+
   /** Sends a call on a connection of its own, or behind others where the node pipelines and the call allows it; later, when all are busy. */
   dispatch(call: UpstreamCall): void {
     // First come, first served: no stream of pipelined calls may keep out one that wants a connection for itself.

@@ -210,6 +210,25 @@ for (const protocol of FORMS) {
   )
 }
 
+t.test(
+  'mx: a node that takes connections and says nothing is left out after connect_timeout',
+  async (t) => {
+    const silent = await openRawBackend(t)
+    const service = await openMxService(t, createGreeter())
+    const address = `127.0.0.1:${silent.port}`
+    const node = { id: address, address, metadata: { protocol: 'mx' } }
+    const gateway = await openRpcGateway(t, [{ ...service.entry, nodes: [node] }, service.entry], {
+      flags: ['--connect_timeout=200ms'],
+    })
+    const startMs = performance.now()
+    for (let i = 0; i < 4; i++)
+      t.equal((await post(`${gateway.origin}/greeter/nothing`)).status, 200)
+    t.ok(performance.now() - startMs < 4000)
+    t.same(gateway.ejected, [address])
+    t.equal(silent.connections.length, 1)
+  },
+)
+
 t.test('a deadline that is none is 400', async (t) => {
   const { url, services } = await open(t, [{}])
   for (const headers of [{ timeout: 'soon' }, { timeout: '-1' }, { 'grpc-timeout': '5' }]) {
