@@ -56,9 +56,10 @@ for (const method of ['GET', 'POST'] as const) {
 
       const upstream = await directory.find('go.mx.api.app')
       const [victim, other] = upstream!.nodes
+      while (victim!.active === 0) await new Promise((resolve) => setImmediate(resolve))
+      let inFlight = victim!.active
       backends[0]!.child.kill('SIGKILL')
       // A process that was killed still holds its sockets for a moment, and requests go on coming.
-      let inFlight = 0
       let gone = false
       backends[0]!.child.once('exit', () => {
         gone = true

@@ -51,7 +51,14 @@ t.test('anything else is no address', async (t) => {
 })
 
 t.test('metadata says protocol, weight and pipeline', async (t) => {
-  const plain = { host: 'a', port: 80, secure: false, weight: 1, pipeline: 1 }
+  const plain = {
+    host: 'a',
+    port: 80,
+    secure: false,
+    protocol: 'http',
+    weight: 1,
+    pipeline: 1,
+  }
   t.same(parseNode(makeNode('a:80')), plain)
   t.same(parseNode(makeNode('a:80', { protocol: 'http', transport: 'grpc', region: 'x' })), plain)
   t.same(parseNode(makeNode('a:80', { protocol: 'https', weight: '1000', pipeline: '64' })), {
@@ -60,6 +67,8 @@ t.test('metadata says protocol, weight and pipeline', async (t) => {
     weight: 1000,
     pipeline: 64,
   })
+  t.match(parseNode(makeNode('a:80', { protocol: 'mx' })), { protocol: 'mx', secure: false })
+  t.match(parseNode(makeNode('a:80', { protocol: 'mxs' })), { protocol: 'mx', secure: true })
 })
 
 t.test('malformed metadata is a reason, never a guess', async (t) => {
