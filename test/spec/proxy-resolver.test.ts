@@ -1,13 +1,9 @@
-// Specification, "Gateway, handler-based mode": Namespace, Proxy resolver, Versioning.
-import t from 'tap'
-import type { Route } from '../../core/route.ts'
-import proxy from '../../resolvers/proxy.ts'
-
-const NAMESPACE = 'go.mx.api'
-
-function resolve(path: string, namespace = NAMESPACE): Route | undefined {
-  return proxy.resolve({ method: 'GET', path, host: 'localhost:8080', namespace })
-}
+// Specification, "Gateway, handler-based mode": Proxy resolver.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { openApi } from '../fixtures/api.ts'
 
 const TABLE: [string, string, string][] = [
   ['/<a>', '/greeter', 'greeter'],
@@ -15,29 +11,48 @@ const TABLE: [string, string, string][] = [
   ['/<a>/:<param>', '/greeter/:name', 'greeter'],
 ]
 
-for (const [shape, path, service] of TABLE) {
-  t.test(`| ${shape} | <ns>.<a> | ${shape} |`, async (t) => {
-    // No endpoint: the service path is the request's own.
-    t.same(resolve(path), { service: `${NAMESPACE}.${service}`, endpoint: '' })
+/** A backend that answers which one it is, and what it was asked for. */
+async function openBackend(t: Test, name: string): Promise<string> {
+  const server = createServer((request, response) => response.end(`${name} ${request.url}`))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
   })
+  return `${name}=127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('path gives service name', async (t) => {
-  t.equal(resolve('/users/list/all')?.service, `${NAMESPACE}.users`)
-})
+for (const listener of ['uws', 'node']) {
+  for (const handler of ['proxy', 'web']) {
+    t.test(`${listener}, ${handler}`, async (t) => {
+      const names = ['go.mx.api.greeter', 'go.mx.api.users', 'go.mx.api.v1.greeter']
+      const backends = await Promise.all(names.map((name) => openBackend(t, name)))
+      const api = await openApi(t, {
+        MX_ACCESS_LOG: 'off',
+        MX_LISTENER: listener,
+        MX_HANDLER: handler,
+        MX_BACKEND: backends.join(' '),
+      })
+      const get = async (path: string): Promise<string> =>
+        (await fetch(`http://127.0.0.1:${api.port}${path}`)).text()
 
-t.test(
-  'The service name is the namespace joined to the path-derived service part with a dot: GET /<a> resolves under <ns>.<a>.',
-  async (t) => {
-    t.equal(resolve('/greeter', 'my.own')?.service, 'my.own.greeter')
-    t.equal(resolve('/greeter', '')?.service, 'greeter')
-  },
-)
+      for (const [shape, path, service] of TABLE) {
+        t.test(`| ${shape} | <ns>.<a> | ${shape} |`, async (t) => {
+          t.equal(await get(path), `go.mx.api.${service} ${path}`)
+        })
+      }
 
-t.test(
-  'Versioned API paths are supported by putting a version segment v<n> first in the path; it becomes part of the service name (<ns>.v<n>.<a>).',
-  async (t) => {
-    t.equal(resolve('/v1/greeter/hello')?.service, `${NAMESPACE}.v1.greeter`)
-    t.equal(resolve('/v2/greeter/hello/again')?.service, `${NAMESPACE}.v2.greeter`)
-  },
-)
+      t.test('path gives service name', async (t) => {
+        t.equal(await get('/users/list/all?a=1'), 'go.mx.api.users /users/list/all?a=1')
+      })
+
+      t.test(
+        'Versioned API paths are supported by putting a version segment v<n> first in the path; it becomes part of the service name (<ns>.v<n>.<a>).',
+        async (t) => {
+          t.equal(await get('/v1/greeter/hello'), 'go.mx.api.v1.greeter /v1/greeter/hello')
+        },
+      )
+    })
+  }
+}

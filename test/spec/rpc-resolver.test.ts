@@ -1,13 +1,7 @@
-// Specification, "Gateway, handler-based mode": Namespace, RPC resolver, Versioning.
-import t from 'tap'
-import type { Route } from '../../core/route.ts'
-import rpc from '../../resolvers/rpc.ts'
-
-const NAMESPACE = 'go.mx.api'
-
-function resolve(path: string, namespace = NAMESPACE): Route | undefined {
-  return rpc.resolve({ method: 'POST', path, host: 'localhost:8080', namespace })
-}
+// Specification, "Gateway, handler-based mode": RPC resolver.
+import t, { type Test } from 'tap'
+import { openApi } from '../fixtures/api.ts'
+import { openMxService } from '../fixtures/mx-service.ts'
 
 /** Path shape, service, method, and requests of that shape with what they are for. */
 const TABLE: [string, string, string, [string, string, string][]][] = [
@@ -60,38 +54,64 @@ const TABLE: [string, string, string, [string, string, string][]][] = [
   ],
 ]
 
-for (const [shape, service, method, rows] of TABLE) {
-  t.test(`| ${shape} | ${service} | ${method} |`, async (t) => {
-    for (const [path, name, endpoint] of rows)
-      t.same(resolve(path), { service: `${NAMESPACE}.${name}`, endpoint }, path)
+/** A gateway, and behind it the services of these names, which answer how they were called. */
+async function open(t: Test, listener: string, names: readonly string[]): Promise<string> {
+  const { port } = await openMxService(
+    t,
+    {},
+    {
+      intercept: (call) => {
+        const { service, endpoint } = call
+        call.reply('', JSON.stringify({ service, endpoint }))
+        return true
+      },
+    },
+  )
+  const backends = [...new Set(names)].map((name) => `${name}=mx://127.0.0.1:${port}`)
+  const api = await openApi(t, {
+    MX_ACCESS_LOG: 'off',
+    MX_LISTENER: listener,
+    MX_HANDLER: 'rpc',
+    MX_BACKEND: backends.join(' '),
   })
+  return `http://127.0.0.1:${api.port}`
 }
 
-t.test('Segment names are lower case in the path; method parts are capitalised.', async (t) => {
-  t.equal(resolve('/greeter/say/hello')?.endpoint, 'Say.Hello')
-  t.equal(resolve('/greeter/hello')?.service, `${NAMESPACE}.greeter`)
-})
+async function call(url: string): Promise<unknown> {
+  return (
+    await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+  ).json()
+}
 
-t.test('<endpointName> is lower camel case', async (t) => {
-  t.equal(resolve('/registry/listServices')?.endpoint, 'Registry.ListServices')
-})
+for (const listener of ['uws', 'node']) {
+  for (const [shape, service, method, rows] of TABLE) {
+    t.test(`${listener}: | ${shape} | ${service} | ${method} |`, async (t) => {
+      const origin = await open(
+        t,
+        listener,
+        rows.map(([, name]) => `go.mx.api.${name}`),
+      )
+      for (const [path, name, endpoint] of rows)
+        t.strictSame(await call(origin + path), { service: `go.mx.api.${name}`, endpoint }, path)
+    })
+  }
 
-t.test(
-  'The service name is the namespace joined to the path-derived service part with a dot: GET /<a> resolves under <ns>.<a>.',
-  async (t) => {
-    t.equal(resolve('/greeter', 'my.own')?.service, 'my.own.greeter')
-  },
-)
-
-t.test('Setting the namespace to a single blank space disables it.', async (t) => {
-  // The blank is read where settings are; a resolver is told of no namespace.
-  t.equal(resolve('/greeter/hello', '')?.service, 'greeter')
-})
-
-t.test(
-  'Versioned API paths are supported by putting a version segment v<n> first in the path; it becomes part of the service name (<ns>.v<n>.<a>). Different versions can run as different services.',
-  async (t) => {
-    t.equal(resolve('/v1/greeter/hello')?.service, `${NAMESPACE}.v1.greeter`)
-    t.equal(resolve('/v2/greeter/hello')?.service, `${NAMESPACE}.v2.greeter`)
-  },
-)
+  t.test(
+    `${listener}: Segment names are lower case in the path; method parts are capitalised.`,
+    async (t) => {
+      const origin = await open(t, listener, ['go.mx.api.greeter'])
+      const rows = [
+        ['/greeter/say/hello', 'Say.Hello'],
+        ['/greeter/hello', 'Greeter.Hello'],
+        ['/greeter/say/helloAll', 'Say.HelloAll'],
+        ['/greeter/say/hello-all', 'Say.HelloAll'],
+      ] as const
+      for (const [path, endpoint] of rows)
+        t.strictSame(await call(origin + path), { service: 'go.mx.api.greeter', endpoint }, path)
+    },
+  )
+}

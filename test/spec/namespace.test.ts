@@ -1,0 +1,100 @@
+// Specification, "Gateway, handler-based mode": Namespace; Server API gateway: Mx-Namespace.
+import t, { type Test } from 'tap'
+import { openApi } from '../fixtures/api.ts'
+import { createGreeter } from '../fixtures/greeter.ts'
+import { startMx } from '../fixtures/mx.ts'
+import { type MxService, openMxService } from '../fixtures/mx-service.ts'
+
+/** A service that answers which name it was called by. */
+function openTeller(t: Test): Promise<MxService> {
+  return openMxService(t, createGreeter(), {
+    intercept: (call) => {
+      call.reply('', JSON.stringify({ service: call.service }))
+      return true
+    },
+  })
+}
+
+async function open(
+  t: Test,
+  names: readonly string[],
+  env: Record<string, string>,
+): Promise<string> {
+  const { port } = await openTeller(t)
+  const api = await openApi(t, {
+    MX_ACCESS_LOG: 'off',
+    MX_BACKEND: names.map((name) => `${name}=mx://127.0.0.1:${port}`).join(' '),
+    ...env,
+  })
+  return `http://127.0.0.1:${api.port}`
+}
+
+for (const listener of ['uws', 'node']) {
+  const MX_LISTENER = listener
+
+  t.test(
+    `${listener}: Default namespace go.mx.api; set with --namespace or MX_NAMESPACE=<ns>.`,
+    async (t) => {
+      const names = ['go.mx.api.greeter', 'my.own.greeter']
+      const usual = await open(t, names, { MX_LISTENER })
+      t.strictSame(await (await fetch(`${usual}/greeter/hello`)).json(), {
+        service: 'go.mx.api.greeter',
+      })
+      const own = await open(t, names, { MX_LISTENER, MX_NAMESPACE: 'my.own' })
+      t.strictSame(await (await fetch(`${own}/greeter/hello`)).json(), {
+        service: 'my.own.greeter',
+      })
+    },
+  )
+
+  t.test(
+    `${listener}: The service name is the namespace joined to the path-derived service part with a dot: GET /<a> resolves under <ns>.<a>.`,
+    async (t) => {
+      const names = ['go.mx.api.greeter', 'go.mx.api.shop.greeter']
+      for (const handler of ['rpc', 'api']) {
+        const origin = await open(t, names, { MX_LISTENER, MX_HANDLER: handler })
+        const told = async (path: string): Promise<unknown> => (await fetch(origin + path)).status
+        t.equal(await told('/greeter'), 200, handler)
+        t.equal(await told('/shop/greeter/say/hello'), 200, handler)
+        t.equal(await told('/go.mx.api.greeter'), 404, 'and under nothing else')
+      }
+      const origin = await open(t, names, { MX_LISTENER })
+      t.strictSame(await (await fetch(`${origin}/greeter`)).json(), {
+        service: 'go.mx.api.greeter',
+      })
+      const missing = await fetch(`${origin}/nobody`)
+      t.match(await missing.json(), {
+        Id: 'go.mx.api.nobody',
+        Detail: 'service not found: go.mx.api.nobody',
+      })
+    },
+  )
+
+  t.test(`${listener}: Setting the namespace to a single blank space disables it.`, async (t) => {
+    const origin = await open(t, ['greeter', 'v1.greeter'], { MX_LISTENER, MX_NAMESPACE: ' ' })
+    t.strictSame(await (await fetch(`${origin}/greeter/hello`)).json(), { service: 'greeter' })
+    t.strictSame(await (await fetch(`${origin}/v1/greeter/hello`)).json(), {
+      service: 'v1.greeter',
+    })
+  })
+}
+
+t.test('--namespace wins over MX_NAMESPACE; a flag may be a single blank, too', async (t) => {
+  const { port } = await openTeller(t)
+  const cwd = t.testdir({})
+  const ask = async (flag: string): Promise<unknown> => {
+    const words = ['api', '--address=127.0.0.1:0', '--access_log=off', flag]
+    for (const name of ['flag.greeter', 'greeter', 'variable.greeter']) {
+      words.push(`--backend=${name}=mx://127.0.0.1:${port}`)
+    }
+    const mx = startMx(words, { cwd, env: { MX_NAMESPACE: 'variable' } })
+    t.teardown(() => mx.child.kill('SIGKILL'))
+    const answer = await (await fetch(`${await mx.url()}/greeter/hello`)).json()
+    mx.child.kill('SIGTERM')
+    await mx.ended
+    return answer
+  }
+  t.strictSame(await ask('--namespace=flag'), { service: 'flag.greeter' })
+  t.strictSame(await ask('--namespace= '), { service: 'greeter' })
+  t.strictSame(await ask('--log_level=info'), { service: 'variable.greeter' })
+})
