@@ -47,6 +47,8 @@ export interface Dispatcher {
   readonly describe: () => Endpoint[]
   /** Calls that are being served. */
   readonly active: number
+  /** Resolves once no call is being served. */
+  readonly idle: () => Promise<void>
   readonly log: ServiceLog
   /** The last calls, for `Debug.Trace`. A client adds those it makes. */
   readonly traces: Traces
@@ -63,6 +65,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let requests = 0
   let errors = 0
   let active = 0
+  let onIdle: (() => void)[] = []
   const table = new Map<string, ServedEndpoint>()
   const own: ServedEndpoint[] = []
   const add = (handler: string, endpoints: Endpoints): ServedEndpoint[] => {
@@ -90,6 +93,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       active--
       if (code !== 200 && code !== CLIENT_LEFT) errors++
       traces.add(call.fullName, 'INBOUND', call.startedMs, performance.now(), code, call.metadata)
+      if (active > 0 || onIdle.length === 0) return
+      const waiting = onIdle
+      onIdle = []
+      for (const resolve of waiting) resolve()
     },
   }
   const ending = `.${service}`
@@ -122,6 +129,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     get active() {
       return active
     },
+    idle: () =>
+      active === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
     log,
     traces,
   }

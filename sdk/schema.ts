@@ -114,7 +114,7 @@ export interface CompiledSchema {
 }
 
 /** Which of the two messages of an endpoint a schema describes; paths in errors begin with it. */
-export type MessageKind = 'request' | 'response'
+export type MessageKind = 'request' | 'response' | 'message'
 
 /** Where there is no schema: everything goes. */
 const ANYTHING: CompiledSchema = {

@@ -1,0 +1,131 @@
+import { compileChain } from '../core/chain.ts'
+import type { PluginLog } from '../core/define-plugin.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { Gateway } from '../core/gateway.ts'
+import { chooseProtocol } from '../core/listener/handshake.ts'
+import type { CreateListener, Listener } from '../core/listener/listener.ts'
+import { compileOrigins, refuseOrigin } from '../core/origin-policy.ts'
+import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../core/rpc/frames.ts'
+import { servePlain } from '../core/rpc/plain-server.ts'
+import { ServerConnection, type ServerLimits } from '../core/rpc/server-connection.ts'
+import type { Dispatcher } from './dispatch.ts'
+import type { ListenAddress } from './listen-address.ts'
+
+/** What one caller, and all callers together, may take of a service. */
+export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
+  /** Connections at a time; more are closed at once. @default unlimited */
+  readonly maxConnections?: number
+}
+
+export interface ServicePortOptions {
+  readonly address: ListenAddress
+  readonly dispatcher: Dispatcher
+  readonly log: PluginLog
+  readonly limits: ServiceLimits
+  /** @default uws where it loads */
+  readonly listener: Listener['name'] | undefined
+  /** Web origins whose pages may connect. */
+  readonly origins: readonly string[]
+}
+
+/** The open port of a service: both forms of the call protocol (docs/protocol.md). */
+export interface ServicePort {
+  readonly port: number
+  /** Which listener it is. */
+  readonly server: Listener['name']
+  /** Takes no more connections and no more calls; resolves once those under way are answered, and all callers have gone. */
+  readonly drain: () => Promise<void>
+  /** Ends everything at once. */
+  readonly close: () => Promise<void>
+}
+
+/** How long the last answers may take to leave this process. */
+const LINGER_MS = 1000
+const LOOK_MS = 10
+
+/**
+ * Opens the port of a service.
+ *
+ * @throws {Error} with one clear line when it is in use or may not be opened.
+ * @throws {TypeError} when an origin is none.
+ */
+export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
+  const { address, dispatcher, log, limits, origins } = options
+  const { service, dispatch } = dispatcher
+  const isAllowed = compileOrigins(origins)
+  const connections = new Set<ServerConnection>()
+  let leaving = false
+
+  const accept = (x: Exchange): void => {
+    // A page is no part of the platform, though its browser may reach this port.
+    if (!isAllowed(x)) throw refuseOrigin(service)
+    if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
+      throw new GatewayError(service, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
+    const connection: ServerConnection = new ServerConnection(dispatch, {
+      ...limits,
+      onClosed: () => connections.delete(connection),
+    })
+    const socket = x.accept(connection, {
+      protocol: SUBPROTOCOL,
+      maxMessageBytes: MESSAGE_MAX_BYTES,
+    })
+    if (socket === undefined) return
+    connections.add(connection)
+    connection.open(socket)
+    if (leaving) connection.goAway()
+  }
+  const serve = (x: Exchange): void => {
+    if (x.path === RPC_PATH) {
+      if (!x.upgrade) throw new GatewayError(service, 426, 'calls come by WebSocket here')
+      accept(x)
+    } else if (x.upgrade) {
+      throw new GatewayError(service, 404, `a WebSocket is served at ${RPC_PATH} only`)
+    } else servePlain(x, dispatch, { id: service })
+  }
+  const gateway = new Gateway({
+    chain: compileChain([], () => {}, serve),
+    onFault: (error) => log.error({ err: error }, 'a request failed'),
+  })
+  let listener: Listener
+  try {
+    const create = await chooseListener(options.listener)
+    listener = await create({
+      ...address,
+      maxConnections: limits.maxConnections ?? Number.POSITIVE_INFINITY,
+      maxMessageBytes: MESSAGE_MAX_BYTES,
+      internalFields: true,
+      handle: gateway.handle,
+    })
+  } catch (error) {
+    await gateway.close()
+    throw error
+  }
+  return {
+    port: listener.port,
+    server: listener.name,
+    async drain() {
+      leaving = true
+      listener.drain()
+      for (const connection of [...connections]) connection.goAway()
+      await gateway.idle()
+      const untilMs = performance.now() + LINGER_MS
+      while (listener.connections > 0 && performance.now() < untilMs)
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    },
+    async close() {
+      for (const connection of [...connections]) connection.close()
+      await listener.close()
+      await gateway.close()
+    },
+  }
+}
+
+/** Loaded by the first service that starts: programs that only call others need none. */
+async function chooseListener(wanted: Listener['name'] | undefined): Promise<CreateListener> {
+  if (wanted !== 'node') {
+    const { createUwsListener, loadUws } = await import('../core/listener/uws.ts')
+    if (wanted === 'uws' || loadUws() !== undefined) return createUwsListener
+  }
+  return (await import('../core/listener/node.ts')).createNodeListener
+}

@@ -1,0 +1,49 @@
+import type { PluginLog } from '../core/define-plugin.ts'
+
+/** What is to end in order. */
+export interface Stoppable {
+  readonly stop: () => Promise<void>
+  readonly log: PluginLog
+}
+
+/** npm passes on the Ctrl-C that the terminal has sent to everyone already: a SIGINT this soon is no second one. */
+const ECHO_MS = 500
+
+const running: Stoppable[] = []
+let stoppedMs: number | undefined
+
+/**
+ * Ends this process in order at SIGTERM and SIGINT: status 0 once everything that was given to this function has
+ * stopped, 1 when some of it failed to; at a second signal at once, with status 1.
+ */
+export function obeySignals(stoppable: Stoppable): void {
+  if (running.push(stoppable) > 1) return
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}
+
+function onSignal(signal: NodeJS.Signals): void {
+  const nowMs = performance.now()
+  if (stoppedMs !== undefined) {
+    if (signal === 'SIGINT' && nowMs - stoppedMs < ECHO_MS) return
+    for (const { log } of running) log.warn({ signal }, 'a second signal: ending at once')
+    process.exit(1)
+  }
+  stoppedMs = nowMs
+  void end(signal)
+}
+
+async function end(signal: NodeJS.Signals): Promise<void> {
+  let status = 0
+  const stopping = running.map(async ({ stop, log }) => {
+    log.info({ signal }, 'finishing running calls, once more to end at once')
+    try {
+      await stop()
+    } catch (error) {
+      status = 1
+      log.error({ err: error }, 'could not end in order')
+    }
+  })
+  await Promise.all(stopping)
+  process.exit(status)
+}

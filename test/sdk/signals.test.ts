@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+
+const PROGRAM = fileURLToPath(new URL('../fixtures/obeying.ts', import.meta.url))
+const TSX = import.meta.resolve('tsx')
+
+/** Starts a process whose parts stop in these ways. */
+function start(t: Test, ...ways: string[]) {
+  const child = spawn(process.execPath, ['--import', TSX, PROGRAM, ...ways], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  const ended = once(child, 'close').then(([code]) => ({ code, output }))
+  const says = async (text: string): Promise<void> => {
+    while (!output.includes(text)) await once(child.stderr, 'data')
+  }
+  return { child, ended, says }
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  t.test(`${signal}: everything stops, then the process ends with status 0`, async (t) => {
+    const { child, ended, says } = start(t, 'fast', 'slow')
+    await says('ready')
+    child.kill(signal)
+    const { code, output } = await ended
+    t.equal(code, 0)
+    t.match(output, /"way":"fast"[^\n]*stopped/)
+    t.match(output, /"way":"slow"[^\n]*stopped/)
+  })
+}
+
+t.test('a second signal ends it at once, with status 1', async (t) => {
+  const { child, ended, says } = start(t, 'never')
+  await says('ready')
+  child.kill('SIGINT')
+  await says('once more to end at once')
+  child.kill('SIGTERM')
+  const { code, output } = await ended
+  t.equal(code, 1)
+  t.match(output, /a second signal/)
+})
+
+t.test('the Ctrl-C that npm passes on is no second one', async (t) => {
+  const { child, ended, says } = start(t, 'slow')
+  await says('ready')
+  child.kill('SIGINT')
+  await says('once more to end at once')
+  child.kill('SIGINT')
+  t.equal((await ended).code, 0)
+})
+
+t.test('one that cannot end in order: status 1, and why', async (t) => {
+  const { child, ended, says } = start(t, 'fail', 'fast')
+  await says('ready')
+  child.kill('SIGTERM')
+  const { code, output } = await ended
+  t.equal(code, 1)
+  t.match(output, /could not end in order/)
+  t.match(output, /"way":"fast"[^\n]*stopped/)
+})
