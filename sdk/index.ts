@@ -1,9 +1,19 @@
 /**
- * What authors of plugins and of services import: `import { definePlugin, endpoint, Type } from 'mx'`.
+ * What authors of plugins and of services import: `import { definePlugin, endpoint, Service, Type } from 'mx'`.
  *
  * The one entry point `mx`; the rest of the program imports the files themselves.
  */
 export type { Maybe, Plugin, Step } from '../core/chain.ts'
+export type { Broker, Message, MessageHandler, SubscribeOptions } from '../core/contracts/broker.ts'
+export type {
+  Endpoint,
+  Node,
+  RegisterOptions,
+  Registry,
+  RegistryEvent,
+  Service as ServiceEntry,
+  Value,
+} from '../core/contracts/registry.ts'
 export {
   definePlugin,
   type PluginDefinition,
@@ -19,6 +29,9 @@ export type { Route } from '../core/route.ts'
 export { Type } from '../core/schema.ts'
 export type { AcceptOptions, ServerSocket, SocketReceiver } from '../core/server-socket.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from '../core/units.ts'
+export type { CallDetails } from './call-metadata.ts'
+export { CallStream } from './call-stream.ts'
+export { type CallOptions, Client, type ClientOptions } from './client.ts'
 export {
   type Account,
   type Context,
@@ -74,3 +87,15 @@ export {
   type WireResponse,
 } from './schema.ts'
 export { Bytes, Int64, type TBytes, type TInt64, Uint64 } from './schema-types.ts'
+export { type RunOptions, Service, type ServiceOptions, type StopOptions } from './service.ts'
+export {
+  createServiceLog,
+  type LogRecord,
+  type ServiceLog,
+  type ServiceLogLevel,
+  type ServiceLogOptions,
+} from './service-log.ts'
+export type { ServiceLimits } from './service-port.ts'
+export type { EndpointProxy, HandlerProxy, HandlersOf, ServiceProxy } from './service-proxy.ts'
+export type { Requests } from './stream-call.ts'
+export type { Subscriber, SubscriberOptions } from './subscriptions.ts'

@@ -9,9 +9,12 @@ t.test(
   async (t) => {
     t.same(Object.keys(sdk).sort(), [
       'Bytes',
+      'CallStream',
+      'Client',
       'GatewayError',
       'HeaderList',
       'Int64',
+      'Service',
       'ServiceError',
       'Type',
       'Uint64',
@@ -19,6 +22,7 @@ t.test(
       'badRequest',
       'conflict',
       'createContext',
+      'createServiceLog',
       'definePlugin',
       'endpoint',
       'forbidden',

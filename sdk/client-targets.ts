@@ -1,0 +1,123 @@
+import type { Maybe } from '../core/chain.ts'
+import type { Registry } from '../core/contracts/registry.ts'
+import { Directory } from '../core/directory.ts'
+import { Pool } from '../core/upstream/pool.ts'
+import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
+import { findLocalService } from './local-services.ts'
+import type { LocalService } from './routed-call.ts'
+
+export interface TargetsOptions {
+  readonly registry: Registry | undefined
+  /** Where all calls go. */
+  readonly address: string | undefined
+  readonly services: readonly LocalService[]
+  /** Whether services of this process in the same registry are called without sockets. */
+  readonly inProcess: boolean
+}
+
+/** Addresses whose connections are kept. */
+const ADDRESSES_MAX = 100
+/** Connections to a node that speaks the plain form, and calls that may wait for one. */
+const CONNECTIONS_MAX = 100
+const WAITING_MAX = 10_000
+/** Shorter than servers' own usual 5 s, so that it is not they who close first. */
+const KEEP_ALIVE_MS = 4000
+const CONNECT_TIMEOUT_MS = 5000
+/** Calls have deadlines of their own. */
+const NEVER_MS = 2 ** 31 - 1
+
+const UPSTREAM: UpstreamOptions = { createPool }
+const SCHEME = /^(mxs?|https?):\/\//
+
+/** Where the calls of a client go: a service of this process, a given address, or the nodes the registry tells. */
+export class ClientTargets {
+  readonly #options: TargetsOptions
+  readonly #directory: Directory | undefined
+  /** The one used longest ago first. */
+  readonly #addresses = new Map<string, Upstream>()
+  #closed = false
+
+  constructor(options: TargetsOptions) {
+    this.#options = options
+    const { registry } = options
+    this.#directory =
+      registry === undefined ? undefined : new Directory(registry, { upstream: () => UPSTREAM })
+  }
+
+  /**
+   * The target of a call; undefined when nobody knows the service.
+   *
+   * @throws {TypeError} when the address is none, or there is neither a registry nor an address.
+   * @throws {GatewayError} 503 when the registry does not answer.
+   */
+  find(
+    service: string,
+    address: string | undefined = this.#options.address,
+  ): Maybe<Upstream | LocalService | undefined> {
+    if (this.#closed) throw new TypeError('the client is closed')
+    if (address !== undefined) return this.#openAddress(address)
+    const local = this.#findLocal(service)
+    if (local !== undefined) return local
+    if (this.#directory === undefined)
+      throw new TypeError(`calling ${service} needs a registry or an address`)
+    return this.#directory.find(service)
+  }
+
+  /** Calls under way go on, their connections close behind them. */
+  close(): void {
+    this.#closed = true
+    this.#directory?.close()
+    for (const upstream of this.#addresses.values()) upstream.close()
+    this.#addresses.clear()
+  }
+
+  #findLocal(name: string): LocalService | undefined {
+    const { services, registry, inProcess } = this.#options
+    for (const service of services) if (service.name === name) return service
+    return registry !== undefined && inProcess ? findLocalService(registry, name) : undefined
+  }
+
+  #openAddress(text: string): Upstream {
+    const addresses = this.#addresses
+    const known = addresses.get(text)
+    const upstream = known ?? createFixed(text)
+    if (known !== undefined) addresses.delete(text)
+    addresses.set(text, upstream)
+    if (addresses.size > ADDRESSES_MAX) {
+      const [oldest, unused] = addresses.entries().next().value!
+      addresses.delete(oldest)
+      unused.close()
+    }
+    return upstream
+  }
+}
+
+/** The one node at an address; `mx` where it names no protocol. @throws {TypeError} */
+function createFixed(text: string): Upstream {
+  const protocol = SCHEME.exec(text)?.[1]
+  const address = protocol === undefined ? text : text.slice(protocol.length + 3)
+  let wrong: string | undefined
+  const upstream = new Upstream(text, {
+    createPool,
+    onSkip: (_node, reason) => {
+      wrong = reason
+    },
+  })
+  const node = { id: text, address, metadata: { protocol: protocol ?? 'mx' } }
+  upstream.update([{ name: text, version: '', metadata: {}, endpoints: [], nodes: [node] }])
+  if (wrong !== undefined) throw new TypeError(wrong)
+  return upstream
+}
+
+function createPool({ host, port, secure, pipeline }: PoolAddress): Pool {
+  return new Pool({
+    host,
+    port,
+    secure,
+    pipeline,
+    timeouts: { connectMs: CONNECT_TIMEOUT_MS, replyMs: NEVER_MS, idleMs: NEVER_MS },
+    keepAliveMs: KEEP_ALIVE_MS,
+    maxConnections: CONNECTIONS_MAX,
+    maxWaiting: WAITING_MAX,
+  })
+}

@@ -1,0 +1,193 @@
+import type { Registry } from '../core/contracts/registry.ts'
+import { isServiceName } from '../core/service-name.ts'
+import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
+import { CallStream } from './call-stream.ts'
+import { ClientTargets } from './client-targets.ts'
+import { toLocalService } from './local-services.ts'
+import type { CallOwner, CallPlan } from './routed-call.ts'
+import type { Service } from './service.ts'
+import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
+import { type Requests, StreamCall } from './stream-call.ts'
+import type { Traces } from './traces.ts'
+import { UnaryCall } from './unary-call.ts'
+
+/** How calls are made. */
+export interface CallOptions extends CallDetails {
+  /** Milliseconds for the whole call, repetitions included; Infinity: no deadline. A context's deadline limits it. @default the client's; of a stream none */
+  readonly timeoutMs?: number
+  /** How often a call is repeated that failed with 500 or 408, or whose answer was lost. Streams never are. @default the client's */
+  readonly retries?: number
+  /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. @default whichever the registry tells */
+  readonly address?: string
+  /** Gives the call up when it aborts; so does a context's. */
+  readonly signal?: AbortSignal
+}
+
+export interface ClientOptions {
+  /** Tells which services run where. */
+  readonly registry?: Registry
+  /** Where all calls go, as {@link CallOptions.address}, whatever the registry says. */
+  readonly address?: string
+  /** Namespace of calls whose context has none. @default none */
+  readonly namespace?: string
+  /** @default 10000 */
+  readonly timeoutMs?: number
+  /** @default 1 */
+  readonly retries?: number
+  /** Services of this process that are called without sockets. Those started with the same registry are found without being named. */
+  readonly services?: readonly Service<object>[]
+  /** Whether services of this process are found without being named. @default true */
+  readonly inProcess?: boolean
+  /** Where calls are kept for `Debug.Trace`: a service's client has the service's. @default nowhere */
+  readonly traces?: Traces
+}
+
+/** Visible ASCII, as request targets and fields can carry it. */
+const ENDPOINT = /^[\x21-\x7e]{1,253}$/
+const DEFAULT: CallOptions = {}
+
+/**
+ * Calls services: by name, at whichever of their nodes is well.
+ *
+ * ```ts
+ * const client = new Client({ registry })
+ * const { message } = await client.service<Helloworld>('helloworld').Helloworld.call({ name: 'John' })
+ * const reply = await client.call('helloworld', 'Helloworld.Call', { name: 'John' })
+ * ```
+ *
+ * What fails is a typed error (`GatewayError`, also called `ServiceError`): the service's own, or 404 where nobody knows
+ * the service, 503 where it has no node, 502 where it took no connection or its answer was lost, 408 when the
+ * time was over; then the service is told to stop. A call that is given up rejects with the reason of its signal.
+ * Nodes are taken in turn, those that fail are left out for a while.
+ */
+export class Client {
+  readonly #targets: ClientTargets
+  readonly #owner: CallOwner
+  readonly #namespace: string
+  readonly #timeoutMs: number
+  readonly #retries: number
+
+  /** @throws {TypeError} for a timeout or number of retries that is none. */
+  constructor(options: ClientOptions = {}) {
+    const { registry, address, services = [], inProcess = true, traces } = options
+    this.#namespace = options.namespace ?? ''
+    this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
+    this.#retries = toRetries(options.retries ?? 1)
+    const targets = new ClientTargets({
+      registry,
+      address,
+      services: services.map(toLocalService),
+      inProcess,
+    })
+    this.#targets = targets
+    this.#owner = { find: (service, at) => targets.find(service, at), traces }
+  }
+
+  /**
+   * Calls an endpoint with one request and one reply.
+   *
+   * @param service full name.
+   * @param endpoint `<Handler>.<Method>`
+   * @param request what JSON can say. @default a message without fields
+   * @returns what the JSON of the reply says.
+   */
+  call<R = unknown>(
+    service: string,
+    endpoint: string,
+    request?: unknown,
+    options: CallOptions = DEFAULT,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      // What is thrown here rejects.
+      const plan = this.#plan(service, endpoint, options, this.#timeoutMs)
+      const resolveReply = resolve as (reply: unknown) => void
+      new UnaryCall(this.#owner, plan, request, resolveReply, reject).begin()
+    })
+  }
+
+  /**
+   * Calls an endpoint that streams. It has no deadline unless it is given one.
+   *
+   * @param requests the request of an endpoint that answers with a stream; several, as anything that can be iterated, which
+   *   is ended behind the last one; or nothing: they follow by {@link CallStream.send} and {@link CallStream.end}.
+   * @throws {TypeError} when names or options are malformed.
+   */
+  stream<Q = unknown, R = unknown>(
+    service: string,
+    endpoint: string,
+    requests?: Q | Requests<Q>,
+    options: CallOptions = DEFAULT,
+  ): CallStream<Q, R> {
+    const plan = this.#plan(service, endpoint, options, 0)
+    const call = new StreamCall(this.#owner, plan, requests)
+    call.begin()
+    return new CallStream<Q, R>(call)
+  }
+
+  /**
+   * The endpoints of a service as typed functions.
+   *
+   * `T` is the type of the service (`typeof service`), or of its handlers: `{ Helloworld: typeof endpoints }`. It is all of
+   * the service a caller has to know: `import type` brings no code along. Unary endpoints are functions; those that
+   * stream have a method `stream`.
+   *
+   * ```ts
+   * const { Helloworld } = client.service<typeof helloworld>('helloworld')
+   * await Helloworld.call({ name: 'John' })
+   * for await (const { message } of Helloworld.stream.stream({ count: 3 })) console.log(message)
+   * ```
+   *
+   * @param options of all calls; those of a single one go before them.
+   */
+  service<T>(name: string, options: CallOptions = DEFAULT): ServiceProxy<T> {
+    return createServiceProxy<T>(this, name, options)
+  }
+
+  /** Takes no more calls. Those under way go on; their connections close behind them. */
+  close(): void {
+    this.#targets.close()
+  }
+
+  #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {
+    if (!isServiceName(service))
+      throw new TypeError(
+        `service must be letters, digits and inner dots, dashes or underscores, got ${show(service)}`,
+      )
+    if (!ENDPOINT.test(endpoint))
+      throw new TypeError(`endpoint must be <Handler>.<Method>, got ${show(endpoint)}`)
+    const { context, timeoutMs, retries, address, signal } = options
+    const ownMs = timeoutMs === undefined ? defaultMs : toTimeout(timeoutMs)
+    const plan = {
+      service,
+      endpoint,
+      metadata: formatCallMetadata(options, this.#namespace),
+      timeoutMs: ownMs,
+      retries: retries === undefined ? this.#retries : toRetries(retries),
+      address,
+      signal,
+      contextSignal: context?.signal,
+    }
+    if (context === undefined) return plan
+    const { msLeft } = context
+    if (msLeft !== Number.POSITIVE_INFINITY)
+      // What has no time left fails by the clock, not by having no deadline.
+      plan.timeoutMs = Math.max(ownMs === 0 ? msLeft : Math.min(ownMs, msLeft), Number.MIN_VALUE)
+    return plan
+  }
+}
+
+/** Milliseconds as a call has them: 0 stands for no deadline. */
+function toTimeout(timeoutMs: number): number {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return 0
+  if (typeof timeoutMs === 'number' && timeoutMs > 0) return timeoutMs
+  throw new TypeError(`timeoutMs must be more than 0, got ${show(timeoutMs)}`)
+}
+
+function toRetries(retries: number): number {
+  if (Number.isInteger(retries) && retries >= 0) return retries
+  throw new TypeError(`retries must be a whole number of at least 0, got ${show(retries)}`)
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 253) ?? String(value)
+}

@@ -1,0 +1,317 @@
+import { GatewayError } from '../core/errors.ts'
+import { parseJson } from '../core/request/json.ts'
+import type {
+  CallReceiver,
+  CancelReason,
+  Carrier,
+  IncomingCall,
+  OutgoingCall,
+} from '../core/rpc/call.ts'
+import type { Caller } from '../core/rpc/caller.ts'
+import { deadlines } from '../core/rpc/deadlines.ts'
+import { json } from './codec.ts'
+import { copyJson, NOT_PLAIN } from './copy-json.ts'
+import type { Dispatcher } from './dispatch.ts'
+import type { ServableCall } from './served-call.ts'
+
+/** Bodies of a stream that may wait for their reader, each way. */
+const WINDOW = 64
+const NOBODY: CallReceiver = {
+  onData: () => {},
+  onEnd: () => {},
+  onCancel: () => {},
+  onCredit: () => {},
+}
+
+/** What a call has that may stay in this process: `RoutedCall`. */
+interface LocalCalling {
+  readonly isLocal: boolean
+  readonly value: unknown
+}
+
+/**
+ * Carries calls to a service of this process, without sockets.
+ *
+ * It differs from a connection in nothing callers see: the handler runs after `call` has returned, nothing is shared
+ * between the two, streams have windows, deadlines and cancelling reach the handler. Calls of a client of this SDK
+ * carry values; those of others, such as a gateway, bytes or text.
+ */
+export class InProcessCaller implements Caller {
+  readonly #dispatcher: Dispatcher
+  readonly #calls = new Set<LocalCall>()
+  #closed = false
+
+  constructor(dispatcher: Dispatcher) {
+    this.#dispatcher = dispatcher
+  }
+
+  get pending(): number {
+    return this.#calls.size
+  }
+
+  readonly call = (call: OutgoingCall): void => {
+    if (this.#closed) {
+      call.release()
+      call.onLost('unsent', `${this.#dispatcher.service} has stopped`)
+      return
+    }
+    new LocalCall(call, this.#dispatcher, this.#calls).begin()
+  }
+
+  /** Takes no more calls; those under way go on. */
+  readonly drain = (): void => {
+    this.#closed = true
+  }
+
+  /** Takes no more calls; those under way are lost. */
+  readonly close = (): void => {
+    this.#closed = true
+    for (const call of [...this.#calls]) call.lose('the service has stopped')
+  }
+}
+
+/**
+ * What JSON would make of a value on its way to a service of this process: a copy.
+ *
+ * @throws {TypeError} when JSON cannot say it.
+ * @throws {GatewayError} 400 when it is beyond the bounds of requests.
+ */
+export function toLocalValue(value: unknown, id: string): unknown {
+  const copied = copyJson(value)
+  return copied === NOT_PLAIN ? parseJson(json.encode(value), 'request body', id) : copied
+}
+
+/** A call within the process, as its service has it. */
+class LocalCall implements ServableCall {
+  readonly service: string
+  readonly endpoint: string
+  readonly metadata: string
+  readonly timeoutMs: number
+  readonly body: unknown
+  readonly stream: boolean
+  readonly more: boolean
+  receiver: CallReceiver = NOBODY
+  over = false
+  readonly #call: OutgoingCall
+  readonly #dispatcher: Dispatcher
+  readonly #calls: Set<LocalCall>
+  readonly #isLocal: boolean
+  /** The service has it. */
+  #dispatched = false
+  /** The caller has sent its last body. */
+  #isEnded = false
+  /** What the caller may send, and the service; made when they send. */
+  #up: Credit | undefined = undefined
+  #down: Credit | undefined = undefined
+
+  constructor(call: OutgoingCall, dispatcher: Dispatcher, calls: Set<LocalCall>) {
+    const { isLocal = false, value } = call as Partial<LocalCalling>
+    this.service = call.service
+    this.endpoint = call.endpoint
+    this.metadata = call.metadata
+    this.timeoutMs = call.timeoutMs
+    this.body = isLocal ? value : call.body
+    this.stream = call.stream
+    this.more = call.more
+    this.#call = call
+    this.#dispatcher = dispatcher
+    this.#calls = calls
+    this.#isLocal = isLocal
+  }
+
+  begin(): void {
+    const call = this.#call
+    call.carrier = new LocalCarrier(this)
+    call.held = false
+    call.started = false
+    call.answering = false
+    // As over a socket: nothing of the service runs before the caller's function has returned.
+    queueMicrotask(() => this.#serve())
+  }
+
+  #serve(): void {
+    if (this.over) return
+    const call = this.#call
+    this.#dispatched = true
+    if (this.#isLocal) this.#dispatcher.dispatchLocal(this)
+    else this.#dispatcher.dispatch(this as ServableCall as IncomingCall)
+    // What was answered at once never gets into the set and the wheel.
+    if (this.over) return
+    this.#calls.add(this)
+    if (this.timeoutMs > 0 && call.timedNext === undefined) deadlines.add(call, this.timeoutMs)
+    if (this.#isEnded) this.receiver.onEnd()
+    else if (call.held) this.#resume()
+  }
+
+  // From the service
+
+  reply(metadata: string, body: unknown): void {
+    if (this.#finish()) this.#call.onReply(metadata, this.#toReceived(body))
+  }
+
+  fail(error: GatewayError): void {
+    // What the handler threw is the service's own: as over a socket, its cause and fields stay there.
+    if (this.#finish()) this.#call.onFail(new GatewayError(error.id, error.code, error.message))
+  }
+
+  start(metadata: string): void {
+    this.#call.answering = true
+    this.#call.onStart(metadata)
+  }
+
+  sendData(body: unknown): boolean {
+    if (this.over) return true
+    this.#down ??= new Credit(() => {
+      if (!this.over) this.receiver.onCredit()
+    })
+    if (!this.#down.take()) return false
+    this.#call.answering = true
+    this.#call.onData(this.#toReceived(body))
+    return true
+  }
+
+  endData(): void {
+    if (this.#finish()) this.#call.onEnd()
+  }
+
+  consumed(): void {
+    this.#up?.consumed()
+  }
+
+  // From the caller
+
+  /** False: not now. */
+  takeData(body: unknown): boolean {
+    if (this.#isEnded || !this.more) throw new Error('no body may follow the last one')
+    this.#up ??= new Credit(() => this.#resume())
+    if (!this.#dispatched || !this.#up.take()) {
+      this.#call.held = true
+      return false
+    }
+    this.#call.started = true
+    this.receiver.onData(body as Uint8Array)
+    return true
+  }
+
+  takeEnd(): void {
+    if (this.#isEnded || !this.more) return
+    this.#isEnded = true
+    if (this.#dispatched) this.receiver.onEnd()
+  }
+
+  takeConsumed(): void {
+    this.#down?.consumed()
+  }
+
+  /** Nobody waits for the answer any more; false: there was one. */
+  cancel(reason: CancelReason): boolean {
+    if (!this.#finish()) return false
+    this.receiver.onCancel(reason)
+    return true
+  }
+
+  expire(): void {
+    if (this.cancel('timeout'))
+      this.#call.onLost('timeout', `no answer within ${this.timeoutMs} ms`)
+  }
+
+  /** The service is closed. */
+  lose(detail: string): void {
+    if (this.cancel('closed')) this.#call.onLost('closed', detail)
+  }
+
+  #resume(): void {
+    if (this.over) return
+    this.#call.held = false
+    this.#call.onCredit()
+  }
+
+  #finish(): boolean {
+    if (this.over) return false
+    this.over = true
+    this.#calls.delete(this)
+    this.#call.release()
+    return true
+  }
+
+  /** Values stay what they are; text becomes what a connection would have brought. */
+  #toReceived(body: unknown): Uint8Array {
+    return typeof body === 'string' && !this.#isLocal ? Buffer.from(body) : (body as Uint8Array)
+  }
+}
+
+/** The caller's end of a call within the process. */
+class LocalCarrier implements Carrier {
+  readonly #call: LocalCall
+
+  constructor(call: LocalCall) {
+    this.#call = call
+  }
+
+  sendData(_call: OutgoingCall, body: string | Uint8Array): boolean {
+    return this.#call.takeData(body)
+  }
+
+  endData(): void {
+    this.#call.takeEnd()
+  }
+
+  consumed(): void {
+    this.#call.takeConsumed()
+  }
+
+  cancel(): void {
+    this.#call.cancel('cancel')
+  }
+
+  expire(): void {
+    this.#call.expire()
+  }
+}
+
+/**
+ * What one end of a stream may send. More is granted in a later turn of the event loop: two ends of one process that
+ * only wait for one another must not keep it from turning.
+ */
+class Credit {
+  #left = WINDOW
+  #consumed = 0
+  #isHeld = false
+  #isGranting = false
+  readonly #onGrant: () => void
+  readonly #grant = (): void => {
+    this.#isGranting = false
+    this.#isHeld = false
+    this.#left += this.#consumed
+    this.#consumed = 0
+    this.#onGrant()
+  }
+
+  /** @param onGrant called when a body may be sent after one was refused. */
+  constructor(onGrant: () => void) {
+    this.#onGrant = onGrant
+  }
+
+  /** Whether another body may be sent. */
+  take(): boolean {
+    if (this.#left > 0) {
+      this.#left--
+      return true
+    }
+    this.#isHeld = true
+    this.#ask()
+    return false
+  }
+
+  /** The other end is done with one. */
+  consumed(): void {
+    this.#consumed++
+    if (this.#isHeld) this.#ask()
+  }
+
+  #ask(): void {
+    if (this.#isGranting || this.#consumed < WINDOW / 2) return
+    this.#isGranting = true
+    setImmediate(this.#grant)
+  }
+}

@@ -1,0 +1,302 @@
+import { performance } from 'node:perf_hooks'
+import type { Maybe } from '../core/chain.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
+import type { Caller } from '../core/rpc/caller.ts'
+import { deadlines } from '../core/rpc/deadlines.ts'
+import { toLostError } from '../core/rpc/lost-error.ts'
+import type { UpstreamNode } from '../core/upstream/node.ts'
+import type { Upstream } from '../core/upstream/upstream.ts'
+import { type Abortable, unwatchAbort, watchAbort } from './abort-watch.ts'
+import { CLIENT_LEFT } from './served-call.ts'
+import type { Traces } from './traces.ts'
+
+/** A service of this process, called without sockets. */
+export interface LocalService {
+  /** Full name. */
+  readonly name: string
+  readonly caller: Caller
+  /** Whether a call of an endpoint may be repeated. */
+  readonly isIdempotent: (endpoint: string) => boolean
+}
+
+/** What the calls of a client have in common. */
+export interface CallOwner {
+  /**
+   * Where calls of a service go; undefined: nobody knows it.
+   *
+   * @param address of one node; undefined: whichever there is.
+   */
+  readonly find: (
+    service: string,
+    address: string | undefined,
+  ) => Maybe<Upstream | LocalService | undefined>
+  /** Where calls are kept for `Debug.Trace`. */
+  readonly traces: Traces | undefined
+}
+
+/** How a call is to be made. */
+export interface CallPlan {
+  readonly service: string
+  /** `<Handler>.<Method>` */
+  readonly endpoint: string
+  /** Metadata block. */
+  readonly metadata: string
+  /** Milliseconds for the call, whatever it takes; 0: no deadline. */
+  readonly timeoutMs: number
+  /** How often it is repeated at most. */
+  readonly retries: number
+  readonly address: string | undefined
+  /** Give the call up. */
+  readonly signal: AbortSignal | undefined
+  readonly contextSignal: AbortSignal | undefined
+}
+
+/** Most nodes tried for one call that none has served. */
+const NODES_MAX = 5
+/** Back-off before the second repetition; doubled for each one more. */
+const BACK_OFF_MS = 100
+/** Nodes are taken in turn: that looks at no request. */
+const NO_EXCHANGE = undefined as unknown as Exchange
+
+/**
+ * A call on its way to some node of a service.
+ *
+ * One that certainly was not served goes to the next node, whatever it is. One that was answered with 500 or 408, or whose
+ * connection was lost, is repeated (reference 15.5): at once, then after 100 ms, 200 ms…, on another node if there is
+ * one, while its time lasts, and unless its endpoint is declared `idempotent: false`.
+ */
+export abstract class RoutedCall extends OutgoingCall implements Abortable {
+  /** It stays in this process: bodies are {@link value}s. */
+  isLocal = false
+  /** The request, of a call that stays in this process. */
+  value: unknown = undefined
+  /** The answer is complete, or nobody waits for one. */
+  protected over = false
+  readonly #owner: CallOwner
+  readonly #address: string | undefined
+  readonly #limitMs: number
+  readonly #signal: AbortSignal | undefined
+  readonly #contextSignal: AbortSignal | undefined
+  readonly #startedMs = performance.now()
+  #local: LocalService | undefined = undefined
+  #upstream: Upstream | undefined = undefined
+  #node: UpstreamNode | undefined = undefined
+  /** The node has it. */
+  #isThere = false
+  /** Nodes that were tried. */
+  #attempts = 0
+  #retries: number
+  #repeated = 0
+  #timer: NodeJS.Timeout | undefined = undefined
+
+  constructor(owner: CallOwner, plan: CallPlan) {
+    super()
+    this.#owner = owner
+    this.#address = plan.address
+    this.#limitMs = plan.timeoutMs
+    this.#retries = plan.retries
+    this.#signal = plan.signal
+    this.#contextSignal = plan.contextSignal
+    this.service = plan.service
+    this.endpoint = plan.endpoint
+    this.metadata = plan.metadata
+    this.timeoutMs = plan.timeoutMs
+  }
+
+  /** Sends it. What keeps it from being sent is told by {@link failed}. */
+  begin(): void {
+    const signal = this.#signal
+    const contextSignal = this.#contextSignal
+    if (signal?.aborted) return this.onAbort(signal.reason)
+    if (contextSignal?.aborted) return this.onAbort(contextSignal.reason)
+    if (signal !== undefined) watchAbort(signal, this)
+    if (contextSignal !== undefined) watchAbort(contextSignal, this)
+    try {
+      const found = this.#owner.find(this.service, this.#address)
+      if (found instanceof Promise) {
+        found.then(
+          (later) => this.#route(later),
+          (error) => this.#fail(error),
+        )
+        // Already now: afterwards the caller may change what it has sent.
+        this.prepare()
+        this.#arm()
+      } else {
+        this.isLocal = found !== undefined && 'caller' in found
+        this.prepare()
+        this.#route(found)
+      }
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Fills in the body. What it throws is what the caller gets. */
+  protected abstract prepare(): void
+
+  /** The call has no answer but this error. */
+  protected abstract failed(error: unknown): void
+
+  /** It was handed over. */
+  protected dispatched(): void {}
+
+  /** The answer is complete; false: the call was over. */
+  protected answered(): boolean {
+    if (this.over) return false
+    this.isWell()
+    this.#end(200)
+    return true
+  }
+
+  /** The service has begun to answer. */
+  protected isWell(): void {
+    if (this.#isThere) this.#upstream!.succeeded(this.#node!)
+  }
+
+  /** Gives it up, and tells the service; false: the call was over. */
+  protected drop(): boolean {
+    if (this.over) return false
+    this.cancel()
+    this.#end(CLIENT_LEFT)
+    return true
+  }
+
+  override onFail(error: GatewayError): void {
+    if (this.over) return
+    const { code } = error
+    if (code === 502 || code === 503 || code === 504) this.#blame('gateway')
+    else this.isWell()
+    this.#leave()
+    if ((code === 500 || code === 408) && this.#mayRepeat()) this.#repeat(error)
+    else this.#fail(error)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    if (this.over) return
+    if (kind === 'connect') this.#blame('connect')
+    else if (kind === 'closed') this.#blame('gateway')
+    this.#leave()
+    const error = toLostError(this.service, kind, detail)
+    if (kind === 'closed' && this.#mayRepeat()) this.#repeat(error)
+    else if (this.#isUnserved(kind) && this.#attempts < this.#nodesToTry()) this.#attempt()
+    else this.#fail(error)
+  }
+
+  onAbort(reason: unknown): void {
+    if (this.drop()) this.failed(reason)
+  }
+
+  override onDeadline(): void {
+    if (this.carrier !== undefined) super.onDeadline()
+    else this.onLost('timeout', `nothing was sent within ${this.#limitMs} ms`)
+  }
+
+  #route(found: Upstream | LocalService | undefined): void {
+    if (this.over) return
+    if (found === undefined) {
+      const detail = `service not found: ${this.service}`
+      return this.#fail(new GatewayError(this.service, 404, detail))
+    }
+    if ('caller' in found) this.#local = found
+    else this.#upstream = found
+    this.#attempt()
+  }
+
+  #attempt(): void {
+    const left = this.#left()
+    if (left < 0) return this.onLost('timeout', '')
+    this.timeoutMs = left
+    this.id = 0
+    const caller = this.#local?.caller ?? this.#pick()?.caller
+    if (caller === undefined) {
+      const detail = `no node of ${this.service} is available`
+      return this.#fail(new GatewayError(this.service, 503, detail))
+    }
+    caller.call(this)
+    this.dispatched()
+  }
+
+  #pick(): UpstreamNode | undefined {
+    const node = this.#upstream!.pick(NO_EXCHANGE, this.#node)
+    this.#node = node
+    if (node === undefined) return undefined
+    this.#attempts++
+    this.#isThere = true
+    node.active++
+    return node
+  }
+
+  #repeat(error: GatewayError): void {
+    this.#retries--
+    const delayMs = toDelay(this.#repeated++)
+    if (delayMs === 0) return this.#attempt()
+    const left = this.#left()
+    if (left !== 0 && left <= delayMs) return this.#fail(error)
+    this.#arm()
+    this.#timer = setTimeout(() => this.#attempt(), delayMs)
+  }
+
+  #mayRepeat(): boolean {
+    if (this.#retries <= 0 || this.started || this.answering) return false
+    if (this.#local !== undefined) return this.#local.isIdempotent(this.endpoint)
+    return this.#upstream!.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
+  }
+
+  #isUnserved(kind: LostKind): boolean {
+    return !this.started && (kind === 'connect' || kind === 'unsent' || kind === 'full')
+  }
+
+  #nodesToTry(): number {
+    return Math.min(this.#upstream?.nodes.length ?? 0, NODES_MAX)
+  }
+
+  /** Milliseconds left; 0: no deadline; negative: none. */
+  #left(): number {
+    if (this.#limitMs === 0) return 0
+    const left = this.#limitMs - (performance.now() - this.#startedMs)
+    return left > 0 ? left : -1
+  }
+
+  /** While nobody carries it, its time runs all the same. */
+  #arm(): void {
+    const left = this.#left()
+    if (left !== 0 && this.timedNext === undefined) deadlines.add(this, Math.max(1, left))
+  }
+
+  #blame(kind: 'connect' | 'gateway'): void {
+    if (this.#isThere) this.#upstream!.failed(this.#node!, kind)
+  }
+
+  #leave(): void {
+    if (!this.#isThere) return
+    this.#isThere = false
+    this.#node!.active--
+  }
+
+  #fail(error: unknown): void {
+    if (this.over) return
+    this.#end(error instanceof GatewayError ? error.code : 500)
+    this.failed(error)
+  }
+
+  #end(code: number): void {
+    this.over = true
+    this.release()
+    this.#leave()
+    clearTimeout(this.#timer)
+    if (this.#signal !== undefined) unwatchAbort(this.#signal, this)
+    if (this.#contextSignal !== undefined) unwatchAbort(this.#contextSignal, this)
+    const { traces } = this.#owner
+    if (traces === undefined) return
+    const name = `${this.service}.${this.endpoint}`
+    traces.add(name, 'OUTBOUND', this.#startedMs, performance.now(), code, this.metadata)
+  }
+}
+
+/** Reference 15.5, jittered: none of many callers that failed together come back together. */
+function toDelay(repeated: number): number {
+  if (repeated === 0) return 0
+  return BACK_OFF_MS * 2 ** Math.min(repeated - 1, 10) * (0.5 + Math.random() / 2)
+}

@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto'
+import type { Broker } from '../core/contracts/broker.ts'
+import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
+import { checkService } from '../core/service-entry.ts'
+import { Client } from './client.ts'
+import { createDispatcher, type Dispatcher } from './dispatch.ts'
+import type { Endpoints } from './endpoint.ts'
+import { InProcessCaller } from './in-process.ts'
+import { type ListenAddress, parseListenAddress, toReachable } from './listen-address.ts'
+import { addLocalService, setLocalService } from './local-services.ts'
+import { type Registration, register } from './registration.ts'
+import type { LocalService } from './routed-call.ts'
+import type { Schema } from './schema.ts'
+import type { ServiceLog } from './service-log.ts'
+import { openServicePort, type ServiceLimits, type ServicePort } from './service-port.ts'
+import { obeySignals } from './signals.ts'
+import { type Subscriber, type SubscriberOptions, Subscriptions } from './subscriptions.ts'
+
+export interface ServiceOptions {
+  /** Full name: letters, digits and inner dots, dashes or underscores. */
+  readonly name: string
+  /** @default 'latest' */
+  readonly version?: string
+  /** What the registry is told of the service besides. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** Where it listens: `host:port`, or `:port` for all interfaces; port 0: any free one. @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0 */
+  readonly address?: string
+  /** Where it is found by others. @default none, and callers need its address */
+  readonly registry?: Registry
+  /** Carries the messages of {@link Service.subscribe}. */
+  readonly broker?: Broker
+  /** @default JSON lines on standard error */
+  readonly log?: ServiceLog
+  readonly limits?: ServiceLimits
+  /** The HTTP server below. @default 'uws' where there is one for this platform, else 'node' */
+  readonly listener?: 'uws' | 'node'
+  /** Web origins whose pages may connect, such as `https://app.example.com`. @default none */
+  readonly origins?: readonly string[]
+}
+
+export interface RunOptions {
+  /** Whether SIGTERM and SIGINT stop the service and end the process, and a failed start does. @default true */
+  readonly signals?: boolean
+}
+
+export interface StopOptions {
+  /** Milliseconds that calls under way may take. @default 10000 */
+  readonly timeoutMs?: number
+}
+
+const DRAIN_MS = 10_000
+const NODE_NAME_MAX = 200
+
+/**
+ * A service: endpoints that others call by name.
+ *
+ * ```ts
+ * const helloworld = new Service({ name: 'helloworld', registry }).handle('Helloworld', {
+ *   call: endpoint({
+ *     request: Type.Object({ name: Type.String() }),
+ *     response: Type.Object({ message: Type.String() }),
+ *     handle: ({ name }) => ({ message: `Hello ${name}` }),
+ *   }),
+ * })
+ * await helloworld.run()
+ * ```
+ *
+ * It serves both forms of the call protocol on one port (docs/protocol.md): calls for its own name, and for
+ * `<namespace>.<name>`, whatever the namespace is.
+ */
+export class Service<H extends object = Record<never, never>> {
+  /** What it declares, for the types of its callers only. */
+  declare readonly '~handlers': H
+  readonly name: string
+  readonly version: string
+  readonly #options: ServiceOptions
+  readonly #listenAddress: ListenAddress
+  readonly #dispatcher: Dispatcher
+  readonly #local: LocalService
+  readonly #caller: InProcessCaller
+  readonly #subscriptions: Subscriptions | undefined
+  #client: Client | undefined = undefined
+  #address = ''
+  #starting: Promise<string> | undefined = undefined
+  #stopping: Promise<void> | undefined = undefined
+  #port: ServicePort | undefined = undefined
+  #registration: Registration | undefined = undefined
+  /** Clients of this process find it no more. */
+  #unlist: () => void = () => {}
+
+  /** @throws {TypeError} when name, version or address are malformed. */
+  constructor(options: ServiceOptions) {
+    // Without a name it is refused like one with a wrong name.
+    const { name = '', version = 'latest', broker, log } = options
+    checkService({ name, version, metadata: {}, endpoints: [], nodes: [] })
+    this.name = name
+    this.version = version
+    this.#options = options
+    this.#listenAddress = parseListenAddress(
+      options.address ?? process.env['MX_SERVICE_ADDRESS'] ?? '127.0.0.1:0',
+    )
+    this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
+    this.#caller = new InProcessCaller(this.#dispatcher)
+    this.#local = { name, caller: this.#caller, isIdempotent: this.#dispatcher.isIdempotent }
+    this.#subscriptions = broker && new Subscriptions(broker, name, this.#dispatcher.log)
+    setLocalService(this, this.#local)
+  }
+
+  /** Where it is reached, `host:port`; empty before it has started. */
+  get address(): string {
+    return this.#address
+  }
+
+  /** Its log: JSON lines, with its name on each. */
+  get log(): ServiceLog {
+    return this.#dispatcher.log
+  }
+
+  /** Calls other services, found in the same registry. Pass on the context of the call that is being served: `{ context: ctx }`. */
+  get client(): Client {
+    const { registry } = this.#options
+    this.#client ??= new Client({
+      ...(registry !== undefined && { registry }),
+      services: [this],
+      traces: this.#dispatcher.traces,
+    })
+    return this.#client
+  }
+
+  /**
+   * Adds a handler: `{ call }` of the handler `Helloworld` is the endpoint `Helloworld.Call`.
+   *
+   * @throws {TypeError} for a name or schema that is none, an endpoint that is there already, the handler `Debug`, or a service that has started.
+   */
+  handle<N extends string, E extends Endpoints>(
+    handler: N,
+    endpoints: E,
+  ): Service<H & Readonly<Record<N, E>>> {
+    this.#mustNotRun('handle')
+    this.#dispatcher.handle(handler, endpoints)
+    return this as unknown as Service<H & Readonly<Record<N, E>>>
+  }
+
+  /**
+   * Subscribes to a topic, once the service runs: every node gets every message, or, with a `queue`, one of those that name it.
+   *
+   * @throws {TypeError} without a broker, and for a service that has started.
+   */
+  subscribe<S extends Schema>(
+    topic: string,
+    subscriber: Subscriber<S>,
+    options: SubscriberOptions<S> = {},
+  ): this {
+    this.#mustNotRun('subscribe')
+    if (this.#subscriptions === undefined)
+      throw new TypeError(`subscribing to ${topic} needs a broker: new Service({ broker })`)
+    this.#subscriptions.add(topic, subscriber, options)
+    return this
+  }
+
+  /**
+   * Starts the service as what its process is for: it ends in order at SIGTERM and SIGINT, with status 0; when it
+   * cannot start, the log says why in a line, and the process ends with status 1.
+   *
+   * @returns where it is reached, `host:port`.
+   */
+  async run({ signals = true }: RunOptions = {}): Promise<string> {
+    if (!signals) return this.start()
+    obeySignals({ stop: () => this.stop(), log: this.log })
+    try {
+      return await this.start()
+    } catch (error) {
+      // With a stack where the program is wrong, not what is around it.
+      const details = error instanceof TypeError ? { err: error } : {}
+      this.log.error(details, error instanceof Error ? error.message : String(error))
+      return process.exit(1)
+    }
+  }
+
+  /**
+   * Listens, subscribes and registers. Once.
+   *
+   * @returns where it is reached, `host:port`.
+   * @throws {Error} with one clear line when the port is in use, or the registry or the broker refuses; nothing is left open then.
+   */
+  start(): Promise<string> {
+    this.#mustNotRun('start')
+    this.#starting = this.#begin()
+    return this.#starting
+  }
+
+  /**
+   * Leaves the registry, lets the calls under way end, then closes every connection. No call that was taken is dropped, unless
+   * it takes longer than `timeoutMs`.
+   */
+  stop({ timeoutMs = DRAIN_MS }: StopOptions = {}): Promise<void> {
+    this.#stopping ??= this.#end(timeoutMs)
+    return this.#stopping
+  }
+
+  async #begin(): Promise<string> {
+    const { registry, limits = {}, listener, origins = [] } = this.#options
+    const { log } = this
+    try {
+      this.#port = await openServicePort({
+        address: this.#listenAddress,
+        dispatcher: this.#dispatcher,
+        log,
+        limits,
+        listener,
+        origins,
+      })
+      const { port, server } = this.#port
+      this.#address = toReachable({ ...this.#listenAddress, port })
+      await this.#subscriptions?.begin()
+      if (registry !== undefined) {
+        this.#registration = await register({ registry, entry: this.#toEntry(registry), log })
+        this.#unlist = addLocalService(registry, this.#local)
+      }
+      log.info({ address: this.#address, server }, 'service ready')
+      return this.#address
+    } catch (error) {
+      await this.#close()
+      throw error
+    }
+  }
+
+  async #end(timeoutMs: number): Promise<void> {
+    // One that is starting is stopped once it has started, or failed to.
+    await this.#starting?.catch(() => {})
+    this.#unlist()
+    await this.#registration?.end()
+    const idle = Promise.all([
+      this.#port?.drain(),
+      this.#subscriptions?.end(),
+      this.#dispatcher.idle(),
+    ])
+    if (!(await isDoneIn(idle, timeoutMs))) {
+      const calls = this.#dispatcher.active
+      this.log.warn({ calls, timeoutMs }, 'calls take too long; cutting them off')
+    }
+    this.#client?.close()
+    await this.#close()
+    if (this.#starting !== undefined) this.log.info({}, 'service stopped')
+  }
+
+  async #close(): Promise<void> {
+    this.#caller.close()
+    await this.#subscriptions?.end()
+    await this.#port?.close()
+  }
+
+  #toEntry(registry: Registry): ServiceEntry {
+    const { name, version } = this
+    const { metadata = {}, broker } = this.#options
+    return {
+      name,
+      version,
+      metadata,
+      endpoints: this.#dispatcher.describe(),
+      nodes: [
+        {
+          id: `${name.slice(0, NODE_NAME_MAX)}-${randomUUID()}`,
+          address: this.#address,
+          metadata: {
+            protocol: 'mx',
+            transport: 'http',
+            server: this.#port!.server,
+            registry: registry.name,
+            ...(broker !== undefined && { broker: broker.name }),
+          },
+        },
+      ],
+    }
+  }
+
+  #mustNotRun(what: string): void {
+    if (this.#starting !== undefined || this.#stopping !== undefined)
+      throw new TypeError(`${what}: the service ${this.name} has started already`)
+  }
+}
+
+/** Whether the work is done within `timeoutMs`. */
+async function isDoneIn(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), timeoutMs)
+  })
+  const done = await Promise.race([work.then(() => true as const), late])
+  clearTimeout(timer)
+  return done
+}

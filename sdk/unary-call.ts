@@ -1,0 +1,45 @@
+import { json } from './codec.ts'
+import { toLocalValue } from './in-process.ts'
+import { parseReply } from './reply-body.ts'
+import { type CallOwner, type CallPlan, RoutedCall } from './routed-call.ts'
+
+/** A call with one request and one reply, behind a promise. */
+export class UnaryCall extends RoutedCall {
+  readonly #request: unknown
+  readonly #resolve: (reply: unknown) => void
+  readonly #reject: (error: unknown) => void
+
+  constructor(
+    owner: CallOwner,
+    plan: CallPlan,
+    request: unknown,
+    resolve: (reply: unknown) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super(owner, plan)
+    this.#request = request
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  protected prepare(): void {
+    if (this.isLocal) this.value = toLocalValue(this.#request, this.service)
+    else this.body = json.encode(this.#request)
+  }
+
+  protected failed(error: unknown): void {
+    this.#reject(error)
+  }
+
+  override onReply(_metadata: string, body: Uint8Array): void {
+    if (!this.answered()) return
+    if (this.isLocal) return this.#resolve(body)
+    let reply: unknown
+    try {
+      reply = parseReply(this.service, body)
+    } catch (error) {
+      return this.#reject(error)
+    }
+    this.#resolve(reply)
+  }
+}

@@ -1,0 +1,133 @@
+import t from 'tap'
+import {
+  type CallStream,
+  Client,
+  endpoint,
+  Int64,
+  Service,
+  type ServiceProxy,
+  type StandardSchema,
+  Type,
+} from '../../sdk/index.ts'
+
+// Checked by `tsc`, which `npm run check` runs: a line that compiles although it is expected
+// not to, or the other way round, is an error there.
+
+type Equal<A, B> =
+  (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const isTrue = <_ extends true>(): void => {}
+
+const Named = Type.Object({ name: Type.String() })
+const Message = Type.Object({ message: Type.String() })
+/** As a library writes it: text comes in, a number comes out. */
+const measured = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) => ({ value: { size: Number((value as { size: string }).size) } }),
+  },
+} as StandardSchema<{ size: string }, { size: number }>
+
+const endpoints = {
+  call: endpoint({
+    request: Named,
+    response: Message,
+    handle: ({ name }) => ({ message: name }),
+  }),
+  exact: endpoint({
+    request: Type.Object({ id: Int64() }),
+    response: measured,
+    handle: ({ id }) => ({ size: String(id) }),
+  }),
+  loose: endpoint({ handle: () => 1 }),
+  down: endpoint({
+    request: Named,
+    response: Message,
+    stream: 'server',
+    handle: ({ name }) => [{ message: name }],
+  }),
+  up: endpoint({
+    request: Named,
+    response: Message,
+    stream: 'client',
+    async handle(requests) {
+      let message = ''
+      for await (const { name } of requests) message += name
+      return { message }
+    },
+  }),
+  both: endpoint({
+    request: Named,
+    response: Message,
+    stream: 'both',
+    async *handle(requests) {
+      for await (const { name } of requests) yield { message: name }
+    },
+  }),
+}
+
+/** Only its type is of interest. */
+const service = new Service({ name: 'greeter' })
+  .handle('Helloworld', endpoints)
+  .handle('Other', { call: endpoints.call })
+
+t.test('a client knows of a service what its type says', async (t) => {
+  const client = new Client()
+  type Proxy = ServiceProxy<typeof service>
+  isTrue<Equal<keyof Proxy, 'Helloworld' | 'Other'>>()
+  const use = async ({ Helloworld, Other }: Proxy): Promise<void> => {
+    const reply = await Helloworld.call({ name: 'John' }, { timeoutMs: 5 })
+    isTrue<Equal<typeof reply, { message: string }>>()
+    const exact = await Helloworld.exact({ id: '9007199254740993' })
+    isTrue<Equal<typeof exact, { size: number }>>()
+    const loose = await Helloworld.loose(undefined)
+    isTrue<Equal<typeof loose, unknown>>()
+    isTrue<Equal<Awaited<ReturnType<typeof Other.call>>, { message: string }>>()
+    // @ts-expect-error: the request has a name
+    await Helloworld.call({})
+    // @ts-expect-error: which is text
+    await Helloworld.call({ name: 5 })
+    // @ts-expect-error: no such endpoint
+    await Helloworld.nope({})
+    // @ts-expect-error: it answers once
+    Helloworld.call.stream({ name: 'John' })
+  }
+  t.type(use, 'function')
+  client.close()
+})
+
+t.test('streams have the types of what they carry', async (t) => {
+  const use = async ({ Helloworld }: ServiceProxy<typeof service>): Promise<void> => {
+    const down = Helloworld.down.stream({ name: 'John' })
+    isTrue<Equal<typeof down, CallStream<{ name: string }, { message: string }>>>()
+    for await (const reply of down) isTrue<Equal<typeof reply, { message: string }>>()
+    const up = Helloworld.up.stream([{ name: 'a' }, { name: 'b' }])
+    const reply = await up.reply()
+    isTrue<Equal<typeof reply, { message: string }>>()
+    const both = Helloworld.both.stream()
+    const taken = await both.send({ name: 'a' })
+    isTrue<Equal<typeof taken, boolean>>()
+    // @ts-expect-error: a stream is no function
+    await Helloworld.down({ name: 'John' })
+    // @ts-expect-error: its request is needed
+    Helloworld.down.stream()
+    // @ts-expect-error: requests have a name
+    await both.send({})
+    // @ts-expect-error: so have those of a list
+    Helloworld.up.stream([{}])
+  }
+  t.type(use, 'function')
+})
+
+t.test('the type of the handlers is enough', async (t) => {
+  type Proxy = ServiceProxy<{ Helloworld: typeof endpoints }>
+  isTrue<Equal<Proxy['Helloworld'], ServiceProxy<typeof service>['Helloworld']>>()
+  const client = new Client()
+  const { Helloworld } = client.service<{ Helloworld: typeof endpoints }>('greeter')
+  isTrue<Equal<Parameters<typeof Helloworld.call>[0], { name: string }>>()
+  const loose = client.call('greeter', 'A.B')
+  isTrue<Equal<typeof loose, Promise<unknown>>>()
+  await t.rejects(loose, TypeError)
+  await t.rejects(client.call<{ n: number }>('greeter', 'A.B'), TypeError)
+  client.close()
+})
