@@ -1,13 +1,7 @@
 // The service behind the RPC scenarios: argument port. A plain HTTP program that answers the same: backend-server.ts.
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { compileChain } from '../../core/chain.ts'
-import { Gateway } from '../../core/gateway.ts'
-import { createUwsListener } from '../../core/listener/uws.ts'
-import { SUBPROTOCOL } from '../../core/rpc/frames.ts'
-import { ServerConnection } from '../../core/rpc/server-connection.ts'
-import { createDispatcher } from '../../sdk/dispatch.ts'
-import { endpoint, loadProto, Type } from '../../sdk/index.ts'
+import { endpoint, loadProto, Service, Type } from '../../sdk/index.ts'
 import { ROOT } from '../rivals/rival.ts'
 import { createTick, LARGE, SERVICE, SLOW_MS, SMALL, TICK_MS } from './documents.ts'
 
@@ -35,56 +29,35 @@ const Tick = Type.Object({ sequence: Type.Integer(), message: Type.String() })
 const proto = await loadProto(join(ROOT, 'bench/http/helloworld.proto'))
 const greet = ({ name }: { name: string }) => ({ ...SMALL, message: `Hello ${name}` })
 
-const { dispatch } = createDispatcher({
-  service: `go.mx.api.${SERVICE}`,
-  handlers: {
-    Helloworld: {
-      call: endpoint({ request: Request, response: Response, handle: greet }),
-      large: endpoint({ response: Large, handle: () => LARGE }),
-      store: endpoint({ request: Large, response: Response, handle: () => SMALL }),
-      protobuf: endpoint({
-        request: proto.message('bench.Request', Request),
-        response: proto.message('bench.Response', Response),
-        handle: greet,
-      }),
-      slow: endpoint({ response: Response, handle: () => wait(SLOW_MS, SMALL) }),
-      stream: endpoint({
-        stream: 'server',
-        request: Count,
-        response: Tick,
-        async *handle({ count }) {
-          for (let i = 0; i < count; i++) yield createTick(i)
-        },
-      }),
-      ticks: endpoint({
-        stream: 'server',
-        request: Count,
-        response: Tick,
-        async *handle({ count }) {
-          for (let i = 0; i < count; i++) {
-            await wait(TICK_MS)
-            yield createTick(i)
-          }
-        },
-      }),
+const service = new Service({ name: SERVICE, address: `127.0.0.1:${process.argv[2]}` })
+service.handle('Helloworld', {
+  call: endpoint({ request: Request, response: Response, handle: greet }),
+  large: endpoint({ response: Large, handle: () => LARGE }),
+  store: endpoint({ request: Large, response: Response, handle: () => SMALL }),
+  protobuf: endpoint({
+    request: proto.message('bench.Request', Request),
+    response: proto.message('bench.Response', Response),
+    handle: greet,
+  }),
+  slow: endpoint({ response: Response, handle: () => wait(SLOW_MS, SMALL) }),
+  stream: endpoint({
+    stream: 'server',
+    request: Count,
+    response: Tick,
+    async *handle({ count }) {
+      for (let i = 0; i < count; i++) yield createTick(i)
     },
-  },
-})
-
-const gateway = new Gateway({
-  chain: compileChain(
-    [],
-    () => {},
-    (x) => {
-      const connection = new ServerConnection(dispatch)
-      const socket = x.accept(connection, { protocol: SUBPROTOCOL })
-      if (socket !== undefined) connection.open(socket)
+  }),
+  ticks: endpoint({
+    stream: 'server',
+    request: Count,
+    response: Tick,
+    async *handle({ count }) {
+      for (let i = 0; i < count; i++) {
+        await wait(TICK_MS)
+        yield createTick(i)
+      }
     },
-  ),
-  onFault: (error) => process.stderr.write(`${error}\n`),
+  }),
 })
-await createUwsListener({
-  host: '127.0.0.1',
-  port: Number(process.argv[2]),
-  handle: gateway.handle,
-})
+await service.run()
