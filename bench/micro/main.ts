@@ -21,6 +21,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'pending-calls': () => import('./pending-calls.ts'),
   'service-call': () => import('./service-call.ts'),
   'endpoint-validation': () => import('./endpoint-validation.ts'),
+  'in-process-call': () => import('./in-process-call.ts'),
 }
 
 /** Runs the named ones, or all; true when every budget is kept. */
