@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { Client } from '../../sdk/client.ts'
+import { startMx } from '../fixtures/mx.ts'
+import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const MAIN = join(ROOT, 'examples/helloworld/main.ts')
+
+/** Starts the example from its sources; `mx` is the SDK's, not that of the last build. */
+function start(t: Test, address = '127.0.0.1:0') {
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), MAIN], {
+    env: {
+      ...process.env,
+      MX_SERVICE_ADDRESS: address,
+      TSX_TSCONFIG_PATH: join(ROOT, 'test/fixtures/tsconfig.sources.json'),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines: Record<string, unknown>[] = []
+  let rest = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n')
+    rest = parts.pop()!
+    for (const part of parts) lines.push(JSON.parse(part) as Record<string, unknown>)
+  })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const ready = async (): Promise<string> => {
+    const find = () => lines.find(({ msg }) => msg === 'service ready')
+    await until(() => find() !== undefined || child.exitCode !== null)
+    return String(find()?.['address'])
+  }
+  return { child, lines, ended, ready }
+}
+
+t.test('a dozen lines are a service: called, streamed, and ended in order', async (t) => {
+  const { child, ended, ready, lines } = start(t)
+  const client = new Client({ address: await ready() })
+  t.teardown(() => client.close())
+  t.strictSame(await client.call('helloworld', 'Helloworld.Call', { name: 'John' }), {
+    message: 'Hello John',
+  })
+  await t.rejects(client.call('helloworld', 'Helloworld.Call', {}), {
+    code: 400,
+    message: 'request.name is missing',
+  })
+  const messages: unknown[] = []
+  for await (const message of client.stream('helloworld', 'Helloworld.Stream', { count: 2 }))
+    messages.push(message)
+  t.strictSame(messages, [{ message: '1 of 2' }, { message: '2 of 2' }])
+  t.strictSame(await client.call('helloworld', 'Debug.Health'), { status: 'ok' })
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  t.equal(lines.at(-1)?.['msg'], 'service stopped')
+})
+
+t.test('at once callable through the gateway', async (t) => {
+  const { ready } = start(t)
+  const backend = `helloworld=mx://${await ready()}`
+  const cwd = mkdtempSync(join(tmpdir(), 'mx-helloworld-'))
+  const mx = startMx(['api', '--address', '127.0.0.1:0', '--backend', backend], { cwd })
+  t.teardown(async () => {
+    mx.child.kill('SIGTERM')
+    await mx.ended
+    rmSync(cwd, { recursive: true })
+  })
+  const url = await mx.url()
+  const called = await fetch(`${url}/helloworld/call?name=John`)
+  t.equal(called.status, 200)
+  t.strictSame(await called.json(), { message: 'Hello John' })
+  const posted = await fetch(`${url}/helloworld/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"name":"Ann"}',
+  })
+  t.strictSame(await posted.json(), { message: 'Hello Ann' })
+  const streamed = await fetch(`${url}/helloworld/stream?count=2`)
+  t.equal(await streamed.text(), '{"message":"1 of 2"}\n{"message":"2 of 2"}\n')
+})
+
+t.test('a port that is in use: one clear line, and status 1', async (t) => {
+  const { port } = await openRawBackend(t)
+  const { ended, lines } = start(t, `127.0.0.1:${port}`)
+  t.equal(await ended, 1)
+  t.match(lines, [
+    { service: 'helloworld', msg: `cannot listen on 127.0.0.1:${port}: the port is in use` },
+  ])
+  t.equal(lines.length, 1)
+  t.notHas(lines[0], { err: {} })
+})
