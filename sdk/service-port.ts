@@ -121,7 +121,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
 }
 
-/** Loaded by the first service that starts: programs that only call others need none. */
+/** Loaded when it is known which one it is. */
 async function chooseListener(wanted: Listener['name'] | undefined): Promise<CreateListener> {
   if (wanted !== 'node') {
     const { createUwsListener, loadUws } = await import('../core/listener/uws.ts')

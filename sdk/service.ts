@@ -12,7 +12,7 @@ import { type Registration, register } from './registration.ts'
 import type { LocalService } from './routed-call.ts'
 import type { Schema } from './schema.ts'
 import type { ServiceLog } from './service-log.ts'
-import { openServicePort, type ServiceLimits, type ServicePort } from './service-port.ts'
+import type { ServiceLimits, ServicePort } from './service-port.ts'
 import { obeySignals } from './signals.ts'
 import { type Subscriber, type SubscriberOptions, Subscriptions } from './subscriptions.ts'
 
@@ -202,6 +202,8 @@ export class Service<H extends object = Record<never, never>> {
     const { registry, limits = {}, listener, origins = [] } = this.#options
     const { log } = this
     try {
+      // Loaded by the first service that starts: programs that only call others need no server.
+      const { openServicePort } = await import('./service-port.ts')
       this.#port = await openServicePort({
         address: this.#listenAddress,
         dispatcher: this.#dispatcher,

@@ -1,0 +1,45 @@
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import t from 'tap'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** The files of this program that importing an entry loads. */
+async function listLoaded(entry: string): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: [join(ROOT, entry)],
+    absWorkingDir: ROOT,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    metafile: true,
+    write: false,
+    outdir: 'dist',
+    logLevel: 'silent',
+  })
+  const first = Object.keys(metafile.outputs).find(
+    (file) => metafile.outputs[file]!.entryPoint === entry,
+  )
+  const loaded = new Set<string>()
+  const visit = (file: string): void => {
+    const { inputs, imports } = metafile.outputs[file]!
+    for (const input of Object.keys(inputs)) loaded.add(input)
+    for (const { path, kind, external } of imports)
+      if (kind === 'import-statement' && external !== true) visit(path)
+  }
+  visit(first!)
+  return [...loaded].sort()
+}
+
+t.test('`mx` loads no server, no gateway and none of its parts', async (t) => {
+  const loaded = await listLoaded('sdk/index.ts')
+  t.ok(loaded.includes('sdk/service.ts') && loaded.includes('core/rpc/channel.ts'))
+  const parts =
+    /^(plugins|resolvers|handlers|adapters|platform|cli)\/|^core\/(listener\/|gateway|router|exchange|rpc\/server)/
+  t.strictSame(
+    loaded.filter((file) => parts.test(file)),
+    [],
+  )
+})
