@@ -3,8 +3,11 @@ import { type IncomingMessage, request } from 'node:http'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
+import { Service } from '../../sdk/service.ts'
+import { createServiceLog } from '../../sdk/service-log.ts'
 import { openApi } from '../fixtures/api.ts'
 import { type BrowserPipe, openBrowserPipe } from '../fixtures/browser-pipe.ts'
+import { createGreeter } from '../fixtures/greeter.ts'
 import { readVectors } from '../fixtures/rpc.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
@@ -20,6 +23,7 @@ const CHROMIUM_FLAGS = [
 const SERVICE = 'go.mx.api.browser'
 /** docs/protocol.md §2.5 */
 const WINDOW_BYTES = 262_144
+const SILENT = createServiceLog({ service: 'greeter', write: () => {} })
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 let browser: Browser | undefined
@@ -402,5 +406,44 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     const reply = await hanging
     t.equal(reply.status, 502)
     t.match(await reply.json(), { Id: SERVICE, Code: 502, Status: 'Bad Gateway' })
+  })
+
+  t.test('and a page at the other end calls a service directly', async (t) => {
+    const { page, pipe } = await openPage(t)
+    const open = async (origins: string[]): Promise<Service> => {
+      const service = new Service({ name: 'greeter', log: SILENT, origins })
+      service.handle('Greeter', createGreeter().Greeter)
+      t.teardown(() => service.stop({ timeoutMs: 1 }))
+      await service.start()
+      return service
+    }
+    const callGreeter = ({ address }: Service): Promise<unknown> =>
+      page.evaluate(
+        `import('/browser-caller.js').then((m) => m.callGreeter('ws://${address}/.mx/rpc'))`,
+      )
+    const closed = await open([])
+    await t.rejects(callGreeter(closed), /no connection/, 'pages of unknown origin are refused')
+
+    const service = await open([`http://127.0.0.1:${pipe.port}`])
+    const results = (await callGreeter(service)) as { unread: number }
+    const { unread } = results
+    t.ok(unread >= WINDOW_BYTES && unread < WINDOW_BYTES + 2000, `${unread} bytes not asked for`)
+    t.match(results, {
+      protocol: 'mx.rpc.1',
+      extensions: '',
+      hello: { message: 'Hello Jörg' },
+      fail: { id: 'greeter.own', code: 409, detail: 'as asked for' },
+      wrong: 400,
+      unasked: 400,
+      counted: [{ n: 1 }, { n: 2 }, { n: 3 }],
+      many: [20_000, { n: 20_000 }],
+      joined: 10_000,
+      chat: [{ message: 'Hello Ann' }, { message: 'Hello Bob' }],
+      chatDone: true,
+      last: { message: 'Hello last' },
+    })
+    await service.stop({ timeoutMs: 1 })
+    const goodbye = await page.evaluate('goodbye')
+    t.strictSame(goodbye, { code: 1001, isLeft: true, lost: 'lost' })
   })
 })
