@@ -11,6 +11,7 @@ wanted=(
   caddy=caddy
   wrk=wrk
   chromium=chromium
+  curl=curl
   python3=python3
 )
 

@@ -1,0 +1,215 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+import t, { type Test } from 'tap'
+import ts from 'typescript'
+import { WebSocket } from 'ws'
+import { startMx } from '../fixtures/mx.ts'
+import { skipUnless } from '../fixtures/servers.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SDK = join(ROOT, 'sdk/index.ts')
+const TSX = import.meta.resolve('tsx')
+const GUIDE = await readFile(join(ROOT, 'docs/services.md'), 'utf8')
+
+/** A code block of the guide. */
+interface Block {
+  /** Empty: what a program prints. */
+  readonly language: string
+  readonly text: string
+  /** The file it is, as the words in front of it say. */
+  readonly file: string
+}
+
+const BLOCKS: readonly Block[] = [
+  ...GUIDE.matchAll(/((?:[^\n]+\n)*)\n```(\w*)\n([\s\S]*?)```/g),
+].map(([, words = '', language = '', text = ''], i) => {
+  const named = /`([\w-]+\.(?:ts|py))`[^`]*:/.exec(words)?.[1]
+  return { language, text, file: named ?? `block-${i}.ts` }
+})
+const PROGRAMS = BLOCKS.filter(({ language }) => language === 'ts')
+
+t.test(
+  'the programs of the guide are checked by the compiler, against the SDK itself',
+  async (t) => {
+    const folder = t.testdir(Object.fromEntries(PROGRAMS.map(({ file, text }) => [file, text])))
+    const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile)
+    const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
+    const files = PROGRAMS.map(({ file }) => join(folder, file))
+    const program = ts.createProgram(files, {
+      ...options,
+      noEmit: true,
+      incremental: false,
+      isolatedDeclarations: false,
+      declaration: false,
+      paths: { mx: [SDK] },
+    })
+    const messages = files.flatMap((file) => {
+      const source = program.getSourceFile(file)
+      const found = [
+        ...program.getSyntacticDiagnostics(source),
+        ...program.getSemanticDiagnostics(source),
+      ]
+      return found.map(
+        ({ messageText }) => `${file}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+      )
+    })
+    t.strictSame(messages, [])
+    t.equal(files.length, 5)
+  },
+)
+
+t.test('everything in the guide happens as it says', async (t) => {
+  const [curl, python] = ['curl', 'python3'].map((name) => skipUnless(t, name))
+  if (curl === undefined || python === undefined) return
+  const reader = new Reader(t, python)
+  for (const [i, block] of BLOCKS.entries()) {
+    if (block.language === 'sh') await reader.runLines(block.text)
+    else if (block.language === 'js') await reader.runPage(block)
+    else if (block.file === 'greet.ts') await reader.runProgram(block, BLOCKS[i + 1]!.text)
+    else if (block.text.includes('node:assert')) await reader.runProgram(block, '')
+  }
+  t.ok(reader.commands >= 15, `${reader.commands} commands`)
+})
+
+/** Somebody who does what the guide says. */
+class Reader {
+  commands = 0
+  readonly #t: Test
+  readonly #python: string
+  /** Real ports by those of the guide. */
+  readonly #ports = new Map<string, string>()
+  readonly #folder: string
+  #folders = 0
+  #gateway: ChildProcess | undefined = undefined
+
+  constructor(t: Test, python: string) {
+    this.#t = t
+    this.#folder = t.testdir({})
+    this.#python = python
+  }
+
+  /** Does what the lines say; comments are what a command prints. */
+  async runLines(text: string): Promise<void> {
+    const lines = text.trimEnd().split('\n')
+    for (let i = 0; i < lines.length; i++) {
+      const line = lines[i]!
+      const [command] = line.split(' ')
+      const printed: string[] = []
+      while (lines[i + 1]?.startsWith('#')) printed.push(lines[++i]!.slice(2))
+      this.commands++
+      if (command === 'mkdir' || command === 'npm') continue
+      else if (command === 'curl') await this.#runCurl(line, printed)
+      else if (command === 'python3') await this.#startPython(line)
+      else if (line.startsWith('npx mx api ')) await this.#startGateway(line)
+      else if (command!.startsWith('MX_SERVICE_ADDRESS=')) await this.#startService(line)
+      else this.#t.fail(`nobody knows how to run ${line}`)
+    }
+  }
+
+  async runProgram({ file }: Block, printed: string): Promise<void> {
+    const child = this.#spawn(process.execPath, ['--import', TSX, file], {})
+    let output = ''
+    child.stdout!.on('data', (chunk) => {
+      output += chunk
+    })
+    const [code] = await once(child, 'close')
+    this.#t.equal(output, printed, `${file} prints what the guide says`)
+    this.#t.equal(code, 0)
+  }
+
+  /** Runs what stands in a page, until its WebSocket is closed. */
+  async runPage({ text }: Block): Promise<void> {
+    const output: string[] = []
+    const sockets: WebSocket[] = []
+    class PageSocket extends WebSocket {
+      constructor(url: string) {
+        super(url)
+        sockets.push(this)
+      }
+    }
+    const console = { log: (line: string) => output.push(line) }
+    new Function('WebSocket', 'console', this.#withPorts(text))(PageSocket, console)
+    await once(sockets[0]!, 'close')
+    const printed = [...text.matchAll(/^\/\/ (.*)$/gm)].map(([, line]) => line)
+    this.#t.strictSame(output, printed, 'the page prints what the guide says')
+  }
+
+  async #runCurl(line: string, printed: string[]): Promise<void> {
+    const command = this.#withPorts(line).replace('curl', 'curl -sS --max-time 30')
+    const stdout = await new Promise<string>((resolve, reject) => {
+      execFile('sh', ['-c', command], (error, stdout) =>
+        error === null ? resolve(stdout) : reject(error),
+      )
+    })
+    this.#t.equal(stdout.trimEnd(), printed.join('\n').trimEnd(), line)
+  }
+
+  async #startService(line: string): Promise<void> {
+    const [, port, file] = /^MX_SERVICE_ADDRESS=127\.0\.0\.1:(\d+) npx tsx (\S+)$/.exec(line)!
+    const env = { MX_SERVICE_ADDRESS: '127.0.0.1:0' }
+    const child = this.#spawn(process.execPath, ['--import', TSX, file!], env)
+    for await (const entry of createInterface(child.stderr!)) {
+      const { msg, address = '' } = JSON.parse(entry) as Record<string, string>
+      if (msg !== 'service ready') continue
+      this.#ports.set(port!, address.slice(address.indexOf(':') + 1))
+      return
+    }
+    this.#t.fail(`${file} did not start`)
+  }
+
+  async #startPython(line: string): Promise<void> {
+    const [, file, port] = line.split(' ')
+    const child = this.#spawn(this.#python, ['-W', 'error', file!, '0'], {})
+    for await (const told of createInterface(child.stdout!)) {
+      this.#ports.set(port!, told.slice(told.lastIndexOf(' ') + 1))
+      return
+    }
+    this.#t.fail(`${file} did not start`)
+  }
+
+  async #startGateway(line: string): Promise<void> {
+    await this.#end(this.#gateway)
+    const words = this.#withPorts(line).split(' ').slice(2)
+    const mx = startMx([...words, '--address', '127.0.0.1:0'], { cwd: this.#write() })
+    this.#t.teardown(() => this.#end(mx.child))
+    this.#gateway = mx.child
+    this.#ports.set('8080', new URL(await mx.url()).port)
+  }
+
+  #spawn(program: string, words: string[], env: Record<string, string>): ChildProcess {
+    const child = spawn(program, words, { cwd: this.#write(), env: { ...process.env, ...env } })
+    this.#t.teardown(() => this.#end(child))
+    return child
+  }
+
+  async #end(child: ChildProcess | undefined): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  /** A folder with the programs of the guide, which lead to the services that run. */
+  #write(): string {
+    const folder = join(this.#folder, String(this.#folders++))
+    mkdirSync(folder)
+    const sdk = `'${pathToFileURL(SDK).href}'`
+    for (const { language, file, text } of BLOCKS) {
+      if (language !== 'ts' && language !== 'python') continue
+      writeFileSync(join(folder, file), this.#withPorts(text).replaceAll("'mx'", sdk))
+    }
+    return folder
+  }
+
+  #withPorts(text: string): string {
+    return text.replace(/(localhost|127\.0\.0\.1):(\d+)/g, (address, _host, port: string) => {
+      const own = this.#ports.get(port)
+      return own === undefined ? address : `127.0.0.1:${own}`
+    })
+  }
+}
