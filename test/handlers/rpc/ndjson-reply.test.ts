@@ -28,6 +28,17 @@ t.test('a stream is one JSON document a line, an error the last of them', async 
   }
 })
 
+t.test('a request that is a body streams as well', async (t) => {
+  const service = await openMxService(t, createGreeter())
+  const { origin } = await openRpcGateway(t, [service.entry])
+  const reply = await fetch(`${origin}/greeter/count`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"to":2}',
+  })
+  t.equal(await reply.text(), '{"n":1}\n{"n":2}\n')
+})
+
 t.test('a document of several lines becomes one', async (t) => {
   const service = await openMxService(t, createGreeter(), {
     intercept: (call) => {

@@ -16,7 +16,7 @@ import { refusedWebSocket } from '../../fixtures/web-gateway.ts'
 
 const FORMS = ['mx', 'http'] as const
 /** What the sockets between a service and a client that does not read may hold, messages of 1 KiB. */
-const HELD_MAX = 16_000
+const HELD_MAX = 40_000
 
 interface Open {
   readonly gateway: RpcGateway

@@ -12,7 +12,7 @@ import { openStream, settled } from '../../fixtures/streams.ts'
 
 const FORMS = ['mx', 'http'] as const
 /** What the sockets between a service and a reader who does not read may hold, messages of 1 KiB. */
-const HELD_MAX = 16_000
+const HELD_MAX = 40_000
 
 interface Open {
   readonly gateway: RpcGateway
