@@ -5,8 +5,11 @@ import { suggest } from './suggest.ts'
 
 /** Where a plugin reports what an operator should know; same order of arguments as pino. */
 export interface PluginLog {
+  /** Something happened. */
   readonly info: (details: object, message: string) => void
+  /** Something is not as it should be. */
   readonly warn: (details: object, message: string) => void
+  /** Something failed. */
   readonly error: (details: object, message: string) => void
 }
 

@@ -53,15 +53,18 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
     return value
   }
 
+  /** The next reply. */
   next(): Promise<IteratorResult<R>> {
     return this.#call.replies.next() as Promise<IteratorResult<R>>
   }
 
+  /** Leaves the stream: what a loop calls that is left early. Gives the call up. */
   return(): Promise<IteratorResult<R>> {
     this.#call.giveUp()
     return this.#call.replies.return() as Promise<IteratorResult<R>>
   }
 
+  /** The stream itself: it can be iterated once. */
   [Symbol.asyncIterator](): this {
     return this
   }

@@ -23,6 +23,7 @@ export interface CallOptions extends CallDetails {
   readonly signal?: AbortSignal
 }
 
+/** What a client is told. */
 export interface ClientOptions {
   /** Tells which services run where. */
   readonly registry?: Registry

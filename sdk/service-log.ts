@@ -4,6 +4,7 @@ import type { PluginLog } from '../core/define-plugin.ts'
 /** How much is logged. */
 export type ServiceLogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
+/** How a service logs. */
 export interface ServiceLogOptions {
   /** Name of the service, on every line. */
   readonly service: string

@@ -31,12 +31,14 @@ export type EndpointProxy<E extends EndpointDefinition> =
     ? (request: RequestOf<E>, options?: CallOptions) => Promise<ResponseOf<E>>
     : KindOf<E> extends 'server'
       ? {
+          /** Calls with one request; the replies are a stream. */
           readonly stream: (
             request: RequestOf<E>,
             options?: CallOptions,
           ) => CallStream<RequestOf<E>, ResponseOf<E>>
         }
       : {
+          /** Calls with a stream of requests; left out, they follow by `send` and `end`. */
           readonly stream: (
             requests?: Requests<RequestOf<E>>,
             options?: CallOptions,

@@ -16,6 +16,7 @@ import type { ServiceLimits, ServicePort } from './service-port.ts'
 import { obeySignals } from './signals.ts'
 import { type Subscriber, type SubscriberOptions, Subscriptions } from './subscriptions.ts'
 
+/** What a service is told. */
 export interface ServiceOptions {
   /** Full name: letters, digits and inner dots, dashes or underscores. */
   readonly name: string
@@ -38,11 +39,13 @@ export interface ServiceOptions {
   readonly origins?: readonly string[]
 }
 
+/** How a service runs. */
 export interface RunOptions {
   /** Whether SIGTERM and SIGINT stop the service and end the process, and a failed start does. @default true */
   readonly signals?: boolean
 }
 
+/** How a service ends. */
 export interface StopOptions {
   /** Milliseconds that calls under way may take. @default 10000 */
   readonly timeoutMs?: number

@@ -222,7 +222,7 @@ export interface TestEnv extends PluginEnv {
   readonly messages: string[]
 }
 
-/** An environment for {@link createPlugin}; the clock starts at 1 700 000 000 000 ms. */
+/** An environment for `createPlugin`; the clock starts at 1 700 000 000 000 ms. */
 export function createTestEnv(configDir: string = process.cwd()): TestEnv {
   const messages: string[] = []
   const note = (level: string) => (_details: object, message: string) =>

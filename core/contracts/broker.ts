@@ -41,5 +41,6 @@ export interface Broker {
     handler: MessageHandler,
     options?: SubscribeOptions,
   ) => Maybe<Unsubscribe>
+  /** Ends all subscriptions. */
   readonly close?: () => Maybe<void>
 }

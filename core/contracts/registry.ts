@@ -63,6 +63,7 @@ export interface Registry {
   readonly name: string
   /** All versions of a service; empty when there is none. */
   readonly getService: (name: string) => Maybe<readonly Service[]>
+  /** All versions of all services. */
   readonly listServices: () => Maybe<readonly Service[]>
   /** Adds a version or merges its nodes by id; the same node again restarts its TTL. */
   readonly register?: (service: Service, options?: RegisterOptions) => Maybe<void>
@@ -70,5 +71,6 @@ export interface Registry {
   readonly deregister?: (service: Service) => Maybe<void>
   /** Calls `listener` after every change, expiry included; returns the function that stops it. */
   readonly watch?: (listener: (event: RegistryEvent) => void) => () => void
+  /** Releases timers and connections. */
   readonly close?: () => Maybe<void>
 }
