@@ -150,6 +150,15 @@ t.test('a service is built, started and stopped once', async (t) => {
   await createService(t).stop()
 })
 
+t.test('run without signals leaves the process alone', async (t) => {
+  const before = process.listenerCount('SIGTERM')
+  const service = createService(t)
+  t.match(await service.run({ signals: false }), /^127\.0\.0\.1:\d+$/)
+  t.equal(process.listenerCount('SIGTERM'), before)
+  const second = createService(t, { address: service.address })
+  await t.rejects(second.run({ signals: false }), /the port is in use/)
+})
+
 t.test('stop waits for a start that is under way', async (t) => {
   const registry = openRegistry(t)
   const service = createService(t, { registry })
