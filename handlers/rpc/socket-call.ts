@@ -21,6 +21,8 @@ const PAUSE_BYTES = 256 * 1024
 /** As many, with a client that cannot be held back. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 const NOTHING = new Uint8Array(0)
+/** Of the subprotocols a client offers. Browsers end a WebSocket whose answer names none of those they were told to ask for. */
+const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
 
 /**
  * A WebSocket of a client as one call: each message is a request, each answer a message. An empty message
@@ -69,7 +71,8 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     this.#awaitsRequest = isPlain && isBare
     this.metadata = formatContext(x)
     this.readDeadline()
-    const socket = x.accept(this, { maxMessageBytes: this.#maxMessageBytes })
+    const protocol = FIRST_TOKEN.exec(x.headers.get('sec-websocket-protocol') ?? '')?.[0] ?? ''
+    const socket = x.accept(this, { protocol, maxMessageBytes: this.#maxMessageBytes })
     if (socket === undefined) {
       this.over = true
       return

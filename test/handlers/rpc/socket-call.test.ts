@@ -239,6 +239,21 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.ok(taken > 4000 && taken < 200_000, `${taken} requests were taken`)
   })
 
+  t.test(`${name}: of the subprotocols a client offers the first one is spoken`, async (t) => {
+    const { gateway } = await open(t, { listener })
+    const rows: [string[], string][] = [
+      [['json'], 'json'],
+      [['bearer.abc-123', 'json'], 'bearer.abc-123'],
+      [[], ''],
+    ]
+    for (const [offered, spoken] of rows) {
+      const socket = new WebSocket(`${gateway.origin}/greeter/quiet`, offered)
+      t.teardown(() => socket.terminate())
+      await once(socket, 'open')
+      t.equal(socket.protocol, spoken)
+    }
+  })
+
   t.test(`${name}: a message longer than may be is 1009, and cancels the call`, async (t) => {
     const { gateway, seen } = await open(t, { listener, flags: ['--max_message=64kb'] })
     const { socket, messages, closed } = await connect(t, gateway, 'quiet?x=1')
