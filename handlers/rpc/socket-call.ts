@@ -152,6 +152,7 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
 
   override onData(body: Uint8Array): void {
     if (this.over || this.#socket === undefined) return
+    if (this.x.upstreamReplyMs === 0) this.answered()
     if (!this.#socket.send(body, this.#binary)) this.#blocked = true
     if (this.#blocked) this.#owed.push(body.length)
     else this.consumed(body.length)

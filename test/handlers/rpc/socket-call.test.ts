@@ -141,6 +141,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const { socket, messages } = await connect(t, gateway, 'forever?x=1')
         socket.pause()
         const held = await settled(() => seen.yielded)
+        t.ok(gateway.seen[0]!.upstreamReplyMs > 0, 'its node counts as well')
         t.ok(held < HELD_MAX, `${held} messages were taken`)
         const other = await connect(t, gateway, 'hello?name=x')
         t.equal(await other.closed, '1000')
