@@ -1,4 +1,6 @@
-import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
@@ -493,11 +495,12 @@ t.test('a declared route that takes other methods is 405 with Allow', async (t) 
   })
   const { origin } = await openRpcGateway(t, [entry])
   t.strictSame((await send(`${origin}/people/John`)).json, { name: 'John' })
+  t.equal((await send(`${origin}/people/John`, { method: 'HEAD' })).status, 200, 'HEAD is GET')
   const { status, headers, json } = await send(`${origin}/people/John`, { method: 'DELETE' })
   t.equal(status, 405)
   t.match(headers.get('allow'), /GET.*POST/)
   t.match(json, { Code: 405, Status: 'Method Not Allowed' })
-  t.equal(service.calls.length, 1)
+  t.equal(service.calls.length, 2)
 })
 
 t.test(
@@ -642,4 +645,63 @@ t.test('sticky balancing binds a client to the node that answered', async (t) =>
     t.equal(reply.status, 200)
   }
   t.same(nodes.map(({ calls }) => calls.length).sort(), [0, 0, 7])
+})
+
+t.test('whatever is sent is answered, and is nobody’s fault but the client’s', async (t) => {
+  for (const listener of Object.values(LISTENERS)) {
+    const { gateway } = await open(t, { listener })
+    const odd = fc.constantFrom(
+      ...'[]{}.=&%+"\'\\:,;-_~*!()@/?',
+      ...[
+        '%5b',
+        '%5d',
+        '%00',
+        '%ff',
+        '%c3%a9',
+        '__proto__',
+        'a',
+        'b',
+        '0',
+        '1e9',
+        'true',
+        'null',
+        '""',
+      ],
+    )
+    const query = fc.array(odd, { maxLength: 12 }).map((parts) => parts.join(''))
+    const body = fc.oneof(
+      query,
+      fc.json(),
+      fc.json().map((json) => json.slice(0, -1)),
+      fc.string({ unit: 'binary' }),
+    )
+    const type = fc.constantFrom(
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=a',
+      'application/protobuf',
+      'text/plain',
+      ';',
+    )
+    const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'OPTIONS')
+    const path = fc.constantFrom('echo', 'typed', 'hello', 'proto', 'count', 'none')
+    await fc.assert(
+      fc.asyncProperty(method, path, query, type, body, async (method, path, query, type, body) => {
+        const options = {
+          port: gateway.port,
+          host: '127.0.0.1',
+          method,
+          path: `/greeter/${path}?${query}`,
+          headers: { 'content-type': type, 'content-length': Buffer.byteLength(body) },
+          agent: false,
+        }
+        const request = httpRequest(options).end(body)
+        const [reply] = (await once(request, 'response')) as [IncomingMessage]
+        reply.resume()
+        await once(reply, 'end')
+        return reply.statusCode! < 500
+      }),
+      { numRuns: 300 },
+    )
+  }
 })
