@@ -134,6 +134,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
 
   await listen(server, options)
   const { port } = server.address() as AddressInfo
+  // The port and every connection are gone. Asked for now: it is told once, perhaps before the last socket has left `sockets`.
+  const closed = new Promise<void>((resolve) => server.once('close', resolve))
   const drain = (): void => {
     if (draining) return
     draining = true
@@ -153,11 +155,6 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     },
     async close() {
       release()
-      const closed = new Promise<void>((resolve) => {
-        // `close` comes once the port and every connection are gone; after both, never again.
-        if (server.listening || sockets.size > 0) server.once('close', resolve)
-        else resolve()
-      })
       drain()
       for (const connection of connections.values()) connection.end()
       const timer = setTimeout(() => {

@@ -28,3 +28,22 @@ t.test('OPTIONS * is served, and only OPTIONS has that target', async (t) => {
   }
   t.equal(served.length, 1)
 })
+
+t.test('closing again, while the first time ends, ends as well', async (t) => {
+  const { port, listener, served } = await openListener(t, createNodeListener, (x) => {
+    x.accept({ onMessage: () => {}, onDrain: () => {}, onClose: () => {} })
+  })
+  const client = new RawClient(port)
+  client.send(
+    'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  )
+  await client.until(({ text }) => text.includes('\r\n\r\n'))
+  const first = listener.close()
+  // The answer to the close frame: then both ends close.
+  client.send(Buffer.from([0x88, 0x80, 0, 0, 0, 0]))
+  await first
+  t.equal(listener.connections, 1, 'the socket has yet to say so')
+  await listener.close()
+  await client.ended()
+  while (!served[0]!.finished) await new Promise(setImmediate)
+})
