@@ -1,4 +1,5 @@
-import { pino } from 'pino'
+import { createRequire } from 'node:module'
+import type * as Pino from 'pino'
 import type { PluginLog } from '../core/define-plugin.ts'
 
 /** How much is logged. */
@@ -29,6 +30,8 @@ export interface ServiceLog extends PluginLog {
   readonly records: () => LogRecord[]
 }
 
+const require = createRequire(import.meta.url)
+
 const STDERR = 2
 const MAX_RECORDS = 256
 /** Longer lines are kept in part. */
@@ -43,6 +46,8 @@ const LEVELS: Readonly<Record<number, string>> = {
 /** Opens a service's log. A line is written before the call returns, so that none is lost when the process ends. */
 export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   const { service, level = 'info' } = options
+  // By the first log: programs that only call others, and plugins, have none.
+  const { pino } = require('pino') as typeof Pino
   const stderr =
     options.write === undefined ? pino.destination({ dest: STDERR, sync: true }) : undefined
   const write = options.write ?? ((line: string) => void stderr!.write(line))

@@ -1,6 +1,7 @@
 import { isIPv6, type Socket } from 'node:net'
-import { type ClientOptions, WebSocket } from 'ws'
+import type { ClientOptions } from 'ws'
 import { clock } from '../clock.ts'
+import { WebSocket } from '../ws.ts'
 import type { Carrier, OutgoingCall } from './call.ts'
 import { ClientConnection, type ClientOwner } from './client-connection.ts'
 import { deadlines } from './deadlines.ts'

@@ -1,10 +1,11 @@
 import { randomFillSync } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
-import { type ClientOptions, WebSocket } from 'ws'
+import type { ClientOptions } from 'ws'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { WebSocket } from '../ws.ts'
 import { toEndToEnd } from './relay.ts'
 
 /** How long a backend may take to close the connection after both close frames. */
