@@ -3,8 +3,8 @@ import type { Registry } from '../core/contracts/registry.ts'
 import { Directory } from '../core/directory.ts'
 import { Pool } from '../core/upstream/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
+import type { LocalService } from './call-plan.ts'
 import { findLocalService } from './local-services.ts'
-import type { LocalService } from './routed-call.ts'
 
 export interface TargetsOptions {
   readonly registry: Registry | undefined

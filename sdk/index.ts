@@ -30,7 +30,7 @@ export { Type } from '../core/schema.ts'
 export type { AcceptOptions, ServerSocket, SocketReceiver } from '../core/server-socket.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from '../core/units.ts'
 export type { CallDetails } from './call-metadata.ts'
-export { CallStream } from './call-stream.ts'
+export type { CallStream } from './call-stream.ts'
 export { type CallOptions, Client, type ClientOptions } from './client.ts'
 export {
   type Account,

@@ -1,5 +1,5 @@
 import type { Registry } from '../core/contracts/registry.ts'
-import type { LocalService } from './routed-call.ts'
+import type { LocalService } from './call-plan.ts'
 
 /** How a service that was built in this process is called. */
 const callable = new WeakMap<object, LocalService>()

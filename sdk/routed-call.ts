@@ -1,57 +1,14 @@
 import { performance } from 'node:perf_hooks'
-import type { Maybe } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
-import type { Caller } from '../core/rpc/caller.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
 import { toLostError } from '../core/rpc/lost-error.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from './abort-watch.ts'
+import type { CallOwner, CallPlan, LocalService } from './call-plan.ts'
 import { CLIENT_LEFT } from './served-call.ts'
-import type { Traces } from './traces.ts'
-
-/** A service of this process, called without sockets. */
-export interface LocalService {
-  /** Full name. */
-  readonly name: string
-  readonly caller: Caller
-  /** Whether a call of an endpoint may be repeated. */
-  readonly isIdempotent: (endpoint: string) => boolean
-}
-
-/** What the calls of a client have in common. */
-export interface CallOwner {
-  /**
-   * Where calls of a service go; undefined: nobody knows it.
-   *
-   * @param address of one node; undefined: whichever there is.
-   */
-  readonly find: (
-    service: string,
-    address: string | undefined,
-  ) => Maybe<Upstream | LocalService | undefined>
-  /** Where calls are kept for `Debug.Trace`. */
-  readonly traces: Traces | undefined
-}
-
-/** How a call is to be made. */
-export interface CallPlan {
-  readonly service: string
-  /** `<Handler>.<Method>` */
-  readonly endpoint: string
-  /** Metadata block. */
-  readonly metadata: string
-  /** Milliseconds for the call, whatever it takes; 0: no deadline. */
-  readonly timeoutMs: number
-  /** How often it is repeated at most. */
-  readonly retries: number
-  readonly address: string | undefined
-  /** Give the call up. */
-  readonly signal: AbortSignal | undefined
-  readonly contextSignal: AbortSignal | undefined
-}
 
 /** Most nodes tried for one call that none has served. */
 const NODES_MAX = 5

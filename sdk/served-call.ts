@@ -1,3 +1,4 @@
+// One file, though long: one call, from its first body to its last.
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'

@@ -1,9 +1,10 @@
 import { GatewayError } from '../core/errors.ts'
 import { BodyStream } from './body-stream.ts'
+import type { CallOwner, CallPlan } from './call-plan.ts'
 import { json } from './codec.ts'
 import { toLocalValue } from './in-process.ts'
 import { parseReply } from './reply-body.ts'
-import { type CallOwner, type CallPlan, RoutedCall } from './routed-call.ts'
+import { RoutedCall } from './routed-call.ts'
 
 /** Requests one after the other. */
 export type Requests<Q = unknown> = Iterable<Q> | AsyncIterable<Q>

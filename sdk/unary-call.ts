@@ -1,7 +1,8 @@
+import type { CallOwner, CallPlan } from './call-plan.ts'
 import { json } from './codec.ts'
 import { toLocalValue } from './in-process.ts'
 import { parseReply } from './reply-body.ts'
-import { type CallOwner, type CallPlan, RoutedCall } from './routed-call.ts'
+import { RoutedCall } from './routed-call.ts'
 
 /** A call with one request and one reply, behind a promise. */
 export class UnaryCall extends RoutedCall {

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import type { Upstream } from '../../core/upstream/upstream.ts'
+import type { LocalService } from '../../sdk/call-plan.ts'
 import { ClientTargets, type TargetsOptions } from '../../sdk/client-targets.ts'
 import { addLocalService } from '../../sdk/local-services.ts'
-import type { LocalService } from '../../sdk/routed-call.ts'
 import { openRegistry, registerPorts } from '../fixtures/sdk-services.ts'
 
 function open(t: Test, options: Partial<TargetsOptions> = {}): ClientTargets {

@@ -1,11 +1,11 @@
 import t from 'tap'
+import type { LocalService } from '../../sdk/call-plan.ts'
 import {
   addLocalService,
   findLocalService,
   setLocalService,
   toLocalService,
 } from '../../sdk/local-services.ts'
-import type { LocalService } from '../../sdk/routed-call.ts'
 import { openRegistry } from '../fixtures/sdk-services.ts'
 
 const create = (name: string): LocalService => ({

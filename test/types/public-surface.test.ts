@@ -9,7 +9,6 @@ t.test(
   async (t) => {
     t.same(Object.keys(sdk).sort(), [
       'Bytes',
-      'CallStream',
       'Client',
       'GatewayError',
       'HeaderList',
