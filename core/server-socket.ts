@@ -39,14 +39,14 @@ export interface ServerSocket {
   /** Cuts the connection; `onClose` is called with 1006 before this returns. */
   terminate(): void
   /**
-   * Reads no more messages until {@link resume}; what is in flight still arrives. That the client
-   * leaves may be noticed only then. One held back for a minute on end is given up with 1013.
+   * Delivers no more messages until {@link resume}, and reads none: those that come all the same wait here, 128 MiB of them
+   * at most, then 1013. So it ends with a client that sends faster than this process reads, and with any that goes on
+   * sending where the library below the listener `uws` cannot hold it back (versions other than 20.51).
    *
-   * Where the library below the listener `uws` cannot hold a client back (versions other than
-   * 20.51) messages go on arriving: whoever keeps them has to bound them.
+   * That the client leaves may be noticed only then. One held back for a minute on end is given up with 1013.
    */
   pause(): void
-  /** Reads on after {@link pause}. */
+  /** Reads on after {@link pause}. What waits here is delivered after the call. */
   resume(): void
 }
 

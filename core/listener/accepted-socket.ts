@@ -1,6 +1,21 @@
 import type { ServerSocket, SocketReceiver } from '../server-socket.ts'
 import { ABNORMAL, isCloseCode, TOO_BIG, TRY_AGAIN_LATER, toReason } from './close-codes.ts'
-import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, STALL_MAX_MS, type TrafficMeter } from './traffic.ts'
+import {
+  CLIENT_HIGH_BYTES,
+  CLIENT_LOW_BYTES,
+  HELD_MAX_BYTES,
+  STALL_MAX_MS,
+  type TrafficMeter,
+} from './traffic.ts'
+
+/** What a message costs in memory while it is kept, beside its bytes. */
+const MESSAGE_COST_BYTES = 256
+
+/** A message that came while the client was held back. */
+interface Kept {
+  readonly data: Uint8Array
+  readonly binary: boolean
+}
 
 /** What all WebSockets that end in this process have in common, whatever library frames them. */
 export abstract class AcceptedSocket implements ServerSocket {
@@ -15,6 +30,9 @@ export abstract class AcceptedSocket implements ServerSocket {
   #paused = false
   /** Runs while the client is held back. */
   #stall: NodeJS.Timeout | undefined = undefined
+  /** While there are any, the client is not read on. */
+  #kept: Kept[] = []
+  #keptBytes = 0
 
   /** @param onOver called once, after the receiver's `onClose`; `aborted`: there was no close frame. */
   constructor(
@@ -55,8 +73,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (!isCloseCode(code)) throw new TypeError(`close code must be one to send, got ${code}`)
     if (this.#over) return
     const text = toReason(reason)
-    // The client's close frame lies behind what was not read.
-    this.resume()
+    this.#letGo()
     this.#over = true
     this.transmitClose(code, text)
     this.#end(code, text, false)
@@ -64,7 +81,7 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   terminate(): void {
     if (this.#over) return
-    this.resume()
+    this.#letGo()
     this.#over = true
     this.cut()
     this.#end(ABNORMAL, '', true)
@@ -83,8 +100,8 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (!this.#paused) return
     this.#paused = false
     clearTimeout(this.#stall)
-    this.#stall = undefined
-    if (!this.#over) this.resumeRead()
+    if (this.#kept.length === 0) this.resumeRead()
+    else setImmediate(() => this.#deliver())
   }
 
   /** Whether the client is held back. */
@@ -97,6 +114,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (this.#over) return
     this.#meter.bytesIn += data.length
     if (data.length > this.#maxMessageBytes) this.close(TOO_BIG, 'message too long')
+    else if (this.#paused || this.#kept.length > 0) this.#keep(data, binary)
     else this.#receiver.onMessage(data, binary)
   }
 
@@ -111,7 +129,10 @@ export abstract class AcceptedSocket implements ServerSocket {
   protected closed(code: number, reason: string, aborted: boolean): void {
     if (this.#over) return
     this.#over = true
-    this.resume()
+    clearTimeout(this.#stall)
+    const kept = this.#kept
+    this.#kept = []
+    for (const { data, binary } of kept) this.#receiver.onMessage(data, binary)
     this.#end(code, reason, aborted)
   }
 
@@ -122,6 +143,33 @@ export abstract class AcceptedSocket implements ServerSocket {
   protected abstract cut(): void
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
+
+  #keep(data: Uint8Array, binary: boolean): void {
+    this.#kept.push({ data: Uint8Array.prototype.slice.call(data), binary })
+    this.#keptBytes += data.length + MESSAGE_COST_BYTES
+    if (this.#keptBytes > HELD_MAX_BYTES) this.close(TRY_AGAIN_LATER, 'sends more than is read')
+  }
+
+  #deliver(): void {
+    const kept = this.#kept
+    let next = 0
+    while (next < kept.length && !this.#paused && !this.#over) {
+      const { data, binary } = kept[next++]!
+      this.#keptBytes -= data.length + MESSAGE_COST_BYTES
+      this.#receiver.onMessage(data, binary)
+    }
+    kept.splice(0, next)
+    if (kept.length === 0 && !this.#paused && !this.#over) this.resumeRead()
+  }
+
+  /** Reads on in any case: the client's close frame lies behind what was not read. */
+  #letGo(): void {
+    const isHeld = this.#paused || this.#kept.length > 0
+    this.#paused = false
+    this.#kept = []
+    clearTimeout(this.#stall)
+    if (isHeld) this.resumeRead()
+  }
 
   #end(code: number, reason: string, aborted: boolean): void {
     try {

@@ -540,6 +540,54 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.strictSame(recorder.ends, ['4000 done'])
   })
 
+  t.test(
+    `${name}: what a client had sent when it was held back waits until it is read on`,
+    async (t) => {
+      const events: string[] = []
+      let socket: ServerSocket | undefined
+      const server = await openServer(t, create, {
+        handle: ({ x }) => {
+          socket = x.accept({
+            onMessage: (data) => {
+              events.push(Buffer.from(data).toString())
+              socket!.pause()
+            },
+            onDrain: () => {},
+            onClose: (code, reason) => events.push(`${code} ${reason}`),
+          })
+        },
+      })
+      const client = await connectWebSocket(t, server.port)
+      for (const message of ['a', 'b', 'c', 'd']) client.send(message)
+      client.close(4000, 'bye')
+      const expected = ['a', 'b', 'c', 'd', '4000 bye']
+      while (events.length < expected.length) {
+        const before = events.length
+        // The end may overtake the pause, but none of the messages.
+        socket!.resume()
+        t.equal(events.length, before, 'not during the call')
+        await new Promise(setImmediate)
+      }
+      t.strictSame(events, expected)
+    },
+  )
+
+  t.test(`${name}: nothing comes of a client that is held back`, async (t) => {
+    const { connect } = await openServer(t, create)
+    const { client, recorder, socket } = await connect()
+    recorder.onData = (data) => {
+      recorder.messages.push(Buffer.from(data).toString())
+      socket.pause()
+    }
+    for (let i = 0; i < 10; i++) client.send(`${i}`)
+    await settled(() => recorder.messages.length)
+    t.strictSame(recorder.messages, ['0'])
+    recorder.onData = undefined
+    socket.resume()
+    await until(() => recorder.messages.length === 10)
+    t.strictSame(recorder.messages, [...'0123456789'])
+  })
+
   t.test(`${name}: held back and read on at random, nothing is lost`, async (t) => {
     const { connect, gateway } = await openServer(t, create)
     const { client, recorder, socket } = await connect()
