@@ -310,7 +310,7 @@ class UwsExchange extends Exchange implements SocketExchange {
 
   protected resumeRead(): void {
     this.#readPaused = false
-    this.#res.resume()
+    readOn(this.#res)
   }
 
   #unpause(): void {
@@ -445,6 +445,8 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const sockets = new Sockets(maxMessageBytes)
   const maxConnections = options.maxConnections ?? Number.POSITIVE_INFINITY
   let connections = 0
+  /** The library remembers what sockets do: before it does, it would resume them to nothing. See {@link readOn}. */
+  let remembers = false
   const life: Life = { draining: false, peers: new PeerAddresses() }
 
   const add = (name: string, value: string) => {
@@ -467,6 +469,10 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     filter: (app, count) => {
       // biome-ignore lint/suspicious/useIterableCallbackReturn: not the filter of an array.
       app.filter((res, change) => {
+        if (!remembers) {
+          remembers = true
+          readOn(res)
+        }
         connections += change
         if (change > 0) life.peers.opened(res.getRemoteAddress())
         else life.peers.closed()
@@ -546,8 +552,25 @@ async function listen(app: App, options: ListenerOptions): Promise<ListenSocket>
   })
 }
 
+/**
+ * Reads on. The library remembers what sockets did (reading, writing) in two places, one for those with bytes that wait and
+ * one for the others. Pausing a socket puts there what it did, if it was not paused; resuming one has it do what lies there,
+ * whosever that was. So its own is put there first.
+ */
+function readOn(res: HttpResponse): void {
+  res.pause()
+  res.resume()
+}
+
 function switchBy({ pause, resume }: HttpResponse): NonNullable<SocketData['toSwitch']> {
-  return (client) => ({ pause: () => pause.call(client), resume: () => resume.call(client) })
+  return (client) => ({
+    pause: () => pause.call(client),
+    // As `readOn`.
+    resume: () => {
+      pause.call(client)
+      resume.call(client)
+    },
+  })
 }
 
 function byteLength(body: string | Uint8Array): number {
