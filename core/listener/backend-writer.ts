@@ -39,7 +39,7 @@ export class BackendWriter {
   }
 
   /**
-   * @param maxWaitingBytes what may wait where the client cannot be held back.
+   * @param maxWaitingBytes what may wait, the client held back or not.
    * @param throttle the client's, where the library has one.
    * @param onStall called once when the backend takes nothing for too long, or too much waits for it.
    */
@@ -102,8 +102,8 @@ export class BackendWriter {
   #after(): void {
     const waiting = this.#waitingBytes
     if (waiting <= HIGH_BYTES || this.#released) return
-    if (this.#throttle !== undefined) this.#pause(this.#throttle)
-    else if (waiting > this.#maxWaitingBytes) this.#onStall()
+    if (waiting > this.#maxWaitingBytes) this.#onStall()
+    else if (this.#throttle !== undefined) this.#pause(this.#throttle)
   }
 
   #pause(throttle: ClientThrottle): void {

@@ -12,15 +12,20 @@ import {
   WS_ERRORS,
 } from './close-codes.ts'
 import type { SocketOwner } from './socket-owner.ts'
-import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './traffic.ts'
+import {
+  CLIENT_HIGH_BYTES,
+  CLIENT_LOW_BYTES,
+  HELD_MAX_BYTES,
+  type TrafficMeter,
+} from './traffic.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
 /**
  * A WebSocket of a client and one to a backend, joined: messages, pings and close codes go
  * from one to the other, and the end of either is the end of both.
  *
- * Each side holds the other back. Where the library cannot hold a client back, one that sends
- * more than its backend takes is ended with 1013 once twice the message limit waits.
+ * Each side holds the other back. A client that sends more than its backend takes all the same is ended with 1013
+ * once 128 MiB wait or, where the library cannot hold a client back, twice the message limit.
  */
 export class Tunnel implements SocketOwner {
   readonly #meter: TrafficMeter
@@ -30,6 +35,7 @@ export class Tunnel implements SocketOwner {
 
   readonly #onEnd: (aborted: boolean) => void
   #client: ClientSocket | undefined = undefined
+  #throttle: ClientThrottle | undefined = undefined
   #writer: BackendWriter | undefined = undefined
   #ended = false
   /** Pings of the backend the client has not answered yet. */
@@ -59,7 +65,8 @@ export class Tunnel implements SocketOwner {
 
   opened(client: ClientSocket, throttle: ClientThrottle | undefined): void {
     this.#client = client
-    const maxWaitingBytes = 2 * this.#maxMessageBytes
+    this.#throttle = throttle
+    const maxWaitingBytes = throttle === undefined ? 2 * this.#maxMessageBytes : HELD_MAX_BYTES
     this.#writer = new BackendWriter(
       this.#backend,
       this.#connection,
@@ -112,6 +119,7 @@ export class Tunnel implements SocketOwner {
 
   clientClosed(code: number, reason: string, abrupt: boolean): void {
     this.#client = undefined
+    this.#throttle?.stop()
     if (this.#ended) return
     this.#writer!.release(false)
     if (code === ABNORMAL) this.#backend.terminate()
@@ -127,15 +135,15 @@ export class Tunnel implements SocketOwner {
     this.#meter.bytesOut += data.length
     const client = this.#client!
     const backedUp = client.send(data, binary) !== 1
-    if (backedUp && !this.#ended && client.getBufferedAmount() > CLIENT_HIGH_BYTES) {
-      this.#backend.pause()
-    }
+    if (!backedUp || this.#ended) return
+    this.#throttle?.hold()
+    if (client.getBufferedAmount() > CLIENT_HIGH_BYTES) this.#backend.pause()
   }
 
   #pingFromBackend(data: Buffer): void {
     if (this.#ended) return
     this.#pings++
-    this.#client!.ping(data)
+    if (this.#client!.ping(data) !== 1) this.#throttle?.hold()
   }
 
   /** `ws` has closed the backend's half itself, with the same code. */

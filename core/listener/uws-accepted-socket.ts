@@ -19,7 +19,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   }
 
   messageFromClient(message: ArrayBuffer, binary: boolean): void {
-    this.#holdOn()
+    this.#throttle?.hold()
     this.receive(new Uint8Array(message), binary)
   }
 
@@ -28,7 +28,6 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   pongFromClient(): void {}
 
   clientDrained(): void {
-    this.#holdOn()
     this.drained()
   }
 
@@ -41,7 +40,7 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
   protected transmit(data: Uint8Array, binary: boolean): boolean {
     // Not in a `cork` of its own: a single message goes out with one system call anyway.
     const sent = this.#client!.send(data, binary) === 1
-    if (!sent) this.#holdOn()
+    if (!sent) this.#throttle?.hold()
     return sent
   }
 
@@ -66,10 +65,5 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
 
   protected resumeRead(): void {
     this.#throttle?.resume()
-  }
-
-  /** After a write that does not go out whole the library reads on. */
-  #holdOn(): void {
-    if (this.paused) this.#throttle?.pause()
   }
 }

@@ -313,6 +313,36 @@ export function testTunnel(subject: TunnelSubject): void {
     },
   )
 
+  t.test(
+    `${name}: a client that is held back stays so while its backend sends`,
+    { skip: held },
+    async (t) => {
+      const backend = await openBackendServer(t)
+      const { port } = await openWebGateway(t, create, [backend.port])
+      const accepted = backend.accepted()
+      const client = await connectWebSocket(t, port)
+      const peer = await accepted
+      peer.pause()
+      const count = 1000
+      for (let i = 0; i < count; i++) client.send(Buffer.alloc(64 * KIB))
+      const total = count * 64 * KIB
+      await settled(() => client.bufferedAmount)
+      // More than the client takes at once, again and again.
+      for (let round = 0; round < 20; round++) {
+        const back = nextMessage(client)
+        peer.send(Buffer.alloc(8 * MIB))
+        await back
+      }
+      const left = client.bufferedAmount
+      t.ok(total - left < 16 * MIB, `${total - left} of ${total} bytes were taken`)
+      let got = 0
+      peer.on('message', () => got++)
+      peer.resume()
+      await until(() => got === count)
+      t.equal(got, count)
+    },
+  )
+
   t.test(`${name}: a backend that refuses has the last word`, async (t) => {
     const backend = await openBackendServer(t, {
       verifyClient: (_info, done) =>

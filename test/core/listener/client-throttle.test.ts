@@ -1,0 +1,116 @@
+// In this order: the first test needs a process in which no client was ever held back.
+import { createRequire } from 'node:module'
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { loadTls } from '../../../core/listener/tls.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
+import type { ServerSocket, SocketReceiver } from '../../../core/server-socket.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { openListener } from '../../fixtures/open-listener.ts'
+import { connectWebSocket, until } from '../../fixtures/web-gateway.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+const major = process.versions.node.split('.')[0]
+const library = `@uwsjs/${process.platform}-${process.arch}-${major}`
+const { version } = createRequire(import.meta.url)(`${library}/package.json`)
+const skip = /^20\.51\./.test(version) ? false : 'its library reads on whatever comes'
+
+async function open(t: Test, receiver: Partial<SocketReceiver>, isSecure = false) {
+  let socket: ServerSocket | undefined
+  const whole = { onMessage: () => {}, onDrain: () => {}, onClose: () => {}, ...receiver }
+  const folder = createCertificateFolder()
+  t.teardown(() => folder.remove())
+  const certificate = createCertificate(['app.test'])
+  const tls = isSecure ? loadTls([folder.write('app', certificate)]) : undefined
+  t.teardown(() => tls?.close())
+  const { port } = await openListener(
+    t,
+    createUwsListener,
+    (x) => {
+      socket = x.accept(whole)
+    },
+    tls === undefined ? {} : { tls },
+  )
+  const options = { ca: certificate.cert, servername: 'app.test' }
+  const client = await connectWebSocket(t, port, [], isSecure ? options : {})
+  return { client, socket: socket! }
+}
+
+for (const isSecure of [false, true]) {
+  const how = isSecure ? 'over TLS' : 'plain'
+  t.test(
+    `${how}: the first client ever held back, with 16 MiB waiting for it, is read again`,
+    { skip },
+    async (t) => {
+      const messages: string[] = []
+      let drains = 0
+      const { client, socket } = await open(
+        t,
+        {
+          onMessage: (data) => messages.push(Buffer.from(data).toString()),
+          onDrain: () => drains++,
+        },
+        isSecure,
+      )
+      client.pause()
+      t.equal(socket.send(Buffer.alloc(16 * MIB), true), false)
+      socket.pause()
+      client.resume()
+      await until(() => socket.bufferedBytes === 0)
+      await until(() => drains === 1)
+      socket.resume()
+      client.send('read')
+      await until(() => messages.length === 1)
+      t.strictSame(messages, ['read'])
+    },
+  )
+}
+
+t.test(
+  'long messages are answered one after the other, the client held back between them',
+  { skip },
+  async (t) => {
+    const { client, socket } = await open(t, {
+      onMessage: (data) => {
+        if (!socket.send(data, true)) socket.pause()
+      },
+      onDrain: () => socket.resume(),
+    })
+    const got: number[] = []
+    client.on('message', (data: Buffer) => got.push(data[data.length - 1]!))
+    for (let i = 0; i < 4; i++) client.send(Buffer.alloc(16 * MIB - 10, i))
+    await until(() => got.length === 4)
+    t.strictSame(got, [0, 1, 2, 3])
+  },
+)
+
+for (const how of ['held back', 'read again'] as const) {
+  t.test(
+    `a sender is told to go on when what waited went out with its next message, its client ${how}`,
+    { skip },
+    async (t) => {
+      let drains = 0
+      const { client, socket } = await open(t, { onDrain: () => drains++ })
+      client.pause()
+      while (socket.send(Buffer.alloc(64 * KIB), true)) {}
+      // Nothing is written on by the clock.
+      mock.timers.enable({ apis: ['setTimeout'] })
+      try {
+        socket.pause()
+        client.resume()
+        while (socket.bufferedBytes > 0) {
+          socket.send('', true)
+          await new Promise(setImmediate)
+        }
+        if (how === 'held back') mock.timers.tick(25)
+        else socket.resume()
+      } finally {
+        mock.timers.reset()
+      }
+      await until(() => drains === 1)
+      t.pass()
+    },
+  )
+}
