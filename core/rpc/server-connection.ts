@@ -54,7 +54,7 @@ const OVERDRAWN = toBreach('window is overdrawn')
 const WINDOW_TOO_LARGE = toBreach('window is too large')
 
 /** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
-const PAUSE_BYTES = 32 * 1024 * 1024
+const PAUSE_BYTES = 4 * 1024 * 1024
 
 const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)

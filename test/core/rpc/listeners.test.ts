@@ -73,6 +73,23 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     )
   })
 
+  t.test(`${name}: more answers than a caller takes at once, again and again`, async (t) => {
+    const body = 'x'.repeat(100_000)
+    const { channel } = await open(t, name, (call) => call.reply('', body))
+    let replies = 0
+    const ask = (left: number): void => {
+      const call = new RecordedCall()
+      call.onReply = (_metadata, reply) => {
+        if (reply.length === body.length) replies++
+        if (left > 0) ask(left - 1)
+      }
+      channel.call(call)
+    }
+    for (let i = 0; i < 200; i++) ask(9)
+    await until(() => replies === 2000)
+    t.equal(channel.pending, 0)
+  })
+
   t.test(`${name}: streams, cancelling, GOAWAY and the end of a connection`, async (t) => {
     const { dispatch, calls, events } = createKeeper()
     const { channel, connections } = await open(t, name, dispatch)

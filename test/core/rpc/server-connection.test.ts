@@ -411,10 +411,10 @@ t.test('so are calls while too many bytes of requests are held', async (t) => {
 })
 
 t.test('a caller that asks and takes no answers is not read, and cut off in the end', async (t) => {
-  const { socket, receive, calls } = open({ maxWaitingBytes: 50_000_000 })
+  const { socket, receive, calls } = open({ maxWaitingBytes: 6_250_000 })
   for (let id = 1; id <= 6; id++) receive(call(id))
   socket.slow = true
-  const body = Buffer.alloc(12_000_000)
+  const body = Buffer.alloc(1_500_000)
   // The first goes to the socket, the others wait.
   for (const call of calls.slice(0, 3)) call.reply('', body)
   t.notOk(socket.paused)
@@ -430,12 +430,12 @@ t.test('a caller is read again once it has taken half of the answers', async (t)
   const { socket, connection, receive, calls } = open()
   for (let id = 1; id <= 4; id++) receive(call(id))
   socket.slow = true
-  for (const call of calls) call.reply('', Buffer.alloc(12_000_000))
+  for (const call of calls) call.reply('', Buffer.alloc(1_500_000))
   t.ok(socket.paused)
   connection.onDrain()
-  t.ok(socket.paused, '24 MB wait')
+  t.ok(socket.paused, '3 MB wait')
   connection.onDrain()
-  t.notOk(socket.paused, '12 MB')
+  t.notOk(socket.paused, '1.5 MB')
   connection.onDrain()
   t.equal(socket.sent.length, 4)
 })
