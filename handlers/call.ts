@@ -4,7 +4,6 @@ import type { Handler, Step } from '../core/chain.ts'
 import type { Node } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { createHeaderBlock } from '../core/headers.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json.ts'
 import { skipBlanks, splitObject } from '../core/request/json-text.ts'
@@ -12,7 +11,7 @@ import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
 import { toRoute } from '../core/route.ts'
-import { formatContext } from '../core/rpc/context.ts'
+import { formatContext, JSON_REPLY } from '../core/rpc/context.ts'
 import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { isServiceName } from '../core/service-name.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
@@ -57,14 +56,6 @@ const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
 /** Nodes at addresses of callers' choice that are kept open. */
 const OPEN_MAX = 64
-const JSON_REPLY = createHeaderBlock([
-  'content-type',
-  'application/json',
-  'cache-control',
-  'no-store',
-  'vary',
-  'authorization, mx-namespace',
-])
 
 /** Whether a request is an explicit call. */
 export function isCall(x: Exchange): boolean {

@@ -1,12 +1,11 @@
 import type { Handler } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { createHeaderBlock } from '../core/headers.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { shapeOf } from '../core/request/shape.ts'
-import { formatContext, isJson } from '../core/rpc/context.ts'
+import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context.ts'
 import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { LINES, NDJSON_HEADERS, NdjsonReply } from './rpc/ndjson-reply.ts'
@@ -21,15 +20,6 @@ export interface RpcOptions extends CallLimits {
   readonly maxMessageBytes?: number
 }
 
-/** Answers hold what one caller may see: no cache between keeps them. */
-const JSON_REPLY = createHeaderBlock([
-  'content-type',
-  'application/json',
-  'cache-control',
-  'no-store',
-  'vary',
-  'authorization, mx-namespace',
-])
 const EMPTY_JSON = '{}'
 /** What calls may be made by: any method that may have a body, too. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'

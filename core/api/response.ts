@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import { HeaderList } from '../headers.ts'
+import { NOT_OF_SERVICES } from '../not-of-services.ts'
 import { decodeBase64 } from './text.ts'
 
 /** A checked `api.Response`: what an exchange sends. */
@@ -9,24 +10,6 @@ export interface ApiReply {
   readonly body: string | Uint8Array
 }
 
-/**
- * Fields that end here: those of the connection (RFC 9110 §7.6.1) and of where the message ends, which
- * the listener writes itself, and `Date`, too.
- */
-const NOT_OF_SERVICES: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 /** Names and values of all fields, characters. */
 const MAX_HEADER_LENGTH = 64 * 1024
 const MAX_SHOWN = 64

@@ -1,19 +1,16 @@
 import type { Exchange } from '../exchange.ts'
-import { type HeaderBlock, HeaderList } from '../headers.ts'
+import { createHeaderBlock, type HeaderBlock, HeaderList } from '../headers.ts'
+import { NOT_OF_SERVICES } from '../not-of-services.ts'
 import { parseMetadata } from './metadata.ts'
 
-/** Reply fields that are the gateway's own, or of the connection to the service. */
-const NOT_OF_SERVICES: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+/** Answers hold what one caller may see: no cache between keeps them. */
+export const JSON_REPLY: HeaderBlock = createHeaderBlock([
+  'content-type',
+  'application/json',
+  'cache-control',
+  'no-store',
+  'vary',
+  'authorization, mx-namespace',
 ])
 
 /**
