@@ -27,6 +27,8 @@ export interface ServerSocket {
    * does not is ended with 1013 before more than the longest message and 1 MiB wait.
    */
   send(data: string | Uint8Array, binary: boolean): boolean
+  /** {@link send} for several messages, with as few writes to the connection as the library allows. */
+  sendAll(messages: readonly Uint8Array[], binary: boolean): boolean
   /**
    * Ends the WebSocket; `onClose` is called with the same code before this returns. What was sent
    * before still goes out.

@@ -40,6 +40,10 @@ export class TestSocket extends AcceptedSocket {
     return false
   }
 
+  protected override cork(write: () => void): void {
+    write()
+  }
+
   protected override transmitClose(code: number, reason: string): void {
     this.ended = { code, reason }
   }

@@ -53,20 +53,25 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (this.#over) return false
     // Encoded here: a lone surrogate would become bytes that are no UTF-8.
     const bytes = typeof data === 'string' ? Buffer.from(data) : data
-    const { length } = bytes
-    if (length > this.#maxMessageBytes) {
-      this.close(TOO_BIG, 'message too long')
-      return false
-    }
-    if (this.#blocked && this.bufferedBytes + length > this.#maxMessageBytes + CLIENT_HIGH_BYTES) {
-      this.close(TRY_AGAIN_LATER, 'the client is too slow')
-      return false
-    }
-    this.#meter.bytesOut += length
-    if (!this.transmit(bytes, binary) && this.bufferedBytes > CLIENT_HIGH_BYTES) {
-      this.#blocked = true
-    }
-    return !this.#blocked
+    if (this.#isTooLong(bytes)) this.close(TOO_BIG, 'message too long')
+    else if (this.#isTooMuch(bytes)) this.close(TRY_AGAIN_LATER, 'the client is too slow')
+    else this.#transmit(bytes, binary)
+    return !this.#over && !this.#blocked
+  }
+
+  sendAll(messages: readonly Uint8Array[], binary: boolean): boolean {
+    if (this.#over) return false
+    let sent = 0
+    // Never the end of the WebSocket in there: what the library holds back would be written to a closed one.
+    this.cork(() => {
+      for (const message of messages) {
+        if (this.#isTooLong(message) || this.#isTooMuch(message)) return
+        this.#transmit(message, binary)
+        sent++
+      }
+    })
+    while (sent < messages.length) this.send(messages[sent++]!, binary)
+    return !this.#over && !this.#blocked
   }
 
   close(code: number, reason: string): void {
@@ -138,11 +143,26 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   /** Hands a message over; keeps nothing of it. False: not all of it went out, or that is not known. */
   protected abstract transmit(data: Uint8Array, binary: boolean): boolean
+  /** Runs `write`, whose messages go out together. */
+  protected abstract cork(write: () => void): void
   /** Sends a close frame behind what waits. `code` 1005: without a code. */
   protected abstract transmitClose(code: number, reason: string): void
   protected abstract cut(): void
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
+
+  #isTooLong({ length }: Uint8Array): boolean {
+    return length > this.#maxMessageBytes
+  }
+
+  #isTooMuch({ length }: Uint8Array): boolean {
+    return this.#blocked && this.bufferedBytes + length > this.#maxMessageBytes + CLIENT_HIGH_BYTES
+  }
+
+  #transmit(data: Uint8Array, binary: boolean): void {
+    this.#meter.bytesOut += data.length
+    if (!this.transmit(data, binary) && this.bufferedBytes > CLIENT_HIGH_BYTES) this.#blocked = true
+  }
 
   #keep(data: Uint8Array, binary: boolean): void {
     this.#kept.push({ data: Uint8Array.prototype.slice.call(data), binary })

@@ -68,6 +68,12 @@ export class NodeAcceptedSocket extends AcceptedSocket {
     return false
   }
 
+  protected cork(write: () => void): void {
+    this.#socket.cork()
+    write()
+    this.#socket.uncork()
+  }
+
   protected transmitClose(code: number, reason: string): void {
     if (code === NO_STATUS) this.#client.close()
     else this.#client.close(code, reason)

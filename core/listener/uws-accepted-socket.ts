@@ -44,6 +44,10 @@ export class UwsAcceptedSocket extends AcceptedSocket implements SocketOwner {
     return sent
   }
 
+  protected cork(write: () => void): void {
+    this.#client!.cork(write)
+  }
+
   protected transmitClose(code: number, reason: string): void {
     const client = this.#client
     // The library calls back before it returns.

@@ -1,3 +1,4 @@
+import { flushAtTurnEnd } from '../turn-end.ts'
 import { isPooled, returnMemory, takeMemory } from '../upstream/send-memory.ts'
 import type { FrameSocket } from './frame-socket.ts'
 import {
@@ -40,23 +41,6 @@ interface Sealed {
   readonly memory: Memory
   readonly bytes: number
   readonly lastCallId: number
-}
-
-/** Writers with frames to send at the end of this turn of the event loop. */
-let unflushed: FrameWriter[] = []
-function flushAll(): void {
-  const writers = unflushed
-  unflushed = []
-  let next = 0
-  try {
-    while (next < writers.length) writers[next++]!.flush()
-  } finally {
-    // A callback threw: the others' frames are not to wait for it.
-    if (next < writers.length) {
-      unflushed.push(...writers.slice(next))
-      setImmediate(flushAll)
-    }
-  }
 }
 
 /**
@@ -261,7 +245,7 @@ export class FrameWriter {
     this.#used = used
     if (used > FLUSH_BYTES) this.flush()
     // What waits for the socket is sent when it has drained.
-    else if (at === 0 && !this.blocked && unflushed.push(this) === 1) setImmediate(flushAll)
+    else if (at === 0 && !this.blocked) flushAtTurnEnd(this)
   }
 }
 

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { HeaderList } from '../headers.ts'
+import { flushAtTurnEnd } from '../turn-end.ts'
 import type { UpstreamCall, UpstreamFailure } from '../upstream/call.ts'
 import type { Http1Connection } from '../upstream/http1.ts'
 import type { Pool } from '../upstream/pool.ts'
@@ -20,14 +21,6 @@ import { type PlainRequest, toPlainRequest } from './plain-request.ts'
 
 const CARRIAGE_RETURN = 13
 const NO_JSON = Buffer.alloc(0)
-
-/** Calls with bodies to write at the end of this turn of the event loop. */
-let unwritten: PlainCall[] = []
-function writeAll(): void {
-  const calls = unwritten
-  unwritten = []
-  for (const call of calls) call.write()
-}
 
 /** One call under way in the plain form: its request, and the reader of the reply. */
 export class PlainCall implements UpstreamCall, Carrier {
@@ -136,11 +129,11 @@ export class PlainCall implements UpstreamCall, Carrier {
   onReady(): void {
     // Not at once: a kept connection may have ended already, which is then known by the end of the turn.
     this.#ready = this.connection
-    if (unwritten.push(this) === 1) setImmediate(writeAll)
+    flushAtTurnEnd(this)
   }
 
   /** Sends the body, and with it the fields. */
-  write(): void {
+  flush(): void {
     const ready = this.#ready
     this.#ready = undefined
     if (!this.#over) ready?.sendBody((this.#request as PlainRequest).body, true)

@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
 import { HeaderList } from '../headers.ts'
+import { flushAtTurnEnd } from '../turn-end.ts'
 import type { FailureKind, UpstreamCall } from './call.ts'
 import { ChunkedDecoder } from './chunked.ts'
 import type { HeadMemory } from './head-memory.ts'
@@ -62,13 +63,6 @@ const HEAD = 0
 const BODY_LENGTH = 1
 const BODY_CHUNKED = 2
 const BODY_UNTIL_CLOSE = 3
-
-/** Connections with requests to write at the end of this turn of the event loop. */
-const unflushed: Http1Connection[] = []
-function flushAll(): void {
-  for (const connection of unflushed) connection.flush()
-  unflushed.length = 0
-}
 
 /**
  * One HTTP/1.1 connection to a backend (RFC 9112), plain or TLS.
@@ -183,7 +177,7 @@ export class Http1Connection {
     if (call.bodyLength === 0) {
       // Written at the end of this turn of the event loop: pipelined heads go out
       // in one write, and the system calls of all connections follow one another.
-      if (this.#out === '' && unflushed.push(this) === 1) setImmediate(flushAll)
+      if (this.#out === '') flushAtTurnEnd(this)
       this.#out += call.head
       return
     }

@@ -9,6 +9,7 @@ import { type CallLimits, ForwardedCall } from '../../core/rpc/forwarded-call.ts
 import { costOf, PAYLOAD_MAX_BYTES } from '../../core/rpc/frames.ts'
 import { findMetadata } from '../../core/rpc/metadata.ts'
 import type { ServerSocket, SocketReceiver } from '../../core/server-socket.ts'
+import { Outflow } from './outflow.ts'
 
 /** RFC 6455 §7.4.1. */
 const NORMAL = 1000
@@ -44,14 +45,16 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   readonly #waiting: Uint8Array[] = []
   #waitingBytes = 0
   #ended = false
-  /** Answers the client has not taken, bytes each. */
-  #owed: number[] = []
-  #blocked = false
+  readonly #outflow: Outflow
 
   constructor(x: Exchange, limits: CallLimits, maxMessageBytes: number = PAYLOAD_MAX_BYTES) {
     super(x, limits)
     // A longer one could not be sent on.
     this.#maxMessageBytes = Math.min(maxMessageBytes, PAYLOAD_MAX_BYTES)
+    this.#outflow = new Outflow(
+      this,
+      (answers) => this.#socket?.sendAll(answers, this.#binary) ?? true,
+    )
   }
 
   /** @throws {GatewayError} 400 when query, path or deadline are wrong; as `Exchange.accept`. */
@@ -106,10 +109,7 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   }
 
   override onDrain(): void {
-    this.#blocked = false
-    const owed = this.#owed
-    this.#owed = []
-    for (const bytes of owed) this.consumed(bytes)
+    this.#outflow.drained()
   }
 
   onClose(): void {
@@ -153,19 +153,19 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   override onData(body: Uint8Array): void {
     if (this.over || this.#socket === undefined) return
     if (this.x.upstreamReplyMs === 0) this.answered()
-    if (!this.#socket.send(body, this.#binary)) this.#blocked = true
-    if (this.#blocked) this.#owed.push(body.length)
-    else this.consumed(body.length)
+    this.#outflow.add(Buffer.from(body), body.length)
   }
 
   override onEnd(): void {
     if (this.over) return
     this.answered()
     this.done()
+    this.#outflow.flush()
     this.#socket?.close(NORMAL, '')
   }
 
   protected override failed(error: GatewayError): void {
+    this.#outflow.flush()
     const socket = this.#socket
     socket?.send(JSON.stringify(error.toBody()), false)
     const denied = error.code === 401 || error.code === 403

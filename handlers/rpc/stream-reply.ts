@@ -2,39 +2,34 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { HeaderList } from '../../core/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
+import { Outflow } from './outflow.ts'
 
 /** A streamed reply that is made of the bodies of a stream. Begins with its construction. */
 export abstract class StreamReply {
-  protected readonly x: Exchange
-  readonly #call: OutgoingCall
-  /** Bytes the client has not taken, so that the service is not asked for more. */
-  #owed: number[] = []
-  #blocked = false
+  readonly #x: Exchange
+  readonly #outflow: Outflow
 
   constructor(x: Exchange, call: OutgoingCall, headers: HeaderList) {
-    this.x = x
-    this.#call = call
+    this.#x = x
+    this.#outflow = new Outflow(call, (pieces) =>
+      x.write(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)),
+    )
     x.start(200, headers, -1)
   }
 
-  /** The text around one JSON document. */
+  /** The text around one JSON document, in memory of its own. */
   protected abstract format(body: Uint8Array): Uint8Array
   protected abstract formatEnd(): string
   protected abstract formatError(error: GatewayError): string
 
   /** Sends a body. */
   data(body: Uint8Array): void {
-    if (!this.x.write(this.format(body))) this.#blocked = true
-    if (this.#blocked) this.#owed.push(body.length)
-    else this.#call.consumed(body.length)
+    this.#outflow.add(this.format(body), body.length)
   }
 
   /** The client takes more. */
   drained(): void {
-    this.#blocked = false
-    const owed = this.#owed
-    this.#owed = []
-    for (const bytes of owed) this.#call.consumed(bytes)
+    this.#outflow.drained()
   }
 
   /** The stream is complete. */
@@ -48,8 +43,9 @@ export abstract class StreamReply {
   }
 
   #finish(text: string): void {
-    if (text !== '') this.x.write(Buffer.from(text))
-    this.x.end()
+    this.#outflow.flush()
+    if (text !== '') this.#x.write(Buffer.from(text))
+    this.#x.end()
   }
 }
 

@@ -193,6 +193,50 @@ export function testServerSocket(subject: ServerSocketSubject): void {
     t.ok(whole, 'every message is what it was when it was sent')
   })
 
+  t.test(
+    `${name}: several messages at once arrive one by one, in order, whatever their length`,
+    async (t) => {
+      const { connect, served, gateway } = await openServer(t, create)
+      const { client, socket } = await connect()
+      const got: Buffer[] = []
+      client.on('message', (data: Buffer) => got.push(data))
+      const sent = Array.from({ length: 300 }, (_, i) => Buffer.alloc(i * 100, i))
+      t.equal(socket.sendAll([], true), true)
+      socket.sendAll(sent, true)
+      for (const message of sent) message.fill(255)
+      socket.send('last', false)
+      await until(() => got.length === sent.length + 1)
+      t.ok(got.slice(0, -1).every((data, i) => data.equals(Buffer.alloc(i * 100, i))))
+      t.equal(String(got.at(-1)), 'last')
+      client.close(1000)
+      await gateway.idle()
+      t.equal(served[0]?.bytesOut, (300 * 299 * 100) / 2 + 4)
+    },
+  )
+
+  t.test(
+    `${name}: of several messages at once, those before one beyond the limit arrive`,
+    async (t) => {
+      const { connect, gateway } = await openServer(t, create, { accept: { maxMessageBytes: KIB } })
+      const { client, recorder, socket } = await connect()
+      const got: number[] = []
+      client.on('message', (data: Buffer) => got.push(data.length))
+      const end = closeOf(client)
+      t.equal(
+        socket.sendAll(
+          [1, 2, KIB + 1, 3].map((size) => Buffer.alloc(size)),
+          true,
+        ),
+        false,
+      )
+      t.match(await end, /^1009/)
+      t.strictSame(got, [1, 2])
+      t.strictSame(recorder.ends, ['1009 message too long'])
+      t.equal(socket.sendAll([Buffer.alloc(1)], true), false)
+      await gateway.idle()
+    },
+  )
+
   t.test(`${name}: half a character in a text is replaced, not sent`, async (t) => {
     const { connect } = await openServer(t, create)
     const { client, socket } = await connect()

@@ -24,6 +24,7 @@ class Unstoppable extends AcceptedSocket {
     return true
   }
 
+  protected cork(): void {}
   protected transmitClose(): void {}
   protected cut(): void {}
   protected pauseRead(): void {}

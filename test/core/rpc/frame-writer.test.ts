@@ -87,23 +87,6 @@ t.test(
   },
 )
 
-t.test('a socket that throws does not keep back the frames of others', async (t) => {
-  const broken = createWriter()
-  broken.socket.send = () => {
-    throw new Error('broken')
-  }
-  const other = createWriter()
-  const thrown = new Promise((resolve) => process.once('uncaughtException', resolve))
-  broken.writer.end(1)
-  other.writer.end(2)
-  t.match(await thrown, { message: 'broken' })
-  await turn()
-  t.equal(other.socket.sent.length, 1, 'of the same turn')
-  other.writer.end(3)
-  await turn()
-  t.equal(other.socket.sent.length, 2, 'nor later ones')
-})
-
 t.test('more than 256 KiB go out at once', async (t) => {
   const { socket, writer } = createWriter()
   const body = 'x'.repeat(10_000)
