@@ -13,6 +13,7 @@ export type {
   RegistryEvent,
   Service as ServiceEntry,
   Value,
+  WatchOptions,
 } from '../core/contracts/registry.ts'
 export {
   definePlugin,

@@ -40,7 +40,12 @@ export interface Service {
   readonly nodes: readonly Node[]
 }
 
-/** What happened to a service; `service` holds the state after it, no nodes when it is gone. */
+/**
+ * What happened to one version of a service; `service` holds the state after it, no nodes when it is gone.
+ *
+ * Emission (specification: Registry; reference 6 and 15.23): an unseen name or version is `create`, another node, a node
+ * less, or another description `update`, the last node's end, by whatever cause, `delete`; a heartbeat is nothing.
+ */
 export interface RegistryEvent {
   readonly type: 'create' | 'update' | 'delete'
   readonly service: Service
@@ -52,6 +57,17 @@ export interface RegisterOptions {
   readonly ttlSeconds?: number
 }
 
+/** What is watched. */
+export interface WatchOptions {
+  /** Full name of the only service of interest. @default all services */
+  readonly service?: string
+  /**
+   * Told with the reason when the registry cannot be asked any more, and with undefined once it answers again; not told: it
+   * answers. What changed meanwhile is told as events, before or after.
+   */
+  readonly onOutage?: (reason: Error | undefined) => void
+}
+
 /**
  * Knows which services run where. Adapters store and tell; names, TTL rules and
  * node choice belong to their callers.
@@ -61,16 +77,23 @@ export interface RegisterOptions {
  */
 export interface Registry {
   readonly name: string
-  /** All versions of a service; empty when there is none. */
+  /** All versions of a service, with their nodes; empty when there is none. @throws {Error} when the registry cannot be asked. */
   readonly getService: (name: string) => Maybe<readonly Service[]>
-  /** All versions of all services. */
+  /**
+   * All versions of all services, to be looked at, not called: where reading the nodes would be a question for each service,
+   * `nodes` is empty. @throws {Error} when the registry cannot be asked.
+   */
   readonly listServices: () => Maybe<readonly Service[]>
   /** Adds a version or merges its nodes by id; the same node again restarts its TTL. */
   readonly register?: (service: Service, options?: RegisterOptions) => Maybe<void>
   /** Removes the given nodes; a version left without nodes disappears. */
   readonly deregister?: (service: Service) => Maybe<void>
-  /** Calls `listener` after every change, expiry included; returns the function that stops it. */
-  readonly watch?: (listener: (event: RegistryEvent) => void) => () => void
+  /**
+   * Calls `listener` after every change, expiry included, until the function that is returned is called. Events about one
+   * service are in order. It lasts through outages of the registry. Told of all services, an event has nodes where
+   * {@link listServices} has them; told of one, always.
+   */
+  readonly watch?: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
   /** Releases timers and connections. */
   readonly close?: () => Maybe<void>
 }

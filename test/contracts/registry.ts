@@ -76,6 +76,29 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     t.same(events, [], 'nothing after the watch was stopped')
   })
 
+  t.test('contract: whoever watches one service is told of that one only', async (t) => {
+    const { registry, become } = await open(t)
+    if (registry.watch === undefined) return t.comment('has no watch')
+    const events: RegistryEvent[] = []
+    const stop = registry.watch((event) => events.push(event), { service: GREETER.name })
+    const next = async (): Promise<RegistryEvent> => {
+      await until(() => events.length > 0)
+      return events.shift()!
+    }
+    await become([USERS])
+    await become([USERS, GREETER])
+    t.same(await next(), { type: 'create', service: GREETER })
+    await become([GREETER, GREETER_NEXT])
+    t.same(await next(), { type: 'create', service: GREETER_NEXT }, 'of all its versions')
+    await become([])
+    const gone = [await next(), await next()].map(({ type, service }) => [type, service.name])
+    t.same(gone, Array(2).fill(['delete', GREETER.name]))
+    stop()
+    stop()
+    await become([GREETER])
+    t.same(events, [], 'nothing after the watch was stopped')
+  })
+
   t.test('contract: nothing is told while nothing changes', async (t) => {
     const { registry, become } = await open(t)
     if (registry.watch === undefined) return t.comment('has no watch')

@@ -45,3 +45,18 @@ t.test('a listener that throws is reported, and the others are told', async (t) 
   t.same(told, ['other'])
   t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
 })
+
+t.test('a listener of one service is told of that one', async (t) => {
+  const { watch, emit } = createWatchers()
+  const told: string[] = []
+  const stop = watch(() => told.push('greeter'), { service: 'greeter' })
+  watch(() => told.push('users'), { service: 'users' })
+  watch(() => told.push('any'))
+  emit(event)
+  t.same(told, ['greeter', 'any'])
+  stop()
+  watch(() => told.push('greeter again'), { service: 'greeter' })
+  stop()
+  emit(event)
+  t.same(told, ['greeter', 'any', 'greeter again', 'any'])
+})
