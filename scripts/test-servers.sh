@@ -13,6 +13,7 @@ wanted=(
   chromium=chromium
   curl=curl
   python3=python3
+  consul=consul
 )
 
 # Debian keeps servers where ordinary users do not look.
@@ -41,14 +42,41 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 1
 fi
 
+# What the script makes for its run goes with it.
+made_policy= bullseye=
+trap '[ -z "$made_policy" ] || rm -f "$policy"; [ -z "$bullseye" ] || rm -rf "$bullseye"' EXIT
+apt=()
+
 # Tests start servers themselves, on free ports: the packages must not start theirs on port 80.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
-  trap 'rm -f "$policy"' EXIT
+  made_policy=yes
   printf '#!/bin/sh\nexit 101\n' >"$policy"
   chmod 755 "$policy"
 fi
 
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
-apt-get install -q -y --no-install-recommends "${missing[@]}"
+
+# Consul left Debian after bullseye. That suite is read for this run alone, with the lists and the
+# preferences in a folder of their own, and pinned so that nothing but Consul can come from there.
+if [[ " ${missing[*]} " == *" consul "* ]] && [ -z "$(apt-cache madison consul)" ]; then
+  bullseye=$(mktemp -d)
+  chmod 755 "$bullseye"
+  mkdir "$bullseye/sources" "$bullseye/preferences" "$bullseye/lists"
+  cp -r /etc/apt/sources.list.d/. "$bullseye/sources"
+  cp -r /etc/apt/preferences.d/. "$bullseye/preferences"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bullseye main" \
+    >"$bullseye/sources/bullseye.list"
+  printf '%s\n' 'Package: *' 'Pin: release n=bullseye' 'Pin-Priority: -1' '' \
+    'Package: consul' 'Pin: release n=bullseye' 'Pin-Priority: 100' \
+    >"$bullseye/preferences/bullseye"
+  apt=(
+    -o "Dir::Etc::sourceparts=$bullseye/sources"
+    -o "Dir::Etc::preferencesparts=$bullseye/preferences"
+    -o "Dir::State::lists=$bullseye/lists"
+    -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache="
+  )
+  apt-get "${apt[@]}" update -q
+fi
+apt-get "${apt[@]}" install -q -y --no-install-recommends "${missing[@]}"
