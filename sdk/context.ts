@@ -25,6 +25,8 @@ export interface CallScope {
   readonly signal: AbortSignal
   /** Log of the service. */
   readonly log: PluginLog
+  /** Begins the stream of answers. */
+  start(): void
 }
 
 /** Names of metadata the platform writes: not to be set by programs. */
@@ -97,6 +99,16 @@ export class Context {
   /** Aborts when the caller gave up, left, or the time is over: hand it to `fetch`, timers and calls. */
   get signal(): AbortSignal {
     return this.#scope.signal
+  }
+
+  /**
+   * Begins the stream of answers before there is a first one: callers learn that they are served, an HTTP client has its
+   * status. Without it a stream begins with its first message.
+   *
+   * @throws {TypeError} when the endpoint does not answer with a stream.
+   */
+  start(): void {
+    this.#scope.start()
   }
 
   /** Log of the service, with endpoint and request id on every line. */
@@ -208,6 +220,7 @@ export function createContext(options: ContextOptions = {}): Context {
         timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs)
       return signal
     },
+    start: nothing,
   }
   return new Context(scope, fields)
 }

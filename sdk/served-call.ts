@@ -53,6 +53,8 @@ export class ServedCall implements CallReceiver, CallScope {
   readonly #isLocal: boolean
   #isProtobuf = false
   #over = false
+  /** The caller has something of the stream of answers. */
+  #started = false
   /** The first body of a call that begins without one. */
   #awaitsBody = false
   #controller: AbortController | undefined = undefined
@@ -106,6 +108,15 @@ export class ServedCall implements CallReceiver, CallScope {
       if (this.#cancelled !== undefined) this.#controller.abort(toReason(this.#cancelled))
     }
     return this.#controller.signal
+  }
+
+  start(): void {
+    const { kind, name } = this.#endpoint
+    if (kind !== 'server' && kind !== 'both')
+      throw new TypeError(`${name} does not answer with a stream: it cannot begin one`)
+    if (this.#over || this.#started) return
+    this.#started = true
+    this.#call.start(this.#isProtobuf ? PROTOBUF_REPLY : '')
   }
 
   /** Begins. Never throws. */
@@ -222,7 +233,7 @@ export class ServedCall implements CallReceiver, CallScope {
     const responses = toIterator(source)
     this.#responses = responses
     if (this.#over) return this.#close()
-    if (this.#isProtobuf) call.start(PROTOBUF_REPLY)
+    if (this.#isProtobuf) this.start()
     for (;;) {
       const pending = responses.next()
       const step = isPromise(pending) ? await pending : pending
@@ -236,6 +247,7 @@ export class ServedCall implements CallReceiver, CallScope {
         })
       }
       if (this.#over) return
+      this.#started = true
     }
     this.#end(200)
     call.endData()

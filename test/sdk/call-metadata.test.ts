@@ -100,5 +100,6 @@ function createScope() {
     expiresMs: Number.POSITIVE_INFINITY,
     signal: new AbortController().signal,
     log: { info() {}, warn() {}, error() {} },
+    start() {},
   }
 }

@@ -81,6 +81,34 @@ t.test('replies and streams in protobuf say so in their metadata', async (t) => 
   t.strictSame(incoming.items, [{ n: 1 }, { n: 2 }])
 })
 
+t.test('a handler begins a stream that has no message yet, once', async (t) => {
+  let proceed: (() => void) | undefined
+  const waiting = endpoint({
+    stream: 'server',
+    async *handle(_, ctx) {
+      ctx.start()
+      await new Promise<void>((resolve) => {
+        proceed = resolve
+      })
+      yield 'a'
+      ctx.start()
+    },
+  })
+  const { incoming, codes } = serve(waiting, { stream: true })
+  t.strictSame([incoming.starts, incoming.items], [1, []])
+  proceed?.()
+  await incoming.done
+  t.strictSame([incoming.starts, incoming.items, codes], [1, ['a'], [200]])
+})
+
+t.test('only an endpoint that answers with a stream can begin one', async (t) => {
+  const unary = endpoint({ handle: (_, ctx) => ctx.start() })
+  const { incoming, lines } = serve(unary, { stream: true })
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.strictSame(lines, ['the handler failed'])
+})
+
 t.test('a body too long for the protocol is a fault of the handler', async (t) => {
   const stream = endpoint({ stream: 'server', handle: () => ['x'] })
   const incoming = new TestCall('A.B', { stream: true })
