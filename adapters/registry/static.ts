@@ -1,7 +1,7 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { joinName } from '../../core/route.ts'
-import { checkService, isSameMap, isSameNode } from '../../core/service-entry.ts'
+import { checkService, isSameService } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import { parseNode } from '../../core/upstream/parse-node.ts'
 
@@ -45,7 +45,7 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
       for (const service of [...services.values()].flat()) {
         const before = find(service, old)
         if (before === undefined) emit({ type: 'create', service })
-        else if (!isSame(before, service)) emit({ type: 'update', service })
+        else if (!isSameService(before, service)) emit({ type: 'update', service })
       }
       for (const service of [...old.values()].flat()) {
         if (find(service, services) === undefined)
@@ -135,13 +135,4 @@ function merge(entries: readonly Service[]): Services {
     merged.set(entry.name, versions.set(entry.version, { ...entry, nodes: [...nodes.values()] }))
   }
   return new Map([...merged].map(([name, versions]) => [name, [...versions.values()]]))
-}
-
-function isSame(a: Service, b: Service): boolean {
-  return (
-    a.nodes.length === b.nodes.length &&
-    a.nodes.every((node, i) => isSameNode(node, b.nodes[i]!)) &&
-    isSameMap(a.metadata, b.metadata) &&
-    JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)
-  )
 }
