@@ -1,5 +1,5 @@
 import type { RegistryEvent, Service } from './contracts/registry.ts'
-import { isSameMap, isSameNode } from './service-entry.ts'
+import { isSameService } from './service-entry.ts'
 
 /** What became different between two lists of versions: first what is new or changed, then what is gone. */
 export function findChanges(
@@ -12,7 +12,7 @@ export function findChanges(
     const known = old.get(keyOf(service))
     old.delete(keyOf(service))
     if (known === undefined) events.push({ type: 'create', service })
-    else if (!isSame(known, service)) events.push({ type: 'update', service })
+    else if (!isSameService(known, service)) events.push({ type: 'update', service })
   }
   for (const service of old.values())
     events.push({ type: 'delete', service: { ...service, nodes: [] } })
@@ -22,14 +22,4 @@ export function findChanges(
 /** Neither a name nor a version has a blank. */
 function keyOf({ name, version }: Service): string {
   return `${name} ${version}`
-}
-
-function isSame(a: Service, b: Service): boolean {
-  return (
-    a === b ||
-    (a.nodes.length === b.nodes.length &&
-      a.nodes.every((node, i) => isSameNode(node, b.nodes[i]!)) &&
-      isSameMap(a.metadata, b.metadata) &&
-      JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints))
-  )
 }

@@ -27,6 +27,16 @@ export function checkService({ name, version, nodes }: Service): void {
   }
 }
 
+/** Whether two states of a version are the same in every field; the order of nodes and endpoints counts. */
+export function isSameService(a: Service, b: Service): boolean {
+  return (
+    a.nodes.length === b.nodes.length &&
+    a.nodes.every((node, i) => isSameNode(node, b.nodes[i]!)) &&
+    isSameMap(a.metadata, b.metadata) &&
+    JSON.stringify(a.endpoints) === JSON.stringify(b.endpoints)
+  )
+}
+
 /** Whether two nodes are the same in every field. */
 export function isSameNode(a: Node, b: Node): boolean {
   return a.id === b.id && a.address === b.address && isSameMap(a.metadata, b.metadata)

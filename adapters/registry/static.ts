@@ -1,7 +1,8 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
+import { findChanges } from '../../core/registry-changes.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { joinName } from '../../core/route.ts'
-import { checkService, isSameService } from '../../core/service-entry.ts'
+import { checkService } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import { parseNode } from '../../core/upstream/parse-node.ts'
 
@@ -30,9 +31,6 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
   const { watch, emit } = createWatchers()
   let services = merge(entries)
 
-  const find = ({ name, version }: Service, list: Services): Service | undefined =>
-    list.get(name)?.find((service) => service.version === version)
-
   return {
     name: 'static',
     getService: (name) => services.get(name) ?? [],
@@ -42,15 +40,8 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
     replace(next) {
       const old = services
       services = merge(next)
-      for (const service of [...services.values()].flat()) {
-        const before = find(service, old)
-        if (before === undefined) emit({ type: 'create', service })
-        else if (!isSameService(before, service)) emit({ type: 'update', service })
-      }
-      for (const service of [...old.values()].flat()) {
-        if (find(service, services) === undefined)
-          emit({ type: 'delete', service: { ...service, nodes: [] } })
-      }
+      for (const event of findChanges([...old.values()].flat(), [...services.values()].flat()))
+        emit(event)
     },
   }
 }
