@@ -1,4 +1,6 @@
 import type { Registry, RegistryEvent, Service } from './contracts/registry.ts'
+import { type Outage, Outages, type OutagesOptions } from './directory/outages.ts'
+import { addMissing, follow } from './directory/versions.ts'
 import { GatewayError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { Upstream, type UpstreamOptions } from './upstream/upstream.ts'
@@ -18,14 +20,18 @@ export interface DirectoryOptions {
   readonly maxLookups?: number
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
-  /** Told when the registry failed; what was known goes on being used. */
+  /** Told when a service nobody uses yet could not be looked up, outside of outages. */
   readonly onError?: (service: string, error: unknown) => void
+  /** Told when an outage of the registry begins, every minute while it lasts, and when it has ended; what was known goes on being used. */
+  readonly onOutage?: OutagesOptions['onOutage']
 }
 
 /** A service in use. */
 interface Entry {
   readonly upstream: Upstream
-  /** All versions. */
+  /** All versions, as the registry told them last. */
+  told: readonly Service[]
+  /** As they are used: what was told, and what may be missing there because of an outage. */
   services: readonly Service[]
   usedMs: number
 }
@@ -36,19 +42,31 @@ interface Lookup {
   readonly events: RegistryEvent[]
 }
 
+/** Names that were looked up in vain and are remembered. */
+const MAX_ABSENT = 10_000
+/** Stands for the watch of all services, among the names of those that are watched. */
+const ALL = '*'
+
 /**
  * The gateway's own picture of the services it uses: what the registry said last, kept up to
- * date by watching it, and kept as it is while the registry does not answer.
+ * date by watching each of them, and kept as it is while the registry does not answer. Afterwards,
+ * what is gone from the registry stays in use as long as that is in doubt ({@link Outages.isInDoubt}).
  */
 export class Directory {
-  /** Rises when a service appears or disappears: what was concluded from an earlier one may be wrong. */
+  /** Rises when a service disappears, and when one appears that was looked up in vain: what was concluded from an earlier one may be wrong. */
   generation = 0
   readonly #registry: Registry
   readonly #options: DirectoryOptions
   readonly #nowMs: () => number
   readonly #entries = new Map<string, Entry>()
   readonly #lookups = new Map<string, Lookup>()
-  readonly #unwatch: (() => void) | undefined
+  /** Ends of the watches, by service. */
+  readonly #watches = new Map<string, () => void>()
+  readonly #outages: Outages
+  /** Services of which something is in use that the registry does not tell any more. */
+  readonly #held = new Set<string>()
+  /** Names somebody was told nobody registered, since the generation rose last. */
+  readonly #absent = new Set<string>()
   readonly #sweeper: NodeJS.Timeout
   /** Lookups of services not in use yet: what clients can cause. */
   #firstLookups = 0
@@ -58,13 +76,19 @@ export class Directory {
     this.#registry = registry
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
-    this.#unwatch = registry.watch?.((event) => this.#hear(event))
+    this.#outages = new Outages({ nowMs: this.#nowMs, onOutage: options.onOutage })
+    this.#watch(ALL)
     this.#sweeper = setInterval(() => this.sweep(), options.sweepMs ?? 5000).unref()
   }
 
   /** Services in use. */
   get size(): number {
     return this.#entries.size
+  }
+
+  /** The outage of the registry; undefined: it answers, as far as is known. */
+  get outage(): Outage | undefined {
+    return this.#outages.current
   }
 
   /**
@@ -92,10 +116,20 @@ export class Directory {
       upstream.rebalance(this.#options.upstream(name).balance)
   }
 
-  /** Forgets services unused for long, and asks for the others again where the registry has no `watch`. Runs by itself. */
+  /** Takes over what was told of these services, though it may be in doubt: the caller knows it. */
+  settle(names: Iterable<string>): void {
+    for (const name of names) {
+      const entry = this.#held.has(name) ? this.#entries.get(name) : undefined
+      if (entry !== undefined) this.#use(entry, entry.told)
+    }
+  }
+
+  /** Forgets services unused for long, lets go of what is in doubt no more, and asks again where the registry has no `watch`. Runs by itself. */
   sweep(): void {
     const { unusedMs = 60_000, maxUnused = 1000 } = this.#options
     const watched = this.#registry.watch !== undefined
+    this.#outages.sweep()
+    this.settle([...this.#held].filter((name) => !this.#outages.isInDoubt(name)))
     const now = this.#nowMs()
     const unused: Entry[] = []
     for (const entry of this.#entries.values()) {
@@ -118,14 +152,18 @@ export class Directory {
   close(): void {
     this.#closed = true
     clearInterval(this.#sweeper)
-    this.#unwatch?.()
+    for (const unwatch of this.#watches.values()) unwatch()
+    this.#watches.clear()
     for (const { upstream } of this.#entries.values()) upstream.close()
     this.#entries.clear()
   }
 
   #lookUp(name: string): Upstream | undefined | Promise<Upstream | undefined> {
+    if (this.#closed) return undefined
     let answer: ReturnType<Registry['getService']>
     try {
+      // First: what changes after the answer is told.
+      this.#watch(name)
       answer = this.#registry.getService(name)
     } catch (error) {
       return this.#fail(name, error)
@@ -141,6 +179,7 @@ export class Directory {
     const promise = inTime(answer, this.#options.lookupTimeoutMs ?? 5000).then(
       (services) => {
         done()
+        this.#outages.tell(name, undefined)
         return this.#apply(name, events.reduce(follow, services))
       },
       (error: unknown) => {
@@ -156,63 +195,100 @@ export class Directory {
   #refresh(name: string): void {
     if (this.#lookups.has(name)) return
     const pending = this.#lookUp(name)
-    // A failure was reported and the known nodes stay: there is nobody to tell.
+    // The outage is told and the known nodes stay: there is nobody else to tell.
     if (pending instanceof Promise) pending.catch(() => {})
   }
 
   #fail(name: string, error: unknown): Upstream | undefined {
-    this.#options.onError?.(name, error)
     const known = this.#entries.get(name)
-    if (known !== undefined) return known.upstream
+    if (known !== undefined) {
+      this.#outages.tell(name, error instanceof Error ? error : new Error(String(error)))
+      return known.upstream
+    }
+    this.#unwatch(name)
+    if (this.outage === undefined) this.#options.onError?.(name, error)
     throw new GatewayError(name, 503, `cannot look up ${name}: the registry does not answer`, {
       cause: error,
     })
   }
 
-  #apply(name: string, services: readonly Service[]): Upstream | undefined {
+  /** Takes over what the registry says of a service. */
+  #apply(name: string, told: readonly Service[]): Upstream | undefined {
     if (this.#closed) return undefined
-    if (services.length === 0) {
-      this.#forget(name)
-      return undefined
-    }
     let entry = this.#entries.get(name)
     if (entry === undefined) {
-      entry = {
-        upstream: new Upstream(name, this.#options.upstream(name)),
-        services,
-        usedMs: this.#nowMs(),
-      }
+      if (told.length === 0) return this.#miss(name)
+      const upstream = new Upstream(name, this.#options.upstream(name))
+      entry = { upstream, told, services: told, usedMs: this.#nowMs() }
       this.#entries.set(name, entry)
     }
-    entry.services = services
-    entry.upstream.update(services)
-    return entry.upstream
+    entry.told = told
+    return this.#use(entry, this.#outages.isInDoubt(name) ? addMissing(entry.services, told) : told)
   }
 
-  #hear(event: RegistryEvent): void {
-    const { name } = event.service
-    const entry = this.#entries.get(name)
-    // Somebody may have been told that it does not exist.
-    if (entry === undefined && event.type !== 'delete') this.generation++
+  #use(entry: Entry, services: readonly Service[]): Upstream | undefined {
+    const { upstream, told } = entry
+    if (services === told) this.#held.delete(upstream.name)
+    else this.#held.add(upstream.name)
+    entry.services = services
+    if (services.length > 0) {
+      upstream.update(services)
+      return upstream
+    }
+    this.#forget(upstream.name)
+    return undefined
+  }
+
+  #miss(name: string): undefined {
+    this.#unwatch(name)
+    if (this.#absent.size >= MAX_ABSENT) this.#raise()
+    this.#absent.add(name)
+  }
+
+  #watch(name: string): void {
+    if (this.#registry.watch === undefined || this.#watches.has(name)) return
+    const onOutage = (reason: Error | undefined): void => {
+      // One that is looked up and not used yet has nothing to lose.
+      if (reason === undefined || name === ALL || this.#entries.has(name))
+        this.#outages.tell(name, reason)
+    }
+    const unwatch =
+      name === ALL
+        ? this.#registry.watch((event) => this.#hearOfAll(event), { onOutage })
+        : this.#registry.watch((event) => this.#hear(name, event), { service: name, onOutage })
+    this.#watches.set(name, unwatch)
+  }
+
+  #unwatch(name: string): void {
+    this.#watches.get(name)?.()
+    this.#watches.delete(name)
+    this.#outages.tell(name, undefined)
+  }
+
+  #hear(name: string, event: RegistryEvent): void {
     // Told in order: the last event is at least as new as the answer that is awaited.
     this.#lookups.get(name)?.events.push(event)
-    if (entry !== undefined) this.#apply(name, follow(entry.services, event))
+    const entry = this.#entries.get(name)
+    if (entry !== undefined) this.#apply(name, follow(entry.told, event))
+  }
+
+  #hearOfAll({ type, service: { name } }: RegistryEvent): void {
+    // Somebody may have been told that it does not exist, or is about to be.
+    if (type !== 'delete' && (this.#absent.has(name) || this.#lookups.has(name))) this.#raise()
+  }
+
+  #raise(): void {
+    this.generation++
+    this.#absent.clear()
   }
 
   #forget(name: string): void {
     const entry = this.#entries.get(name)
     if (entry === undefined) return
     this.#entries.delete(name)
-    this.generation++
+    this.#held.delete(name)
+    this.#unwatch(name)
+    this.#raise()
     entry.upstream.close()
   }
-}
-
-/** The versions of a service after an event. */
-function follow(
-  services: readonly Service[],
-  { type, service }: RegistryEvent,
-): readonly Service[] {
-  const others = services.filter(({ version }) => version !== service.version)
-  return type === 'delete' ? others : [...others, service]
 }

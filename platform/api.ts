@@ -3,6 +3,7 @@ import { createMemoryBroker } from '../adapters/broker/memory.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { createBroker } from '../core/broker/broker.ts'
 import { type Chain, compileChain, type ReportFault, type Stage } from '../core/chain.ts'
+import type { Outage, OutageState } from '../core/directory/outages.ts'
 import { Directory } from '../core/directory.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Gateway } from '../core/gateway.ts'
@@ -19,6 +20,7 @@ import { type Configuration, keepFixed } from './configuration.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import { createForwarding } from './handlers.ts'
 import type { Log } from './log.ts'
+import { logOutage } from './log-outage.ts'
 import { findResolver } from './parts.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
@@ -107,7 +109,9 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   })
   const onError = (service: string, error: unknown): void =>
     log.warn({ service, err: error }, 'registry failed')
-  const directory = new Directory(registry, { upstream, onError })
+  const onOutage = (state: OutageState, outage: Outage): void =>
+    logOutage(log, state, outage, directory.size)
+  const directory: Directory = new Directory(registry, { upstream, onError, onOutage })
   const resolver = createResolver({ registry, onWarning: (message) => log.warn(message) })
   const broker = createBroker(createMemoryBroker(), {
     onDrop: (subscription, count) =>
@@ -197,6 +201,8 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     balances = nextBalances
     log.level = settings.logLevel
     replace(services)
+    // Whoever takes a service out of the configuration knows that it is gone.
+    directory.settle([...listNames(before), ...listNames(merged)])
     directory.reconfigure()
     serving.use(chain)
     reloadTls(tls, log)

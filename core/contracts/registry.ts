@@ -8,7 +8,7 @@ export interface Node {
   readonly address: string
   /**
    * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md), `weight` (1 to 1000, default 1),
-   * `pipeline` (requests written ahead on one connection, default 1).
+   * `pipeline` (requests written ahead on one connection, default 1), `state` (`draining`: about to leave, gets no new requests).
    */
   readonly metadata: Readonly<Record<string, string>>
 }

@@ -17,6 +17,8 @@ export interface UpstreamNode {
   readonly weight: number
   /** Requests written ahead on one connection. 1 to 64. */
   readonly pipeline: number
+  /** Whether it is about to leave: it finishes what it has, and gets nothing new while another node takes part. */
+  draining: boolean
   /** Requests in flight. */
   active: number
   /** Its connections for HTTP. */

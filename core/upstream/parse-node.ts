@@ -11,6 +11,8 @@ export interface NodeSettings {
   readonly protocol: 'http' | 'mx'
   readonly weight: number
   readonly pipeline: number
+  /** Whether it is about to leave. */
+  readonly draining: boolean
 }
 
 /** `mxs` is `mx` over TLS, as `https` is `http`. */
@@ -57,7 +59,9 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (typeof weight === 'string') return weight
   const pipeline = readCount(metadata, 'pipeline', MAX_PIPELINE)
   if (typeof pipeline === 'string') return pipeline
-  return { ...parsed, ...known, weight, pipeline }
+  // Other states are for others: whoever registered the node may have a word of its own there.
+  const draining = readKey(metadata, 'state') === 'draining'
+  return { ...parsed, ...known, weight, pipeline, draining }
 }
 
 function readCount(metadata: Node['metadata'], key: string, max: number): number | string {

@@ -93,6 +93,7 @@ export class Upstream {
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
+    let changed = false
     for (const entry of services.flatMap((service) => service.nodes)) {
       const settings = parseNode(entry)
       if (typeof settings === 'string') this.#options.onSkip?.(entry, settings)
@@ -100,18 +101,18 @@ export class Upstream {
         this.#options.onSkip?.(entry, `node id ${entry.id} is listed twice`)
       else {
         const old = known.get(entry.id)
-        next.set(
-          entry.id,
-          old !== undefined && isSame(old, settings) ? old : this.#create(entry.id, settings),
-        )
+        const same = old !== undefined && isSame(old, settings)
+        const node = same ? old : this.#create(entry.id, settings)
+        changed ||= node.draining !== settings.draining
+        node.draining = settings.draining
+        next.set(entry.id, node)
       }
     }
     const nodes = [...next.values()]
-    if (nodes.length === this.#nodes.length && nodes.every((node, i) => node === this.#nodes[i]))
-      return
+    changed ||= nodes.length !== this.#nodes.length
+    if (!changed && nodes.every((node, i) => node === this.#nodes[i])) return
     this.#nodes = nodes
-    this.#health.update(this.#nodes)
-    this.#balancer = this.#build()
+    this.#regroup()
     for (const node of known.values()) {
       if (next.get(node.id) === node) continue
       node.pool.close()
@@ -135,7 +136,7 @@ export class Upstream {
   /** The node answered, and not with a gateway error. */
   succeeded(node: UpstreamNode): void {
     if (node.failuresInRow === 0 && node.ejectedUntilMs === 0) return
-    if (this.#health.succeeded(node)) this.#balancer = this.#build()
+    if (this.#health.succeeded(node)) this.#regroup()
   }
 
   /** The node took no connection (`connect`), or answered 502, 503, 504, malformed, or not to the end (`gateway`). */
@@ -146,6 +147,14 @@ export class Upstream {
   /** Closes the connections of all nodes. */
   close(): void {
     this.update([])
+  }
+
+  /** Leaves the draining nodes out of the choice, unless no other takes part. */
+  #regroup(): void {
+    const staying = this.#nodes.filter(({ draining }) => !draining)
+    const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
+    this.#health.update(enough ? staying : this.#nodes)
+    this.#balancer = this.#build()
   }
 
   #build(): Balancer {
@@ -166,6 +175,7 @@ export class Upstream {
       protocol,
       weight,
       pipeline,
+      draining: settings.draining,
       active: 0,
       pool,
       caller: createCaller(settings, pool),

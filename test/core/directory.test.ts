@@ -1,7 +1,12 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
-import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import type {
+  Registry,
+  RegistryEvent,
+  Service,
+  WatchOptions,
+} from '../../core/contracts/registry.ts'
 import { Directory, type DirectoryOptions } from '../../core/directory.ts'
 import { Upstream } from '../../core/upstream/upstream.ts'
 import { TestExchange } from '../../sdk/testing.ts'
@@ -30,10 +35,16 @@ function createRemote(watched = false): {
   answer: (services: readonly Service[]) => void
   refuse: (error: Error) => void
   tell: (event: RegistryEvent) => void
+  watched: () => (string | undefined)[]
+  /** Tells every watch, or those of these services, that it is cut off, or with undefined that it is not. */
+  outage: (reason: Error | undefined, services?: readonly (string | undefined)[]) => void
 } {
   const asked: string[] = []
   const waiting: PromiseWithResolversOf<readonly Service[]>[] = []
-  let listener: ((event: RegistryEvent) => void) | undefined
+  const watches = new Set<{
+    readonly listener: (event: RegistryEvent) => void
+    readonly options: WatchOptions
+  }>()
   const registry: Registry = {
     name: 'remote',
     getService(name) {
@@ -42,11 +53,10 @@ function createRemote(watched = false): {
     },
     listServices: () => [],
     ...(watched && {
-      watch: (given) => {
-        listener = given
-        return () => {
-          listener = undefined
-        }
+      watch: (listener, options = {}) => {
+        const watch = { listener, options }
+        watches.add(watch)
+        return () => watches.delete(watch)
       },
     }),
   }
@@ -55,7 +65,17 @@ function createRemote(watched = false): {
     asked,
     answer: (services) => waiting.shift()?.resolve(services),
     refuse: (error) => waiting.shift()?.reject(error),
-    tell: (event) => listener?.(event),
+    tell: (event) => {
+      for (const { listener, options } of [...watches]) {
+        const { service = event.service.name } = options
+        if (service === event.service.name) listener(event)
+      }
+    },
+    watched: () => [...watches].map(({ options }) => options.service),
+    outage: (reason, services) => {
+      for (const { options } of [...watches])
+        if (services?.includes(options.service) ?? true) options.onOutage?.(reason)
+    },
   }
 }
 
@@ -198,8 +218,9 @@ t.test('a registry that does not answer is given up', async (t) => {
 })
 
 t.test('without a watch, services in use are asked for again', async (t) => {
+  let now = 0
   const { registry, asked, answer, refuse } = createRemote()
-  const { directory, closedPorts } = open(t, registry)
+  const { directory, closedPorts } = open(t, registry, { nowMs: () => now, unusedMs: 1e6 })
   const found = directory.find('greeter')
   answer([makeService('greeter', ['127.0.0.1:9001'])])
   const upstream = await found
@@ -215,11 +236,16 @@ t.test('without a watch, services in use are asked for again', async (t) => {
   await settle()
   t.equal(directory.find('greeter'), upstream)
   t.same(ports(upstream), [9001, 9002], 'the last good answer stays')
+  t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 0 })
 
   const { generation } = directory
   directory.sweep()
   answer([])
   await settle()
+  t.equal(directory.outage, undefined)
+  t.same(ports(upstream), [9001, 9002], 'and what comes right after an outage is in doubt')
+  now = 95_000
+  directory.sweep()
   t.ok(directory.generation > generation)
   t.same(closedPorts(), [9001, 9002], 'a service that is gone is forgotten')
 })

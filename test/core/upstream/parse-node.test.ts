@@ -58,6 +58,7 @@ t.test('metadata says protocol, weight and pipeline', async (t) => {
     protocol: 'http',
     weight: 1,
     pipeline: 1,
+    draining: false,
   }
   t.same(parseNode(makeNode('a:80')), plain)
   t.same(parseNode(makeNode('a:80', { protocol: 'http', transport: 'grpc', region: 'x' })), plain)

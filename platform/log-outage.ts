@@ -1,0 +1,20 @@
+import type { Outage, OutageState } from '../core/directory/outages.ts'
+import type { Log } from './log.ts'
+
+/** Logs what became of an outage of the registry; `services` are served from memory meanwhile. */
+export function logOutage(
+  log: Log,
+  state: OutageState,
+  { reason, forMs }: Outage,
+  services: number,
+): void {
+  const seconds = Math.round(forMs / 1000)
+  if (state === 'ended') log.info({ seconds }, 'the registry answers again')
+  else {
+    const more = state === 'began' ? 'does not answer' : 'still does not answer'
+    log.warn(
+      { reason: reason.message, seconds, services },
+      `the registry ${more}; services in use are served from memory`,
+    )
+  }
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { type Outage, Outages } from '../../../core/directory/outages.ts'
+
+function open(): {
+  outages: Outages
+  reports: string[]
+  turn: (ms: number) => void
+} {
+  let now = 1000
+  const reports: string[] = []
+  const outages = new Outages({
+    nowMs: () => now,
+    onOutage: (state: string, { reason, forMs }: Outage) =>
+      reports.push(`${state} ${reason.message} ${forMs}`),
+  })
+  return {
+    outages,
+    reports,
+    turn: (ms) => {
+      now += ms
+      outages.sweep()
+    },
+  }
+}
+
+const gone = new Error('gone')
+
+t.test('a registry answers until a watch tells that it does not', async (t) => {
+  const { outages, reports, turn } = open()
+  t.equal(outages.current, undefined)
+  outages.tell('a', undefined)
+  outages.sweep()
+  t.same(reports, [])
+  outages.tell('a', gone)
+  turn(10)
+  t.same(outages.current, { reason: gone, forMs: 10 })
+  outages.tell('a', undefined)
+  t.equal(outages.current, undefined)
+})
+
+t.test('thousands of watches that fail are one outage, told in one line', async (t) => {
+  const { outages, reports, turn } = open()
+  const watches = Array.from({ length: 5000 }, (_, i) => `s${i}`)
+  for (const watch of watches) outages.tell(watch, gone)
+  t.same(reports, ['began gone 0'])
+  for (let second = 0; second < 150; second += 5) turn(5000)
+  t.same(reports.splice(0), ['began gone 0', 'lasts gone 60000', 'lasts gone 120000'])
+  for (const watch of watches.slice(1)) outages.tell(watch, undefined)
+  t.ok(outages.current, 'as long as one of them is cut off')
+  outages.tell('s0', undefined)
+  t.equal(outages.current, undefined)
+  turn(5000)
+  turn(5000)
+  t.same(reports, ['ended gone 150000'])
+})
+
+t.test(
+  'a registry that comes and goes is told of no more often than it is looked after',
+  async (t) => {
+    const { outages, reports, turn } = open()
+    for (let i = 0; i < 1000; i++) {
+      outages.tell(`s${i}`, gone)
+      outages.tell(`s${i}`, undefined)
+    }
+    turn(5000)
+    t.same(reports.splice(0), ['began gone 0', 'ended gone 0'])
+    outages.tell('a', new Error('again'))
+    turn(5000)
+    t.same(reports, ['began again 0'])
+  },
+)
+
+t.test('the reason told last is the one that counts', async (t) => {
+  const { outages, reports, turn } = open()
+  outages.tell('a', gone)
+  outages.tell('a', new Error('no permission'))
+  turn(60_000)
+  t.same(reports, ['began gone 0', 'lasts no permission 60000'])
+})
+
+t.test('nothing is in doubt without an outage, and nothing 95 s after one', (t) => {
+  const step = fc.oneof(
+    fc.record({ watch: fc.constantFrom('a', 'b', 'c'), away: fc.boolean() }),
+    fc.record({ ms: fc.integer({ min: 1, max: 100_000 }) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const { outages, turn } = open()
+      const away = new Set<string>()
+      let sinceMs = Number.POSITIVE_INFINITY
+      for (const step of steps) {
+        if ('ms' in step) {
+          turn(step.ms)
+          sinceMs += step.ms
+        } else {
+          if (step.away !== away.has(step.watch)) sinceMs = 0
+          if (step.away) away.add(step.watch)
+          else away.delete(step.watch)
+          outages.tell(step.watch, step.away ? gone : undefined)
+        }
+        for (const watch of ['a', 'b', 'c'])
+          if (outages.isInDoubt(watch) !== (away.has(watch) || sinceMs < 95_000)) return false
+        if ((outages.current === undefined) !== (away.size === 0)) return false
+      }
+      return true
+    }),
+  )
+  t.end()
+})
