@@ -54,8 +54,13 @@ export function isSameMap(
   )
 }
 
+/** Whether a text can be a version or a node's id: 1 to 253 visible ASCII characters. */
+export function isEntryText(text: string): boolean {
+  return text.length <= MAX_TEXT && PRINTABLE.test(text)
+}
+
 function checkText(what: string, text: string): void {
-  if (text.length <= MAX_TEXT && PRINTABLE.test(text)) return
+  if (isEntryText(text)) return
   throw new TypeError(
     `${what} must be 1 to ${MAX_TEXT} visible ASCII characters, got ${JSON.stringify(text.slice(0, MAX_TEXT))}`,
   )
