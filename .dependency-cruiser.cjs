@@ -2,6 +2,7 @@
  * Which folder may import which, checked by `npm run check`:
  *
  *   core/contracts <- core <- {plugins, resolvers, handlers, adapters, sdk} <- platform ;  sdk <- cli
+ *   sdk <- services <- platform
  *
  * `cli` may also use `core` helpers; it reads the table of settings in `platform`, and starts
  * the rest of it by a dynamic import, so that `mx --help` loads nothing of the gateway.
@@ -46,14 +47,14 @@ module.exports = {
       comment: 'The core is a generic reverse proxy: what it needs of a part is handed to it.',
       severity: 'error',
       from: { path: '^core/' },
-      to: { path: `^(${[...PARTS, 'sdk', 'platform', 'cli'].join('|')})/` },
+      to: { path: `^(${[...PARTS, 'services', 'sdk', 'platform', 'cli'].join('|')})/` },
     },
     {
       name: 'parts-import-only-core',
       comment: 'Plugins, resolvers, handlers and adapters stand on the core alone.',
       severity: 'error',
       from: { path: `^(${PARTS.join('|')})/` },
-      to: { path: '^(sdk|platform|cli)/' },
+      to: { path: '^(services|sdk|platform|cli)/' },
     },
     ...PARTS.map((folder) => ({
       name: `${folder}-stand-alone`,
@@ -78,7 +79,22 @@ module.exports = {
       comment: 'What authors import does not bring the whole program along.',
       severity: 'error',
       from: { path: '^sdk/' },
+      to: { path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/` },
+    },
+    {
+      name: 'services-import-only-core-and-sdk',
+      comment:
+        'The platform services are services like those of users; what they store with is handed to them.',
+      severity: 'error',
+      from: { path: '^services/' },
       to: { path: `^(${[...PARTS, 'platform', 'cli'].join('|')})/` },
+    },
+    {
+      name: 'services-stand-alone',
+      comment: 'Services call one another by name, as everybody does.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/', pathNot: '^services/$1/' },
     },
     {
       name: 'platform-is-not-the-command-line',
@@ -92,7 +108,7 @@ module.exports = {
       comment: 'Only platform/ assembles parts.',
       severity: 'error',
       from: { path: '^cli/' },
-      to: { path: `^(${PARTS.join('|')})/` },
+      to: { path: `^(${[...PARTS, 'services'].join('|')})/` },
     },
     {
       name: 'cli-starts-the-platform-lazily',
@@ -135,7 +151,7 @@ module.exports = {
         'The build bundles core/schema.ts with TypeBox; imported past it, its hundreds of modules cost every gateway memory and time to start.',
       severity: 'error',
       from: {
-        path: '^(core|plugins|resolvers|handlers|adapters|platform|sdk|cli)/',
+        path: '^(core|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/',
         pathNot: '^core/schema[.]ts$',
       },
       to: { path: '(^|node_modules/)typebox/' },
@@ -145,7 +161,7 @@ module.exports = {
       comment:
         'Loaded with import() where they are needed: whoever does not use them does not pay for them.',
       severity: 'error',
-      from: { path: '^(core|plugins|resolvers|handlers|adapters|platform|sdk|cli)/' },
+      from: { path: '^(core|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/' },
       to: {
         path: `(^|node_modules/)${OPTIONAL_LIBRARIES.slice(1)}`,
         dependencyTypesNot: ['dynamic-import', 'type-only'],
@@ -155,7 +171,7 @@ module.exports = {
       name: 'no-development-dependencies-in-the-program',
       comment: 'What users run must be in `dependencies`.',
       severity: 'error',
-      from: { path: '^(core|plugins|resolvers|handlers|adapters|platform|sdk|cli)/' },
+      from: { path: '^(core|plugins|resolvers|handlers|adapters|services|platform|sdk|cli)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
   ],
