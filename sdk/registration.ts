@@ -1,3 +1,4 @@
+import type { Maybe } from '../core/chain.ts'
 import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { inTime } from '../core/in-time.ts'
@@ -12,16 +13,18 @@ export interface RegistrationOptions {
   readonly intervalMs?: number
   /** Milliseconds until one that failed is repeated, at most. @default 5000 */
   readonly retryMs?: number
+  /** Milliseconds the registry may take to answer, at the end all that it is told together. @default 5000 */
+  readonly answerMs?: number
 }
 
 /** The entry of a service in the registry, kept alive until it ends. */
 export interface Registration {
+  /** Tells that the node is about to leave: whoever watches gives it nothing new. There are no more signs of life. */
+  readonly drain: () => Promise<void>
   /** Takes the node out of the registry; a failure is logged, and the node expires. */
   readonly end: () => Promise<void>
 }
 
-/** Milliseconds the registry may take to answer. */
-const ANSWER_MS = 5000
 /** Attempts of the first registration. */
 const ATTEMPTS = 3
 const PAUSE_MS = 200
@@ -33,18 +36,19 @@ const PAUSE_MS = 200
  * @throws {Error} when the registry refuses, or does not answer, three times.
  */
 export async function register(options: RegistrationOptions): Promise<Registration> {
-  const { registry, entry, log, ttlSeconds = 90, intervalMs = 30_000, retryMs = 5000 } = options
-  if (registry.register === undefined) return { end: async () => {} }
+  const { registry, entry, log, ttlSeconds = 90 } = options
+  const { intervalMs = 30_000, retryMs = 5000, answerMs = 5000 } = options
+  if (registry.register === undefined) return { drain: async () => {}, end: async () => {} }
   let ended = false
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
 
-  const tell = (): Promise<void> =>
-    inTime(Promise.resolve(registry.register!(entry, { ttlSeconds })), ANSWER_MS)
+  const tell = (what: ServiceEntry): Maybe<void> => registry.register!(what, { ttlSeconds })
+  const sign = (): Promise<void> => inTime(Promise.resolve(tell(entry)), answerMs)
   const beat = async (): Promise<void> => {
     let nextMs = intervalMs
     try {
-      await tell()
+      await sign()
     } catch (error) {
       nextMs = retryMs
       log.warn({ err: error, registry: registry.name }, 'could not register')
@@ -60,7 +64,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
 
   for (let attempt = 1; ; attempt++) {
     try {
-      await tell()
+      await sign()
       break
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
@@ -70,20 +74,37 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     }
   }
   schedule(intervalMs)
-  return {
-    async end() {
-      if (ended) return
-      ended = true
-      clearTimeout(timer)
+
+  let leftMs = answerMs
+  /** What there is no time to wait for is sent all the same. */
+  const tellLast = async (what: string, send: () => Maybe<void>): Promise<void> => {
+    const startMs = performance.now()
+    ended = true
+    clearTimeout(timer)
+    try {
       // One that is under way would bring the node back.
       await pending
-      try {
-        await inTime(Promise.resolve(registry.deregister?.(entry)), ANSWER_MS)
-      } catch (error) {
-        log.warn({ err: error, registry: registry.name }, 'could not deregister')
-      }
-    },
+      const spentMs = performance.now() - startMs
+      await inTime(Promise.resolve(send()), Math.max(1, leftMs - spentMs))
+    } catch (error) {
+      log.warn({ err: error, registry: registry.name }, `could not ${what}`)
+    }
+    leftMs -= performance.now() - startMs
   }
+  return {
+    async drain() {
+      if (!ended) await tellLast('tell of draining', () => tell(toDraining(entry)))
+    },
+    end: () => tellLast('deregister', () => registry.deregister?.(entry)),
+  }
+}
+
+function toDraining(entry: ServiceEntry): ServiceEntry {
+  const nodes = entry.nodes.map(({ metadata, ...node }) => ({
+    ...node,
+    metadata: { ...metadata, state: 'draining' },
+  }))
+  return { ...entry, nodes }
 }
 
 function toJittered(ms: number): number {

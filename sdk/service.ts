@@ -193,8 +193,8 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   /**
-   * Leaves the registry, lets the calls under way end, then closes every connection. No call that was taken is dropped, unless
-   * it takes longer than `timeoutMs`.
+   * Tells the registry that it is draining, lets the calls under way end, leaves the registry, then closes every connection. No
+   * call that was taken is dropped, unless it takes longer than `timeoutMs`; a registry that does not answer is waited for 5 s.
    */
   stop({ timeoutMs = DRAIN_MS }: StopOptions = {}): Promise<void> {
     this.#stopping ??= this.#end(timeoutMs)
@@ -234,7 +234,7 @@ export class Service<H extends object = Record<never, never>> {
     // One that is starting is stopped once it has started, or failed to.
     await this.#starting?.catch(() => {})
     this.#unlist()
-    await this.#registration?.end()
+    await this.#registration?.drain()
     const idle = Promise.all([
       this.#port?.drain(),
       this.#subscriptions?.end(),
@@ -244,6 +244,7 @@ export class Service<H extends object = Record<never, never>> {
       const calls = this.#dispatcher.active
       this.log.warn({ calls, timeoutMs }, 'calls take too long; cutting them off')
     }
+    await this.#registration?.end()
     this.#client?.close()
     await this.#close()
     if (this.#starting !== undefined) this.log.info({}, 'service stopped')

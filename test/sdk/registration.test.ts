@@ -165,3 +165,54 @@ t.test('a registry that cannot be told to forget keeps nobody from stopping', as
   const { register: _, ...readOnly } = registry
   await (await register({ registry: readOnly, entry, log })).end()
 })
+
+t.test('a node that is about to leave is registered as draining, until it has left', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const told: string[] = []
+  t.teardown(
+    registry.watch!(({ type, service }) => {
+      told.push(`${type} ${service.nodes.map(({ metadata }) => metadata['state'])}`)
+    }),
+  )
+  const registration = await register({ registry, entry, log, intervalMs: 1 })
+  await registration.drain()
+  const [service] = await registry.getService('greeter')
+  t.match(service, { nodes: [{ ...entry.nodes[0], metadata: { state: 'draining' } }] })
+  await registration.drain()
+  await registration.end()
+  t.same(told, ['create ', 'update draining', 'delete '])
+  await registration.drain()
+  t.equal(await nodesOf(registry), 0, 'and it is not brought back')
+  t.same(lines, [])
+})
+
+t.test('a registry that does not answer delays the end by its answer timeout only', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const asked: string[] = []
+  const hang = (what: string): Promise<void> => {
+    asked.push(what)
+    return new Promise(() => {})
+  }
+  let first = true
+  const silent: Registry = {
+    ...registry,
+    register: (service) => {
+      if (!first) return hang(`register ${service.nodes[0]!.metadata['state']}`)
+      first = false
+      return undefined
+    },
+    deregister: () => hang('deregister'),
+  }
+  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  // Its timers alone keep no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const startMs = performance.now()
+  await registration.drain()
+  await registration.end()
+  t.same(asked, ['register draining', 'deregister'])
+  t.match(lines, [/could not tell of draining/, /could not deregister/])
+  t.ok(performance.now() - startMs < 390, 'once, not for each of them')
+})

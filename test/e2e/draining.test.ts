@@ -1,0 +1,89 @@
+import t from 'tap'
+import { endpoint } from '../../sdk/endpoint.ts'
+import type { Service } from '../../sdk/service.ts'
+import { until } from '../fixtures/raw-backend.ts'
+import { openRpcGateway } from '../fixtures/rpc-gateway.ts'
+import { createService } from '../fixtures/sdk-services.ts'
+
+const NAME = 'go.mx.api.greeter'
+
+for (const listener of ['uws', 'node'] as const) {
+  t.test(
+    `${listener}: a service that stops under load loses no call and gets no new one`,
+    async (t) => {
+      const gateway = await openRpcGateway(t, [])
+      const { registry, origin } = gateway
+      let release: () => void = () => {}
+      const start = async (id: string, hold?: Promise<void>): Promise<Service<object>> => {
+        const service = createService(t, { name: NAME, registry, listener }).handle('Greeter', {
+          now: endpoint({ idempotent: false, handle: () => ({ id }) }),
+          wait: endpoint({
+            idempotent: false,
+            async handle() {
+              await hold
+              return { id }
+            },
+          }),
+        })
+        await service.start()
+        return service
+      }
+      const leaving = await start(
+        'leaving',
+        new Promise((resolve) => {
+          release = resolve
+        }),
+      )
+      await start('staying')
+
+      const call = async (endpoint: string): Promise<string> => {
+        const reply = await fetch(`${origin}/greeter/${endpoint}`)
+        const text = await reply.text()
+        return reply.status === 200 ? (JSON.parse(text) as { id: string }).id : text
+      }
+      let told = false
+      t.teardown(
+        registry.watch!(({ service }) => {
+          told ||= service.nodes.some(({ metadata }) => metadata['state'] === 'draining')
+        }),
+      )
+      const answers = { before: new Map<string, number>(), after: new Map<string, number>() }
+      const countOf = (what: keyof typeof answers): number =>
+        [...answers[what].values()].reduce((sum, count) => sum + count, 0)
+      let loading = true
+      const load = async (): Promise<void> => {
+        while (loading) {
+          const counts = answers[told ? 'after' : 'before']
+          const id = await call('now')
+          counts.set(id, (counts.get(id) ?? 0) + 1)
+        }
+      }
+      const loads = Array.from({ length: 20 }, load)
+      await until(() => countOf('before') > 200)
+
+      // In turn: one of two goes to the service that will leave.
+      const waiting = [call('wait'), call('wait'), call('wait'), call('wait')]
+      await until(() => gateway.gateway.inFlight > 0)
+      await Promise.race(waiting)
+      const stopped = leaving.stop()
+      await until(() => told)
+      await until(() => countOf('after') > 500)
+      t.equal(
+        (await registry.getService(NAME))[0]!.nodes.length,
+        2,
+        'it is registered while it drains',
+      )
+      release()
+      const ids = await Promise.all(waiting)
+      t.ok(ids.includes('leaving'), 'calls under way are answered')
+      await stopped
+      t.equal((await registry.getService(NAME))[0]!.nodes.length, 1)
+      await until(() => countOf('after') > 700)
+      loading = false
+      await Promise.all(loads)
+      t.same([...answers.before.keys()].sort(), ['leaving', 'staying'])
+      t.same([...answers.after.keys()], ['staying'])
+      t.same(gateway.ejected, [])
+    },
+  )
+}
