@@ -28,6 +28,8 @@ export interface ChannelOptions {
   readonly maxCalls?: number
   /** Milliseconds of silence, with calls under way, before a ping; after twice as many the connection is given up. @default 15000 */
   readonly pingAfterMs?: number
+  /** Whether the process may end while calls are under way. @default false */
+  readonly background?: boolean
 }
 
 /** How long a node may take to close a connection after both close frames. */
@@ -171,7 +173,7 @@ export class Channel implements Carrier {
     }
     connection.call(call)
     // A connection without calls keeps no process alive.
-    if (pending === 0 && connection.pending > 0) tcp.ref()
+    if (pending === 0 && connection.pending > 0 && !this.#options.background) tcp.ref()
   }
 
   #wait(call: OutgoingCall): void {

@@ -60,3 +60,43 @@ t.test('a listener of one service is told of that one', async (t) => {
   emit(event)
   t.same(told, ['greeter', 'any', 'greeter again', 'any'])
 })
+
+t.test('every listener is told of an outage, and whoever comes while it lasts', async (t) => {
+  const { watch, tellOutage } = createWatchers()
+  const told: string[] = []
+  const begin = (name: string, service?: string) =>
+    watch(() => {}, {
+      ...(service !== undefined && { service }),
+      onOutage: (reason) => told.push(`${name} ${reason?.message ?? 'back'}`),
+    })
+  begin('all')
+  begin('greeter', 'greeter')
+  watch(() => {})
+  tellOutage(new Error('away'))
+  t.same(told.splice(0), ['all away', 'greeter away'])
+  const stopLate = begin('late')
+  begin('later')()
+  t.same(told, [], 'not before its watch has begun')
+  await Promise.resolve()
+  t.same(told.splice(0), ['late away'])
+  stopLate()
+  begin('too late')
+  tellOutage(undefined)
+  await Promise.resolve()
+  t.same(told, ['all back', 'greeter back', 'too late back'])
+})
+
+t.test('a listener may throw at an outage', async (t) => {
+  const { watch, tellOutage } = createWatchers()
+  const warnings = t.capture(process, 'emitWarning', () => {})
+  let told = 0
+  watch(() => {}, {
+    onOutage() {
+      throw new Error('a faulty listener')
+    },
+  })
+  watch(() => {}, { onOutage: () => told++ })
+  tellOutage(new Error('away'))
+  t.equal(told, 1)
+  t.match(warnings(), [{ args: [{ message: 'a faulty listener' }] }])
+})

@@ -1,26 +1,12 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
-import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import type { RegistryEvent } from '../../../core/contracts/registry.ts'
 import { testRegistry } from '../../contracts/registry.ts'
-import { makeNode, makeService } from '../../fixtures/services.ts'
+import { makeNode, makeService, replaceServices } from '../../fixtures/services.ts'
 
 testRegistry(t, () => {
   const registry = createMemoryRegistry()
-  return {
-    registry,
-    async become(services) {
-      const isWanted = (old: Service, id: string): boolean =>
-        services.some(
-          ({ name, version, nodes }) =>
-            name === old.name && version === old.version && nodes.some((node) => node.id === id),
-        )
-      for (const service of services) await registry.register?.(service)
-      for (const old of await registry.listServices()) {
-        const gone = old.nodes.filter(({ id }) => !isWanted(old, id))
-        await registry.deregister?.({ ...old, nodes: gone })
-      }
-    },
-  }
+  return { registry, become: (services) => replaceServices(registry, services) }
 })
 
 /** A registry whose clock stands still, and what it told. */

@@ -1,0 +1,123 @@
+import { GatewayError } from '../../../core/errors.ts'
+import { type LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
+import type { Channel } from '../../../core/rpc/channel.ts'
+import { toLostError } from '../../../core/rpc/lost-error.ts'
+
+/** Full name of the registry service. */
+const SERVICE = 'registry'
+
+/** A call with one request and one reply, behind a promise. */
+class Question extends OutgoingCall {
+  readonly #resolve: (reply: unknown) => void
+  readonly #reject: (error: GatewayError) => void
+
+  constructor(resolve: (reply: unknown) => void, reject: (error: GatewayError) => void) {
+    super()
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  override onReply(_metadata: string, body: Uint8Array): void {
+    const reply = parseBody(body)
+    if (reply !== undefined) this.#resolve(reply)
+    else this.#reject(new GatewayError(SERVICE, 502, 'the answer is no JSON object'))
+  }
+
+  override onFail(error: GatewayError): void {
+    this.#reject(error)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    this.#reject(toLostError(SERVICE, kind, detail))
+  }
+}
+
+/**
+ * Calls an endpoint of the handler `Registry`.
+ *
+ * @returns what the JSON of the reply says.
+ * @throws {GatewayError} the service's own; 408 and 502 where there is no answer.
+ */
+export function ask(
+  channel: Channel,
+  method: string,
+  request: object,
+  timeoutMs: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  return new Promise((resolve, reject) => {
+    const call = new Question(resolve as (reply: unknown) => void, reject)
+    call.service = SERVICE
+    call.endpoint = `Registry.${method}`
+    call.timeoutMs = timeoutMs
+    call.body = JSON.stringify(request)
+    channel.call(call)
+  })
+}
+
+/** What is told of a watch. After `onOver` nothing more. */
+export interface WatchReceiver {
+  /** Whatever changes from now on is told. */
+  readonly onOpen: () => void
+  readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
+  readonly onOver: (error: GatewayError) => void
+}
+
+/** The stream of `Registry.Watch`. */
+export class WatchCall extends OutgoingCall {
+  readonly #receiver: WatchReceiver
+  #isOpen = false
+
+  constructor(request: object, receiver: WatchReceiver) {
+    super()
+    this.#receiver = receiver
+    this.service = SERVICE
+    this.endpoint = 'Registry.Watch'
+    this.stream = true
+    this.body = JSON.stringify(request)
+  }
+
+  override onStart(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#receiver.onOpen()
+  }
+
+  override onData(body: Uint8Array): void {
+    this.onStart()
+    const message = parseBody(body)
+    this.consumed(body.length)
+    if (message !== undefined) this.#receiver.onMessage(message)
+  }
+
+  override onEnd(): void {
+    this.#receiver.onOver(new GatewayError(SERVICE, 503, 'it ended the watch'))
+  }
+
+  override onReply(): void {
+    this.#receiver.onOver(new GatewayError(SERVICE, 502, 'the answer is no stream'))
+  }
+
+  override onFail(error: GatewayError): void {
+    this.#receiver.onOver(error)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    this.#receiver.onOver(toLostError(SERVICE, kind, detail))
+  }
+}
+
+/** The object a body holds; undefined when it holds none. */
+function parseBody(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(body.buffer, body.byteOffset, body.length).toString(),
+    )
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

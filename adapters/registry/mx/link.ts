@@ -1,0 +1,149 @@
+import { GatewayError } from '../../../core/errors.ts'
+import type { Channel } from '../../../core/rpc/channel.ts'
+import { WatchCall } from './calls.ts'
+
+export interface LinkOptions {
+  readonly channel: Channel
+  /** Milliseconds a watch may take to begin. */
+  readonly timeoutMs: number
+  /** A watch stands; `again`: after one was lost, or failed to begin. */
+  readonly onOpen: (again: boolean) => void
+  readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
+  /** Told with the reason when there is no watch any more, and with undefined when there is again. */
+  readonly onOutage: (reason: GatewayError | undefined) => void
+}
+
+/** Keeps one watch of the remote registry standing: it is how a process learns that the registry went away, or came back. */
+export interface Link {
+  /** Watches by this request; undefined: not at all. One that stands by another request is replaced. */
+  readonly want: (request: object | undefined) => void
+  /**
+   * Settles once the watch that is wanted stands, or cannot be had; at once where none is wanted. Tries now, where it would wait.
+   *
+   * @throws {GatewayError} why there is none.
+   */
+  readonly opened: () => Promise<void>
+  /** What was read through the registry is no good: begins anew. */
+  readonly fail: (reason: GatewayError) => void
+}
+
+/** Back-off between two attempts, doubled up to the second, and jittered: all clients lose their registry at once. */
+const RETRY_MIN_MS = 100
+const RETRY_MAX_MS = 5000
+/** A watch that stood this long was a good one: the next back-off is short again. */
+const GOOD_MS = 5000
+
+/** Those who wait for a watch. */
+interface Opening {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: GatewayError) => void
+}
+
+export function createLink(options: LinkOptions): Link {
+  const { channel, timeoutMs, onOpen, onMessage, onOutage } = options
+  let wanted: object | undefined
+  let call: WatchCall | undefined
+  let isOpen = false
+  /** One was lost, or failed to begin, since there was one. */
+  let lost = false
+  let isOut = false
+  let openedMs = 0
+  let attempts = 0
+  /** Of the attempt's time limit, or of the back-off. */
+  let timer: NodeJS.Timeout | undefined
+  let opening = createOpening()
+
+  function attempt(): void {
+    clearTimeout(timer)
+    const own = new WatchCall(wanted!, {
+      onOpen() {
+        if (call === own) arrive()
+      },
+      onMessage(message) {
+        if (call === own) onMessage(message)
+      },
+      onOver(error) {
+        if (call === own) fail(error)
+      },
+    })
+    call = own
+    timer = setTimeout(() => {
+      fail(new GatewayError('registry', 408, `no watch within ${timeoutMs} ms`))
+    }, timeoutMs).unref()
+    channel.call(own)
+  }
+
+  function arrive(): void {
+    clearTimeout(timer)
+    isOpen = true
+    openedMs = performance.now()
+    opening.resolve()
+    if (isOut) onOutage(undefined)
+    isOut = false
+    const again = lost
+    lost = false
+    onOpen(again)
+  }
+
+  function fail(error: GatewayError): void {
+    if (isOpen && performance.now() - openedMs > GOOD_MS) attempts = 0
+    drop()
+    lost = true
+    const { reject } = opening
+    opening = createOpening()
+    const delayMs = Math.min(RETRY_MIN_MS * 2 ** Math.min(attempts++, 10), RETRY_MAX_MS)
+    timer = setTimeout(attempt, delayMs * (0.5 + Math.random() / 2)).unref()
+    reject(error)
+    if (isOut) return
+    isOut = true
+    onOutage(error)
+  }
+
+  /** Ends the attempt or the watch there is. */
+  function drop(): void {
+    clearTimeout(timer)
+    if (isOpen) opening = createOpening()
+    isOpen = false
+    const ended = call
+    call = undefined
+    ended?.cancel()
+  }
+
+  return {
+    want(request) {
+      if (request === wanted) return
+      wanted = request
+      drop()
+      if (request !== undefined) return attempt()
+      attempts = 0
+      lost = false
+      opening.resolve()
+      opening = createOpening()
+      if (isOut) onOutage(undefined)
+      isOut = false
+    },
+
+    opened() {
+      if (wanted === undefined || isOpen) return Promise.resolve()
+      if (call === undefined) attempt()
+      return opening.promise
+    },
+
+    fail(reason) {
+      if (isOpen) fail(reason)
+    },
+  }
+}
+
+function createOpening(): Opening {
+  let resolve!: Opening['resolve']
+  let reject!: Opening['reject']
+  const promise = new Promise<void>((onOpen, onFail) => {
+    resolve = onOpen
+    reject = onFail
+  })
+  // Nobody may be waiting.
+  promise.catch(() => {})
+  return { promise, resolve, reject }
+}
