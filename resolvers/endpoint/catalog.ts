@@ -1,4 +1,5 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import { Outages } from '../../core/directory/outages.ts'
 import { inTime } from '../../core/in-time.ts'
 import { isSameMap } from '../../core/service-entry.ts'
 import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
@@ -9,17 +10,24 @@ export interface CatalogOptions {
   readonly listMs?: number
   /** Milliseconds the registry may take to answer. @default 5000 */
   readonly timeoutMs?: number
+  /** Milliseconds that only grow. @default performance.now */
+  readonly nowMs?: () => number
   /** Told when other routes are declared than before. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
 }
 
-/** The routes all services declare, kept up to date. */
+/**
+ * The routes all services declare, kept up to date, and kept as they are while the registry is away; afterwards, those of
+ * services that are gone from it stay as long as that is in doubt ({@link Outages.isInDoubt}).
+ */
 export interface Catalog {
   /** Settled once the registry answered or failed to. Undefined: it answered at once. */
   readonly ready: Promise<void> | undefined
   /** By service, version and endpoint. */
   readonly listRoutes: () => EndpointRoute[]
+  /** Lets go of what is in doubt no more, and lists the services again where that is needed. Runs by itself. */
+  readonly sweep: () => void
   readonly close: () => void
 }
 
@@ -31,40 +39,58 @@ interface Entry {
 
 /** Most problems told about one version of a service. */
 const MAX_TOLD = 10
+/** Name of the one watch there is. */
+const ALL = '*'
 
 export function createCatalog({
   registry,
   listMs = 5000,
   timeoutMs = 5000,
+  nowMs = () => performance.now(),
   onChange,
   onWarning,
 }: CatalogOptions): Catalog {
-  /** Name, then version. */
-  let entries = new Map<string, Map<string, Entry>>()
+  /** By name and version. */
+  const entries = new Map<string, Entry>()
+  /** Keys of entries the registry does not tell any more. */
+  const held = new Set<string>()
+  const outages = new Outages({ nowMs })
   /** What was told while the list is awaited; undefined: none is. */
   let told: RegistryEvent[] | undefined
+  let listed = false
   let failing = false
   let closed = false
-  const unwatch = registry.watch?.((event) => {
-    if (told === undefined) hear(event)
-    else told.push(event)
-  })
-  const lister = setInterval(list, listMs).unref()
+  const unwatch = registry.watch?.(
+    (event) => {
+      if (told !== undefined) told.push(event)
+      else if (hear(event)) onChange()
+    },
+    { onOutage: (reason) => outages.tell(ALL, reason) },
+  )
+  const sweeper = setInterval(sweep, listMs).unref()
 
-  function hear({ type, service }: RegistryEvent): void {
-    const versions = entries.get(service.name)
-    const old = versions?.get(service.version)
-    if (type !== 'delete') {
-      const entry = old !== undefined && isSame(old, service) ? old : readEntry(service)
-      if (entry === old) return
-      if (versions === undefined) entries.set(service.name, new Map([[service.version, entry]]))
-      else versions.set(service.version, entry)
-      if (entry.routes.length + (old?.routes.length ?? 0) > 0) onChange()
-    } else if (old !== undefined) {
-      versions!.delete(service.version)
-      if (versions!.size === 0) entries.delete(service.name)
-      if (old.routes.length > 0) onChange()
+  /** @returns whether other routes are declared than before. */
+  function hear({ type, service }: RegistryEvent): boolean {
+    const key = keyOf(service)
+    if (type === 'delete') return remove(key)
+    held.delete(key)
+    const old = entries.get(key)
+    if (old !== undefined && isSame(old, service)) return false
+    const entry = readEntry(service)
+    entries.set(key, entry)
+    return entry.routes.length + (old?.routes.length ?? 0) > 0
+  }
+
+  function remove(key: string): boolean {
+    const old = entries.get(key)
+    if (old === undefined) return false
+    if (outages.isInDoubt(ALL)) {
+      held.add(key)
+      return false
     }
+    held.delete(key)
+    entries.delete(key)
+    return old.routes.length > 0
   }
 
   function readEntry(service: Service): Entry {
@@ -75,38 +101,39 @@ export function createCatalog({
     return { endpoints: service.endpoints, routes }
   }
 
-  /** Takes over a whole list. */
-  function replace(services: readonly Service[]): void {
-    const old = entries
-    entries = new Map()
-    for (const service of services) {
-      const known = old.get(service.name)?.get(service.version)
-      const entry = known !== undefined && isSame(known, service) ? known : readEntry(service)
-      const versions = entries.get(service.name) ?? new Map<string, Entry>()
-      entries.set(service.name, versions.set(service.version, entry))
-    }
-    if (!isSameEntries(old, entries)) onChange()
-  }
-
   function arrive(services: readonly Service[]): void {
     failing = false
-    // From now on the registry tells.
-    if (unwatch !== undefined) clearInterval(lister)
-    const events = told ?? []
-    told = undefined
-    replace(services)
+    listed = true
+    if (unwatch === undefined) outages.tell(ALL, undefined)
+    const keys = new Set(services.map(keyOf))
+    let changed = false
+    for (const key of [...entries.keys()]) if (!keys.has(key)) changed = remove(key) || changed
+    for (const service of services) changed = hear({ type: 'update', service }) || changed
     // In order: the last one is at least as new as the list.
-    for (const event of events) hear(event)
+    if (hearTold() || changed) onChange()
   }
 
-  function fail(error: unknown): void {
-    const events = told ?? []
-    told = undefined
-    for (const event of events) hear(event)
+  function fail(reason: Error): void {
+    if (unwatch === undefined) outages.tell(ALL, reason)
+    if (hearTold()) onChange()
     if (failing) return
     failing = true
-    const reason = error instanceof Error ? error.message : String(error)
-    onWarning(`cannot list services, declared endpoints stay as they were: ${reason}`)
+    onWarning(`cannot list services, declared endpoints stay as they were: ${reason.message}`)
+  }
+
+  function hearTold(): boolean {
+    let changed = false
+    for (const event of told ?? []) changed = hear(event) || changed
+    told = undefined
+    return changed
+  }
+
+  function sweep(): void {
+    let changed = false
+    if (!outages.isInDoubt(ALL)) for (const key of held) changed = remove(key) || changed
+    if (changed) onChange()
+    // Once it has answered, a registry that can be watched tells.
+    if (!listed || unwatch === undefined) void list()
   }
 
   function list(): Promise<void> | undefined {
@@ -116,7 +143,7 @@ export function createCatalog({
     try {
       answer = registry.listServices()
     } catch (error) {
-      fail(error)
+      fail(toError(error))
       return undefined
     }
     if (!(answer instanceof Promise)) {
@@ -128,7 +155,7 @@ export function createCatalog({
         if (!closed) arrive(services)
       },
       (error: unknown) => {
-        if (!closed) fail(error)
+        if (!closed) fail(toError(error))
       },
     )
   }
@@ -140,19 +167,18 @@ export function createCatalog({
 
     listRoutes() {
       const routes: EndpointRoute[] = []
-      for (const name of [...entries.keys()].sort()) {
-        const versions = entries.get(name)!
-        for (const version of [...versions.keys()].sort()) {
-          // Not by spreading: there may be more than arguments a call takes.
-          for (const route of versions.get(version)!.routes) routes.push(route)
-        }
+      for (const key of [...entries.keys()].sort()) {
+        // Not by spreading: there may be more than arguments a call takes.
+        for (const route of entries.get(key)!.routes) routes.push(route)
       }
       return routes
     },
 
+    sweep,
+
     close() {
       closed = true
-      clearInterval(lister)
+      clearInterval(sweeper)
       unwatch?.()
     },
   }
@@ -170,15 +196,11 @@ function isSame({ endpoints }: Entry, service: Service): boolean {
   )
 }
 
-function isSameEntries(
-  a: ReadonlyMap<string, ReadonlyMap<string, Entry>>,
-  b: ReadonlyMap<string, ReadonlyMap<string, Entry>>,
-): boolean {
-  if (a.size !== b.size) return false
-  for (const [name, versions] of a) {
-    const others = b.get(name)
-    if (others?.size !== versions.size) return false
-    for (const [version, entry] of versions) if (others.get(version) !== entry) return false
-  }
-  return true
+/** Neither a name nor a version has a blank, which sorts before all they have. */
+function keyOf({ name, version }: Service): string {
+  return `${name} ${version}`
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }

@@ -1,8 +1,17 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
-import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
-import { type Catalog, createCatalog } from '../../../resolvers/endpoint/catalog.ts'
+import type {
+  Registry,
+  RegistryEvent,
+  Service,
+  WatchOptions,
+} from '../../../core/contracts/registry.ts'
+import {
+  type Catalog,
+  type CatalogOptions,
+  createCatalog,
+} from '../../../resolvers/endpoint/catalog.ts'
 import { makeDeclaring } from '../../fixtures/endpoints.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeNode } from '../../fixtures/services.ts'
@@ -14,13 +23,12 @@ interface Opened {
   readonly changes: () => number
 }
 
-function open(t: Test, registry: Registry, listMs?: number, timeoutMs?: number): Opened {
+function open(t: Test, registry: Registry, options: Partial<CatalogOptions> = {}): Opened {
   const warnings: string[] = []
   let changes = 0
   const catalog = createCatalog({
     registry,
-    ...(listMs !== undefined && { listMs }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...options,
     onChange: () => changes++,
     onWarning: (message) => warnings.push(message),
   })
@@ -45,12 +53,14 @@ function createSlow(watched = true): {
   answer: (services: readonly Service[]) => Promise<void>
   fail: () => Promise<void>
   emit: (event: RegistryEvent) => void
+  outage: (reason: Error | undefined) => void
   asked: () => number
 } {
   const waiting: { resolve: (services: readonly Service[]) => void; reject: (e: Error) => void }[] =
     []
   let asked = 0
   let listener: (event: RegistryEvent) => void = () => {}
+  let onOutage: WatchOptions['onOutage']
   const settle = async (act: (one: (typeof waiting)[number]) => void): Promise<void> => {
     await until(() => waiting.length > 0)
     act(waiting.shift()!)
@@ -65,8 +75,9 @@ function createSlow(watched = true): {
         return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
       },
       ...(watched && {
-        watch: (heard: typeof listener) => {
+        watch: (heard: typeof listener, options: WatchOptions = {}) => {
           listener = heard
+          onOutage = options.onOutage
           return () => {
             listener = () => {}
           }
@@ -76,6 +87,7 @@ function createSlow(watched = true): {
     answer: (services) => settle(({ resolve }) => resolve(services)),
     fail: () => settle(({ reject }) => reject(new Error('out of order'))),
     emit: (event) => listener(event),
+    outage: (reason) => onOutage?.(reason),
     asked: () => asked,
   }
 }
@@ -151,17 +163,18 @@ t.test(
 
 t.test('a registry that fails is told about once, and asked again until it answers', async (t) => {
   const { registry, answer, fail, emit, asked } = createSlow()
-  const { catalog, warnings } = open(t, registry, 1)
+  const { catalog, warnings } = open(t, registry)
   await fail()
   await catalog.ready
+  catalog.sweep()
   await fail()
   t.same(warnings, ['cannot list services, declared endpoints stay as they were: out of order'])
   emit({ type: 'create', service: books })
+  catalog.sweep()
   await answer([users])
   t.same(list(catalog), ['ns.users Users.Get /users/*'])
-  const before = asked()
-  await tick(10)
-  t.equal(asked(), before, 'from then on it tells')
+  catalog.sweep()
+  t.equal(asked(), 3, 'from then on it tells')
   emit({ type: 'create', service: books })
   t.equal(list(catalog).length, 2)
 })
@@ -178,14 +191,15 @@ t.test('a registry that throws, or never answers, fails too', async (t) => {
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   t.match(open(t, throwing).warnings, [/cannot list services.*out of order/])
-  const { catalog, warnings } = open(t, createSlow().registry, undefined, 1)
+  const { catalog, warnings } = open(t, createSlow().registry, { timeoutMs: 1 })
   await catalog.ready
   t.match(warnings, [/cannot list services.*no answer within 1 ms/])
 })
 
 t.test('where there is no watch, services are listed again and again', async (t) => {
   const { registry, answer, fail, asked } = createSlow(false)
-  const { catalog, changes, warnings } = open(t, registry, 1)
+  let now = 0
+  const { catalog, changes, warnings } = open(t, registry, { listMs: 1, nowMs: () => now })
   await answer([users])
   await answer([users, makeDeclaring('ns.plain', {})])
   const before = changes()
@@ -196,6 +210,9 @@ t.test('where there is no watch, services are listed again and again', async (t)
   await fail()
   t.same(list(catalog), ['ns.books Books.Get /books'], 'what was known stays')
   await answer([])
+  t.same(list(catalog), ['ns.books Books.Get /books'], 'and is in doubt after an outage')
+  now = 95_000
+  await answer([])
   await fail()
   t.equal(warnings.length, 2, 'each time it begins to fail')
   const { length } = list(catalog)
@@ -205,6 +222,44 @@ t.test('where there is no watch, services are listed again and again', async (t)
   await tick(10)
   t.equal(asked(), last, 'until it is closed')
 })
+
+t.test(
+  'routes outlast an outage of the registry, and its return with less than before',
+  async (t) => {
+    let now = 0
+    const { registry, answer, emit, outage } = createSlow()
+    const { catalog, changes, warnings } = open(t, registry, { nowMs: () => now })
+    await answer([users, books])
+    const both = list(catalog)
+    emit({ type: 'delete', service: books })
+    t.equal(list(catalog).length, 1, 'without an outage, what is gone is gone')
+    emit({ type: 'create', service: books })
+
+    outage(new Error('connection refused'))
+    now = 1e6
+    t.same(list(catalog), both)
+    emit({ type: 'delete', service: books })
+    outage(undefined)
+    emit({ type: 'delete', service: users })
+    t.same(list(catalog), both)
+    const before = changes()
+    emit({ type: 'create', service: { ...users, nodes: [] } })
+    emit({ type: 'update', service: makeDeclaring('ns.more', { 'More.Get': { path: '/more' } }) })
+    t.equal(list(catalog).length, 3, 'what is new is there at once')
+    t.equal(changes(), before + 1)
+
+    now += 94_999
+    catalog.sweep()
+    t.equal(list(catalog).length, 3)
+    now += 1
+    catalog.sweep()
+    t.same(list(catalog), ['ns.more More.Get /more', 'ns.users Users.Get /users/*'])
+    t.equal(changes(), before + 2)
+    catalog.sweep()
+    t.equal(changes(), before + 2)
+    t.same(warnings, [])
+  },
+)
 
 t.test('what is left out is told, of one service no more than ten times', async (t) => {
   const bad = Array.from({ length: 15 }, (_, i) => [`Bad.E${i}`, { path: 'nowhere' }] as const)
