@@ -1,0 +1,144 @@
+import { Type } from '../../core/schema.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, notFound, notImplemented, tooManyRequests } from '../../sdk/errors.ts'
+import { ALL_DOMAINS, DEFAULT_DOMAIN, type Domain, type Domains } from './domains.ts'
+import { toEntry, toService } from './entry.ts'
+import {
+  checkSize,
+  MAX_PAGE,
+  MAX_VERSIONS,
+  SERVICE_NAME,
+  SERVICE_NAME_OR_EMPTY,
+  TTL_SECONDS,
+} from './limits.ts'
+import { Entries, Entry, GivenEntry, Options } from './messages.ts'
+import { readPage } from './page.ts'
+import { compareServices } from './sorted-list.ts'
+import type { Watches } from './watches.ts'
+
+/**
+ * What the registry offers (specification: Registry endpoints).
+ *
+ * Who may register is not decided here.
+ */
+export function createEndpoints(domains: Domains, watches: Watches): Endpoints {
+  return {
+    getService: endpoint({
+      description: 'All versions of a service, with their nodes.',
+      request: Type.Object({
+        service: Type.Refine(Type.String(), ...SERVICE_NAME),
+        options: Options,
+      }),
+      response: Type.Object({ services: Entries }),
+      async handle({ service, options }, ctx) {
+        const found = domains.select(toDomain(options)).map(async ({ name, registry }) => {
+          const versions = await registry.getService(service)
+          return [...versions].sort(compareServices).map((version) => toEntry(version, name))
+        })
+        const services = (await Promise.all(found)).flat()
+        if (services.length === 0) throw notFound(idOf(ctx), `service not found: ${service}`)
+        return { services }
+      },
+    }),
+
+    listServices: endpoint({
+      description: 'All versions of all services, a page at a time.',
+      request: Type.Object({
+        options: Options,
+        limit: Type.Integer({
+          minimum: 0,
+          maximum: MAX_PAGE,
+          default: 0,
+          description: `Most entries of the page; 0: ${MAX_PAGE}.`,
+        }),
+        after: Type.String({ default: '', description: 'The next of the page before.' }),
+      }),
+      response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
+      handle: ({ options, limit, after }, ctx) =>
+        readPage(domains.select(toDomain(options)), { limit: limit || MAX_PAGE, after }, idOf(ctx)),
+    }),
+
+    register: endpoint({
+      description: 'Adds nodes to a version of a service; the same again restarts their TTL.',
+      request: GivenEntry,
+      response: Type.Object({}),
+      async handle(entry, ctx) {
+        const id = idOf(ctx)
+        const service = toService(entry)
+        checkSize(service, id)
+        if (service.nodes.length === 0) throw badRequest(id, 'request.nodes must have a node')
+        const domain = domains.open(toOneDomain(entry.options, id), id)
+        if (domain.size() >= MAX_VERSIONS && !domain.has(service))
+          throw tooManyRequests(id, `there are ${MAX_VERSIONS} versions in ${domain.name} already`)
+        const { register } = domain.registry
+        if (register === undefined) throw isFixed(domain, id)
+        await register(service, { ttlSeconds: entry.options.ttl || TTL_SECONDS })
+        return {}
+      },
+    }),
+
+    deregister: endpoint({
+      description:
+        'Removes nodes of a version of a service; those that are not there do not matter.',
+      request: GivenEntry,
+      response: Type.Object({}),
+      async handle(entry, ctx) {
+        const id = idOf(ctx)
+        for (const domain of domains.select(toOneDomain(entry.options, id))) {
+          const { deregister } = domain.registry
+          if (deregister === undefined) throw isFixed(domain, id)
+          await deregister(toService(entry))
+        }
+        return {}
+      },
+    }),
+
+    watch: endpoint({
+      description: 'Every change from now on. The stream begins at once.',
+      request: Type.Object({
+        service: Type.Refine(
+          Type.String({ default: '', description: 'Full name of the only one of interest.' }),
+          ...SERVICE_NAME_OR_EMPTY,
+        ),
+        options: Options,
+      }),
+      response: Type.Object({
+        action: Type.Union([
+          Type.Literal('create'),
+          Type.Literal('update'),
+          Type.Literal('delete'),
+        ]),
+        service: Entry,
+        timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
+      }),
+      stream: 'server',
+      handle({ service, options }, ctx) {
+        const events = watches.open(toDomain(options), service, idOf(ctx))
+        ctx.start()
+        return events
+      },
+    }),
+  }
+}
+
+/** Reference 6: `registry.Registry.GetService`, whatever namespace the caller put in front. */
+function idOf(ctx: Context): string {
+  return `registry.${ctx.endpoint}`
+}
+
+function toDomain({ domain }: { readonly domain: string }): string {
+  return domain === '' ? DEFAULT_DOMAIN : domain
+}
+
+/** The domain that is written to. */
+function toOneDomain(options: { readonly domain: string }, id: string): string {
+  const domain = toDomain(options)
+  if (domain === ALL_DOMAINS)
+    throw badRequest(id, 'request.options.domain must be one domain, got "*"')
+  return domain
+}
+
+function isFixed({ registry }: Domain, id: string): Error {
+  return notImplemented(id, `the registry ${registry.name} takes no registrations`)
+}

@@ -1,0 +1,84 @@
+import type { Service, Value } from '../../core/contracts/registry.ts'
+import { isEntryText } from '../../core/service-entry.ts'
+import { isServiceName } from '../../core/service-name.ts'
+import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { badRequest } from '../../sdk/errors.ts'
+
+/** Seconds a registration lives that names no TTL (specification: Limits). */
+export const TTL_SECONDS = 90
+/** Longest TTL: a registration nobody renews has to end some day. */
+export const MAX_TTL_SECONDS = 86_400
+/** Endpoints of a version. */
+export const MAX_ENDPOINTS = 1000
+/** Nodes of a registration. */
+export const MAX_NODES = 100
+/** Versions of services in a domain. */
+export const MAX_VERSIONS = 100_000
+/** Entries of a page. */
+export const MAX_PAGE = 1000
+/** Characters of a value of the metadata of services and nodes. */
+export const MAX_METADATA_VALUE = 512
+/** Bytes of a registration as JSON. */
+const MAX_ENTRY_BYTES = 256 * 1024
+const MAX_METADATA_PAIRS = 64
+const MAX_METADATA_KEY = 128
+const MAX_VALUE_DEPTH = 16
+
+/** What a field must be: whether it is, and how an error says it. */
+export type Demand<T> = readonly [holds: (value: T) => boolean, message: () => string]
+
+export const SERVICE_NAME: Demand<string> = [
+  isServiceName,
+  () => 'must be letters, digits and inner dots, dashes or underscores',
+]
+
+export const SERVICE_NAME_OR_EMPTY: Demand<string> = [
+  (text) => text === '' || isServiceName(text),
+  () => 'must be empty, or letters, digits and inner dots, dashes or underscores',
+]
+
+export const DOMAIN: Demand<string> = [
+  (text) => text === '' || text === '*' || isServiceName(text),
+  () => 'must be *, empty, or letters, digits and inner dots, dashes or underscores',
+]
+
+export const TEXT: Demand<string> = [isEntryText, () => 'must be 1 to 253 visible ASCII characters']
+
+export const ADDRESS: Demand<string> = [
+  (text) => parseAddress(text) !== undefined,
+  () => 'must be host:port or [IPv6]:port',
+]
+
+export const METADATA: Demand<Readonly<Record<string, unknown>>> = [
+  (metadata) => {
+    // The domain is not of the entry: what is read has one more than what was registered.
+    const keys = Object.keys(metadata).filter((key) => key !== 'domain')
+    return (
+      keys.length <= MAX_METADATA_PAIRS &&
+      keys.every((key) => key !== '' && key.length <= MAX_METADATA_KEY)
+    )
+  },
+  () =>
+    `must have at most ${MAX_METADATA_PAIRS} pairs, with keys of 1 to ${MAX_METADATA_KEY} characters`,
+]
+
+export const VALUE: Demand<Value> = [
+  (value) => isWithin(value, MAX_VALUE_DEPTH),
+  () => `must not nest deeper than ${MAX_VALUE_DEPTH} levels`,
+]
+
+/**
+ * Checks how long a registration is.
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 400 when it is too long.
+ */
+export function checkSize(service: Service, id: string): void {
+  const bytes = Buffer.byteLength(JSON.stringify(service))
+  if (bytes > MAX_ENTRY_BYTES)
+    throw badRequest(id, `request must be at most ${MAX_ENTRY_BYTES} bytes of JSON, got ${bytes}`)
+}
+
+function isWithin({ values }: Value, levels: number): boolean {
+  return levels > 0 && values.every((value) => isWithin(value, levels - 1))
+}

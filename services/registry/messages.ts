@@ -1,0 +1,111 @@
+import type { Service } from '../../core/contracts/registry.ts'
+import { type TUnsafe, Type } from '../../core/schema.ts'
+import { DEFAULT_DOMAIN } from './domains.ts'
+import type { EntryOptions, ServiceEntry } from './entry.ts'
+import {
+  ADDRESS,
+  DOMAIN,
+  MAX_ENDPOINTS,
+  MAX_METADATA_VALUE,
+  MAX_NODES,
+  MAX_TTL_SECONDS,
+  METADATA,
+  SERVICE_NAME,
+  TEXT,
+  TTL_SECONDS,
+  VALUE,
+} from './limits.ts'
+
+const Value = Type.Cyclic(
+  {
+    Value: Type.Object({
+      name: Type.String({ default: '' }),
+      type: Type.String({ default: '' }),
+      values: Type.Array(Type.Ref('Value'), { default: [] }),
+    }),
+  },
+  'Value',
+)
+/** What every request may carry. */
+export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
+  Type.Object(
+    {
+      ttl: Type.Integer({
+        minimum: 0,
+        maximum: MAX_TTL_SECONDS,
+        default: 0,
+        description: `Seconds a registration lives; 0: ${TTL_SECONDS}.`,
+      }),
+      domain: Type.Refine(
+        Type.String({
+          default: '',
+          description: `${DEFAULT_DOMAIN} where empty; *: all, to read.`,
+        }),
+        ...DOMAIN,
+      ),
+    },
+    { default: {} },
+  ),
+)
+
+const Metadata = Type.Refine(
+  Type.Record(Type.String(), Type.String({ maxLength: MAX_METADATA_VALUE }), { default: {} }),
+  ...METADATA,
+)
+const GivenValue = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
+/** A registration: bounded, and what may be missing has a default. */
+export const GivenEntry: TUnsafe<Service & { readonly options: EntryOptions }> = Type.Unsafe(
+  Type.Object({
+    name: Type.Refine(Type.String(), ...SERVICE_NAME),
+    version: Type.Refine(Type.String({ default: 'latest' }), ...TEXT),
+    metadata: Metadata,
+    endpoints: Type.Array(
+      Type.Object({
+        name: Type.Refine(Type.String(), ...TEXT),
+        request: GivenValue,
+        response: GivenValue,
+        // Schemas and descriptions are long; the length of the whole entry bounds them.
+        metadata: Type.Refine(
+          Type.Record(Type.String(), Type.String(), { default: {} }),
+          ...METADATA,
+        ),
+      }),
+      { maxItems: MAX_ENDPOINTS, default: [] },
+    ),
+    nodes: Type.Array(
+      Type.Object({
+        id: Type.Refine(Type.String(), ...TEXT),
+        address: Type.Refine(Type.String(), ...ADDRESS),
+        port: Type.Optional(Type.String({ description: 'That of the address counts.' })),
+        metadata: Metadata,
+      }),
+      { maxItems: MAX_NODES, default: [] },
+    ),
+    options: Options,
+  }),
+)
+
+const Texts = Type.Record(Type.String(), Type.String())
+/** What is told of a version. */
+export const Entry: TUnsafe<ServiceEntry> = Type.Unsafe(
+  Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    metadata: Texts,
+    endpoints: Type.Array(
+      Type.Object({ name: Type.String(), request: Value, response: Value, metadata: Texts }),
+    ),
+    nodes: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        address: Type.String(),
+        port: Type.String(),
+        metadata: Texts,
+      }),
+    ),
+    options: Type.Object({ ttl: Type.Integer(), domain: Type.String() }),
+  }),
+)
+
+/** Versions of services. */
+export const Entries: TUnsafe<readonly ServiceEntry[]> = Type.Unsafe(Type.Array(Entry))

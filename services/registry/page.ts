@@ -1,0 +1,98 @@
+import type { Service } from '../../core/contracts/registry.ts'
+import { badRequest } from '../../sdk/errors.ts'
+import type { Domain } from './domains.ts'
+import { type ServiceEntry, toEntry } from './entry.ts'
+import { compareServices, compareText } from './sorted-list.ts'
+
+/** Which page of the list. */
+export interface PageRequest {
+  /** Most entries of it. */
+  readonly limit: number
+  /** `next` of the page before; empty: the first one. */
+  readonly after: string
+}
+
+/** Part of the list of services. */
+export interface Page {
+  readonly services: readonly ServiceEntry[]
+  /** Where the next one begins; absent: this is the last. */
+  readonly next?: string
+}
+
+/** Where a service stands in the list: by name, version and domain. */
+interface Place {
+  readonly name: string
+  readonly version: string
+  readonly domain: string
+}
+
+/** JSON of a page, characters, beyond which it ends: what is made in one turn of the event loop has to be short. */
+const MAX_PAGE_CHARS = 1024 * 1024
+
+/**
+ * Reads a page of the services of some domains.
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 400 when `after` is none.
+ */
+export async function readPage(
+  domains: readonly Domain[],
+  { limit, after }: PageRequest,
+  id: string,
+): Promise<Page> {
+  const place = after === '' ? undefined : parsePlace(after, id)
+  const found: { readonly place: Place; readonly service: Service }[] = []
+  for (const { name: domain, list } of domains) {
+    const services = await list()
+    const first = place === undefined ? 0 : findFirstAfter(services, domain, place)
+    // One more than fits, to know whether there is another page.
+    for (const service of services.slice(first, first + limit + 1))
+      found.push({ place: toPlace(service, domain), service })
+  }
+  if (domains.length > 1) found.sort((a, b) => comparePlaces(a.place, b.place))
+  const services: ServiceEntry[] = []
+  let chars = 0
+  for (const { service, place } of found) {
+    const entry = toEntry(service, place.domain)
+    chars += JSON.stringify(entry).length
+    if (services.length === limit || (services.length > 0 && chars > MAX_PAGE_CHARS)) break
+    services.push(entry)
+  }
+  if (services.length === found.length) return { services }
+  return { services, next: formatPlace(found[services.length - 1]!.place) }
+}
+
+/** Index of the first service behind a place. */
+function findFirstAfter(services: readonly Service[], domain: string, place: Place): number {
+  let low = 0
+  let high = services.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (comparePlaces(toPlace(services[middle]!, domain), place) > 0) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+function toPlace({ name, version }: Service, domain: string): Place {
+  return { name, version, domain }
+}
+
+function comparePlaces(a: Place, b: Place): number {
+  return compareServices(a, b) || compareText(a.domain, b.domain)
+}
+
+/** None of the three holds a blank. */
+function formatPlace({ name, version, domain }: Place): string {
+  return `${name} ${version} ${domain}`
+}
+
+function parsePlace(text: string, id: string): Place {
+  const [name, version, domain, ...rest] = text.split(' ')
+  if (name === undefined || version === undefined || domain === undefined || rest.length > 0)
+    throw badRequest(
+      id,
+      `request.after must be the next of another page, got ${JSON.stringify(text.slice(0, 100))}`,
+    )
+  return { name, version, domain }
+}

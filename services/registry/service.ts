@@ -1,0 +1,46 @@
+import type { Registry } from '../../core/contracts/registry.ts'
+import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createDomains, DEFAULT_DOMAIN } from './domains.ts'
+import { createEndpoints } from './endpoints.ts'
+import { createWatches } from './watches.ts'
+
+/** What the registry service is told. */
+export interface RegistryServiceOptions extends Omit<ServiceOptions, 'name' | 'registry'> {
+  /** Makes the registry that holds a domain; closed with the service. */
+  readonly createRegistry: (domain: string) => Registry
+  /** Watchers at a time; one more is refused with 429. @default 50000 */
+  readonly maxWatchers?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+/** The registry of a platform, as a service of it. */
+export interface RegistryService {
+  /** Not started yet. */
+  readonly service: Service<object>
+  /** That of the default domain, where the service itself is registered. */
+  readonly registry: Registry
+  /** Ends the streams of those who watch, stops the service, then closes the registries. */
+  readonly close: () => Promise<void>
+}
+
+/** The service `registry` (specification: Registry endpoints), over a registry for each domain. */
+export function createRegistryService(options: RegistryServiceOptions): RegistryService {
+  const { createRegistry, maxWatchers = 50_000, nowMs = Date.now, ...rest } = options
+  const domains = createDomains(createRegistry)
+  const { registry } = domains.open(DEFAULT_DOMAIN, '')
+  const watches = createWatches({ domains, maxWatchers, nowMs })
+  const service = new Service({ ...rest, name: 'registry', registry }).handle(
+    'Registry',
+    createEndpoints(domains, watches),
+  )
+  return {
+    service,
+    registry,
+    async close() {
+      watches.close()
+      await service.stop()
+      await domains.close()
+    },
+  }
+}

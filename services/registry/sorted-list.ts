@@ -1,0 +1,67 @@
+import type { Maybe } from '../../core/chain.ts'
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+
+/** The services of a registry in order. */
+export interface SortedList {
+  /** All versions of all services, by name and version. Sorted once per change, however often it is asked for. */
+  readonly list: () => Maybe<readonly Service[]>
+  /** Versions that came and have not gone since the list was created. */
+  readonly size: () => number
+  /** Whether a version is one of these. */
+  readonly has: (service: Service) => boolean
+  /** Listens to the registry no more. */
+  readonly close: () => void
+}
+
+/** Orders the services of a registry; one that tells of no changes is sorted each time. */
+export function createSortedList(registry: Registry): SortedList {
+  const versions = new Set<string>()
+  let changes = 0
+  let sorted: readonly Service[] = []
+  let sortedAt = -1
+  const stop = registry.watch?.(({ type, service }) => {
+    changes++
+    if (type === 'delete') versions.delete(toKey(service))
+    else versions.add(toKey(service))
+  })
+
+  const sort = (services: readonly Service[], before: number): readonly Service[] => {
+    // What has expired is told while the registry is asked.
+    if (stop !== undefined && sortedAt === changes) return sorted
+    sorted = [...services].sort(compareServices)
+    sortedAt = before
+    return sorted
+  }
+
+  return {
+    list() {
+      const before = changes
+      const services = registry.listServices()
+      return services instanceof Promise
+        ? services.then((all) => sort(all, before))
+        : sort(services, before)
+    },
+    size: () => versions.size,
+    has: (service) => versions.has(toKey(service)),
+    close: () => stop?.(),
+  }
+}
+
+/** Neither of the two holds a blank. */
+function toKey({ name, version }: Service): string {
+  return `${name} ${version}`
+}
+
+/** Order of services: by name, then by version, both by their characters' codes. */
+export function compareServices(
+  a: Pick<Service, 'name' | 'version'>,
+  b: Pick<Service, 'name' | 'version'>,
+): number {
+  return compareText(a.name, b.name) || compareText(a.version, b.version)
+}
+
+/** By the codes of characters: whatever the language of the machine. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,193 @@
+import t from 'tap'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import {
+  openPlatformRegistry,
+  type Services,
+  toRegistration,
+} from '../../fixtures/platform-registry.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const GREETER = toRegistration('greeter', ['127.0.0.1:9001'])
+
+t.test('a service is registered, found, listed and deregistered', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  t.same(await call('Register', { ...GREETER, version: '2', metadata: { owner: 'ann' } }), {})
+  const entry = {
+    name: 'greeter',
+    version: '2',
+    metadata: { owner: 'ann', domain: 'mx' },
+    endpoints: [],
+    nodes: [{ id: '127.0.0.1:9001', address: '127.0.0.1:9001', port: '9001', metadata: {} }],
+    options: { ttl: 0, domain: 'mx' },
+  }
+  t.strictSame(await call('GetService', { service: 'greeter' }), { services: [entry] })
+  const { services, next } = await call<Services>('ListServices')
+  t.equal(next, undefined)
+  t.strictSame(services[0], entry)
+  t.match(services[1], { name: 'registry', endpoints: [{ name: 'Registry.GetService' }] })
+  t.equal(services.length, 2)
+  t.same(await call('Deregister', entry), {}, 'what was read can be sent back')
+  await t.rejects(call('GetService', { service: 'greeter' }), {
+    id: 'registry.Registry.GetService',
+    code: 404,
+    message: 'service not found: greeter',
+  })
+})
+
+t.test('what was read can be registered again, unchanged', async (t) => {
+  const { call, watch } = await openPlatformRegistry(t)
+  const pairs = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`k${i}`, 'v']))
+  await call('Register', { ...GREETER, metadata: pairs })
+  const events = watch()
+  const before = await call<Services>('GetService', { service: 'greeter' })
+  await call('Register', before.services[0])
+  t.strictSame(await call('GetService', { service: 'greeter' }), before)
+  await call('Register', toRegistration('other', ['a:1']))
+  t.match((await events.next()).value, { service: { name: 'other' } }, 'nothing was told of it')
+  await events.return?.()
+})
+
+t.test('versions are told apart, in order, and their nodes merged', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  await call('Register', { ...GREETER, version: 'v2' })
+  await call('Register', GREETER)
+  await call('Register', toRegistration('greeter', ['127.0.0.1:9002'], { version: 'v2' }))
+  const { services } = await call<Services>('GetService', { service: 'greeter' })
+  t.strictSame(
+    services.map(({ version, nodes }) => [version, ...nodes.map(({ port }) => port)]),
+    [
+      ['latest', '9001'],
+      ['v2', '9001', '9002'],
+    ],
+  )
+})
+
+t.test('a node is dropped after its TTL: 90 s unless it names another', async (t) => {
+  const { call, clock } = await openPlatformRegistry(t)
+  const isThere = async (service: string): Promise<boolean> =>
+    call('GetService', { service }).then(
+      () => true,
+      () => false,
+    )
+  await call('Register', GREETER)
+  await call('Register', toRegistration('none', ['a:1'], { options: { ttl: 0 } }))
+  await call('Register', toRegistration('short', ['a:1'], { options: { ttl: '5' } }))
+  await call('Register', toRegistration('long', ['a:1'], { options: { ttl: 3600 } }))
+  clock.seconds = 4
+  t.ok(await isThere('short'))
+  clock.seconds = 5
+  t.notOk(await isThere('short'))
+  clock.seconds = 89
+  t.ok((await isThere('greeter')) && (await isThere('none')))
+  clock.seconds = 90
+  t.notOk((await isThere('greeter')) || (await isThere('none')))
+  t.ok(await isThere('long'))
+})
+
+t.test('domains know nothing of one another; * is all of them', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  const staging = { domain: 'staging' }
+  await call('Register', GREETER)
+  await call('Register', { ...GREETER, options: staging })
+  await call('Register', toRegistration('only', ['a:1'], { options: staging }))
+  const listed = async (options?: object): Promise<string[]> =>
+    (await call<Services>('ListServices', { options })).services.map(
+      ({ name, metadata, options }) => `${name} ${metadata['domain']} ${options.domain}`,
+    )
+  t.strictSame(await listed(), ['greeter mx mx', 'registry mx mx'])
+  t.strictSame(await listed(staging), ['greeter staging staging', 'only staging staging'])
+  t.strictSame(await listed({ domain: '*' }), [
+    'greeter mx mx',
+    'greeter staging staging',
+    'only staging staging',
+    'registry mx mx',
+  ])
+  t.strictSame(await listed({ domain: 'unknown' }), [])
+  const { services } = await call<Services>('GetService', {
+    service: 'greeter',
+    options: { domain: '*' },
+  })
+  t.strictSame(
+    services.map(({ options }) => options.domain),
+    ['mx', 'staging'],
+  )
+  await t.rejects(call('GetService', { service: 'only' }), { code: 404 })
+  t.same(await call('Deregister', { ...GREETER, options: staging }), {})
+  t.strictSame(await listed(staging), ['only staging staging'])
+  t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
+})
+
+t.test('one domain is written to, and it is not opened by reading or deregistering', async (t) => {
+  const opened: string[] = []
+  const { call } = await openPlatformRegistry(t, {
+    createRegistry(domain) {
+      opened.push(domain)
+      return createStaticRegistry([])
+    },
+  })
+  for (const method of ['Register', 'Deregister'])
+    await t.rejects(call(method, { ...GREETER, options: { domain: '*' } }), {
+      id: `registry.Registry.${method}`,
+      code: 400,
+      message: 'request.options.domain must be one domain, got "*"',
+    })
+  await call('ListServices', { options: { domain: 'a' } })
+  await call('Deregister', { ...GREETER, options: { domain: 'b' } })
+  t.strictSame(opened, ['mx'])
+})
+
+t.test('deregistering what nobody knows is fine', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  t.same(await call('Deregister', GREETER), {})
+  await call('Register', GREETER)
+  t.same(await call('Deregister', toRegistration('greeter', ['127.0.0.1:9009'])), {})
+  t.same(await call('Deregister', toRegistration('greeter', [])), {})
+  t.same(await call('Deregister', { ...GREETER, version: 'v9' }), {})
+  t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
+})
+
+t.test('a registry that takes no registrations is read and says so', async (t) => {
+  const { call } = await openPlatformRegistry(t, {
+    createRegistry: () => createStaticRegistry([makeService('greeter', ['a:1'])]),
+  })
+  t.match(await call('GetService', { service: 'greeter' }), { services: [{ name: 'greeter' }] })
+  for (const method of ['Register', 'Deregister'])
+    await t.rejects(call(method, GREETER), {
+      code: 501,
+      message: 'the registry static takes no registrations',
+    })
+})
+
+t.test('the whole description of endpoints is kept, and nothing else', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  const field = { name: 'name', type: 'string', values: [] }
+  const request = { name: 'CallRequest', type: 'CallRequest', values: [field] }
+  const response = { name: 'CallResponse', type: 'CallResponse', values: [] }
+  const metadata = { stream: 'true', requestSchema: 'x'.repeat(5000) }
+  const endpoint = { name: 'Greeter.Call', request, response, metadata }
+  await call('Register', {
+    ...GREETER,
+    extra: 1,
+    endpoints: [
+      { ...endpoint, extra: 1, request: { ...request, extra: 1 } },
+      { name: 'Greeter.Bare' },
+    ],
+  })
+  const { services } = await call<Services>('GetService', { service: 'greeter' })
+  const empty = { name: '', type: '', values: [] }
+  t.strictSame(services[0]?.endpoints, [
+    endpoint,
+    { name: 'Greeter.Bare', request: empty, response: empty, metadata: {} },
+  ])
+  t.notOk('extra' in services[0]!)
+})
+
+t.test('there is a bound on the versions of a domain', async (t) => {
+  const { call, registry } = await openPlatformRegistry(t)
+  for (let i = 1; i < 100_000; i++) registry.register?.(makeService(`s${i}`, ['a:1']))
+  await t.rejects(call('Register', GREETER), {
+    code: 429,
+    message: 'there are 100000 versions in mx already',
+  })
+  t.same(await call('Register', toRegistration('s1', ['a:2'])), {}, 'those there are may grow')
+})
