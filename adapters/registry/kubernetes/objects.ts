@@ -1,0 +1,139 @@
+/** What is kept of a Service (core/v1). */
+export interface KubernetesService {
+  readonly name: string
+  /** `resourceVersion`: the same for the same state. */
+  readonly revision: string
+  /** Those that begin with `mx/`, without it. */
+  readonly annotations: ReadonlyMap<string, string>
+  readonly ports: readonly ServicePort[]
+  /** Of the addresses to prefer where it has both. */
+  readonly family: 'IPv4' | 'IPv6'
+}
+
+export interface ServicePort {
+  readonly name: string
+  readonly port: number
+  readonly appProtocol: string
+}
+
+/** What is kept of an EndpointSlice (discovery.k8s.io/v1). */
+export interface Slice {
+  /** Name of the Service it belongs to. */
+  readonly service: string
+  /** `resourceVersion`: the same for the same state. */
+  readonly revision: string
+  /** `IPv4`, `IPv6` or `FQDN`. */
+  readonly addressType: string
+  /** Port number by the port's name. */
+  readonly ports: ReadonlyMap<string, number>
+  readonly endpoints: readonly SliceEndpoint[]
+}
+
+export interface SliceEndpoint {
+  readonly address: string
+  /** Name of the pod, or undefined. */
+  readonly pod: string | undefined
+  /** Still serving, but about to end. */
+  readonly draining: boolean
+}
+
+const PREFIX = 'mx/'
+/** https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetesioservice-name */
+const SERVICE_LABEL = 'kubernetes.io/service-name'
+
+/**
+ * Undefined for what is not to be reached: services that say `mx/ignore: "true"`, the API server itself, and an
+ * `ExternalName`, by which whoever may write Services would lead the gateway anywhere.
+ */
+export function toKubernetesService(object: unknown): KubernetesService | undefined {
+  const { metadata, spec } = object as RawService
+  const annotations = new Map<string, string>()
+  for (const [key, value] of Object.entries(metadata?.annotations ?? {}))
+    if (key.startsWith(PREFIX)) annotations.set(key.slice(PREFIX.length), value)
+  const { component, provider } = metadata?.labels ?? {}
+  if (component === 'apiserver' && provider === 'kubernetes') return undefined
+  if (annotations.get('ignore') === 'true' || spec?.type === 'ExternalName') return undefined
+  return {
+    name: metadata?.name ?? '',
+    revision: metadata?.resourceVersion ?? '',
+    annotations,
+    ports: (spec?.ports ?? []).filter(isTcp).map(({ name = '', port = 0, appProtocol = '' }) => ({
+      name,
+      port,
+      appProtocol,
+    })),
+    family: spec?.ipFamilies?.[0] === 'IPv6' ? 'IPv6' : 'IPv4',
+  }
+}
+
+export function toSlice(object: unknown): Slice {
+  const { metadata, addressType = '', endpoints, ports } = object as RawSlice
+  const kept: SliceEndpoint[] = []
+  for (const { addresses, conditions, targetRef } of endpoints ?? []) {
+    // The addresses of one endpoint are interchangeable; consumers may use the first only.
+    const address = addresses?.[0]
+    const draining = conditions?.terminating === true
+    // Absent says yes, for `ready`; `serving` defaults to `ready`.
+    const ready = conditions?.ready ?? true
+    const usable = draining ? (conditions?.serving ?? ready) : ready
+    if (address === undefined || !usable) continue
+    const pod = targetRef?.kind === 'Pod' ? targetRef.name : undefined
+    kept.push({ address, pod, draining })
+  }
+  const numbers = (ports ?? [])
+    .filter(isTcp)
+    .flatMap(({ name, port }): [string, number][] =>
+      typeof port === 'number' ? [[name ?? '', port]] : [],
+    )
+  return {
+    service: metadata?.labels?.[SERVICE_LABEL] ?? '',
+    revision: metadata?.resourceVersion ?? '',
+    addressType,
+    ports: new Map(numbers),
+    endpoints: kept,
+  }
+}
+
+interface RawMetadata {
+  readonly name?: string
+  readonly resourceVersion?: string
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+interface RawPort {
+  readonly name?: string | null
+  readonly port?: number | null
+  readonly protocol?: string | null
+  readonly appProtocol?: string
+}
+
+interface RawService {
+  readonly metadata?: RawMetadata
+  readonly spec?: {
+    readonly type?: string
+    readonly ports?: readonly (RawPort & { readonly name?: string; readonly port?: number })[]
+    readonly ipFamilies?: readonly string[]
+  }
+}
+
+interface RawSlice {
+  readonly metadata?: RawMetadata
+  readonly addressType?: string
+  readonly ports?: readonly RawPort[] | null
+  readonly endpoints?:
+    | readonly {
+        readonly addresses?: readonly string[]
+        readonly conditions?: {
+          readonly ready?: boolean | null
+          readonly serving?: boolean | null
+          readonly terminating?: boolean | null
+        }
+        readonly targetRef?: { readonly kind?: string; readonly name?: string }
+      }[]
+    | null
+}
+
+function isTcp({ protocol }: RawPort): boolean {
+  return (protocol ?? 'TCP') === 'TCP'
+}

@@ -1,0 +1,108 @@
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { Cluster } from './cluster.ts'
+
+/** An answer of the API server that is no use. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  /** HTTP status, or that of the event that ended a watch. */
+  readonly status: number
+  /** Milliseconds the server asks to be left alone. */
+  readonly retryAfterMs: number
+
+  constructor(message: string, status: number, retryAfterMs = 0) {
+    super(message)
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Longest reply to a refused request that is read. */
+const MAX_STATUS_BYTES = 65_536
+const MAX_SHOWN = 300
+
+/**
+ * Sends a GET and waits for the head of the answer.
+ *
+ * @param path from the server's root, with the query.
+ * @throws {ApiError} for any answer but 200. @throws {Error} when there is none.
+ */
+export async function get(
+  { server, readOptions }: Cluster,
+  path: string,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const { headers, ...options }: RequestOptions = await readOptions()
+  signal.throwIfAborted()
+  const send = server.protocol === 'http:' ? requestHttp : requestHttps
+  const url = new URL(server.pathname.replace(/\/$/, '') + path, server)
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = send(url, {
+      ...options,
+      headers: { ...(headers as object), accept: 'application/json', 'user-agent': 'mx' },
+      signal,
+    })
+    request.on('socket', (socket) => socket.setKeepAlive(true, 30_000))
+    request.on('response', resolve).on('error', reject).end()
+  })
+  if (response.statusCode === 200) return response
+  const status = response.statusCode ?? 0
+  const retryAfter = Number(response.headers['retry-after'])
+  throw new ApiError(
+    `${status} ${toReason(await readText(response, MAX_STATUS_BYTES))}`.trim(),
+    status,
+    retryAfter > 0 ? Math.min(retryAfter, 60) * 1000 : 0,
+  )
+}
+
+/** The whole answer. @throws {ApiError} when it is longer than `maxBytes`. */
+export async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes)
+      throw new ApiError(`the answer is longer than ${maxBytes} bytes`, response.statusCode ?? 0)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/**
+ * The whole lines of the answer, those that came together at a time.
+ *
+ * @throws {ApiError} when a line is longer than `maxBytes`.
+ */
+export async function* readLines(
+  response: IncomingMessage,
+  maxBytes: number,
+): AsyncGenerator<readonly string[]> {
+  let parts: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    const end = chunk.lastIndexOf(10)
+    if (end >= 0) {
+      parts.push(chunk.subarray(0, end))
+      const lines = Buffer.concat(parts).toString().split('\n')
+      parts = []
+      size = 0
+      yield lines.filter((line) => line.trim() !== '')
+    }
+    const rest = chunk.subarray(end + 1)
+    parts.push(rest)
+    size += rest.length
+    if (size > maxBytes)
+      throw new ApiError(`an event is longer than ${maxBytes} bytes`, response.statusCode ?? 0)
+  }
+}
+
+/** The message of a Status object (metav1.Status), else the text as it is. */
+function toReason(text: string): string {
+  try {
+    const message: unknown = JSON.parse(text)?.message
+    if (typeof message === 'string') return message.slice(0, MAX_SHOWN)
+  } catch {
+    // Not of the API server itself: a proxy in front of it writes what it likes.
+  }
+  return text.slice(0, MAX_SHOWN).replace(/\s+/g, ' ')
+}
