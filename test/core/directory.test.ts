@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
@@ -10,7 +11,7 @@ import type {
 import { Directory, type DirectoryOptions } from '../../core/directory.ts'
 import { Upstream } from '../../core/upstream/upstream.ts'
 import { TestExchange } from '../../sdk/testing.ts'
-import { createPools, makeService } from '../fixtures/services.ts'
+import { createPools, makeNode, makeService } from '../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
 
@@ -339,3 +340,259 @@ t.test('a closed directory holds no connections and hears nothing', async (t) =>
   t.same(ports(upstream), [])
   t.equal(directory.find('greeter'), undefined)
 })
+
+t.test('each service in use is watched, and no other', async (t) => {
+  let now = 0
+  const { registry, answer, refuse, watched, asked } = createRemote(true)
+  const { directory } = open(t, registry, { nowMs: () => now, unusedMs: 1000, maxUnused: 0 })
+  t.same(watched(), [undefined], 'all, for what appears')
+  const found = [directory.find('a'), directory.find('b'), Promise.resolve(directory.find('c'))]
+  t.same(watched(), [undefined, 'a', 'b', 'c'], 'before the answer, which may be outdated by then')
+  answer([makeService('a', ['127.0.0.1:9001'])])
+  answer([])
+  refuse(new Error('connection refused'))
+  await Promise.allSettled(found)
+  t.same(watched(), [undefined, 'a'])
+  now = 500
+  directory.sweep()
+  t.same(asked, ['a', 'b', 'c'], 'and what is watched is not asked again')
+  now = 2000
+  directory.sweep()
+  t.same(watched(), [undefined], 'nor is what was forgotten')
+  t.equal(directory.size, 0)
+  const again = directory.find('a')
+  answer([makeService('a', ['127.0.0.1:9001'])])
+  await again
+  directory.close()
+  t.same(watched(), [])
+  t.equal(directory.find('a'), undefined)
+  t.same(watched(), [])
+})
+
+t.test('services nobody asked for change nothing', async (t) => {
+  const { registry, answer, tell } = createRemote(true)
+  const { directory } = open(t, registry)
+  const { generation } = directory
+  for (let i = 0; i < 100; i++) {
+    tell({ type: 'create', service: makeService(`s${i}`, ['127.0.0.1:9001']) })
+    tell({ type: 'update', service: makeService(`s${i}`, []) })
+    tell({ type: 'delete', service: makeService(`s${i}`, []) })
+  }
+  t.equal(directory.generation, generation)
+  const missing = directory.find('s1')
+  answer([])
+  t.equal(await missing, undefined)
+  tell({ type: 'create', service: makeService('s2', ['127.0.0.1:9001']) })
+  t.equal(directory.generation, generation)
+  tell({ type: 'create', service: makeService('s1', []) })
+  t.equal(directory.generation, generation + 1, 'but one that was looked up in vain')
+})
+
+t.test(
+  'a service that appears between the answer and its arrival was not looked up in vain',
+  async (t) => {
+    const { registry, answer, tell } = createRemote(true)
+    const { directory } = open(t, registry)
+    const { generation } = directory
+    const missing = directory.find('greeter')
+    // The watch of all services may be told first, and that of this one too late.
+    answer([])
+    tell({ type: 'create', service: makeService('greeter', []) })
+    await missing
+    t.ok(directory.generation > generation)
+  },
+)
+
+t.test('names that are looked up in vain are remembered up to a bound', async (t) => {
+  const registry = createMemoryRegistry()
+  const { directory } = open(t, registry)
+  const { generation } = directory
+  for (let i = 0; i <= 10_000; i++) directory.find(`nobody${i}`)
+  t.equal(directory.generation, generation + 1, 'then all that was concluded from them is void')
+  await registry.register?.(makeService('nobody10000', ['127.0.0.1:9001']))
+  t.equal(directory.generation, generation + 2)
+})
+
+t.test('while the registry is away, the last good answer stays without limit', async (t) => {
+  let now = 0
+  const told: string[] = []
+  const errors: string[] = []
+  const { registry, answer, refuse, outage } = createRemote(true)
+  const { directory } = open(t, registry, {
+    nowMs: () => now,
+    unusedMs: 1e12,
+    onOutage: (state, { reason, forMs }) => told.push(`${state} ${reason.message} ${forMs}`),
+    onError: (service) => errors.push(service),
+  })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001'])])
+  const upstream = await found
+  t.equal(directory.outage, undefined)
+  outage(new Error('connection refused'))
+  const hour = 3_600_000
+  now = 24 * hour
+  directory.sweep()
+  t.equal(directory.find('greeter'), upstream)
+  t.same(ports(upstream), [9001])
+  t.match(directory.outage, { reason: { message: 'connection refused' }, forMs: 24 * hour })
+  const other = Promise.resolve(directory.find('users'))
+  refuse(new Error('connection refused'))
+  await t.rejects(other, { code: 503 })
+  t.same(errors, [], 'the outage is told of already')
+  outage(undefined)
+  t.equal(directory.outage, undefined)
+  directory.sweep()
+  t.same(told, [
+    'began connection refused 0',
+    `lasts connection refused ${24 * hour}`,
+    `ended connection refused ${24 * hour}`,
+  ])
+})
+
+t.test(
+  'a registry that was started anew, empty, takes away no node that registers again',
+  async (t) => {
+    let now = 0
+    const { registry, answer, tell, outage } = createRemote(true)
+    const { directory, closedPorts } = open(t, registry, { nowMs: () => now, unusedMs: 1e12 })
+    const one = makeService('greeter', ['127.0.0.1:9001'])
+    const two = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+    const found = directory.find('greeter')
+    answer([two])
+    const upstream = await found
+    outage(new Error('connection refused'))
+    now = 60_000
+    outage(undefined)
+    tell({ type: 'delete', service: makeService('greeter', []) })
+    t.same(ports(upstream), [9001, 9002])
+    t.equal(directory.find('greeter'), upstream)
+    now += 30_000
+    tell({ type: 'create', service: one })
+    tell({ type: 'create', service: makeService('greeter', ['127.0.0.1:9003'], 'next') })
+    t.same(ports(upstream), [9001, 9002, 9003], 'what is new takes part at once')
+    now += 64_999
+    directory.sweep()
+    t.same(closedPorts(), [])
+    now += 1
+    directory.sweep()
+    t.same(ports(upstream), [9001, 9003], 'what has not come back in 95 s is gone')
+    tell({ type: 'delete', service: makeService('greeter', []) })
+    t.same(ports(upstream), [9003], 'and from then on what is told is true')
+  },
+)
+
+t.test('what the caller knows to be gone goes at once', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = open(t, registry)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  tell({ type: 'update', service: makeService('greeter', ['127.0.0.1:9002']) })
+  directory.settle(['users'])
+  t.same(ports(upstream), [9002, 9001])
+  directory.settle(['greeter', 'users'])
+  t.same(ports(upstream), [9002])
+  tell({ type: 'delete', service: makeService('greeter', []) })
+  directory.settle(['greeter'])
+  t.equal(directory.size, 0)
+})
+
+t.test('a node that tells it is draining and is held back gets nothing new', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = open(t, registry)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  const draining = makeNode('127.0.0.1:9001', { state: 'draining' })
+  const other = makeNode('127.0.0.1:9002')
+  tell({ type: 'update', service: makeService('greeter', [draining, other]) })
+  tell({ type: 'update', service: makeService('greeter', [other]) })
+  t.same(ports(upstream), [9002, 9001])
+  t.same([upstream?.pick(x)?.port, upstream?.pick(x)?.port], [9002, 9002])
+})
+
+t.test(
+  'whatever happens: never a node less than the registry tells, and in the end just those',
+  async () => {
+    const NAMES = ['a', 'b'] as const
+    const step = fc.oneof(
+      fc.record({
+        kind: fc.constant('tell' as const),
+        name: fc.constantFrom(...NAMES),
+        version: fc.constantFrom('v1', 'v2'),
+        nodes: fc.uniqueArray(fc.integer({ min: 1, max: 4 })),
+      }),
+      fc.record({
+        kind: fc.constant('outage' as const),
+        away: fc.boolean(),
+        of: fc.constantFrom<(string | undefined)[] | undefined>(undefined, ['a'], [undefined]),
+      }),
+      fc.record({ kind: fc.constant('turn' as const), ms: fc.integer({ min: 1, max: 120_000 }) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        let now = 0
+        const { registry, answer, tell, outage } = createRemote(true)
+        const { createPool } = createPools()
+        const directory = new Directory(registry, {
+          upstream: () => ({ createPool }),
+          nowMs: () => now,
+          unusedMs: 1e12,
+        })
+        const state = new Map<string, Service>()
+        let everAway = false
+        // In use whenever it exists, as under a stream of requests.
+        const look = async (name: string): Promise<string[]> => {
+          const found = directory.find(name)
+          const known = [...state.values()].filter((service) => service.name === name)
+          if (found instanceof Promise) answer(known)
+          return (await found)?.nodes.map(({ id }) => id).sort() ?? []
+        }
+        const expected = (name: string): string[] =>
+          [...state.values()]
+            .filter((service) => service.name === name)
+            .flatMap(({ nodes }) => nodes.map(({ id }) => id))
+            .sort()
+        try {
+          for (const name of NAMES) await look(name)
+          for (const step of steps) {
+            if (step.kind === 'turn') {
+              now += step.ms
+              directory.sweep()
+            } else if (step.kind === 'outage') {
+              everAway ||= step.away
+              outage(step.away ? new Error('away') : undefined, step.of)
+            } else {
+              const key = `${step.name} ${step.version}`
+              const nodes = step.nodes.map((port) => ({
+                ...makeNode(`127.0.0.1:${port}`),
+                id: `${key} ${port}`,
+              }))
+              const service = makeService(step.name, nodes, step.version)
+              const type = nodes.length === 0 ? 'delete' : state.has(key) ? 'update' : 'create'
+              if (type === 'delete') state.delete(key)
+              else state.set(key, service)
+              tell({ type, service })
+            }
+            for (const name of NAMES) {
+              const ids = await look(name)
+              const told = expected(name)
+              if (!told.every((id) => ids.includes(id))) return false
+              if (!everAway && ids.length !== told.length) return false
+            }
+          }
+          outage(undefined)
+          now += 95_000
+          directory.sweep()
+          for (const name of NAMES) if (`${await look(name)}` !== `${expected(name)}`) return false
+          return directory.outage === undefined
+        } finally {
+          directory.close()
+        }
+      }),
+      { numRuns: 200 },
+    )
+  },
+)

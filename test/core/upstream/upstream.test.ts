@@ -152,3 +152,80 @@ t.test('closing closes the connections to every node', async (t) => {
   t.same(closedPorts(), [9001, 9002])
   t.equal(upstream.pick(x), undefined)
 })
+
+const draining = (address: string): ReturnType<typeof makeNode> =>
+  makeNode(address, { state: 'draining' })
+const [one, two, three] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
+
+for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as const) {
+  t.test(`${kind}: a draining node gets nothing new, and keeps what it has`, async (t) => {
+    const { createPool, pools, closedPorts } = createPools()
+    const hashOf = { from: 'path', name: '' } as const
+    const upstream = new Upstream('greeter', { createPool, balance: { kind, hashOf } })
+    upstream.update([makeService('greeter', [one, two, three])])
+    const [first] = upstream.nodes as [UpstreamNode]
+    first.active = 3
+    upstream.update([makeService('greeter', [draining(one), two, three])])
+    t.equal(upstream.nodes[0], first)
+    t.equal(first.draining, true)
+    t.same(closedPorts(), [])
+    const picked = new Set<number | undefined>()
+    for (let i = 0; i < 100; i++) {
+      const exchange = new TestExchange({ path: `/${i}` })
+      picked.add(upstream.pick(exchange)?.port)
+      picked.add(upstream.pick(exchange, upstream.nodes[1])?.port)
+    }
+    t.same(picked, new Set([9002, 9003]), 'not even where another node was tried')
+    upstream.update([makeService('greeter', [one, two, three])])
+    t.equal(upstream.nodes[0], first, 'one that stays after all takes part again')
+    t.equal(pools.length, 3)
+    first.active = 0
+    for (let i = 0; i < 100; i++) {
+      picked.add(upstream.pick(new TestExchange({ path: `/${i}` }))?.port)
+    }
+    t.ok(picked.has(9001))
+  })
+}
+
+t.test('a client bound to a draining node is given another one', async (t) => {
+  const { createPool } = createPools()
+  const balance = { kind: 'round-robin', sticky: { cookie: 'node' } } as const
+  const upstream = new Upstream('greeter', { createPool, balance })
+  upstream.update([makeService('greeter', [one, two])])
+  const cookie = upstream.replyCookie!(x, upstream.nodes[0]!)!.split(';')[0]!
+  const bound = new TestExchange({ path: '/', headers: ['cookie', cookie] })
+  t.equal(upstream.pick(bound)?.port, 9001)
+  upstream.update([makeService('greeter', [draining(one), two])])
+  t.equal(upstream.pick(bound)?.port, 9002)
+  t.match(upstream.replyCookie!(bound, upstream.nodes[1]!), /^node=/, 'and bound to that')
+})
+
+t.test('a draining node is not tried after an ejection', async (t) => {
+  let now = 0
+  const { createPool } = createPools()
+  const upstream = new Upstream('greeter', { createPool, nowMs: () => now })
+  upstream.update([makeService('greeter', [one, two, three])])
+  upstream.failed(upstream.nodes[0]!, 'connect')
+  upstream.update([makeService('greeter', [draining(one), two, three])])
+  now = 1e6
+  const picked = Array.from({ length: 4 }, () => upstream.pick(x)?.port)
+  t.same(new Set(picked), new Set([9002, 9003]))
+})
+
+t.test('draining nodes are used where no other takes part', async (t) => {
+  let now = 0
+  const { createPool } = createPools()
+  const upstream = new Upstream('greeter', { createPool, nowMs: () => now })
+  const pick = (): number[] => Array.from({ length: 4 }, () => upstream.pick(x)!.port)
+  upstream.update([makeService('greeter', [draining(one), draining(two)])])
+  t.same(new Set(pick()), new Set([9001, 9002]))
+
+  upstream.update([makeService('greeter', [one, two])])
+  upstream.failed(upstream.nodes[0]!, 'connect')
+  upstream.update([makeService('greeter', [one, draining(two)])])
+  t.same(new Set(pick()), new Set([9002]), 'the other one is ejected')
+  now = 10_000
+  t.equal(upstream.pick(x)?.port, 9001, 'on trial')
+  upstream.succeeded(upstream.nodes[0]!)
+  t.same(new Set(pick()), new Set([9001]), 'and back, in its place')
+})
