@@ -213,6 +213,7 @@ export class ServerConnection implements FrameReceiver {
       throw new TypeError(`metadata must be at most ${METADATA_MAX_BYTES} bytes`)
     }
     this.#writer.reply(call.id, MORE, metadata, NOTHING)
+    this.#bound()
   }
 
   sendData(call: ServerCall, body: string | Uint8Array): boolean {
@@ -240,6 +241,7 @@ export class ServerConnection implements FrameReceiver {
     this.#writer.credit(call.id, call.consumedBytes)
     call.receiveWindow += call.consumedBytes
     call.consumedBytes = 0
+    this.#bound()
   }
 
   expire(call: ServerCall): void {
@@ -247,6 +249,7 @@ export class ServerConnection implements FrameReceiver {
     this.#writer.fail(call.id, formatFail(new GatewayError(call.service, 408, detail)))
     this.#take(call)
     call.receiver.onCancel('timeout')
+    this.#bound()
     this.#rest()
   }
 
@@ -268,6 +271,7 @@ export class ServerConnection implements FrameReceiver {
     if (this.#calls.size >= this.#maxCalls || this.#requestBytes > this.#maxRequestBytes) {
       const error = new GatewayError(service, 503, 'too many calls under way')
       this.#writer.fail(id, formatFail(error))
+      this.#bound()
       return undefined
     }
     const call = new ServerCall(
@@ -320,13 +324,15 @@ export class ServerConnection implements FrameReceiver {
   /** An answer has been written. */
   #finish(call: ServerCall): void {
     this.#take(call)
-    if (this.#writer.waitingBytes > PAUSE_BYTES) this.#hold()
+    this.#bound()
     if (this.#leaving) this.#rest()
   }
 
-  /** Reads no more calls of who asks and takes no answers, and gives up on who has asked for too much. */
-  #hold(): void {
-    if (this.#writer.waitingBytes > this.#maxWaitingBytes) {
+  /** After whatever was written: reads no more of who asks and takes no answers, and gives up on who has asked for too much. */
+  #bound(): void {
+    const { waitingBytes } = this.#writer
+    if (waitingBytes <= PAUSE_BYTES) return
+    if (waitingBytes > this.#maxWaitingBytes) {
       this.#lose()
       this.#socket.terminate()
     } else if (!this.#paused && !this.closed) {

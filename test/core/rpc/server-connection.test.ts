@@ -36,10 +36,14 @@ function u32(value: number): string {
 const MORE = 1
 const STREAM = 2
 
-/** A CALL of `e` of service `s`. */
-function call(id: number, { flags = 0, timeoutMs = 0, metadata = '', body = '' } = {}): string {
-  const [meta, bytes] = [Buffer.from(metadata, 'latin1'), Buffer.from(body)]
-  const payload = `${u32(timeoutMs)}${u16(1)}${u16(1)}${u32(meta.length)}7365${meta.toString('hex')}${bytes.toString('hex')}`
+/** A CALL of `e`. */
+function call(
+  id: number,
+  { flags = 0, timeoutMs = 0, service = 's', metadata = '', body = '' } = {},
+): string {
+  const meta = Buffer.from(metadata, 'latin1')
+  const rest = Buffer.concat([Buffer.from(`${service}e`), meta, Buffer.from(body)])
+  const payload = `${u32(timeoutMs)}${u16(service.length)}${u16(1)}${u32(meta.length)}${rest.toString('hex')}`
   return `${u32(payload.length / 2)}01${u16(flags)}00${u32(id)}${payload}`
 }
 
@@ -423,6 +427,58 @@ t.test('a caller that asks and takes no answers is not read, and cut off in the 
   calls[4]!.reply('', body)
   t.equal(socket.closed, undefined)
   calls[5]!.reply('', body)
+  t.equal(socket.closed?.code, 1006)
+})
+
+/** Bytes of frames of one kind, sent until the caller is no longer read, and until it is cut off. */
+function flood(socket: TestSocket, send: (i: number) => void): { paused: number; closed: number } {
+  let paused = 0
+  let closed = 0
+  for (let i = 1; i <= 200_000 && closed === 0; i++) {
+    send(i)
+    if (paused === 0 && socket.paused) paused = i
+    if (socket.closed !== undefined) closed = i
+  }
+  return { paused, closed }
+}
+
+t.test(
+  'refused calls pile up behind a caller that does not read: it is cut off, too',
+  async (t) => {
+    const { socket, receive, calls, connection, events } = open({
+      maxCalls: 1,
+      maxWaitingBytes: 5 * 1024 * 1024,
+    })
+    socket.slow = true
+    receive(call(1))
+    const { paused, closed } = flood(socket, (i) => receive(call(i + 1)))
+    t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+    t.equal(socket.closed?.code, 1006)
+    t.equal(calls.length, 1)
+    t.strictSame(events, [['cancel closed']])
+    t.equal(connection.pending, 0)
+  },
+)
+
+t.test('so do the heads of streams that are cancelled', async (t) => {
+  const metadata = `a: ${'x'.repeat(1000)}\r\n`
+  const { socket, receive } = open({ maxWaitingBytes: 5 * 1024 * 1024 }, (call) =>
+    call.start(metadata),
+  )
+  socket.slow = true
+  const { paused, closed } = flood(socket, (i) =>
+    receive(`${call(i, { flags: STREAM })}${cancel(i)}`),
+  )
+  t.ok(paused > 0 && paused < closed, `not read after ${paused} calls, cut after ${closed}`)
+})
+
+t.test('so do errors of calls whose time is over', async (t) => {
+  const { socket, receive } = open({ maxWaitingBytes: 5 * 1024 * 1024 })
+  socket.slow = true
+  const service = 's'.repeat(3000)
+  for (let id = 1; id <= 2000; id++) receive(call(id, { service, timeoutMs: 5 }))
+  await until(() => socket.closed !== undefined)
+  t.ok(socket.paused)
   t.equal(socket.closed?.code, 1006)
 })
 
