@@ -184,7 +184,7 @@ t.test('the whole description of endpoints is kept, and nothing else', async (t)
 
 t.test('there is a bound on the versions of a domain', async (t) => {
   const { call, registry } = await openPlatformRegistry(t)
-  for (let i = 1; i < 100_000; i++) registry.register?.(makeService(`s${i}`, ['a:1']))
+  for (let i = 1; i < 100_000; i++) await registry.register?.(makeService(`s${i}`, ['a:1']))
   await t.rejects(call('Register', GREETER), {
     code: 429,
     message: 'there are 100000 versions in mx already',

@@ -1,0 +1,133 @@
+import t, { type Test } from 'tap'
+import { checkSize } from '../../../services/registry/limits.ts'
+import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const ENTRY = toRegistration('greeter', ['127.0.0.1:9001'])
+const NODE = { id: 'a', address: '127.0.0.1:9001' }
+
+/** Requests that are refused with 400, and what the error says. */
+async function refused(t: Test, method: string, cases: readonly [object, string | RegExp][]) {
+  const { call } = await openPlatformRegistry(t)
+  for (const [request, message] of cases)
+    await t.rejects(call(method, request), { code: 400, message }, String(message))
+}
+
+t.test(
+  'a registration that is wrong is refused by the path of its first wrong field',
+  async (t) => {
+    const name = 'must be letters, digits and inner dots, dashes or underscores'
+    const text = 'must be 1 to 253 visible ASCII characters'
+    const deep = (levels: number): object => (levels === 0 ? {} : { values: [deep(levels - 1)] })
+    await refused(t, 'Register', [
+      [{ nodes: [] }, 'request.name is missing'],
+      [{ ...ENTRY, name: 'a/b' }, `request.name ${name}, got "a/b"`],
+      [{ ...ENTRY, name: '__proto__' }, `request.name ${name}, got "__proto__"`],
+      [{ ...ENTRY, name: 5 }, 'request.name must be a string, got 5'],
+      [{ ...ENTRY, version: '' }, `request.version ${text}, got ""`],
+      [{ ...ENTRY, version: 'a b' }, `request.version ${text}, got "a b"`],
+      [{ ...ENTRY, nodes: [] }, 'request.nodes must have a node'],
+      [{ ...ENTRY, nodes: [NODE, { id: 'b' }] }, 'request.nodes[1].address is missing'],
+      [
+        { ...ENTRY, nodes: [{ ...NODE, id: 'a\r\nb' }] },
+        `request.nodes[0].id ${text}, got "a\\r\\nb"`,
+      ],
+      [
+        { ...ENTRY, nodes: [{ ...NODE, address: 'nowhere' }] },
+        'request.nodes[0].address must be host:port or [IPv6]:port, got "nowhere"',
+      ],
+      [
+        { ...ENTRY, nodes: [{ ...NODE, metadata: { weight: 1 } }] },
+        'request.nodes[0].metadata.weight must be a string, got 1',
+      ],
+      [
+        { ...ENTRY, nodes: Array.from({ length: 101 }, () => NODE) },
+        /^request\.nodes must not have more than 100 items, got /,
+      ],
+      [
+        { ...ENTRY, endpoints: Array.from({ length: 1001 }, () => ({ name: 'A.B' })) },
+        /^request\.endpoints must not have more than 1000 items, got /,
+      ],
+      [{ ...ENTRY, endpoints: [{ name: '' }] }, `request.endpoints[0].name ${text}, got ""`],
+      [
+        { ...ENTRY, endpoints: [{ name: 'A.B', request: deep(16) }] },
+        /^request\.endpoints\[0\]\.request must not nest deeper than 16 levels, got /,
+      ],
+      [
+        { ...ENTRY, endpoints: [{ name: 'A.B', response: { values: [{ name: 1 }] } }] },
+        'request.endpoints[0].response.values[0].name must be a string, got 1',
+      ],
+      [{ ...ENTRY, options: { ttl: -1 } }, 'request.options.ttl must be >= 0, got -1'],
+      [{ ...ENTRY, options: { ttl: 86_401 } }, 'request.options.ttl must be <= 86400, got 86401'],
+      [
+        { ...ENTRY, options: { ttl: 'soon' } },
+        'request.options.ttl must be an integer, got "soon"',
+      ],
+      [
+        { ...ENTRY, options: { domain: 'a b' } },
+        'request.options.domain must be *, empty, or letters, digits and inner dots, dashes or underscores, got "a b"',
+      ],
+    ])
+  },
+)
+
+t.test('metadata have at most 64 pairs, keys of 128 and values of 512 characters', async (t) => {
+  const pairs = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']))
+  const wrong =
+    /^request\.metadata must have at most 64 pairs, with keys of 1 to 128 characters, got/
+  await refused(t, 'Register', [
+    [{ ...ENTRY, metadata: pairs(65) }, wrong],
+    [{ ...ENTRY, metadata: { ['k'.repeat(129)]: 'v' } }, wrong],
+    [{ ...ENTRY, metadata: { '': 'v' } }, wrong],
+    [
+      { ...ENTRY, metadata: { key: 'v'.repeat(513) } },
+      /^request\.metadata\.key must not have more than 512 characters, got/,
+    ],
+    [
+      { ...ENTRY, endpoints: [{ name: 'A.B', metadata: pairs(65) }] },
+      /^request\.endpoints\[0\]\.metadata must have at most 64 pairs/,
+    ],
+  ])
+  const { call } = await openPlatformRegistry(t)
+  const most = { ...pairs(63), ['k'.repeat(128)]: 'v'.repeat(512) }
+  t.same(await call('Register', { ...ENTRY, metadata: { ...most, domain: 'x' } }), {})
+})
+
+t.test('an entry is at most 256 KiB of JSON long', async (t) => {
+  const service = makeService('greeter', ['a:1'])
+  const fill = (bytes: number) => ({
+    ...service,
+    metadata: { fill: 'x'.repeat(bytes - JSON.stringify(service).length - '"fill":""'.length) },
+  })
+  t.doesNotThrow(() => checkSize(fill(262_144), 'registry'))
+  t.throws(() => checkSize(fill(262_145), 'registry'), {
+    id: 'registry',
+    code: 400,
+    message: 'request must be at most 262144 bytes of JSON, got 262145',
+  })
+  const { call } = await openPlatformRegistry(t)
+  const endpoints = [{ name: 'A.B', metadata: { requestSchema: 'ä'.repeat(132_000) } }]
+  await t.rejects(call('Register', { ...ENTRY, endpoints }), {
+    id: 'registry.Registry.Register',
+    message: /^request must be at most 262144 bytes of JSON, got 26/,
+  })
+})
+
+t.test('questions are checked, too', async (t) => {
+  await refused(t, 'GetService', [
+    [{}, 'request.service is missing'],
+    [{ service: '' }, /^request\.service must be letters/],
+    [{ service: 'a', options: { domain: '/' } }, /^request\.options\.domain must be/],
+  ])
+  await refused(t, 'ListServices', [
+    [{ limit: 1001 }, 'request.limit must be <= 1000, got 1001'],
+    [{ limit: -1 }, 'request.limit must be >= 0, got -1'],
+    [{ after: 'nonsense' }, 'request.after must be the next of another page, got "nonsense"'],
+  ])
+  const { watch } = await openPlatformRegistry(t)
+  await t.rejects(watch({ service: 'a b' }).next(), {
+    code: 400,
+    message: /^request\.service must be empty, or letters/,
+  })
+})

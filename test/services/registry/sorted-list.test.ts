@@ -1,0 +1,116 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import type { Registry } from '../../../core/contracts/registry.ts'
+import { compareServices, createSortedList } from '../../../services/registry/sorted-list.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+function open(t: { teardown: (close: () => unknown) => void }) {
+  const clock = { ms: 0 }
+  const registry = createMemoryRegistry({ nowMs: () => clock.ms })
+  t.teardown(() => registry.close?.())
+  return { registry, clock, list: createSortedList(registry) }
+}
+
+t.test('services are listed by name, then by version, in every change of them', async (t) => {
+  const { registry, list, clock } = open(t)
+  const names = async (): Promise<string[]> =>
+    (await list.list()).map(({ name, version }) => `${name} ${version}`)
+  t.strictSame(await names(), [])
+  await registry.register?.(makeService('shop.b', ['a:1']))
+  await registry.register?.(makeService('shop', ['a:1'], 'v2'), { ttlSeconds: 1 })
+  await registry.register?.(makeService('shop', ['a:1'], 'v10'))
+  await registry.register?.(makeService('Shop', ['a:1']))
+  await registry.register?.(makeService('shop-a', ['a:1']))
+  const all = ['Shop latest', 'shop v10', 'shop v2', 'shop-a latest', 'shop.b latest']
+  t.strictSame(await names(), all)
+  clock.ms = 1000
+  t.strictSame(
+    await names(),
+    ['Shop latest', 'shop v10', 'shop-a latest', 'shop.b latest'],
+    'expiry',
+  )
+  await registry.deregister?.(makeService('Shop', ['a:1']))
+  await registry.register?.(makeService('alpha', ['a:1']))
+  t.strictSame(await names(), ['alpha latest', 'shop v10', 'shop-a latest', 'shop.b latest'])
+})
+
+t.test('they are sorted once per change', async (t) => {
+  const { registry, list } = open(t)
+  await registry.register?.(makeService('b', ['a:1']))
+  const first = list.list()
+  await registry.register?.(makeService('b', ['a:1']))
+  t.equal(list.list(), first, 'a heartbeat is no change')
+  await registry.register?.(makeService('b', ['a:2']))
+  t.not(list.list(), first)
+  t.equal((await list.list())[0]?.nodes.length, 2)
+})
+
+t.test('it knows how many there are, and which', async (t) => {
+  const { registry, list } = open(t)
+  const service = makeService('b', ['a:1'])
+  await registry.register?.(service)
+  await registry.register?.(makeService('b', ['a:2']))
+  t.strictSame(
+    [list.size(), list.has(service), list.has({ ...service, version: 'x' })],
+    [1, true, false],
+  )
+  await registry.deregister?.(makeService('b', ['a:1', 'a:2']))
+  t.strictSame([list.size(), list.has(service)], [0, false])
+  list.close()
+  await registry.register?.(service)
+  t.equal(list.size(), 0, 'it listens no more')
+})
+
+t.test('a registry that answers later, and tells of no changes, is sorted each time', async (t) => {
+  let services = [makeService('b', []), makeService('a', [])]
+  const registry: Registry = {
+    name: 'remote',
+    getService: () => [],
+    listServices: async () => services,
+  }
+  const { list } = createSortedList(registry)
+  const names = async () => (await list()).map(({ name }) => name)
+  t.strictSame(await names(), ['a', 'b'])
+  services = [makeService('d', []), makeService('c', [])]
+  t.strictSame(await names(), ['c', 'd'])
+})
+
+t.test('what changes while a registry is being asked is not missed the next time', async (t) => {
+  const { registry: memory } = open(t)
+  let answer: (() => void) | undefined
+  const registry: Registry = {
+    ...memory,
+    async listServices() {
+      const services = await memory.listServices()
+      await new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      return services
+    },
+  }
+  const { list } = createSortedList(registry)
+  const ask = async (): Promise<string[]> => {
+    const services = list()
+    await new Promise(setImmediate)
+    answer?.()
+    return (await services).map(({ name }) => name)
+  }
+  await memory.register?.(makeService('b', ['a:1']))
+  const early = list()
+  await new Promise(setImmediate)
+  await memory.register?.(makeService('a', ['a:1']))
+  answer?.()
+  t.strictSame(
+    (await early).map(({ name }) => name),
+    ['b'],
+  )
+  t.strictSame(await ask(), ['a', 'b'])
+})
+
+t.test('the order does not depend on the language of the machine', async (t) => {
+  const of = (name: string, version = 'latest') => ({ name, version })
+  t.equal(compareServices(of('a'), of('a')), 0)
+  t.equal(compareServices(of('Z'), of('a')), -1)
+  t.equal(compareServices(of('b', '1'), of('a', '2')), 1)
+  t.equal(compareServices(of('a', '10'), of('a', '9')), -1)
+})
