@@ -2,8 +2,10 @@
 // Imported, because the global of that name is a getter: dear for what is asked for several times a request.
 import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
+import { bodyMemory, refuseBody } from './body-memory.ts'
+import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
-import { formatError, GatewayError } from './errors.ts'
+import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './server-socket.ts'
@@ -39,6 +41,8 @@ export interface TunnelTarget {
 
 /** Request body bytes kept for a peer that is not attached yet, before reading stops. */
 const QUEUE_MAX_BYTES = 64 * 1024
+/** What a piece takes besides its bytes: bodies may come byte by byte. */
+const PIECE_BYTES = 128
 
 /** A path that can stand in a request line: visible ASCII without `?`, `#` and `\` (RFC 9112 §3.2.1). */
 const PATH = /^\/[\x21\x22\x24-\x3e\x40-\x5b\x5d-\x7e]*$/
@@ -125,6 +129,8 @@ export abstract class Exchange implements RequestLine {
   #reading = false
   #queue: Uint8Array[] | undefined = undefined
   #queuedBytes = 0
+  /** Counted in `bodyMemory`. */
+  #heldBytes = 0
   #paused = false
   #clientAddress: string | undefined = undefined
   #state: Map<unknown, unknown> | undefined = undefined
@@ -227,25 +233,24 @@ export abstract class Exchange implements RequestLine {
   /**
    * Collects the whole request body. It stays available, also when it is longer: whoever is attached later receives it too.
    *
-   * @throws {GatewayError} 413 when it is longer than `limit` bytes; 400 when the client leaves before its end.
+   * @throws {GatewayError} 413 when it is longer than `limit` bytes; 503 when the process keeps too many; 400 when the client
+   *   leaves before its end.
    */
   readBody(limit: number = 1024 * 1024): Promise<Buffer> {
     if (this.bodyLength > limit) return Promise.reject(tooLarge(limit))
     if (this.bodyLength === 0) return Promise.resolve(Buffer.alloc(0))
     return new Promise((resolve, reject) => {
-      const chunks: Uint8Array[] = []
-      let size = 0
+      const received = new ByteBuffer()
       this.attach({
         onRequestBody: (chunk, last) => {
-          chunks.push(Uint8Array.prototype.slice.call(chunk))
-          size += chunk.length
-          if (size > limit) {
-            this.#keep(chunks, size)
-            reject(tooLarge(limit))
+          received.append(chunk)
+          const isTooLong = received.length > limit
+          if (isTooLong || !this.hold(chunk.length)) {
+            this.#keep([received.bytes], received.length)
+            reject(isTooLong ? tooLarge(limit) : refuseBody(GATEWAY_ID))
           } else if (last) {
-            const whole = Buffer.concat(chunks)
-            this.#keep([whole], 0)
-            resolve(whole)
+            this.#keep([received.bytes], 0)
+            resolve(received.bytes)
           }
         },
         onDrain: () => {},
@@ -253,6 +258,17 @@ export abstract class Exchange implements RequestLine {
           reject(new GatewayError('', 400, 'the client left before the end of the request body')),
       })
     })
+  }
+
+  /**
+   * Counts bytes of the request body that are kept until the exchange is over. False: the process keeps too many, of all
+   * its exchanges together; the answer is `refuseBody`.
+   */
+  hold(bytes: number): boolean {
+    if (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) return false
+    bodyMemory.usedBytes += bytes
+    this.#heldBytes += bytes
+    return true
   }
 
   /** Stops reading the request body until {@link resumeBody}; what is in flight still arrives. */
@@ -280,7 +296,7 @@ export abstract class Exchange implements RequestLine {
     if (this.#reading && this.#peer !== undefined) return this.#peer.onRequestBody(chunk, last)
     this.#queue ??= []
     this.#queue.push(Uint8Array.prototype.slice.call(chunk))
-    this.#queuedBytes += chunk.length
+    this.#queuedBytes += chunk.length + PIECE_BYTES
     if (this.#queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
   }
 
@@ -370,6 +386,10 @@ export abstract class Exchange implements RequestLine {
     if (this.finished) return
     this.finished = true
     this.#queue = undefined
+    if (this.#heldBytes > 0) {
+      bodyMemory.usedBytes -= this.#heldBytes
+      this.#heldBytes = 0
+    }
     const hooks = this.chain.onDone
     for (let i = 0; i < hooks.length; i++) {
       try {
@@ -453,5 +473,5 @@ function isStatus(status: number): boolean {
 }
 
 function tooLarge(limit: number): GatewayError {
-  return new GatewayError('go.mx.api', 413, `request body must not be longer than ${limit} bytes`)
+  return new GatewayError(GATEWAY_ID, 413, `request body must not be longer than ${limit} bytes`)
 }

@@ -1,4 +1,6 @@
 import { performance } from 'node:perf_hooks'
+import { refuseBody } from '../body-memory.ts'
+import { ByteBuffer } from '../byte-buffer.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
@@ -49,8 +51,8 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   #limitMs = 0
   #node: UpstreamNode | undefined = undefined
   #attempts = 0
-  #chunks: Uint8Array[] | undefined = undefined
-  #size = 0
+  /** Of the request body, while more of it follows. */
+  #received: ByteBuffer | undefined = undefined
 
   /** @throws {GatewayError} 404 when the service declares its endpoints, and this is none of them. */
   constructor(x: Exchange, limits: CallLimits) {
@@ -109,17 +111,21 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.over) return
-    this.#size += chunk.length
-    if (this.#size > BODY_MAX_BYTES) {
+    const received = this.#received
+    const size = chunk.length + (received?.length ?? 0)
+    if (size > BODY_MAX_BYTES || !this.x.hold(chunk.length)) {
       this.over = true
-      return this.x.giveUp(tooLarge(this.service))
+      const { service } = this
+      return this.x.giveUp(size > BODY_MAX_BYTES ? tooLarge(service) : refuseBody(service))
     }
-    const copy = Uint8Array.prototype.slice.call(chunk)
-    if (!last) {
-      this.#chunks ??= []
-      this.#chunks.push(copy)
-    } else if (this.#chunks === undefined) this.#begin(copy)
-    else this.#begin(Buffer.concat([...this.#chunks, copy]))
+    if (received !== undefined) {
+      received.append(chunk)
+      if (last) this.#begin(received.bytes)
+    } else if (last) this.#begin(Uint8Array.prototype.slice.call(chunk))
+    else {
+      this.#received = new ByteBuffer()
+      this.#received.append(chunk)
+    }
   }
 
   onDrain(): void {}

@@ -1,7 +1,8 @@
+import { refuseBody } from '../body-memory.ts'
+import { ByteBuffer } from '../byte-buffer.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import { HeaderList } from '../headers.ts'
-import { ByteBuffer } from './byte-buffer.ts'
 import type { CallReceiver, CancelReason, Dispatch, IncomingCall } from './call.ts'
 import { deadlines, type Timed } from './deadlines.ts'
 import { formatFail, isErrorCode } from './fail.ts'
@@ -76,6 +77,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
       const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes`
       return this.fail(new GatewayError(this.service, 413, detail))
     }
+    if (!this.#x.hold(chunk.length)) return this.fail(refuseBody(this.service))
     if (last && received.length === 0) return this.#serve(chunk)
     received.append(chunk)
     if (last) this.#serve(received.bytes)

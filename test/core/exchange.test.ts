@@ -233,6 +233,24 @@ t.test('reading stops when too much waits, and goes on with a peer', async (t) =
   t.equal(x.paused, false, 'nothing is left to stop')
 })
 
+t.test(
+  'a body that comes byte by byte is no longer read once its pieces take too much',
+  async (t) => {
+    const x = begin({ method: 'POST', body: 'x', chunked: true })
+    let sent = 0
+    while (!x.paused && sent < 1000) {
+      x.sendBody('a', false)
+      sent++
+    }
+    t.equal(x.paused, true)
+    t.ok(sent > 100, 'a few pieces do wait')
+    const peer = createPeer()
+    x.attach(peer)
+    t.equal(peer.log.length, sent)
+    t.equal(x.paused, false)
+  },
+)
+
 t.test('a body over the limit is refused, and its peer aborted', async (t) => {
   const x = begin({ method: 'POST', body: 'x', chunked: true })
   x.bodyLimit = 5

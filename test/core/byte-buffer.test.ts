@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { ByteBuffer } from '../../../core/rpc/byte-buffer.ts'
+import { ByteBuffer } from '../../core/byte-buffer.ts'
 
 t.test('what was appended comes out whole, or line by line without the line feeds', async (t) => {
   const buffer = new ByteBuffer()

@@ -1,0 +1,30 @@
+import { totalmem } from 'node:os'
+import { GatewayError } from './errors.ts'
+
+/** Room for two of the longest that calls take (docs/protocol.md §1), however little memory there is. */
+const LEAST_BYTES = 32 * 1024 * 1024
+const MOST_BYTES = 256 * 1024 * 1024
+/** On its way a body may lie in memory several times: as it came, as a document, as a message, and before the kernel. */
+const SHARE = 1 / 16
+
+/** Request bodies that wait in this process to be whole, or for the answer, of all its exchanges together. */
+export const bodyMemory: { usedBytes: number; maxBytes: number } = {
+  usedBytes: 0,
+  maxBytes: toMaxBytes(process.constrainedMemory(), totalmem()),
+}
+
+/**
+ * How much of them there may be, by the memory there is.
+ *
+ * @param constrainedBytes what the process may have; 0 or more than there is: no limit.
+ */
+export function toMaxBytes(constrainedBytes: number, totalBytes: number): number {
+  const bytes = constrainedBytes > 0 ? Math.min(constrainedBytes, totalBytes) : totalBytes
+  return Math.min(Math.max(Math.floor(bytes * SHARE), LEAST_BYTES), MOST_BYTES)
+}
+
+/** The answer to a request whose body finds no room; a moment later it may. */
+export function refuseBody(id: string): GatewayError {
+  const detail = 'too many request bodies are under way, try again later'
+  return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
+}
