@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { PluginLog } from '../core/define-plugin.ts'
-import { formatMetadata, parseMetadata } from '../core/rpc/metadata.ts'
+import { formatMetadata, splitMetadata } from '../core/rpc/metadata.ts'
 
 /** Who calls (specification: Account). Only ever written by whoever checked the token. */
 export interface Account {
@@ -32,7 +32,6 @@ export interface CallScope {
 /** Names of metadata the platform writes: not to be set by programs. */
 const PLATFORM = 'mx-'
 const COOKIE = 'cookie'
-const NO_FIELDS: readonly string[] = []
 
 /**
  * What a call carries besides its request: metadata, deadline, who calls, when to stop. Immutable.
@@ -47,7 +46,7 @@ export class Context {
   #id = ''
   #log: PluginLog | undefined = undefined
 
-  /** @param metadata a metadata block, or its fields: name, value, name, value… */
+  /** @param metadata a metadata block that was checked, or its fields: name, value, name, value… */
   constructor(scope: CallScope, metadata: string | readonly string[]) {
     this.#scope = scope
     this.#fields = metadata
@@ -117,9 +116,9 @@ export class Context {
     return this.#log
   }
 
-  /** All metadata: name, value, name, value… in lower case, repeats kept. A malformed block counts as empty. */
+  /** All metadata: name, value, name, value… in lower case, repeats kept. */
   get fields(): readonly string[] {
-    if (typeof this.#fields === 'string') this.#fields = parseMetadata(this.#fields) ?? NO_FIELDS
+    if (typeof this.#fields === 'string') this.#fields = splitMetadata(this.#fields)
     return this.#fields
   }
 

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingCall } from '../core/rpc/call.ts'
+import { isMetadata } from '../core/rpc/metadata.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { createDebugEndpoints } from './debug.ts'
 import { type Endpoints, toEndpointName } from './endpoint.ts'
@@ -11,6 +12,8 @@ import { Traces } from './traces.ts'
 
 /** The handler every service has, and none declares. */
 const DEBUG = 'Debug'
+const WRONG_METADATA =
+  'metadata must be fields: a lower-case name, a colon, a value without control characters, and CRLF'
 
 /** Endpoints by handler and method. */
 export type Handlers = Readonly<Record<string, Endpoints>>
@@ -115,6 +118,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (endpoint === undefined || !ours) {
       errors++
       return call.fail(toNotFound(ours ? call.service : service, call, ours))
+    }
+    // Within the process it was written by `formatMetadata`.
+    if (!isLocal && call.metadata !== '' && !isMetadata(call.metadata)) {
+      errors++
+      return call.fail(new GatewayError(call.service, 400, WRONG_METADATA))
     }
     active++
     new ServedCall(call, endpoint, keeper, performance.now(), isLocal).serve()

@@ -145,7 +145,7 @@ export interface CallReceiver {
 export interface IncomingCall {
   readonly service: string
   readonly endpoint: string
-  /** Metadata block, unchecked: for `parseMetadata`. */
+  /** Metadata block, unchecked: see `isMetadata`. */
   readonly metadata: string
   /** Milliseconds left when it came; 0: no deadline. */
   readonly timeoutMs: number

@@ -1,31 +1,35 @@
 import { METADATA_MAX_BYTES } from './frames.ts'
 
-/** Characters of a name: RFC 9110 §5.6.2 token, lower case. */
-const NAME = new Uint8Array(256)
-for (const c of "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz") NAME[c.charCodeAt(0)] = 1
-/** Characters of a value: RFC 9110 §5.5, no control character but the tab. */
-const VALUE = new Uint8Array(256).fill(1, 0x20).fill(0, 0x7f, 0x80)
-VALUE[0x09] = 1
+/** A name: RFC 9110 §5.6.2 token, lower case. */
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
+/** A value: RFC 9110 §5.5, no control character but the tab; one character a byte. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const BLOCK = /^(?:[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/
+
+/** Whether a text is a metadata block (docs/protocol.md §1). Linear. */
+export function isMetadata(text: string): boolean {
+  return text.length <= METADATA_MAX_BYTES && BLOCK.test(text)
+}
 
 /**
  * The fields of a metadata block (docs/protocol.md §1): name, value, name, value… as in
  * `HeaderList.flat`. Undefined when it is malformed or longer than 64 KiB. Linear.
  */
 export function parseMetadata(text: string): string[] | undefined {
-  if (text.length > METADATA_MAX_BYTES) return undefined
+  return isMetadata(text) ? splitMetadata(text) : undefined
+}
+
+/** {@link parseMetadata} of a block that {@link isMetadata}. */
+export function splitMetadata(text: string): string[] {
   const fields: string[] = []
   let at = 0
-  while (at < text.length) {
+  for (;;) {
     const stop = text.indexOf('\r\n', at)
+    if (stop < 0) return fields
     const colon = text.indexOf(':', at)
-    if (stop < 0 || colon < 0 || colon > stop) return undefined
-    const name = text.slice(at, colon)
-    const value = trimBlanks(text, colon + 1, stop)
-    if (name === '' || !consists(name, NAME) || !consists(value, VALUE)) return undefined
-    fields.push(name, value)
+    fields.push(text.slice(at, colon), trimBlanks(text, colon + 1, stop))
     at = stop + 2
   }
-  return fields
 }
 
 /**
@@ -38,12 +42,12 @@ export function formatMetadata(fields: readonly string[]): string {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i]!
     const value = fields[i + 1]!
-    if (name === '' || !consists(name, NAME)) {
+    if (!NAME.test(name)) {
       throw new TypeError(
         `metadata name must be a token in lower case, got ${JSON.stringify(name.slice(0, 100))}`,
       )
     }
-    if (!consists(value, VALUE)) {
+    if (!VALUE.test(value)) {
       throw new TypeError(`metadata ${name} must hold one byte a character, no control characters`)
     }
     text += `${name}: ${value}\r\n`
@@ -77,10 +81,4 @@ function trimBlanks(text: string, start: number, end: number): string {
 
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09
-}
-
-function consists(text: string, of: Uint8Array): boolean {
-  // Beyond U+00FF there is nothing in the table.
-  for (let i = 0; i < text.length; i++) if (of[text.charCodeAt(i)] !== 1) return false
-  return true
 }

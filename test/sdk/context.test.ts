@@ -64,13 +64,6 @@ t.test('no value can begin another line, and none speaks for the platform', asyn
   t.throws(() => createContext({ metadata: { a: '\n' } }), TypeError)
 })
 
-t.test('a malformed block counts as empty', async (t) => {
-  t.strictSame(
-    see('no colon\r\n', (ctx) => ctx.fields),
-    [],
-  )
-})
-
 t.test('the account of the caller, as whoever checked the token wrote it', async (t) => {
   const account = (json: string): Account | undefined =>
     see(`mx-account: ${json}\r\n`, (ctx) => ctx.account)

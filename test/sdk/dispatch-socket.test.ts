@@ -95,6 +95,17 @@ t.test('a call, a wrong one, and one of no endpoint', async (t) => {
   t.strictSame(none.events, ['fail 404 helloworld: endpoint not found: helloworld.Helloworld.Nope'])
 })
 
+t.test('a malformed metadata block is 400, on a connection that stays', async (t) => {
+  const { send, channel } = await open(t)
+  const metadata = 'garbage\r\nmx-account: {"id":"x"}\r\n'
+  const wrong = [send({ metadata }), send({ metadata, stream: true, more: true })]
+  const fine = send({ metadata: 'x-a: b\r\n' })
+  await until(() => fine.events.length > 0)
+  t.strictSame(fine.events, ['reply "" {"message":"Hello John"}'])
+  for (const { events } of wrong) t.match(events, [/^fail 400 helloworld: metadata must be/])
+  t.equal(channel.pending, 0)
+})
+
 t.test('a stream goes no faster than its reader, and arrives whole', async (t) => {
   const { send, seen } = await open(t)
   const call = send({ endpoint: 'Helloworld.Count', stream: true, body: '' })

@@ -77,6 +77,34 @@ t.test('no such endpoint: 404, Detail `endpoint not found: <name>`', async (t) =
   t.ok(error!.message.length < 400)
 })
 
+t.test('A callee answers a malformed metadata block with an error of code 400.', async (t) => {
+  let served = 0
+  const { dispatcher } = create({ call: endpoint({ handle: () => ({ served: ++served }) }) })
+  const account = 'mx-account: {"id":"x"}\r\n'
+  for (const block of [
+    'garbage without colon\r\n',
+    `garbage\r\n${account}`,
+    `${account}garbage`,
+    'Upper: x\r\n',
+    'no-end: x',
+    'bare: x\n',
+    `bare: x\n${account}`,
+    'folded: x\r\n y\r\n',
+    'a: \0\r\n',
+    ' a: x\r\n',
+    'a : x\r\n',
+    '\r\n',
+  ]) {
+    const { error, replyBody } = await serve(dispatcher, 'Helloworld.Call', { metadata: block })
+    t.match(error?.toBody(), { Id: 'greeter', Code: 400, Detail: /^metadata must be/ }, block)
+    t.equal(replyBody, undefined)
+  }
+  t.equal(served, 0)
+  t.equal(dispatcher.active, 0)
+  const { answer } = await serve(dispatcher, 'Helloworld.Call', { metadata: account })
+  t.strictSame(answer, { served: 1 })
+})
+
 t.test('a call for another service, sent to where that one was before: 404', async (t) => {
   const { dispatcher } = create({ call })
   const { error } = await serve(dispatcher, 'Helloworld.Call', { service: 'other' })

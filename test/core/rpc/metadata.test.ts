@@ -1,12 +1,18 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { HeaderList } from '../../../core/headers.ts'
-import { findMetadata, formatMetadata, parseMetadata } from '../../../core/rpc/metadata.ts'
+import {
+  findMetadata,
+  formatMetadata,
+  isMetadata,
+  parseMetadata,
+} from '../../../core/rpc/metadata.ts'
 import { readVectors } from '../../fixtures/rpc.ts'
 
 t.test('metadata are written as HTTP writes header fields', async (t) => {
   for (const { text, fields } of readVectors().metadata) {
     t.strictSame(parseMetadata(text), fields ?? undefined, JSON.stringify(text))
+    t.equal(isMetadata(text), fields !== null)
   }
   t.equal(formatMetadata(['a', 'b', 'a', 'c', 'x', '']), 'a: b\r\na: c\r\nx: \r\n')
   t.equal(formatMetadata([]), '')
