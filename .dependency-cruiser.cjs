@@ -16,6 +16,8 @@ const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
 const LEAVES = ['bench', 'examples', 'scripts', 'test']
 /** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
 const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
+/** The file of the SDK that loads adapters. */
+const OPENS_REGISTRIES = '^sdk/open-registry[.]ts$'
 const GENERATED = '[.]gen[.]ts$'
 
 module.exports = {
@@ -78,8 +80,29 @@ module.exports = {
       name: 'sdk-imports-only-core',
       comment: 'What authors import does not bring the whole program along.',
       severity: 'error',
-      from: { path: '^sdk/' },
+      from: { path: '^sdk/', pathNot: OPENS_REGISTRIES },
       to: { path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/` },
+    },
+    {
+      name: 'sdk-opens-registries-in-one-place',
+      comment:
+        'Services and clients name their registry by a text. The one file that reads it loads the adapter with import(): whoever uses another, or none, does not pay for it.',
+      severity: 'error',
+      from: { path: OPENS_REGISTRIES },
+      to: {
+        path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/`,
+        pathNot: '^adapters/registry/',
+      },
+    },
+    {
+      name: 'sdk-loads-registries-lazily',
+      comment: 'See sdk-opens-registries-in-one-place.',
+      severity: 'error',
+      from: { path: OPENS_REGISTRIES },
+      to: {
+        path: '^adapters/registry/',
+        dependencyTypesNot: ['dynamic-import', 'type-only'],
+      },
     },
     {
       name: 'services-import-only-core-and-sdk',

@@ -5,9 +5,11 @@ import { Pool } from '../core/upstream/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { LocalService } from './call-plan.ts'
 import { findLocalService } from './local-services.ts'
+import { type OpenedRegistry, openRegistry } from './open-registry.ts'
 
 export interface TargetsOptions {
-  readonly registry: Registry | undefined
+  /** A text is opened by the first call that needs it. */
+  readonly registry: Registry | string | undefined
   /** Where all calls go. */
   readonly address: string | undefined
   readonly services: readonly LocalService[]
@@ -32,16 +34,14 @@ const SCHEME = /^(mxs?|https?):\/\//
 /** Where the calls of a client go: a service of this process, a given address, or the nodes the registry tells. */
 export class ClientTargets {
   readonly #options: TargetsOptions
-  readonly #directory: Directory | undefined
+  #opened: OpenedRegistry | undefined = undefined
+  #directory: Directory | undefined = undefined
   /** The one used longest ago first. */
   readonly #addresses = new Map<string, Upstream>()
   #closed = false
 
   constructor(options: TargetsOptions) {
     this.#options = options
-    const { registry } = options
-    this.#directory =
-      registry === undefined ? undefined : new Directory(registry, { upstream: () => UPSTREAM })
   }
 
   /**
@@ -56,10 +56,12 @@ export class ClientTargets {
   ): Maybe<Upstream | LocalService | undefined> {
     if (this.#closed) throw new TypeError('the client is closed')
     if (address !== undefined) return this.#openAddress(address)
-    const local = this.#findLocal(service)
+    const registry = this.#openRegistry()
+    const local = this.#findLocal(service, registry)
     if (local !== undefined) return local
-    if (this.#directory === undefined)
+    if (registry === undefined)
       throw new TypeError(`calling ${service} needs a registry or an address`)
+    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
     return this.#directory.find(service)
   }
 
@@ -67,12 +69,21 @@ export class ClientTargets {
   close(): void {
     this.#closed = true
     this.#directory?.close()
+    // Nobody waits for the end of its connections.
+    this.#opened?.close().catch(() => {})
     for (const upstream of this.#addresses.values()) upstream.close()
     this.#addresses.clear()
   }
 
-  #findLocal(name: string): LocalService | undefined {
-    const { services, registry, inProcess } = this.#options
+  #openRegistry(): Registry | undefined {
+    const { registry } = this.#options
+    if (typeof registry !== 'string') return registry
+    this.#opened ??= openRegistry(registry)
+    return this.#opened.registry
+  }
+
+  #findLocal(name: string, registry: Registry | undefined): LocalService | undefined {
+    const { services, inProcess } = this.#options
     for (const service of services) if (service.name === name) return service
     return registry !== undefined && inProcess ? findLocalService(registry, name) : undefined
   }

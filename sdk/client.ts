@@ -5,6 +5,7 @@ import type { CallOwner, CallPlan } from './call-plan.ts'
 import { CallStream } from './call-stream.ts'
 import { ClientTargets } from './client-targets.ts'
 import { toLocalService } from './local-services.ts'
+import { toRegistrySource } from './open-registry.ts'
 import type { Service } from './service.ts'
 import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
 import { type Requests, StreamCall } from './stream-call.ts'
@@ -25,8 +26,8 @@ export interface CallOptions extends CallDetails {
 
 /** What a client is told. */
 export interface ClientOptions {
-  /** Tells which services run where. */
-  readonly registry?: Registry
+  /** Tells which services run where; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none */
+  readonly registry?: Registry | string
   /** Where all calls go, as {@link CallOptions.address}, whatever the registry says. */
   readonly address?: string
   /** Namespace of calls whose context has none. @default none */
@@ -68,14 +69,14 @@ export class Client {
   readonly #timeoutMs: number
   readonly #retries: number
 
-  /** @throws {TypeError} for a timeout or number of retries that is none. */
+  /** @throws {TypeError} for a timeout or number of retries that is none, and a text that names no registry. */
   constructor(options: ClientOptions = {}) {
-    const { registry, address, services = [], inProcess = true, traces } = options
+    const { address, services = [], inProcess = true, traces } = options
     this.#namespace = options.namespace ?? ''
     this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
     this.#retries = toRetries(options.retries ?? 1)
     const targets = new ClientTargets({
-      registry,
+      registry: toRegistrySource(options.registry),
       address,
       services: services.map(toLocalService),
       inProcess,

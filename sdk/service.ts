@@ -9,6 +9,7 @@ import type { Endpoints } from './endpoint.ts'
 import { InProcessCaller } from './in-process.ts'
 import { type ListenAddress, parseListenAddress, toReachable } from './listen-address.ts'
 import { addLocalService, setLocalService } from './local-services.ts'
+import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
 import type { ServiceLog } from './service-log.ts'
@@ -26,8 +27,8 @@ export interface ServiceOptions {
   readonly metadata?: Readonly<Record<string, string>>
   /** Where it listens: `host:port`, or `:port` for all interfaces; port 0: any free one. @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0 */
   readonly address?: string
-  /** Where it is found by others. @default none, and callers need its address */
-  readonly registry?: Registry
+  /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none, and callers need its address */
+  readonly registry?: Registry | string
   /** Carries the messages of {@link Service.subscribe}. */
   readonly broker?: Broker
   /** @default JSON lines on standard error */
@@ -82,6 +83,8 @@ export class Service<H extends object = Record<never, never>> {
   readonly #local: LocalService
   readonly #caller: InProcessCaller
   readonly #subscriptions: Subscriptions | undefined
+  readonly #registry: Registry | string | undefined
+  #opened: OpenedRegistry | undefined = undefined
   #client: Client | undefined = undefined
   #address = ''
   #starting: Promise<string> | undefined = undefined
@@ -91,7 +94,7 @@ export class Service<H extends object = Record<never, never>> {
   /** Clients of this process find it no more. */
   #unlist: () => void = () => {}
 
-  /** @throws {TypeError} when name, version or address are malformed. */
+  /** @throws {TypeError} when name, version, address or the text of the registry are malformed. */
   constructor(options: ServiceOptions) {
     // Without a name it is refused like one with a wrong name.
     const { name = '', version = 'latest', broker, log } = options
@@ -102,6 +105,7 @@ export class Service<H extends object = Record<never, never>> {
     this.#listenAddress = parseListenAddress(
       options.address ?? process.env['MX_SERVICE_ADDRESS'] ?? '127.0.0.1:0',
     )
+    this.#registry = toRegistrySource(options.registry)
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
     this.#local = { name, caller: this.#caller, isIdempotent: this.#dispatcher.isIdempotent }
@@ -121,7 +125,7 @@ export class Service<H extends object = Record<never, never>> {
 
   /** Calls other services, found in the same registry. Pass on the context of the call that is being served: `{ context: ctx }`. */
   get client(): Client {
-    const { registry } = this.#options
+    const registry = this.#registry
     this.#client ??= new Client({
       ...(registry !== undefined && { registry }),
       services: [this],
@@ -202,7 +206,7 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   async #begin(): Promise<string> {
-    const { registry, limits = {}, listener, origins = [] } = this.#options
+    const { limits = {}, listener, origins = [] } = this.#options
     const { log } = this
     try {
       // Loaded by the first service that starts: programs that only call others need no server.
@@ -218,6 +222,7 @@ export class Service<H extends object = Record<never, never>> {
       const { port, server } = this.#port
       this.#address = toReachable({ ...this.#listenAddress, port })
       await this.#subscriptions?.begin()
+      const registry = this.#openRegistry()
       if (registry !== undefined) {
         this.#registration = await register({ registry, entry: this.#toEntry(registry), log })
         this.#unlist = addLocalService(registry, this.#local)
@@ -254,6 +259,13 @@ export class Service<H extends object = Record<never, never>> {
     this.#caller.close()
     await this.#subscriptions?.end()
     await this.#port?.close()
+    await this.#opened?.close()
+  }
+
+  #openRegistry(): Registry | undefined {
+    if (typeof this.#registry !== 'string') return this.#registry
+    this.#opened = openRegistry(this.#registry)
+    return this.#opened.registry
   }
 
   #toEntry(registry: Registry): ServiceEntry {

@@ -170,7 +170,6 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
 
   /** Does some work that keeps the process alive, and tells its errors as a registry does. */
   async function perform<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new Error(`the registry ${url} is closed`)
     const alive = setInterval(() => {}, timeoutMs)
     try {
       return await work()
@@ -182,6 +181,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   }
 
   function toError(error: unknown): Error {
+    if (closed) return new Error(`the registry ${url} is closed`)
     if (!(error instanceof GatewayError)) return error as Error
     const { code, message, cause } = error
     if (code === 400)

@@ -451,3 +451,17 @@ t.test('a connection without calls keeps no process alive', async (t) => {
   t.equal(refused.error?.code, 400)
   t.equal(sockets(), 1)
 })
+
+t.test('calls in the background keep no process alive', async (t) => {
+  const sockets = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+  await until(() => sockets() === 0)
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch)
+  const channel = openChannel(t, service.port, { background: true })
+  const call = send(channel)
+  await until(() => calls.length === 1)
+  t.equal(sockets(), 1, "the service's")
+  calls[0]!.reply('', '')
+  t.same(await settle(call), ['reply "" '])
+})

@@ -1,0 +1,140 @@
+import type { Maybe } from '../core/chain.ts'
+import type { Registry } from '../core/contracts/registry.ts'
+import { parseAddress } from '../core/upstream/parse-node.ts'
+
+/** A registry that was opened by its text. */
+export interface OpenedRegistry {
+  /** The same object for everybody in this process who has the same text open. */
+  readonly registry: Registry
+  /** Closes the registry, when it was the last one that had it open. */
+  readonly close: () => Promise<void>
+}
+
+/** What a text stands for. */
+interface Source {
+  readonly name: string
+  /** Whether services can be registered. */
+  readonly takes: boolean
+  readonly load: () => Promise<Registry>
+}
+
+const FORMS = 'memory, mx://host:port, mxs://host:port (TLS) or kubernetes'
+const REMOTE = /^(mxs?):\/\/(.*)$/s
+
+const opened = new Map<string, { readonly registry: Registry; users: number }>()
+
+/**
+ * What a program was told of its registry: an object, a text, or, where it was told nothing, the variable `MX_REGISTRY`. Of that,
+ * `static` is for gateways: there is no registry then.
+ *
+ * @throws {TypeError} for a text that names no registry, saying what would.
+ */
+export function toRegistrySource(
+  given: Registry | string | undefined,
+): Registry | string | undefined {
+  if (given !== undefined && typeof given !== 'string') return given
+  const variable = process.env['MX_REGISTRY'] ?? ''
+  const text = given ?? (variable.trim() === 'static' ? '' : variable)
+  if (given === undefined && text === '') return undefined
+  parseRegistry(text)
+  return text
+}
+
+/**
+ * Opens a registry by its text: `memory`, `mx://host:port`, `mxs://host:port` or `kubernetes`.
+ *
+ * Its adapter is loaded meanwhile: programs without a registry, or with another, do not pay for it.
+ *
+ * @throws {TypeError} for any other text.
+ */
+export function openRegistry(text: string): OpenedRegistry {
+  const key = text.trim()
+  const shared = opened.get(key) ?? { registry: createLazy(parseRegistry(key)), users: 0 }
+  opened.set(key, shared)
+  shared.users++
+  let closing: Promise<void> | undefined
+  const close = async (): Promise<void> => {
+    if (--shared.users > 0) return
+    opened.delete(key)
+    await shared.registry.close?.()
+  }
+  return {
+    registry: shared.registry,
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/** What a text stands for. @throws {TypeError} when it is nothing. */
+export function parseRegistry(text: string): Source {
+  const trimmed = text.trim()
+  const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
+  if (trimmed === 'memory') return { name: 'memory', takes: true, load: loadMemory }
+  if (trimmed === 'kubernetes') return { name: 'kubernetes', takes: false, load: loadKubernetes }
+  const address = scheme === undefined ? undefined : parseAddress(rest)
+  if (address === undefined)
+    throw new TypeError(`registry must be ${FORMS}, got ${JSON.stringify(text.slice(0, 253))}`)
+  const { host, port } = address
+  const secure = scheme === 'mxs'
+  return { name: 'mx', takes: true, load: () => loadMx({ host, port, secure }) }
+}
+
+async function loadMemory(): Promise<Registry> {
+  return (await import('../adapters/registry/memory.ts')).createMemoryRegistry()
+}
+
+async function loadMx(options: { host: string; port: number; secure: boolean }): Promise<Registry> {
+  return (await import('../adapters/registry/mx.ts')).createMxRegistry(options)
+}
+
+async function loadKubernetes(): Promise<Registry> {
+  return (await import('../adapters/registry/kubernetes.ts')).createKubernetesRegistry({})
+}
+
+/** A registry whose adapter is being loaded: what it is asked waits for that. */
+function createLazy({ name, takes, load }: Source): Registry {
+  let adapter: Registry | undefined
+  const loading = load().then((registry) => {
+    adapter = registry
+    return registry
+  })
+  // Told to whoever asks.
+  loading.catch(() => {})
+  const ask = <T>(question: (registry: Registry) => Maybe<T>): Maybe<T> =>
+    adapter === undefined ? loading.then(question) : question(adapter)
+
+  return {
+    name,
+    getService: (service) => ask((registry) => registry.getService(service)),
+    listServices: () => ask((registry) => registry.listServices()),
+    ...(takes && {
+      register: (service, options) => ask((registry) => registry.register!(service, options)),
+      deregister: (service) => ask((registry) => registry.deregister!(service)),
+    }),
+
+    watch(listener, options) {
+      if (adapter !== undefined) return adapter.watch!(listener, options)
+      let stop: (() => void) | undefined
+      let isOver = false
+      loading.then(
+        (registry) => {
+          if (!isOver) stop = registry.watch!(listener, options)
+        },
+        (error) => {
+          if (!isOver) options?.onOutage?.(error)
+        },
+      )
+      return () => {
+        isOver = true
+        stop?.()
+      }
+    },
+
+    async close() {
+      const registry = await loading.catch(() => undefined)
+      await registry?.close?.()
+    },
+  }
+}

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { createMxRegistry } from '../../adapters/registry/mx.ts'
+import { Client } from '../../sdk/client.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { openRegistry, toRegistrySource } from '../../sdk/open-registry.ts'
+import { Service } from '../../sdk/service.ts'
+import { testRegistry } from '../contracts/registry.ts'
+import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
+import { createQuietLog, createService, openClient } from '../fixtures/sdk-services.ts'
+import { makeService, replaceServices } from '../fixtures/services.ts'
+
+testRegistry(t, () => {
+  const { registry, close } = openRegistry('memory')
+  return {
+    registry: { ...registry, close },
+    become: (services) => replaceServices(registry, services),
+  }
+})
+
+const greet = { call: endpoint({ handle: async () => ({ message: `from ${process.pid}` }) }) }
+
+/** A service that is started, by the text of its registry. */
+async function start(t: Test, registry: string, name = 'greeter'): Promise<Service> {
+  const service = createService(t, { name, registry })
+  service.handle('Greeter', greet)
+  await service.start()
+  return service
+}
+
+/** Sets `MX_REGISTRY` for a test. */
+function setVariable(t: Test, value: string): void {
+  process.env['MX_REGISTRY'] = value
+  t.teardown(() => {
+    delete process.env['MX_REGISTRY']
+  })
+}
+
+t.test('a service and a client name their registry by a text', async (t) => {
+  const { address, registry } = await openPlatformRegistry(t)
+  const text = `mx://${address}`
+  const service = await start(t, text)
+  t.match(await registry.getService('greeter'), [{ nodes: [{ metadata: { registry: 'mx' } }] }])
+  const client = openClient(t, { registry: text })
+  t.same(await client.call('greeter', 'Greeter.Call'), { message: `from ${process.pid}` })
+  await service.stop()
+  t.same(await registry.getService('greeter'), [])
+})
+
+t.test(
+  'services of one process in the same registry find each other without sockets',
+  async (t) => {
+    const { address, registry } = await openPlatformRegistry(t)
+    const text = `mx://${address}`
+    await start(t, text)
+    // Over sockets nobody finds it any more.
+    for (const entry of await registry.getService('greeter')) await registry.deregister!(entry)
+    const other = createService(t, { name: 'other', registry: ` ${text} ` })
+    const client = new Client({ registry: text })
+    t.teardown(() => client.close())
+    for (const caller of [client, other.client])
+      t.same(await caller.call('greeter', 'Greeter.Call'), { message: `from ${process.pid}` })
+    const elsewhere = createMxRegistry({ host: '127.0.0.1', port: Number(address.split(':')[1]) })
+    t.teardown(() => elsewhere.close!())
+    const remote = openClient(t, { registry: elsewhere })
+    await t.rejects(remote.call('greeter', 'Greeter.Call'), { code: 404 })
+  },
+)
+
+t.test('a registry is shared by its text, and closed by the last who has it', async (t) => {
+  const one = openRegistry('memory')
+  const two = openRegistry(' memory ')
+  t.equal(one.registry, two.registry)
+  await one.registry.register!(makeService('greeter', ['127.0.0.1:9001']))
+  await one.close()
+  await one.close()
+  t.equal((await two.registry.getService('greeter')).length, 1, 'closing twice counts once')
+  await two.close()
+  const three = openRegistry('memory')
+  t.teardown(three.close)
+  t.not(three.registry, one.registry)
+  t.same(await three.registry.getService('greeter'), [], 'another one')
+})
+
+t.test('its connection ends with the last service or client', async (t) => {
+  const { address } = await openPlatformRegistry(t)
+  const text = `mx://${address}`
+  const service = await start(t, text)
+  const client = openClient(t, { registry: text })
+  await client.call('greeter', 'Greeter.Call')
+  const { registry, close } = openRegistry(text)
+  await close()
+  await service.stop()
+  t.equal((await registry.getService('registry')).length, 1, 'the client has it open')
+  client.close()
+  await t.rejects(Promise.resolve(registry.getService('registry')), { message: /is closed/ })
+})
+
+t.test('the variable MX_REGISTRY is the default', async (t) => {
+  const { address, registry } = await openPlatformRegistry(t)
+  setVariable(t, `mx://${address}`)
+  const service = createService(t)
+  await service.start()
+  t.equal((await registry.getService('greeter')).length, 1)
+  t.equal(toRegistrySource(undefined), `mx://${address}`)
+  t.equal(toRegistrySource('memory'), 'memory', 'what is said goes before it')
+})
+
+t.test('an empty MX_REGISTRY, or the word of gateways, is none', async (t) => {
+  for (const none of ['', 'static', ' static ']) {
+    setVariable(t, none)
+    t.equal(toRegistrySource(undefined), undefined)
+    await t.rejects(
+      openClient(t, {}).call('greeter', 'Greeter.Call'),
+      /needs a registry or an address/,
+    )
+  }
+})
+
+t.test('a text that names no registry is refused, saying what would', async (t) => {
+  const wrong = [
+    '',
+    'static',
+    'redis://a:1',
+    'mx://',
+    'mx://host',
+    'mx://host:0',
+    'mx://host:1/x',
+    'mx://a b:1',
+    'memory:',
+    'MX://a:1',
+  ]
+  for (const text of wrong) {
+    const expected = {
+      name: 'TypeError',
+      message: new RegExp(
+        `^registry must be memory, mx://host:port, .* got ${JSON.stringify(text)}$`,
+      ),
+    }
+    t.throws(() => openRegistry(text), expected)
+    t.throws(() => new Service({ name: 'greeter', registry: text }), expected)
+    t.throws(() => new Client({ registry: text }), expected)
+  }
+  setVariable(t, 'redis://a:1')
+  t.throws(() => new Client(), { message: /got "redis:\/\/a:1"$/ })
+})
+
+t.test('a registry that cannot be reached: the service does not start, and says why', async (t) => {
+  const { address, close } = await openPlatformRegistry(t)
+  await close()
+  const { log } = createQuietLog()
+  const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
+  await t.rejects(service.start(), {
+    message: /^cannot register greeter \(mx\): the registry mx:\S+ does not answer: .*ECONNREFUSED/,
+  })
+})
+
+t.test('a registry that takes no registrations has no function for it', async (t) => {
+  // Outside a cluster, with no kubeconfig to read.
+  const before = process.env['KUBECONFIG']
+  process.env['KUBECONFIG'] = '/nonexistent/kubeconfig'
+  t.teardown(() => {
+    if (before === undefined) delete process.env['KUBECONFIG']
+    else process.env['KUBECONFIG'] = before
+  })
+  const { registry, close } = openRegistry('kubernetes')
+  t.teardown(close)
+  t.equal(registry.register, undefined)
+  await t.rejects(Promise.resolve(registry.getService('greeter')), Error)
+})
+
+t.test('a program that has made its calls ends, whether or not it closes its client', async (t) => {
+  const { address } = await openPlatformRegistry(t)
+  await start(t, `mx://${address}`)
+  const client = new URL('../../sdk/client.ts', import.meta.url).href
+  const script = `
+    const { Client } = await import(${JSON.stringify(client)})
+    const { message } = await new Client().call('greeter', 'Greeter.Call')
+    console.log(message)`
+  const child = spawn(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', script],
+    {
+      env: { ...process.env, MX_REGISTRY: `mx://${address}` },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  const [code] = await once(child, 'close')
+  t.equal(code, 0)
+  t.equal(output, `from ${process.pid}\n`)
+})
