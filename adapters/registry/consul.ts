@@ -1,0 +1,157 @@
+import type { Registry } from '../../core/contracts/registry.ts'
+import { isServiceName } from '../../core/service-name.ts'
+import type { Pace } from './consul/blocking-query.ts'
+import { type ConsulAddress, createConsulClient } from './consul/client.ts'
+import { createConsulError } from './consul/errors.ts'
+import { warnOfDanger } from './consul/guard.ts'
+import { createQuestions } from './consul/questions.ts'
+import { CONSUL_ITSELF } from './consul/read-catalog.ts'
+import { createRegistrations } from './consul/registrations.ts'
+import { createSharedWatch, type SharedWatch } from './consul/shared-watch.ts'
+import { createSlots } from './consul/slots.ts'
+import { DEFAULT_DOMAIN } from './consul/tags.ts'
+import { createWarnings } from './consul/warnings.ts'
+
+export interface ConsulRegistryOptions extends ConsulAddress {
+  /** Only services of this domain are seen, and registered in it. @default mx */
+  readonly domain?: string
+  /** Questions that wait at Consul at once, each on a connection of its own: one for each watched service. Consul allows 200 connections from an address by default. @default 128 */
+  readonly maxWaiting?: number
+  /** Most services watched; those beyond `maxWaiting` are asked in turn. @default 10000 */
+  readonly maxWatched?: number
+  /** Milliseconds between two questions about a service for which no connection is left, at least. @default 5000 */
+  readonly pollMs?: number
+  /** Longest answer read, bytes. @default 67108864 */
+  readonly maxAnswerBytes?: number
+  /** How often is asked. */
+  readonly pace?: Partial<Pace>
+  /** Told what is left out of the catalog and what is dangerous. @default process.emitWarning */
+  readonly onWarning?: (message: string) => void
+}
+
+/** Connections for everything that does not wait. */
+const CALL_SOCKETS = 16
+const PACE: Pace = {
+  gapMs: 1000,
+  burst: 3,
+  waitSeconds: 60,
+  retryMs: 100,
+  maxRetryMs: 10_000,
+  deniedMs: 60_000,
+}
+
+/**
+ * The services of a Consul cluster, by a local or remote agent (docs/registry.md). Loads the library `consul` when it is first
+ * asked.
+ *
+ * @throws {RangeError} when the domain is no name.
+ * @throws {Error} when a file of the TLS options cannot be read.
+ */
+export function createConsulRegistry(options: ConsulRegistryOptions = {}): Registry {
+  const { domain = DEFAULT_DOMAIN, host = '127.0.0.1', secure = false, token } = options
+  const { maxWaiting = 128, maxWatched = 10_000, pollMs = 5000 } = options
+  const { onWarning = (message: string) => process.emitWarning(message) } = options
+  if (!isServiceName(domain)) {
+    throw new RangeError(
+      `domain must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(domain)}`,
+    )
+  }
+  const client = createConsulClient({
+    ...options,
+    maxSockets: maxWaiting + 1 + CALL_SOCKETS,
+    maxAnswerBytes: options.maxAnswerBytes ?? 67_108_864,
+  })
+  const warn = createWarnings(onWarning)
+  const pace = { ...PACE, ...options.pace }
+  const slots = createSlots(maxWaiting, pollMs, () =>
+    warn(
+      `Consul: more than ${maxWaiting} services are watched, the others are asked every ${pollMs} ms or less often; raise maxWaiting and Consul's limits.http_max_conns_per_client`,
+    ),
+  )
+  const registrations = createRegistrations(client, domain)
+  const questions = createQuestions(client, { domain, warn })
+  const watches = new Map<string, SharedWatch>()
+  let ofAll: SharedWatch | undefined
+  let guarded = false
+  let closed = false
+
+  function watchService(name: string): SharedWatch {
+    const known = watches.get(name)
+    if (known !== undefined) return known
+    if (watches.size >= maxWatched)
+      throw new RangeError(`at most ${maxWatched} services of Consul can be watched at once`)
+    const watch = createSharedWatch({
+      ask: (question) => questions.askService(name, question),
+      read: (answer) => questions.readService(name, answer),
+      slots,
+      pace,
+      onIdle: () => watches.delete(name),
+    })
+    watches.set(name, watch)
+    return watch
+  }
+
+  function watchAll(): SharedWatch {
+    ofAll ??= createSharedWatch({
+      ask: (question) => questions.askCatalog(question),
+      read: questions.readCatalog,
+      slots: createSlots(1, pollMs, () => {}),
+      pace: { ...pace, burst: 1 },
+      onIdle() {
+        ofAll = undefined
+      },
+    })
+    return ofAll
+  }
+
+  /** Before Consul is asked or told anything: what watchers are told begins with the state of before. */
+  async function settle(...names: string[]): Promise<void> {
+    if (closed) throw createConsulError('the registry is closed')
+    if (!guarded) {
+      guarded = true
+      void warnOfDanger(client, { host, secure, token, warn })
+    }
+    await ofAll?.settled
+    for (const name of names) await watches.get(name)?.settled
+  }
+
+  return {
+    name: 'consul',
+
+    async getService(name) {
+      if (!isServiceName(name) || name === CONSUL_ITSELF) return []
+      await settle(name)
+      const known = watches.get(name)?.services()
+      return known ?? questions.readService(name, await questions.askService(name))
+    },
+
+    async listServices() {
+      await settle()
+      return questions.readCatalog(await questions.askCatalog())
+    },
+
+    async register(service, options) {
+      await settle(service.name)
+      await registrations.register(service, options)
+    },
+
+    async deregister(service) {
+      await settle(service.name)
+      await registrations.deregister(service)
+    },
+
+    watch(listener, { service, onOutage } = {}) {
+      if (closed || (service !== undefined && !isServiceName(service))) return () => {}
+      const watch = service === undefined ? watchAll() : watchService(service)
+      return watch.add(listener, onOutage)
+    },
+
+    close() {
+      closed = true
+      ofAll?.stop()
+      for (const watch of watches.values()) watch.stop()
+      watches.clear()
+      client.close()
+    },
+  }
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Answer } from './client.ts'
+import { isConsulError } from './errors.ts'
+import type { Slots } from './slots.ts'
+
+/** What is sent with a question. */
+export interface Question {
+  /** Answered once the state is newer; undefined: at once. */
+  readonly index: string | undefined
+  /** Seconds Consul may wait for something newer. */
+  readonly waitSeconds: number
+  readonly signal: AbortSignal
+}
+
+export interface BlockingQueryOptions {
+  readonly ask: (question: Question) => Promise<Answer>
+  /** Told the first answer and every one that differs from the one before. What it throws counts as a failure. */
+  readonly onAnswer: (answer: Answer) => void
+  /** As `WatchOptions.onOutage`; told again when the reason is another. */
+  readonly onOutage: (reason: Error | undefined) => void
+  readonly slots: Slots
+  readonly pace: Pace
+}
+
+/** How often is asked. */
+export interface Pace {
+  /** Milliseconds between two answers when they come one after the other. */
+  readonly gapMs: number
+  /** Answers that may come together before that. */
+  readonly burst: number
+  /** Seconds a question may wait, at most. */
+  readonly waitSeconds: number
+  /** Milliseconds from a failure to the next question: the first time, and at most. */
+  readonly retryMs: number
+  readonly maxRetryMs: number
+  /** Milliseconds from a refusal to the next question. */
+  readonly deniedMs: number
+}
+
+export interface BlockingQuery {
+  /** Settled with the first answer or failure. */
+  readonly settled: Promise<void>
+  /** Why there is no answer at present. */
+  readonly failure: () => Error | undefined
+  readonly stop: () => void
+}
+
+const INDEX = /^\d{1,20}$/
+
+/**
+ * Asks Consul the same question again and again, each one waiting for the state to become newer than the last answer, by the
+ * rules of https://developer.hashicorp.com/consul/api-docs/features/blocking: an index that went backwards is forgotten, none
+ * is below 1, answers that come too fast are paced, failures back off, and an answer may say nothing new.
+ */
+export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery {
+  const { ask, onAnswer, onOutage, slots, pace } = options
+  const stopper = new AbortController()
+  const { signal } = stopper
+  let settle = (): void => {}
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve
+  })
+  let failure: Error | undefined
+  let place: 'none' | 'held' | 'polling' = 'none'
+
+  function report(reason: Error | undefined): void {
+    const before = failure
+    failure = reason
+    if (before?.message !== reason?.message && !signal.aborted) onOutage(reason)
+  }
+
+  /** Whether the next question may wait. */
+  function takePlace(): boolean {
+    if (place === 'held') return true
+    const taken = slots.take()
+    if (place === 'polling') slots.countPolling(-1)
+    place = taken ? 'held' : 'polling'
+    if (!taken) slots.countPolling(1)
+    return taken
+  }
+
+  async function run(): Promise<void> {
+    let index = 0n
+    let digest = ''
+    let failures = 0
+    let wait = pacer(pace)
+    for (;;) {
+      await pause(wait(performance.now()), signal)
+      const mayWait = takePlace()
+      try {
+        const answer = await ask({
+          index: mayWait && index > 0n ? String(index) : undefined,
+          waitSeconds: toJittered(pace.waitSeconds, 0.25),
+          signal,
+        })
+        const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
+        // Backwards: restored from a snapshot, or another state altogether. Zero: a known fault, and would not wait.
+        index = next < index ? 0n : next === 0n ? 1n : next
+        const found = toDigest(answer)
+        if (found !== digest) onAnswer(answer)
+        digest = found
+        failures = 0
+        report(undefined)
+        settle()
+        if (!mayWait) await pause(toJittered(slots.pollMs(), 0.25), signal)
+      } catch (error) {
+        if (signal.aborted) return
+        report(error instanceof Error ? error : new Error(String(error)))
+        settle()
+        // Whatever comes next may be another Consul: its state at once, not after it was waited for.
+        index = 0n
+        wait = pacer(pace)
+        const denied = isConsulError(error) && error.denied
+        const backOffMs = Math.min(pace.maxRetryMs, pace.retryMs * 2 ** Math.min(failures++, 20))
+        await pause(toJittered(denied ? pace.deniedMs : backOffMs, 0.5), signal)
+      }
+    }
+  }
+
+  run().catch((error: unknown) => {
+    if (!signal.aborted) process.emitWarning(error instanceof Error ? error : String(error))
+  })
+
+  return {
+    settled,
+    failure: () => failure,
+    stop() {
+      if (signal.aborted) return
+      stopper.abort()
+      settle()
+      if (place === 'held') slots.release()
+      if (place === 'polling') slots.countPolling(-1)
+    },
+  }
+}
+
+/** How long to wait before the next question: nothing for `burst` of them, then one each `gapMs` (a token bucket). */
+function pacer({ gapMs, burst }: Pace): (nowMs: number) => number {
+  let nextMs = 0
+  return (nowMs) => {
+    nextMs = Math.max(nextMs, nowMs) + gapMs
+    return Math.max(0, nextMs - nowMs - gapMs * burst)
+  }
+}
+
+function toDigest({ body, filtered }: Answer): string {
+  return createHash('sha1').update(body).digest('base64') + filtered
+}
+
+/** Less by up to `share` of it, so that many do not come together. */
+function toJittered(value: number, share: number): number {
+  return value * (1 - share * Math.random())
+}
+
+/** @throws {Error} when it was stopped meanwhile. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  if (ms > 0) await delay(ms, undefined, { signal, ref: false })
+}

@@ -1,0 +1,224 @@
+import { EventEmitter } from 'node:events'
+import { readFileSync } from 'node:fs'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import { isIPv6 } from 'node:net'
+import type Consul from 'consul'
+import { createAnswerSink } from './answer-sink.ts'
+import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
+
+/** Where a Consul agent is and how to talk to it. */
+export interface ConsulAddress {
+  /** @default 127.0.0.1 */
+  readonly host?: string
+  /** @default 8500, with `secure` 8501 */
+  readonly port?: number
+  /** HTTPS. @default false */
+  readonly secure?: boolean
+  /** ACL token. */
+  readonly token?: string
+  /** PEM file of the authorities that are trusted. @default those of Node.js */
+  readonly caFile?: string
+  /** PEM file of the client's certificate. */
+  readonly certFile?: string
+  /** PEM file of the certificate's key. */
+  readonly keyFile?: string
+  /** @default the agent's own */
+  readonly datacenter?: string
+}
+
+export interface ClientOptions extends ConsulAddress {
+  /** Most connections; further calls wait. */
+  readonly maxSockets: number
+  /** Longest answer read, bytes. */
+  readonly maxAnswerBytes: number
+}
+
+/** An answer, not yet parsed. */
+export interface Answer {
+  /** `X-Consul-Index` as it came; empty: none did. */
+  readonly index: string
+  /** Whether ACLs left something out (`X-Consul-Results-Filtered-By-ACLs`; Consul 1.11 and later). */
+  readonly filtered: boolean
+  readonly body: Buffer
+}
+
+export interface AskOptions {
+  /** Permissions the call takes, for the message when it is refused. */
+  readonly needs: string
+  /** @default 5000 */
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+  /** Fields of the request's JSON the library leaves out. */
+  readonly extra?: Readonly<Record<string, unknown>>
+}
+
+/** What every call of the library is given besides its own options. */
+export interface CallOptions {
+  readonly ctx: EventEmitter
+  /** Milliseconds. */
+  readonly timeout: number
+  /** What the library's own types know; from the client's options. */
+  readonly token?: string
+}
+
+type Call = (consul: Consul, options: CallOptions) => Promise<unknown>
+
+export interface ConsulClient {
+  /** @throws {ConsulError} when Consul does not answer, refuses, or fails. */
+  readonly ask: (call: Call, options: AskOptions) => Promise<Answer>
+  /** Ends the connections and what is under way on them. */
+  readonly close: () => void
+}
+
+/** The library's hook before a request is made of its options. */
+interface Hooked {
+  readonly _ext: (
+    name: 'onCreate',
+    hook: (request: HookedRequest, next: () => void) => void,
+  ) => void
+}
+
+interface HookedRequest {
+  readonly opts: { pipe?: unknown; body?: Record<string, unknown> }
+  readonly ctx: Context
+}
+
+interface Context extends EventEmitter {
+  readonly prepare: (request: HookedRequest) => void
+}
+
+const TIMEOUT_MS = 5000
+/** Connections kept while nothing is asked. */
+const MAX_FREE_SOCKETS = 16
+/** A kept connection the agent closed in this moment: nothing was done, or what is done twice makes no difference. */
+const STALE = new Set(['ECONNRESET', 'EPIPE'])
+
+/**
+ * The calls of Consul's HTTP API, by the library `consul`, which is loaded with the first of them.
+ *
+ * @throws {Error} when a file of the TLS options cannot be read.
+ */
+export function createConsulClient({
+  maxSockets,
+  maxAnswerBytes,
+  ...address
+}: ClientOptions): ConsulClient {
+  const { host = '127.0.0.1', secure = false, token, datacenter } = address
+  const agent = new (secure ? https : http).Agent({
+    keepAlive: true,
+    maxSockets,
+    maxFreeSockets: MAX_FREE_SOCKETS,
+    ...readTls(address),
+    // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
+    ...(isIPv6(host) && { host }),
+  })
+  let closed = false
+  let consul: Promise<Consul> | undefined
+
+  async function load(): Promise<Consul> {
+    const { default: Consul } = await import('consul').catch((cause: unknown) => {
+      throw new Error('the registry consul takes the library consul: npm install consul@2', {
+        cause,
+      })
+    })
+    const consul = new Consul({
+      host: isIPv6(host) ? `[${host}]` : host,
+      port: address.port ?? (secure ? 8501 : 8500),
+      secure,
+      agent,
+      defaults: {
+        ...(token !== undefined && { token }),
+        ...(datacenter !== undefined && { dc: datacenter }),
+      },
+    })
+    const hooked = consul as unknown as Hooked
+    hooked._ext('onCreate', (request, next) => {
+      request.ctx.prepare(request)
+      next()
+    })
+    return consul
+  }
+
+  async function attempt(
+    call: Call,
+    { needs, timeoutMs, signal, extra }: AskOptions,
+  ): Promise<Answer> {
+    consul ??= load()
+    const library = await consul
+    const sink = createAnswerSink(maxAnswerBytes, () => ctx.emit('cancel'))
+    const ctx: Context = Object.assign(new EventEmitter(), {
+      prepare({ opts }: HookedRequest) {
+        opts.pipe = sink.stream
+        if (opts.body !== undefined) Object.assign(opts.body, extra)
+      },
+    })
+    const abort = (): boolean => ctx.emit('cancel')
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', abort)
+    try {
+      await call(library, { ctx, timeout: timeoutMs ?? TIMEOUT_MS })
+    } catch (error) {
+      signal?.throwIfAborted()
+      if (closed) throw createConsulError('the registry is closed')
+      if (sink.problem() !== undefined) throw createConsulError(sink.problem()!)
+      const status = (error as { response?: http.IncomingMessage }).response?.statusCode
+      if (status !== undefined) throw toAnswerError(status, hide(sink.read().toString()), needs)
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+    const { headers } = sink
+    const index = headers()['x-consul-index']
+    return {
+      index: typeof index === 'string' ? index : '',
+      filtered: headers()['x-consul-results-filtered-by-acls'] === 'true',
+      body: sink.read(),
+    }
+  }
+
+  function hide(text: string): string {
+    return token === undefined || token === '' ? text : text.replaceAll(token, '[token]')
+  }
+
+  return {
+    async ask(call, options) {
+      for (let last = false; ; last = true) {
+        try {
+          return await attempt(call, options)
+        } catch (error) {
+          options.signal?.throwIfAborted()
+          if (isConsulError(error)) throw error
+          const { code = '', message, isPapi } = error as NodeJS.ErrnoException & { isPapi?: true }
+          if (!last && !closed && STALE.has(code)) continue
+          // Not the error itself: it may lead to the request, and so to the token.
+          const reason =
+            code === '' || !message.includes(code) ? `${message} ${code}`.trim() : message
+          if (code === '' && isPapi === undefined) throw error
+          throw createConsulError(`Consul at ${host} does not answer: ${hide(reason)}`)
+        }
+      }
+    },
+
+    close() {
+      closed = true
+      agent.destroy()
+    },
+  }
+}
+
+function readTls({ caFile, certFile, keyFile }: ConsulAddress): https.AgentOptions {
+  const files = { ca: caFile, cert: certFile, key: keyFile }
+  const given = Object.entries(files).filter(([, file]) => file !== undefined && file !== '')
+  return Object.fromEntries(given.map(([key, file]) => [key, readFile(key, file!)]))
+}
+
+function readFile(what: string, file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new Error(`cannot read the ${what} file for Consul: ${(cause as Error).message}`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,59 @@
+/** A call Consul did not do. */
+export interface ConsulError extends Error {
+  /** The token may not do it, or is unknown: asking again does not help until somebody changes the ACLs. */
+  readonly denied: boolean
+  /** The agent does not know the service or check it was to change. */
+  readonly gone: boolean
+}
+
+/** What of Consul's own text goes into a message, characters. */
+const MAX_SHOWN = 200
+/** Of the agent's answers to a pass, a deregistration or maintenance; old versions answer 500, newer ones 404. */
+const GONE =
+  /does not have associated TTL|Unknown (?:check|service)|No service registered|does not exist/i
+const UNKNOWN_TOKEN = /ACL not found/i
+const DENIED = /Permission denied|lacks permission/i
+
+/** An error of this module's making. Never carries the library's own one, which holds the request with the token. */
+export function createConsulError(
+  message: string,
+  kind: Partial<Pick<ConsulError, 'denied' | 'gone'>> = {},
+): ConsulError {
+  return Object.assign(new Error(message), { denied: false, gone: false, ...kind })
+}
+
+/**
+ * The error of an answer that is not 2xx.
+ *
+ * @param text what Consul answered.
+ * @param needs what the token must be allowed.
+ */
+export function toAnswerError(status: number, text: string, needs: string): ConsulError {
+  const shown = toShown(text)
+  if (UNKNOWN_TOKEN.test(text))
+    return createConsulError('Consul does not know the token (ACL not found)', { denied: true })
+  if (status === 403 || DENIED.test(text)) {
+    return createConsulError(`Consul refuses (${shown}): the token needs ${needs}`, {
+      denied: true,
+    })
+  }
+  if (status === 429) {
+    return createConsulError(
+      `Consul has too many connections from this address (${shown}): raise its limits.http_max_conns_per_client`,
+    )
+  }
+  return createConsulError(`Consul answers ${status}: ${shown}`, {
+    gone: status === 404 || GONE.test(text),
+  })
+}
+
+export function isConsulError(error: unknown): error is ConsulError {
+  return error instanceof Error && 'denied' in error && 'gone' in error
+}
+
+function toShown(text: string): string {
+  return text
+    .slice(0, MAX_SHOWN)
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+}

@@ -1,0 +1,39 @@
+import { isIPv4 } from 'node:net'
+import type { ConsulClient } from './client.ts'
+import { isConsulError } from './errors.ts'
+
+export interface GuardOptions {
+  readonly host: string
+  readonly secure: boolean
+  readonly token: string | undefined
+  readonly warn: (message: string) => void
+}
+
+/** Says what is dangerous about the Consul in use: without ACLs whoever reaches it decides where requests go. */
+export async function warnOfDanger(
+  client: ConsulClient,
+  { host, secure, token, warn }: GuardOptions,
+): Promise<void> {
+  if (isLoopback(host)) return
+  if (token !== undefined && !secure)
+    warn(`Consul: the token goes to ${host} unencrypted; use consuls:// (HTTPS)`)
+  try {
+    await client.ask((consul, call) => readOwnToken(consul, call), { needs: 'nothing' })
+  } catch (error) {
+    if (!isConsulError(error) || !error.message.includes('ACL support disabled')) return
+    warn(
+      `Consul at ${host} has no ACLs: whoever reaches it can register any address for any service and receive its requests; ` +
+        'enable ACLs (acl { enabled = true, default_policy = "deny" })',
+    )
+  }
+}
+
+/** The library has no call for it, only the one all its calls are made of. */
+function readOwnToken(consul: unknown, call: object): Promise<unknown> {
+  const { _get } = consul as { _get: (options: object) => Promise<unknown> }
+  return _get.call(consul, { path: '/acl/token/self', ...call })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
+}

@@ -1,0 +1,69 @@
+import type { Service } from '../../../core/contracts/registry.ts'
+import type { Question } from './blocking-query.ts'
+import type { Answer, AskOptions, ConsulClient } from './client.ts'
+import { createConsulError } from './errors.ts'
+import { createCatalogReader } from './read-catalog.ts'
+import { type ReadOptions, readHealth } from './read-health.ts'
+
+/** What a registry asks Consul, and what the answers mean. */
+export interface Questions {
+  readonly askService: (name: string, question?: Question) => Promise<Answer>
+  /** @throws {ConsulError} when the token may not see the service. */
+  readonly readService: (name: string, answer: Answer) => Service[]
+  readonly askCatalog: (question?: Question) => Promise<Answer>
+  /** @throws {ConsulError} when the token may see no service. */
+  readonly readCatalog: (answer: Answer) => Service[]
+}
+
+/** Milliseconds an answer may take beyond what Consul was told to wait. */
+const LATE_MS = 10_000
+const CATALOG_NEEDS = 'service:read and node:read'
+
+export function createQuestions(client: ConsulClient, options: ReadOptions): Questions {
+  const readCatalog = createCatalogReader(options)
+
+  return {
+    askService: (name, question) =>
+      client.ask(
+        (consul, call) =>
+          consul.health.service({ service: name, passing: true, ...toWait(question), ...call }),
+        toAskOptions(toServiceNeeds(name), question),
+      ),
+
+    readService: (name, answer) =>
+      seen(readHealth(answer.body, name, options), answer, toServiceNeeds(name)),
+
+    askCatalog: (question) =>
+      client.ask(
+        (consul, call) => consul.catalog.service.list({ ...toWait(question), ...call }),
+        toAskOptions(CATALOG_NEEDS, question),
+      ),
+
+    readCatalog: (answer) => seen(readCatalog(answer.body), answer, CATALOG_NEEDS),
+  }
+}
+
+/** What a token may not see is left out of an answer as if it were not there: nothing at all is suspicious. */
+function seen(services: Service[], { filtered }: Answer, needs: string): Service[] {
+  if (services.length > 0 || !filtered) return services
+  throw createConsulError(`Consul hides its answer from the token: it needs ${needs}`, {
+    denied: true,
+  })
+}
+
+function toServiceNeeds(name: string): string {
+  return `service:read ${JSON.stringify(name)} and node:read`
+}
+
+function toWait(question: Question | undefined): { index?: string; wait?: string } {
+  if (question?.index === undefined) return {}
+  return { index: question.index, wait: `${Math.ceil(question.waitSeconds * 1000)}ms` }
+}
+
+function toAskOptions(needs: string, question: Question | undefined): AskOptions {
+  if (question === undefined) return { needs }
+  const { index, waitSeconds, signal } = question
+  // Consul itself adds up to a sixteenth, so that not all come at once.
+  const timeoutMs = waitSeconds * 1000 * (17 / 16) + LATE_MS
+  return { needs, signal, ...(index !== undefined && { timeoutMs }) }
+}

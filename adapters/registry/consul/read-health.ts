@@ -1,0 +1,141 @@
+import type { Node, Service } from '../../../core/contracts/registry.ts'
+import { checkService } from '../../../core/service-entry.ts'
+import { isRecord, readMap, readText } from './json.ts'
+import {
+  DEFAULT_DOMAIN,
+  DEFAULT_VERSION,
+  parseTags,
+  pickEndpoints,
+  pickMetadata,
+  toPlainEndpoints,
+} from './tags.ts'
+
+export interface ReadOptions {
+  readonly domain: string
+  /** Told what is left out, and why. */
+  readonly warn: (reason: string) => void
+}
+
+/** One instance, as a version of the service with one node. */
+interface Instance {
+  readonly service: Service
+  /** Raft index of its last change: what was registered last describes the version. */
+  readonly changed: number
+}
+
+/** Keys of a node's metadata that mean something to mx, and may mean anything in the Meta of others. */
+const KNOWN_KEYS = ['protocol', 'weight', 'pipeline', 'state', 'tags']
+/** Keys of Meta the adapter writes besides the node's own. */
+const OWN_META = ['mx-version', 'mx-domain']
+const MAX_WEIGHT = 1000
+/** Longest list of tags in a node's metadata, characters. */
+const MAX_TAGS_TEXT = 512
+
+/**
+ * The versions of a service from an answer of `/v1/health/service/<name>?passing`, with their nodes by id.
+ *
+ * @throws {SyntaxError} when the answer is no JSON list.
+ */
+export function readHealth(body: Buffer, name: string, options: ReadOptions): Service[] {
+  const rows: unknown = JSON.parse(body.toString())
+  if (!Array.isArray(rows)) throw new SyntaxError('Consul answers no list of instances')
+  const versions = new Map<string, Instance[]>()
+  for (const row of rows) {
+    const instance = readRow(row, name, options)
+    if (instance === undefined) continue
+    const { version } = instance.service
+    versions.set(version, [...(versions.get(version) ?? []), instance])
+  }
+  return [...versions].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, instances]) => merge(instances))
+}
+
+function merge(instances: Instance[]): Service {
+  instances.sort((a, b) => a.changed - b.changed)
+  const nodes = new Map<string, Node>()
+  for (const { service } of instances) nodes.set(service.nodes[0]!.id, service.nodes[0]!)
+  return {
+    ...instances.at(-1)!.service,
+    nodes: [...nodes.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+  }
+}
+
+function readRow(row: unknown, name: string, { domain, warn }: ReadOptions): Instance | undefined {
+  if (!isRecord(row) || !isRecord(row['Service']) || !isRecord(row['Node'])) {
+    warn(`an instance of ${name} is left out: it has no Service or no Node`)
+    return undefined
+  }
+  const { Service: entry, Node: host } = row
+  // Proxies of Consul's own mesh take no plain connections.
+  if (readText(entry, 'Kind') !== '') return undefined
+  const id = readText(entry, 'ID')
+  const report = (reason: string): void =>
+    warn(`instance ${JSON.stringify(id.slice(0, 80))} of ${name}: ${reason}`)
+  const tags = parseTags(entry['Tags'], domain, report)
+  if (!(tags.domains.size === 0 ? domain === DEFAULT_DOMAIN : tags.domains.has(domain)))
+    return undefined
+  const meta = readMap(entry['Meta'])
+  const version = tags.versions[0] ?? (tags.marked && meta['mx-version']) ?? ''
+  const address = toAddress(readText(entry, 'Address') || readText(host, 'Address'), entry['Port'])
+  const service: Service = tags.marked
+    ? {
+        name,
+        version: version || DEFAULT_VERSION,
+        metadata: pickMetadata(tags, version || DEFAULT_VERSION),
+        endpoints: pickEndpoints(tags, version || DEFAULT_VERSION, true),
+        nodes: [
+          {
+            id: id.startsWith(`${name}:`) ? id.slice(name.length + 1) : id,
+            address,
+            metadata: { ...omit(meta, OWN_META), ...tags.nodeMetadata },
+          },
+        ],
+      }
+    : {
+        name,
+        version: DEFAULT_VERSION,
+        metadata: {},
+        endpoints: toPlainEndpoints(tags),
+        nodes: [
+          {
+            // Instances on different hosts may have one id, by default the service's name.
+            id: `${id}@${readText(host, 'Node')}`,
+            address,
+            metadata: {
+              ...omit(meta, KNOWN_KEYS),
+              ...toPlainMetadata(tags.protocol || (meta['mx-protocol'] ?? ''), entry['Weights']),
+              ...(tags.others.length > 0 && {
+                tags: tags.others.join(',').slice(0, MAX_TAGS_TEXT),
+              }),
+            },
+          },
+        ],
+      }
+  try {
+    checkService(service)
+  } catch (error) {
+    report(`left out: ${(error as Error).message}`)
+    return undefined
+  }
+  const changed = entry['ModifyIndex']
+  return { service, changed: typeof changed === 'number' ? changed : 0 }
+}
+
+function toPlainMetadata(protocol: string, weights: unknown): Record<string, string> {
+  const weight = isRecord(weights) ? weights['Passing'] : undefined
+  const weighs = typeof weight === 'number' && Number.isInteger(weight) && weight > 1
+  return {
+    ...(protocol !== '' && { protocol }),
+    ...(weighs && { weight: String(Math.min(weight, MAX_WEIGHT)) }),
+  }
+}
+
+function toAddress(host: string, port: unknown): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${typeof port === 'number' ? port : 0}`
+}
+
+function omit(
+  map: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
+}

@@ -1,0 +1,111 @@
+import type { Node, Service } from '../../../core/contracts/registry.ts'
+import { parseAddress } from '../../../core/upstream/parse-node.ts'
+import { DEFAULT_DOMAIN, DEFAULT_VERSION, formatTag, MARKER } from './tags.ts'
+
+/** A node as Consul is told of it. */
+export interface Registration {
+  readonly id: string
+  readonly name: string
+  readonly address: string
+  readonly port: number
+  readonly tags: string[]
+  readonly meta: Record<string, string>
+  readonly weight: number
+  /** Seconds; 0: no check, it counts as passing until it is deregistered. */
+  readonly ttlSeconds: number
+  /** Whether it is to get no new requests: in maintenance. */
+  readonly draining: boolean
+}
+
+/** What Consul's paths carry unchanged, in every version. */
+const ID = /^[A-Za-z0-9._~:@[\]-]+$/
+/** Consul's limits of Meta: pairs, key, value. */
+const MAX_META = 64
+const META_KEY = /^[A-Za-z0-9_-]{1,128}$/
+const MAX_META_VALUE = 512
+/** `mx-version`, `mx-domain`. */
+const OWN_META = 2
+const MAX_BYTES = 262_144
+const MAX_WEIGHT = 1000
+
+/**
+ * @param ttlSeconds 0: it does not expire.
+ * @throws {TypeError} when Consul could not keep it.
+ */
+export function toRegistration(
+  { name, version, metadata, endpoints }: Service,
+  node: Node,
+  domain: string,
+  ttlSeconds: number,
+): Registration {
+  const { host, port } = parseAddress(node.address)!
+  const { state, ...own } = node.metadata
+  const draining = state === 'draining'
+  const kept: Record<string, string> = state === undefined || draining ? own : { ...own, state }
+  const fitting = Object.entries(kept)
+    .filter(([key, value]) => isMetaKey(key) && Buffer.byteLength(value) <= MAX_META_VALUE)
+    .slice(0, MAX_META - OWN_META)
+  const inMeta = new Set(fitting.map(([key]) => key))
+  const rest = Object.entries(kept).filter(([key]) => !inMeta.has(key))
+  const ofVersion = version === DEFAULT_VERSION ? {} : { version }
+  const tags = [
+    MARKER,
+    ...(domain === DEFAULT_DOMAIN ? [] : [`mx.domain=${domain}`]),
+    formatTag('version', domain, version),
+    ...endpoints.map(({ name, request, response, metadata }) =>
+      formatTag(
+        'endpoint',
+        domain,
+        JSON.stringify({ name, ...ofVersion, request, response, metadata }),
+      ),
+    ),
+    ...(Object.keys(metadata).length === 0
+      ? []
+      : [formatTag('metadata', domain, JSON.stringify({ ...ofVersion, values: metadata }))]),
+    ...(rest.length === 0
+      ? []
+      : [formatTag('node', domain, JSON.stringify(Object.fromEntries(rest)))]),
+  ]
+  const registration: Registration = {
+    id: toConsulId(name, node.id),
+    name,
+    address: host,
+    port,
+    tags,
+    meta: { ...Object.fromEntries(fitting), 'mx-version': version, 'mx-domain': domain },
+    weight: toWeight(own['weight']),
+    ttlSeconds: Math.ceil(ttlSeconds),
+    draining,
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(registration))
+  if (bytes > MAX_BYTES) {
+    throw new TypeError(
+      `service ${name} must fit into ${MAX_BYTES} bytes with its endpoints and metadata, got ${bytes}`,
+    )
+  }
+  return registration
+}
+
+/**
+ * The service id in Consul, unique on its agent: the node's id when it begins with the service's name, as ids that services make
+ * for themselves do, else with the name and a colon before it.
+ *
+ * @throws {TypeError} when Consul could not be asked about it.
+ */
+export function toConsulId(name: string, id: string): string {
+  if (!ID.test(id)) {
+    throw new TypeError(
+      `node id must be letters, digits and . _ ~ : @ [ ] - where Consul is the registry, got ${JSON.stringify(id)}`,
+    )
+  }
+  return id.startsWith(`${name}-`) ? id : `${name}:${id}`
+}
+
+function isMetaKey(key: string): boolean {
+  return META_KEY.test(key) && !key.startsWith('mx-')
+}
+
+function toWeight(text: string | undefined): number {
+  const weight = Number(text)
+  return Number.isInteger(weight) && weight >= 1 && weight <= MAX_WEIGHT ? weight : 1
+}

@@ -1,0 +1,134 @@
+import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
+import { checkService } from '../../../core/service-entry.ts'
+import type { ConsulClient } from './client.ts'
+import { isConsulError } from './errors.ts'
+import { type Registration, toConsulId, toRegistration } from './registration.ts'
+
+/** The nodes this process registers with its agent. */
+export interface Registrations {
+  readonly register: (service: Service, options?: RegisterOptions) => Promise<void>
+  readonly deregister: (service: Service) => Promise<void>
+}
+
+/** What the agent was told of a node. */
+interface Known {
+  readonly text: string
+  readonly draining: boolean
+}
+
+/** Shortest time Consul takes for `DeregisterCriticalServiceAfter`, seconds. */
+const MIN_DEREGISTER_SECONDS = 60
+const REASON = 'mx: draining'
+
+export function createRegistrations(client: ConsulClient, domain: string): Registrations {
+  const known = new Map<string, Known>()
+  /** The last thing done about a node: what is told of it must arrive in the order it was said. */
+  const turns = new Map<string, Promise<void>>()
+
+  function inTurn(id: string, act: () => Promise<void>): Promise<void> {
+    const turn = (turns.get(id) ?? Promise.resolve()).then(act, act)
+    turns.set(id, turn)
+    const done = (): void => {
+      if (turns.get(id) === turn) turns.delete(id)
+    }
+    turn.then(done, done)
+    return turn
+  }
+
+  async function tell(registration: Registration): Promise<void> {
+    const { id, draining } = registration
+    const text = JSON.stringify({ ...registration, draining: undefined })
+    const old = known.get(id)
+    if (old?.text === text && (await isKept(registration))) {
+      if (old.draining !== draining) await maintain(registration)
+    } else {
+      known.delete(id)
+      await put(registration)
+      // One that was killed while it drained may have left its id in maintenance.
+      await maintain(registration)
+    }
+    known.set(id, { text, draining })
+  }
+
+  /** Passes the check; false: the agent has forgotten the node. */
+  async function isKept(registration: Registration): Promise<boolean> {
+    const { id, name, ttlSeconds } = registration
+    try {
+      if (ttlSeconds === 0) await maintain(registration)
+      else {
+        await client.ask(
+          (consul, call) => consul.agent.check.pass({ id: toCheckId(id), ...call }),
+          { needs: toWrite(name) },
+        )
+      }
+      return true
+    } catch (error) {
+      if (isConsulError(error) && error.gone) return false
+      throw error
+    }
+  }
+
+  async function put({ weight, ttlSeconds, draining, ...entry }: Registration): Promise<void> {
+    const check = {
+      checkid: toCheckId(entry.id),
+      name: 'mx heartbeat',
+      ttl: `${ttlSeconds}s`,
+      // The library's types want one; it is not sent with a TTL.
+      timeout: '',
+      status: draining ? 'critical' : 'passing',
+      deregistercriticalserviceafter: `${Math.max(MIN_DEREGISTER_SECONDS, ttlSeconds)}s`,
+    }
+    await client.ask(
+      (consul, call) =>
+        consul.agent.service.register({ ...entry, ...(ttlSeconds > 0 && { check }), ...call }),
+      // The library knows no weights.
+      { needs: toWrite(entry.name), extra: { Weights: { Passing: weight, Warning: 1 } } },
+    )
+  }
+
+  async function maintain({ id, name, draining }: Registration): Promise<void> {
+    await client.ask(
+      (consul, call) =>
+        consul.agent.service.maintenance({ id, enable: draining, reason: REASON, ...call }),
+      { needs: toWrite(name) },
+    )
+  }
+
+  async function remove(name: string, id: string): Promise<void> {
+    known.delete(id)
+    try {
+      await client.ask((consul, call) => consul.agent.service.deregister({ id, ...call }), {
+        needs: toWrite(name),
+      })
+    } catch (error) {
+      if (!isConsulError(error) || !error.gone) throw error
+    }
+  }
+
+  return {
+    async register(service, { ttlSeconds = 0 } = {}) {
+      checkService(service)
+      if (service.nodes.length === 0)
+        throw new TypeError(`service ${service.name} must be registered with a node`)
+      const registrations = service.nodes.map((node) =>
+        toRegistration(service, node, domain, ttlSeconds),
+      )
+      await Promise.all(
+        registrations.map((registration) => inTurn(registration.id, () => tell(registration))),
+      )
+    },
+
+    async deregister({ name, nodes }) {
+      const ids = nodes.map(({ id }) => toConsulId(name, id))
+      await Promise.all(ids.map((id) => inTurn(id, () => remove(name, id))))
+    },
+  }
+}
+
+function toCheckId(id: string): string {
+  return `service:${id}`
+}
+
+function toWrite(name: string): string {
+  return `service:write ${JSON.stringify(name)}`
+}

@@ -1,0 +1,83 @@
+import type { RegistryEvent, Service, WatchOptions } from '../../../core/contracts/registry.ts'
+import { findChanges } from '../../../core/registry-changes.ts'
+import { createWatchers } from '../../../core/registry-watchers.ts'
+import { type BlockingQueryOptions, startBlockingQuery } from './blocking-query.ts'
+import type { Answer } from './client.ts'
+
+export interface SharedWatchOptions extends Pick<BlockingQueryOptions, 'ask' | 'slots' | 'pace'> {
+  /** The services an answer tells of. What it throws is an outage. */
+  readonly read: (answer: Answer) => readonly Service[]
+  /** Told when the last listener has gone. */
+  readonly onIdle: () => void
+}
+
+/** One question to Consul, and all who want to hear its answers. */
+export interface SharedWatch {
+  readonly add: (
+    listener: (event: RegistryEvent) => void,
+    onOutage: WatchOptions['onOutage'],
+  ) => () => void
+  /** Settled with the first answer or failure. */
+  readonly settled: Promise<void>
+  /** What the last answer told; undefined while Consul cannot be asked. */
+  readonly services: () => readonly Service[] | undefined
+  readonly stop: () => void
+}
+
+export function createSharedWatch({ read, onIdle, ...options }: SharedWatchOptions): SharedWatch {
+  const { watch, emit } = createWatchers()
+  const outageListeners = new Set<{ readonly tell: (reason: Error | undefined) => void }>()
+  let listeners = 0
+  /** Undefined: not asked yet. What the first answer tells is no change. */
+  let services: readonly Service[] | undefined
+
+  const query = startBlockingQuery({
+    ...options,
+    onAnswer(answer) {
+      const before = services
+      services = read(answer)
+      if (before !== undefined) for (const event of findChanges(before, services)) emit(event)
+    },
+    onOutage(reason) {
+      for (const { tell } of outageListeners) tell(reason)
+    },
+  })
+
+  return {
+    settled: query.settled,
+    services: () => (query.failure() === undefined ? services : undefined),
+    stop: query.stop,
+
+    add(listener, onOutage) {
+      const unwatch = watch(listener)
+      const entry = { tell: toSafe(onOutage) }
+      let stopped = false
+      listeners++
+      outageListeners.add(entry)
+      if (query.failure() !== undefined)
+        queueMicrotask(() => {
+          if (!stopped && query.failure() !== undefined) entry.tell(query.failure())
+        })
+      return () => {
+        if (stopped) return
+        stopped = true
+        unwatch()
+        outageListeners.delete(entry)
+        if (--listeners > 0) return
+        query.stop()
+        onIdle()
+      }
+    },
+  }
+}
+
+/** A listener whose fault costs the others nothing. */
+function toSafe(onOutage: WatchOptions['onOutage']): (reason: Error | undefined) => void {
+  return (reason) => {
+    try {
+      onOutage?.(reason)
+    } catch (error) {
+      process.emitWarning(error instanceof Error ? error : String(error))
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { suggest } from '../../../core/suggest.ts'
+import type { ConsulAddress } from './client.ts'
+
+/** What a `consul://` text and the environment say. */
+export interface ConsulUrl extends ConsulAddress {
+  readonly domain?: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const SCHEME = /^consuls?:\/\//
+const TLS_PARAMETERS = ['ca', 'cert', 'key']
+const PARAMETERS = ['dc', 'domain', ...TLS_PARAMETERS]
+/** What may stand in a header field. */
+const TOKEN = /^[\x21-\x7e]{1,1024}$/
+const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^[\]:/@?#]+)?(?::(\d{1,5}))?\/?$/
+
+/**
+ * Reads `consul://[token@][host[:port]][?dc=..&domain=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. What it leaves open is taken
+ * from the variables the Consul command line knows: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
+ * `CONSUL_CLIENT_CERT`, `CONSUL_CLIENT_KEY`.
+ *
+ * @throws {RangeError} naming the wrong part and what would be right; a token is not shown.
+ */
+export function parseConsulUrl(text: string, env: Environment = process.env): ConsulUrl {
+  const url = parseUrl(text)
+  const wrong = (what: string): RangeError =>
+    new RangeError(`${what}: Consul is consul://[token@]host:port?dc=..., got ${toShown(text)}`)
+  if (url.password !== '') throw wrong('a token stands alone before the @, without a colon')
+  if (url.pathname !== '' && url.pathname !== '/') throw wrong('a path means nothing here')
+  if (url.hash !== '') throw wrong('what follows # means nothing here')
+  const parameters = readParameters(url)
+  const given = readAddress(url) ?? readEnvAddress(env['CONSUL_HTTP_ADDR'] ?? '')
+  const secure =
+    url.protocol === 'consuls:' || (given.secure ?? isTrue(env['CONSUL_HTTP_SSL'] ?? ''))
+  const token = decode(url.username) || env['CONSUL_HTTP_TOKEN'] || undefined
+  if (token !== undefined && !TOKEN.test(token))
+    throw new RangeError('the token for Consul must be visible ASCII characters')
+  const { dc, domain } = parameters
+  const caFile = parameters['ca'] || env['CONSUL_CACERT']
+  const certFile = parameters['cert'] || env['CONSUL_CLIENT_CERT']
+  const keyFile = parameters['key'] || env['CONSUL_CLIENT_KEY']
+  if (!secure && TLS_PARAMETERS.some((key) => parameters[key]))
+    throw wrong('certificates are for consuls://')
+  return {
+    host: given.host,
+    port: given.port ?? (secure ? 8501 : 8500),
+    secure,
+    ...(token !== undefined && { token }),
+    ...(caFile && { caFile }),
+    ...(certFile && { certFile }),
+    ...(keyFile && { keyFile }),
+    ...(dc && { datacenter: dc }),
+    ...(domain && { domain }),
+  }
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number | undefined
+  /** Undefined: nothing was said. */
+  readonly secure?: boolean | undefined
+}
+
+function parseUrl(text: string): URL {
+  try {
+    if (SCHEME.test(text)) return new URL(text)
+  } catch {
+    // Told below, without what the parser would repeat of it.
+  }
+  throw new RangeError(
+    `Consul must be given as consul://[token@]host:port or consuls://..., got ${toShown(text)}`,
+  )
+}
+
+function readAddress({ hostname, port }: URL): Place | undefined {
+  if (hostname === '') return undefined
+  return { host: toBare(hostname), port: port === '' ? undefined : Number(port) }
+}
+
+function readEnvAddress(text: string): Place {
+  const match = ENV_ADDRESS.exec(text)
+  const [, scheme, host = '127.0.0.1', port] = match ?? []
+  if (match === null || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) {
+    throw new RangeError(
+      `CONSUL_HTTP_ADDR must be host:port or http(s)://host:port, got ${toShown(text)}`,
+    )
+  }
+  // As the Consul command line has it: a scheme brings its own port.
+  const ports: Readonly<Record<string, number>> = { http: 80, https: 443 }
+  return {
+    host: toBare(host),
+    port: port === undefined ? ports[scheme ?? ''] : Number(port),
+    secure: scheme === undefined ? undefined : scheme === 'https',
+  }
+}
+
+function readParameters({ searchParams }: URL): Record<string, string> {
+  const read: Record<string, string> = {}
+  for (const [key, value] of searchParams) {
+    if (!PARAMETERS.includes(key)) {
+      const near = suggest(key, PARAMETERS)
+      const hint = near === undefined ? `known are ${PARAMETERS.join(', ')}` : `meant ${near}?`
+      throw new RangeError(`consul:// takes no ${JSON.stringify(key.slice(0, 64))}: ${hint}`)
+    }
+    if (value === '') throw new RangeError(`consul://...?${key}= must have a value`)
+    read[key] = value
+  }
+  return read
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw new RangeError('the token in consul://token@... must be percent-encoded', { cause })
+  }
+}
+
+function isTrue(text: string): boolean {
+  return ['1', 'true', 't'].includes(text.toLowerCase())
+}
+
+function toBare(host: string): string {
+  return host.startsWith('[') ? host.slice(1, -1) : host
+}
+
+/** Without what may be a token. */
+function toShown(text: string): string {
+  return JSON.stringify(text.slice(0, 200).replace(/[^/]*@/, '[token]@'))
+}
