@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from './cluster.ts'
 import { ApiError, get, readLines, readText } from './request.ts'
@@ -35,13 +36,13 @@ export interface ReflectOptions<T> {
   readonly watchSeconds?: number
   /** Milliseconds before the first retry; each more doubles it. @default 250 */
   readonly retryMs?: number
+  /** Milliseconds a page may take, and a watch may last longer than it was asked to. @default 15000 */
+  readonly graceMs?: number
 }
 
 const MAX_RETRY_MS = 30_000
 /** A watch that lasted as long was no failure. */
 const STEADY_MS = 1000
-/** Milliseconds more than asked for that a watch may last, and those a page may take. */
-const GRACE_MS = 15_000
 const MAX_PAGE_BYTES = 256 * 1024 ** 2
 /** etcd holds objects of 1.5 MiB at most. */
 const MAX_EVENT_BYTES = 8 * 1024 ** 2
@@ -53,18 +54,38 @@ const WRONG_PLACE: ReadonlySet<number> = new Set([400, 410, 504])
  * function that is returned is called.
  */
 export function reflect<T>(options: ReflectOptions<T>): () => void {
-  const { resource, toItem, onOutage, pageSize = 100, watchSeconds = 120, retryMs = 250 } = options
+  const { resource, toItem, onOutage, pageSize = 100, watchSeconds = 120 } = options
+  const { retryMs = 250, graceMs = 15_000 } = options
   const stop = new AbortController()
+  let request = new AbortController()
   /** The `resourceVersion` up to which everything was told; undefined: it must be listed. */
   let place: string | undefined
+  /** Whether the server accepted the watch of this turn. */
   let standing = false
 
-  const open = async (query: Record<string, string | number>, timeoutMs: number) => {
+  /** Asks for the collection and lets `read` take the answer, all within a time. */
+  async function ask<R>(
+    query: Record<string, string>,
+    timeoutMs: number,
+    read: (response: IncomingMessage) => Promise<R>,
+  ): Promise<R> {
     const cluster = await options.findCluster()
     const root = resource.group === '' ? '/api/v1' : `/apis/${resource.group}/v1`
-    const path = `${root}/namespaces/${cluster.namespace}/${resource.name}`
-    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(timeoutMs)])
-    return get(cluster, `${path}?${new URLSearchParams(query as Record<string, string>)}`, signal)
+    const path = `${root}/namespaces/${cluster.namespace}/${resource.name}?${new URLSearchParams(query)}`
+    stop.signal.throwIfAborted()
+    request = new AbortController()
+    let late: Error | undefined
+    const timer = setTimeout(() => {
+      late = new Error(`no answer within ${timeoutMs} ms`)
+      request.abort()
+    }, timeoutMs)
+    try {
+      return await read(await get(cluster, path, request.signal))
+    } catch (error) {
+      throw late ?? error
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async function list(): Promise<void> {
@@ -72,88 +93,105 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     let next = ''
     let version: string | undefined
     do {
-      const query = { limit: pageSize, ...(next !== '' && { continue: next }) }
-      const text = await readText(await open(query, GRACE_MS), MAX_PAGE_BYTES)
-      const page = parse(text) as Page
-      for (const object of page.items ?? []) items.set(toName(object), toItem(object))
+      const query = { limit: `${pageSize}`, ...(next !== '' && { continue: next }) }
+      const page = (await ask(query, graceMs, async (response) =>
+        parse(await readText(response, MAX_PAGE_BYTES)),
+      )) as Page
+      for (const object of page.items ?? [])
+        items.set(
+          toName(object),
+          inWords(() => toItem(object)),
+        )
       version = page.metadata?.resourceVersion
       next = page.metadata?.continue ?? ''
-    } while (next !== '')
-    if (!version) throw new ApiError('the list has no resourceVersion', 200)
+    } while (next !== '' && !stop.signal.aborted)
+    if (!version) throw new ApiError('the list has no resourceVersion', { status: 200 })
     if (stop.signal.aborted) return
+    inWords(() => options.onList(items))
     place = version
-    options.onList(items)
   }
 
-  async function watch(): Promise<void> {
+  async function watch(from: string): Promise<void> {
     const seconds = Math.ceil(watchSeconds * (0.75 + Math.random() / 4))
     const query = {
-      watch: 1,
-      allowWatchBookmarks: 1,
-      resourceVersion: place!,
-      timeoutSeconds: seconds,
+      watch: '1',
+      allowWatchBookmarks: '1',
+      resourceVersion: from,
+      timeoutSeconds: `${seconds}`,
     }
-    const response = await open(query, seconds * 1000 + GRACE_MS)
-    standing = true
-    onOutage(undefined)
-    for await (const lines of readLines(response, MAX_EVENT_BYTES)) {
-      const changes: Change<T>[] = []
-      let end: ApiError | undefined
-      for (const line of lines) {
-        const { type, object } = parse(line) as WatchEvent
-        if (type === 'ERROR') {
-          end = new ApiError(object?.message ?? 'the watch was ended', object?.code ?? 500)
-          break
-        }
-        place = object?.metadata?.resourceVersion ?? place
-        if (type === 'BOOKMARK') continue
-        changes.push({
-          name: toName(object),
-          item: type === 'DELETED' ? undefined : toItem(object),
-        })
-      }
-      if (stop.signal.aborted) return
-      if (changes.length > 0) options.onChanges(changes)
-      if (end !== undefined) throw end
-    }
+    await ask(query, seconds * 1000 + graceMs, async (response) => {
+      standing = true
+      onOutage(undefined)
+      for await (const lines of readLines(response, MAX_EVENT_BYTES)) hear(lines)
+    })
   }
 
-  /** Milliseconds to wait before the next attempt. */
-  function judge(error: unknown, failures: number): number {
-    if (error instanceof ApiError && (WRONG_PLACE.has(error.status) || standing)) place = undefined
-    // A connection that broke is no outage yet: the next attempt may succeed.
-    const isExpected = error instanceof ApiError && error.status === 410
-    if (!isExpected && (!standing || error instanceof ApiError)) onOutage(explain(error, resource))
-    const backOffMs = Math.min(MAX_RETRY_MS, retryMs * 2 ** Math.min(failures, 20))
-    // Jittered: gateways that lost the same server are not to come back together.
-    const jitteredMs = backOffMs * (0.5 + Math.random() / 2)
-    return Math.max(jitteredMs, error instanceof ApiError ? error.retryAfterMs : 0)
+  function hear(lines: readonly string[]): void {
+    const changes: Change<T>[] = []
+    let end: ApiError | undefined
+    for (const line of lines) {
+      const { type, object } = parse(line) as WatchEvent
+      if (type === 'ERROR') {
+        end = new ApiError(object?.message ?? 'the watch was ended', {
+          status: object?.code ?? 500,
+        })
+        break
+      }
+      place = object?.metadata?.resourceVersion ?? place
+      if (type === 'BOOKMARK') continue
+      const item = type === 'DELETED' ? undefined : inWords(() => toItem(object))
+      changes.push({ name: toName(object), item })
+    }
+    if (stop.signal.aborted) return
+    if (changes.length > 0) inWords(() => options.onChanges(changes))
+    if (end !== undefined) throw end
   }
 
   async function run(): Promise<void> {
     let failures = 0
     while (!stop.signal.aborted) {
       const beganMs = performance.now()
+      const isResumed = place !== undefined
       let failure: unknown
       standing = false
       try {
         if (place === undefined) await list()
-        if (!stop.signal.aborted) await watch()
+        if (place !== undefined) await watch(place)
       } catch (error) {
         failure = error
       }
       if (stop.signal.aborted) return
-      const isSteady = standing && performance.now() - beganMs >= STEADY_MS
-      if (isSteady) failures = 0
-      const pauseMs = failure === undefined ? 0 : judge(failure, failures)
-      if (isSteady && failure === undefined) continue
-      await delay(pauseMs || retryMs, undefined, { signal: stop.signal }).catch(() => {})
-      failures++
+      const isRefused = failure instanceof ApiError
+      const isMisplaced = isRefused && WRONG_PLACE.has((failure as ApiError).status)
+      if (isMisplaced || (isRefused && standing)) place = undefined
+      // That changes were missed is mended by a list, at once. A connection that broke may be there again.
+      if (isMisplaced && isResumed && !standing) continue
+      if (failure !== undefined && (!standing || (isRefused && !isMisplaced)))
+        onOutage(explain(failure, resource))
+      if (standing && performance.now() - beganMs >= STEADY_MS) {
+        failures = 0
+        if (failure === undefined) continue
+      }
+      const pauseMs = toRetryMs(failure, failures++, retryMs)
+      await delay(pauseMs, undefined, { signal: stop.signal }).catch(() => {})
     }
   }
 
   void run()
-  return () => stop.abort()
+  return () => {
+    stop.abort()
+    request.abort()
+  }
+}
+
+/**
+ * Milliseconds to wait after so many failures in a row: doubled each time up to half a minute, and not shorter than the
+ * server asks for. Jittered: gateways that lost the same server are not to come back together.
+ */
+export function toRetryMs(error: unknown, failures: number, firstMs: number): number {
+  const longestMs = Math.min(MAX_RETRY_MS, firstMs * 2 ** failures)
+  const askedMs = error instanceof ApiError ? error.retryAfterMs : 0
+  return Math.max(askedMs, longestMs * (0.5 + Math.random() / 2))
 }
 
 interface Page {
@@ -177,13 +215,27 @@ function parse(text: string): unknown {
   } catch {
     // Told below.
   }
-  throw new ApiError(`the answer is no JSON object: ${JSON.stringify(text.slice(0, 100))}`, 200)
+  throw new ApiError(`the answer is no JSON object: ${JSON.stringify(text.slice(0, 100))}`, {
+    status: 200,
+  })
+}
+
+/** What cannot be done with an answer is the fault of the answer. */
+function inWords<R>(use: () => R): R {
+  try {
+    return use()
+  } catch (cause) {
+    throw new ApiError(`the answer cannot be used: ${(cause as Error).message}`, {
+      status: 200,
+      cause,
+    })
+  }
 }
 
 function toName(object: unknown): string {
   const name = (object as { metadata?: { name?: unknown } } | null)?.metadata?.name
   if (typeof name === 'string') return name
-  throw new ApiError('the answer holds an object without a name', 200)
+  throw new ApiError('the answer holds an object without a name', { status: 200 })
 }
 
 function explain(error: unknown, { name, group }: Resource): Error {

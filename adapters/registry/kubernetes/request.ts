@@ -1,5 +1,6 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { inTime } from '../../../core/in-time.ts'
 import type { Cluster } from './cluster.ts'
 
 /** An answer of the API server that is no use. */
@@ -10,16 +11,25 @@ export class ApiError extends Error {
   /** Milliseconds the server asks to be left alone. */
   readonly retryAfterMs: number
 
-  constructor(message: string, status: number, retryAfterMs = 0) {
-    super(message)
+  constructor(message: string, { status, retryAfterMs = 0, cause }: ApiErrorOptions) {
+    super(message, { cause })
     this.status = status
     this.retryAfterMs = retryAfterMs
   }
 }
 
+interface ApiErrorOptions {
+  readonly status: number
+  readonly retryAfterMs?: number
+  readonly cause?: unknown
+}
+
+/** Milliseconds a command that prints credentials may take. */
+const CREDENTIALS_MS = 15_000
 /** Longest reply to a refused request that is read. */
 const MAX_STATUS_BYTES = 65_536
 const MAX_SHOWN = 300
+const MAX_RETRY_AFTER_SECONDS = 60
 
 /**
  * Sends a GET and waits for the head of the answer.
@@ -32,7 +42,7 @@ export async function get(
   path: string,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  const { headers, ...options }: RequestOptions = await readOptions()
+  const { headers, ...options }: RequestOptions = await inTime(readOptions(), CREDENTIALS_MS)
   signal.throwIfAborted()
   const send = server.protocol === 'http:' ? requestHttp : requestHttps
   const url = new URL(server.pathname.replace(/\/$/, '') + path, server)
@@ -48,11 +58,10 @@ export async function get(
   if (response.statusCode === 200) return response
   const status = response.statusCode ?? 0
   const retryAfter = Number(response.headers['retry-after'])
-  throw new ApiError(
-    `${status} ${toReason(await readText(response, MAX_STATUS_BYTES))}`.trim(),
+  throw new ApiError(`${status} ${toReason(await readText(response, MAX_STATUS_BYTES))}`.trim(), {
     status,
-    retryAfter > 0 ? Math.min(retryAfter, 60) * 1000 : 0,
-  )
+    retryAfterMs: retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 : 0,
+  })
 }
 
 /** The whole answer. @throws {ApiError} when it is longer than `maxBytes`. */
@@ -62,7 +71,7 @@ export async function readText(response: IncomingMessage, maxBytes: number): Pro
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes)
-      throw new ApiError(`the answer is longer than ${maxBytes} bytes`, response.statusCode ?? 0)
+      throw new ApiError(`the answer is longer than ${maxBytes} bytes`, { status: 200 })
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()
@@ -92,7 +101,7 @@ export async function* readLines(
     parts.push(rest)
     size += rest.length
     if (size > maxBytes)
-      throw new ApiError(`an event is longer than ${maxBytes} bytes`, response.statusCode ?? 0)
+      throw new ApiError(`an event is longer than ${maxBytes} bytes`, { status: 200 })
   }
 }
 
