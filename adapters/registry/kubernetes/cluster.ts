@@ -65,7 +65,12 @@ async function openKubeconfig(context?: string, namespace?: string): Promise<Clu
   }
   const { KubeConfig } = await importLibrary()
   const config = new KubeConfig()
-  config.loadFromDefault()
+  try {
+    config.loadFromDefault()
+  } catch (cause) {
+    const file = process.env['KUBECONFIG'] || '~/.kube/config'
+    throw new Error(`the kubeconfig ${file} cannot be read: ${(cause as Error).message}`, { cause })
+  }
   if (context !== undefined) config.setCurrentContext(context)
   const current = config.getContextObject(config.getCurrentContext())
   const cluster = config.getCurrentCluster()
