@@ -1,0 +1,69 @@
+import t from 'tap'
+import { createEventFeed } from '../../../services/registry/event-feed.ts'
+
+function open(maxWaiting = 3) {
+  const closes = { count: 0 }
+  const feed = createEventFeed<number>({
+    id: 'registry.Registry.Watch',
+    maxWaiting,
+    onClose: () => void closes.count++,
+  })
+  const take = async (): Promise<number | undefined> => (await feed.next()).value
+  return { feed, take, closes }
+}
+
+t.test('events come in order, whoever waits for whom', async (t) => {
+  const { feed, take } = open()
+  feed.push('a', 1)
+  feed.push('b', 2)
+  t.strictSame([await take(), await take()], [1, 2])
+  const waiting = take()
+  feed.push('a', 3)
+  feed.push('a', 4)
+  t.strictSame([await waiting, await take()], [3, 4])
+})
+
+t.test('of each key the last event waits, any number of times', async (t) => {
+  const { feed, take } = open()
+  for (let i = 0; i < 1000; i++) feed.push(`k${i % 3}`, i)
+  t.strictSame([await take(), await take(), await take()], [999, 997, 998])
+})
+
+t.test('with too many keys waiting the watcher gets an error, and nothing is kept', async (t) => {
+  const { feed, closes } = open()
+  for (const key of ['a', 'b', 'c']) feed.push(key, 1)
+  t.equal(closes.count, 0)
+  feed.push('d', 1)
+  feed.push('e', 1)
+  t.equal(closes.count, 1)
+  for (let i = 0; i < 2; i++)
+    await t.rejects(feed.next(), {
+      id: 'registry.Registry.Watch',
+      code: 503,
+      message: 'the watcher is too slow: more than 3 changes wait; watch again and read the list',
+    })
+})
+
+t.test('it ends once, for whoever waits and for whoever comes later', async (t) => {
+  for (const how of ['end', 'return'] as const) {
+    const { feed, closes } = open()
+    const waiting = feed.next()
+    await feed[how]?.()
+    await feed.return?.()
+    feed.end()
+    feed.push('a', 1)
+    t.strictSame(await waiting, { done: true, value: undefined })
+    t.strictSame(await feed.next(), { done: true, value: undefined })
+    t.equal(closes.count, 1)
+  }
+})
+
+t.test('it can be iterated', async (t) => {
+  const { feed, closes } = open()
+  feed.push('a', 1)
+  for await (const event of feed) {
+    t.equal(event, 1)
+    break
+  }
+  t.equal(closes.count, 1, 'leaving the loop closes it')
+})

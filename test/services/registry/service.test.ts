@@ -1,0 +1,60 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { endpoint } from '../../../sdk/endpoint.ts'
+import { createRegistryService } from '../../../services/registry/service.ts'
+import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
+import { createQuietLog, createService, openClient } from '../../fixtures/sdk-services.ts'
+
+t.test('nothing starts by itself', async (t) => {
+  const { service, close } = createRegistryService({
+    createRegistry: () => createMemoryRegistry(),
+    log: createQuietLog('registry').log,
+  })
+  t.equal(service.address, '')
+  await close()
+})
+
+t.test('it is registered in its own registry while it runs', async (t) => {
+  const { address, call, registry, close } = await openPlatformRegistry(t)
+  const { services } = await call<Services>('GetService', { service: 'registry' })
+  t.match(services, [
+    { name: 'registry', nodes: [{ address, metadata: { protocol: 'mx', registry: 'memory' } }] },
+  ])
+  t.strictSame(
+    services[0]?.endpoints.map(({ name, metadata }) => [name, metadata['stream']]),
+    [
+      ['Registry.GetService', undefined],
+      ['Registry.ListServices', undefined],
+      ['Registry.Register', undefined],
+      ['Registry.Deregister', undefined],
+      ['Registry.Watch', 'true'],
+    ],
+  )
+  const told: string[] = []
+  registry.watch?.(({ type, service }) => told.push(`${type} ${service.name}`))
+  await close()
+  t.equal(told.at(-1), 'delete registry')
+})
+
+t.test('services of the same process and clients of the wire see the same', async (t) => {
+  const { call, registry } = await openPlatformRegistry(t)
+  const service = createService(t, { name: 'greeter', registry, address: '127.0.0.1:0' })
+  service.handle('Greeter', { call: endpoint({ handle: () => ({ ok: true }) }) })
+  await service.start()
+  const { services } = await call<Services>('GetService', { service: 'greeter' })
+  t.match(services, [{ nodes: [{ address: service.address }], metadata: { domain: 'mx' } }])
+  t.same(await openClient(t, { registry }).call('greeter', 'Greeter.Call'), { ok: true })
+})
+
+t.test('one that is closed twice, or whose port is taken, leaves nothing open', async (t) => {
+  const { address, close } = await openPlatformRegistry(t)
+  const other = createRegistryService({
+    createRegistry: () => createMemoryRegistry(),
+    address,
+    log: createQuietLog('registry').log,
+  })
+  await t.rejects(other.service.start(), /in use/)
+  await other.close()
+  await close()
+  await close()
+})

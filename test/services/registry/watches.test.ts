@@ -1,0 +1,198 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import type { Registry } from '../../../core/contracts/registry.ts'
+import { Channel } from '../../../core/rpc/channel.ts'
+import type { WatchEvent } from '../../../services/registry/watches.ts'
+import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
+import { RecordedCall } from '../../fixtures/rpc.ts'
+import { makeService } from '../../fixtures/services.ts'
+import { until } from '../../fixtures/web-gateway.ts'
+
+/** A call of the plain form. */
+const PLAIN = {
+  'Content-Type': 'application/json',
+  'Mx-Service': 'registry',
+  'Mx-Endpoint': 'Registry.Watch',
+}
+const GREETER = toRegistration('greeter', ['127.0.0.1:9001'])
+
+/** A registry that counts who listens to it. */
+function createCounted() {
+  const listening = { count: 0 }
+  const createRegistry = (): Registry => {
+    const registry = createMemoryRegistry()
+    return {
+      ...registry,
+      watch(listener, options) {
+        const stop = registry.watch!(listener, options)
+        listening.count++
+        return () => {
+          listening.count--
+          stop()
+        }
+      },
+    }
+  }
+  return { listening, createRegistry }
+}
+
+function openChannel(t: Test, address: string): Channel {
+  const channel = new Channel({ host: '127.0.0.1', port: Number(address.split(':')[1]) })
+  t.teardown(() => channel.close())
+  return channel
+}
+
+/** A call of the fast form. */
+function toWatch(body = '{}'): RecordedCall {
+  return new RecordedCall({ service: 'registry', endpoint: 'Registry.Watch', body, stream: true })
+}
+
+/** A short form of the next event. */
+async function next(events: AsyncIterableIterator<WatchEvent>): Promise<string> {
+  const { value } = await events.next()
+  const { action, service, timestamp } = value as WatchEvent
+  return `${action} ${service.name} ${service.version} ${service.nodes.map(({ port }) => port)} at ${timestamp}`
+}
+
+t.test('every change is told, expiry included, with its time; a heartbeat is none', async (t) => {
+  const { call, watch, clock } = await openPlatformRegistry(t)
+  const events = watch({ service: 'greeter' })
+  clock.seconds = 10
+  await call('Register', GREETER)
+  await call('Register', GREETER)
+  t.equal(await next(events), 'create greeter latest 9001 at 10')
+  await call('Register', toRegistration('greeter', ['127.0.0.1:9002'], { options: { ttl: 500 } }))
+  t.equal(await next(events), 'update greeter latest 9001,9002 at 10')
+  await call('Register', { ...GREETER, version: 'v2' })
+  t.equal(await next(events), 'create greeter v2 9001 at 10')
+  clock.seconds = 99
+  await call('Deregister', { ...GREETER, version: 'v2' })
+  t.equal(await next(events), 'delete greeter v2  at 99')
+  clock.seconds = 100
+  t.equal(await next(events), 'update greeter latest 9002 at 100')
+  await events.return?.()
+})
+
+t.test('the stream begins at once, before anything has happened, in both forms', async (t) => {
+  // On Node.js 20 the other listener sends the head of a reply with its first bytes only (README).
+  const { address, registry } = await openPlatformRegistry(t, { listener: 'node' })
+  const fast = toWatch('{"service":"greeter"}')
+  openChannel(t, address).call(fast)
+  const reply = await fetch(`http://${address}/`, {
+    method: 'POST',
+    headers: PLAIN,
+    body: '{"service":"greeter"}',
+  })
+  t.equal(reply.status, 200)
+  await until(() => fast.events.length > 0)
+  t.strictSame(fast.events, ['start ""'])
+  await registry.register?.(makeService('other', ['a:1']))
+  await registry.register?.(makeService('greeter', ['a:1']))
+  const reader = reply.body!.getReader()
+  const line = Buffer.from((await reader.read()).value ?? '').toString()
+  t.match(JSON.parse(line), { action: 'create', service: { name: 'greeter' } })
+  await until(() => fast.events.length > 1)
+  t.equal(`${fast.events[1]}\n`, `data ${line}`)
+  await reader.cancel()
+  fast.cancel()
+})
+
+t.test('who watches one service, or one domain, is told of that one only', async (t) => {
+  const { call, watch } = await openPlatformRegistry(t)
+  const one = watch({ service: 'users' })
+  const staging = watch({ options: { domain: 'staging' } })
+  const all = watch({ options: { domain: '*' } })
+  await call('Register', { ...GREETER, options: { domain: 'staging' } })
+  await call('Register', GREETER)
+  await call('Register', toRegistration('users', ['a:1']))
+  await call('Register', toRegistration('users', ['a:1'], { options: { domain: 'staging' } }))
+  const told = async (events: AsyncIterableIterator<WatchEvent>): Promise<string> => {
+    const { service } = (await events.next()).value as WatchEvent
+    return `${service.name} in ${service.metadata['domain']}`
+  }
+  t.equal(await told(one), 'users in mx')
+  t.strictSame(
+    [await told(staging), await told(staging)],
+    ['greeter in staging', 'users in staging'],
+  )
+  t.strictSame(
+    [await told(all), await told(all), await told(all)],
+    ['greeter in staging', 'greeter in mx', 'users in mx'],
+  )
+  for (const events of [one, staging, all]) await events.return?.()
+})
+
+t.test('who reads slowly is told the last state of each version, not every one', async (t) => {
+  const { call, watch, registry } = await openPlatformRegistry(t)
+  const events = watch()
+  await call('ListServices')
+  const changes = 20_000
+  for (let i = 0; i < changes; i++) {
+    const metadata = { count: String(i) }
+    await registry.register?.({ ...makeService(`s${i % 5}`, ['a:1']), metadata })
+    // What can leave does: the bound is that of the stream, not of one turn.
+    if (i % 100 === 0) await new Promise(setImmediate)
+  }
+  const last = new Map<string, string | undefined>()
+  let told = 0
+  while ([...last.values()].filter((count) => Number(count) >= changes - 5).length < 5) {
+    const { service } = (await events.next()).value as WatchEvent
+    last.set(service.name, service.metadata['count'])
+    told++
+  }
+  t.ok(told < changes / 4, `${told} events`)
+  await events.return?.()
+})
+
+t.test('who leaves is forgotten: by leaving the loop, by the connection, by HTTP', async (t) => {
+  const { listening, createRegistry } = createCounted()
+  const { address, call, watch } = await openPlatformRegistry(t, {
+    createRegistry,
+    listener: 'node',
+  })
+  const before = listening.count
+  const streams = Array.from({ length: 10 }, (_, i) => watch(i % 2 === 0 ? {} : { service: 'a' }))
+  await call('ListServices')
+  t.equal(listening.count, before + 10)
+  for (const stream of streams) await stream.return?.()
+  await until(() => listening.count === before)
+  const leaving = new AbortController()
+  const { signal } = leaving
+  await fetch(`http://${address}/`, { method: 'POST', headers: PLAIN, body: '{}', signal })
+  t.equal(listening.count, before + 1)
+  leaving.abort()
+  await until(() => listening.count === before)
+  const channel = openChannel(t, address)
+  const calls = Array.from({ length: 10 }, () => toWatch())
+  for (const call of calls) channel.call(call)
+  await until(() => calls.every(({ events }) => events.length > 0))
+  t.equal(listening.count, before + 10)
+  channel.close()
+  await until(() => listening.count === before)
+  t.pass('nobody listens any more')
+})
+
+t.test('the number of watchers is bounded, and one that leaves makes room', async (t) => {
+  const { call, watch } = await openPlatformRegistry(t, { maxWatchers: 2 })
+  const [first] = [watch(), watch()]
+  await t.rejects(watch().next(), {
+    id: 'registry.Registry.Watch',
+    code: 429,
+    message: 'there are 2 watchers already',
+  })
+  await first?.return?.()
+  await call('ListServices')
+  const another = watch()
+  await call('Register', GREETER)
+  t.match((await another.next()).value, { action: 'create' })
+})
+
+t.test('streams end when the service is closed, and it does not wait for them', async (t) => {
+  const { call, watch, close } = await openPlatformRegistry(t)
+  const events = watch({ service: 'greeter' })
+  await call('ListServices')
+  const beganMs = performance.now()
+  await close()
+  t.strictSame(await events.next(), { done: true, value: undefined })
+  t.ok(performance.now() - beganMs < 5000)
+})
