@@ -5,6 +5,8 @@ import { suggest } from './suggest.ts'
 
 /** Where a plugin reports what an operator should know; same order of arguments as pino. */
 export interface PluginLog {
+  /** Of interest while looking for a fault; not written unless asked for. */
+  readonly debug: (details: object, message: string) => void
   /** Something happened. */
   readonly info: (details: object, message: string) => void
   /** Something is not as it should be. */

@@ -1,5 +1,6 @@
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { guardLog } from '../core/guarded-log.ts'
 import type { LogLevel } from './settings.ts'
 
 /** The gateway's log: what operators should know, never a request's content. On standard error. */
@@ -22,7 +23,10 @@ const HIDDEN: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname',
 export function createLog(level: LogLevel): Log {
   const lines = pino.destination({ dest: STDERR, sync: true })
   const target = isatty(STDERR) ? toReadable(lines, process.env['NO_COLOR'] === undefined) : lines
-  return pino({ level, timestamp: pino.stdTimeFunctions.isoTime }, target)
+  return pino(
+    { level, timestamp: pino.stdTimeFunctions.isoTime, ...guardLog(pino.stdSerializers.err) },
+    target,
+  )
 }
 
 /** Turns pino's lines into `12:00:00 warn  message key=value`. */

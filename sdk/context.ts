@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { formatMetadata, splitMetadata } from '../core/rpc/metadata.ts'
+import { addDetails } from './log-details.ts'
 
 /** Who calls (specification: Account). Only ever written by whoever checked the token. */
 export interface Account {
@@ -112,7 +113,7 @@ export class Context {
 
   /** Log of the service, with endpoint and request id on every line. */
   get log(): PluginLog {
-    this.#log ??= this.#createLog()
+    this.#log ??= addDetails(this.#scope.log, { endpoint: this.endpoint, id: this.id })
     return this.#log
   }
 
@@ -120,16 +121,6 @@ export class Context {
   get fields(): readonly string[] {
     if (typeof this.#fields === 'string') this.#fields = splitMetadata(this.#fields)
     return this.#fields
-  }
-
-  #createLog(): PluginLog {
-    const { log } = this.#scope
-    const about = { endpoint: this.endpoint, id: this.id }
-    return {
-      info: (details, message) => log.info({ ...about, ...details }, message),
-      warn: (details, message) => log.warn({ ...about, ...details }, message),
-      error: (details, message) => log.error({ ...about, ...details }, message),
-    }
   }
 
   /** The same call with other metadata. */
@@ -194,7 +185,7 @@ export interface ContextOptions {
 }
 
 const nothing = (): void => {}
-const SILENT: PluginLog = { info: nothing, warn: nothing, error: nothing }
+const SILENT: PluginLog = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
 /**
  * Makes a context of nothing.

@@ -2,6 +2,7 @@
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'
+import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { BodyStream } from './body-stream.ts'
 import { type CallScope, Context } from './context.ts'
@@ -95,6 +96,10 @@ export class ServedCall implements CallReceiver, CallScope {
 
   get log(): PluginLog {
     return this.#keeper.log
+  }
+
+  get repeatable(): boolean {
+    return this.#endpoint.idempotent
   }
 
   get expiresMs(): number {
@@ -191,15 +196,15 @@ export class ServedCall implements CallReceiver, CallScope {
   #run(request: unknown): void {
     if (this.#over) return
     const { kind, handle } = this.#endpoint
+    const answer = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
     let result: unknown
     try {
       result = handle(request as never, new Context(this, this.metadata))
+      if (isPromise(result)) return this.#await(result, answer)
     } catch (error) {
       return this.#fail(error)
     }
-    const answer = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
-    if (isPromise(result)) this.#await(result, answer)
-    else answer.call(this, result)
+    answer.call(this, result)
   }
 
   #reply(value: unknown): void {
@@ -216,6 +221,11 @@ export class ServedCall implements CallReceiver, CallScope {
 
   #send(body: unknown): void {
     if (this.#over) return
+    if (!this.#isLocal && isTooLong(body as string | Uint8Array)) {
+      const detail = `reply must be at most ${PAYLOAD_MAX_BYTES} bytes`
+      this.#report(new RangeError(detail))
+      return this.#fail(new GatewayError(this.service, 500, detail))
+    }
     this.#end(200)
     this.#call.reply(this.#isProtobuf ? PROTOBUF_REPLY : '', body)
   }
@@ -289,22 +299,23 @@ export class ServedCall implements CallReceiver, CallScope {
   /** Answers with an error. What is no typed one is for the log only. */
   #fail(thrown: unknown): void {
     if (this.#over) return
-    const isTyped = thrown instanceof GatewayError && isErrorCode(thrown.code)
-    // One whose code is no error's is a fault, too: no error yields 200 (specification: Errors 3).
-    const error = isTyped ? thrown : GatewayError.from({ cause: thrown }, this.service)
-    if (!isTyped) this.#report(thrown)
+    const typed = toTyped(thrown)
+    const error = typed ?? GatewayError.from({ cause: thrown }, this.service)
     this.#end(error.code)
     this.#call.fail(error)
+    if (typed === undefined) this.#report(thrown)
   }
 
   #report(thrown: unknown): void {
-    const what =
-      thrown instanceof SchemaError ? 'the response does not fit its schema' : 'the handler failed'
     const id = findMetadata(this.metadata, 'x-request-id')
-    this.log.error(
-      { err: thrown, endpoint: this.endpoint, ...(id === undefined ? {} : { id }) },
-      what,
-    )
+    try {
+      this.log.error(
+        { err: thrown, endpoint: this.endpoint, ...(id === undefined ? {} : { id }) },
+        toMessage(thrown),
+      )
+    } catch {
+      // The log a program brought: the call is over already, and nobody would catch it.
+    }
   }
 
   #end(code: number): void {
@@ -313,12 +324,38 @@ export class ServedCall implements CallReceiver, CallScope {
   }
 }
 
+/** No character of a string takes more than three bytes. */
+function isTooLong(body: string | Uint8Array): boolean {
+  return body.length * 3 > PAYLOAD_MAX_BYTES && Buffer.byteLength(body) > PAYLOAD_MAX_BYTES
+}
+
 function toIterator(source: unknown): Iterator<unknown> | AsyncIterator<unknown> {
   const iterable = source as Partial<AsyncIterable<unknown> & Iterable<unknown>> | undefined | null
   const iterator = iterable?.[Symbol.asyncIterator]?.() ?? iterable?.[Symbol.iterator]?.()
   if (iterator === undefined)
     throw new TypeError(`the handler of a stream must return an iterable, got ${typeof source}`)
   return iterator
+}
+
+/** What callers may be told: no error yields 200, so that one whose code is none is a fault, too (specification: Errors 3). */
+function toTyped(thrown: unknown): GatewayError | undefined {
+  return isA(thrown, GatewayError) && isErrorCode(thrown.code) ? thrown : undefined
+}
+
+function toMessage(thrown: unknown): string {
+  if (isA(thrown, SchemaError)) return 'the response does not fit its schema'
+  if (isA(thrown, GatewayError))
+    return `the handler failed: the code of an error must be from 400 to 599, got ${thrown.code}`
+  return 'the handler failed'
+}
+
+/** `instanceof`, of what may be a proxy that refuses to tell. */
+function isA<T>(value: unknown, kind: abstract new (...args: never[]) => T): value is T {
+  try {
+    return value instanceof kind
+  } catch {
+    return false
+  }
 }
 
 function toReason(reason: CancelReason): DOMException {

@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module'
 import type * as Pino from 'pino'
 import type { PluginLog } from '../core/define-plugin.ts'
+import { guardLog } from '../core/guarded-log.ts'
+import { show } from '../core/plugin-options.ts'
+import { addDetails } from './log-details.ts'
 
 /** How much is logged. */
 export type ServiceLogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -9,7 +12,7 @@ export type ServiceLogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export interface ServiceLogOptions {
   /** Name of the service, on every line. */
   readonly service: string
-  /** @default info */
+  /** @default `MX_SERVICE_LOG_LEVEL`, else info */
   readonly level?: ServiceLogLevel
   /** Takes the lines, line feeds included. @default standard error */
   readonly write?: (line: string) => void
@@ -43,9 +46,14 @@ const LEVELS: Readonly<Record<number, string>> = {
   50: 'error',
 }
 
-/** Opens a service's log. A line is written before the call returns, so that none is lost when the process ends. */
+const ALL_LEVELS: readonly ServiceLogLevel[] = ['debug', 'info', 'warn', 'error', 'silent']
+
+/** Opens a service's log. It never throws into the program that writes to it. A line is written before the call returns, so that none is lost when the process ends. */
 export function createServiceLog(options: ServiceLogOptions): ServiceLog {
-  const { service, level = 'info' } = options
+  const { service } = options
+  const ofEnvironment = process.env['MX_SERVICE_LOG_LEVEL'] || 'info'
+  const isLevel = (ALL_LEVELS as readonly string[]).includes(ofEnvironment)
+  const level = options.level ?? (isLevel ? ofEnvironment : 'info')
   // By the first log: programs that only call others, and plugins, have none.
   const { pino } = require('pino') as typeof Pino
   const stderr =
@@ -54,7 +62,12 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
   const lines: string[] = []
   let next = 0
   const log = pino(
-    { level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: { service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      ...guardLog(pino.stdSerializers.err),
+    },
     {
       write(line: string) {
         lines[next] = line.length > MAX_CHARS ? line.slice(0, MAX_CHARS) : line
@@ -63,10 +76,12 @@ export function createServiceLog(options: ServiceLogOptions): ServiceLog {
       },
     },
   )
+  if (options.level === undefined && !isLevel)
+    log.warn(
+      `MX_SERVICE_LOG_LEVEL must be one of ${ALL_LEVELS.join(', ')}, got ${show(ofEnvironment)}: it counts as info`,
+    )
   return {
-    info: (details, message) => log.info(details, message),
-    warn: (details, message) => log.warn(details, message),
-    error: (details, message) => log.error(details, message),
+    ...addDetails(log),
     records: () => [...lines.slice(next), ...lines.slice(0, next)].map(toRecord),
   }
 }

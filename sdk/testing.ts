@@ -232,7 +232,7 @@ export function createTestEnv(configDir: string = process.cwd()): TestEnv {
     nowMs: () => env.now,
     messages,
     configDir,
-    log: { info: note('info'), warn: note('warn'), error: note('error') },
+    log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
   }
   return env
 }

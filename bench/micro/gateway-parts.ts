@@ -43,7 +43,7 @@ export function createDirectory(services: readonly Service[]): Directory {
 export function createBenchPlugin(name: string, options: object): Plugin {
   const quiet = () => {}
   return createPlugin(plugins[name]!, options, {
-    log: { info: quiet, warn: quiet, error: quiet },
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     nowMs: Date.now,
   })
 }

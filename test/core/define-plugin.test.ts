@@ -4,7 +4,10 @@ import { createPlugin, definePlugin, type PluginEnv, toPlugin } from '../../core
 import { suggest } from '../../core/suggest.ts'
 
 const silent = () => {}
-const env: PluginEnv = { log: { info: silent, warn: silent, error: silent }, nowMs: () => 0 }
+const env: PluginEnv = {
+  log: { debug: silent, info: silent, warn: silent, error: silent },
+  nowMs: () => 0,
+}
 
 let seen: unknown
 const sample = definePlugin({

@@ -99,7 +99,7 @@ function createScope() {
     endpoint: 'A.B',
     expiresMs: Number.POSITIVE_INFINITY,
     signal: new AbortController().signal,
-    log: { info() {}, warn() {}, error() {} },
+    log: { debug() {}, info() {}, warn() {}, error() {} },
     start() {},
   }
 }

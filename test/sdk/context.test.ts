@@ -120,14 +120,14 @@ t.test('lines of the log carry endpoint and request id', async (t) => {
   const ctx = createContext({
     endpoint: 'A.B',
     metadata: { 'x-request-id': 'r-1' },
-    log: { info: note, warn: note, error: note },
+    log: { debug: note, info: note, warn: note, error: note },
   })
   ctx.log.info({ name: 'John' }, 'greeted')
   ctx.log.warn({ id: 'own' }, 'odd')
   ctx.log.error({}, 'bad')
   t.strictSame(noted, [
     { endpoint: 'A.B', id: 'r-1', name: 'John', message: 'greeted' },
-    { endpoint: 'A.B', id: 'own', message: 'odd' },
+    { endpoint: 'A.B', id: 'r-1', _id: 'own', message: 'odd' },
     { endpoint: 'A.B', id: 'r-1', message: 'bad' },
   ])
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
+import { GatewayError } from '../../core/errors.ts'
 import { type EndpointDefinition, endpoint } from '../../sdk/endpoint.ts'
 import { protobufMessage } from '../../sdk/schema.ts'
 import { CLIENT_LEFT, ServedCall } from '../../sdk/served-call.ts'
@@ -13,6 +14,7 @@ function serve(definition: EndpointDefinition, parts: CallParts = {}) {
   const lines: string[] = []
   const keeper = {
     log: {
+      debug: () => {},
       info: () => {},
       warn: () => {},
       error: (_: object, message: string) => void lines.push(message),
@@ -116,7 +118,7 @@ t.test('a body too long for the protocol is a fault of the handler', async (t) =
     throw new RangeError('body is longer than 16 MiB')
   }
   const codes: number[] = []
-  const log = { info: () => {}, warn: () => {}, error: () => {} }
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const keeper = { log, onOver: (_: ServedCall, code: number) => void codes.push(code) }
   new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', stream), keeper, 0).serve()
   await incoming.done
@@ -140,4 +142,109 @@ t.test('a handler whose clean-up fails harms nobody', async (t) => {
   await new Promise(setImmediate)
   t.doesNotThrow(() => incoming.cancel())
   t.strictSame(codes, [CLIENT_LEFT])
+})
+
+t.test('whatever a handler throws, its call ends and is logged', async (t) => {
+  const hostile = new Proxy(new Error('hidden'), {
+    get() {
+      throw new Error('no member')
+    },
+    getPrototypeOf() {
+      throw new Error('no class')
+    },
+  })
+  for (const thrown of [Object.freeze(new Error('boo')), hostile, undefined]) {
+    const sync = serve(
+      endpoint({
+        handle() {
+          throw thrown
+        },
+      }),
+    )
+    const late = serve(
+      endpoint({
+        async handle() {
+          await undefined
+          throw thrown
+        },
+      }),
+    )
+    const stream = serve(
+      endpoint({
+        stream: 'server',
+        *handle() {
+          yield 1
+          throw thrown
+        },
+      }),
+      { stream: true },
+    )
+    for (const { incoming, codes, lines } of [sync, late, stream]) {
+      await incoming.done
+      t.match(incoming.error, { code: 500, message: 'internal error' })
+      t.strictSame([codes, lines], [[500], ['the handler failed']])
+    }
+  }
+})
+
+t.test('a log that throws harms neither the call nor the program', async (t) => {
+  const fail = () => {
+    throw new Error('disk full')
+  }
+  const codes: number[] = []
+  const keeper = {
+    log: { debug: fail, info: fail, warn: fail, error: fail },
+    onOver: (_: ServedCall, code: number) => void codes.push(code),
+  }
+  const throwing = endpoint({
+    async handle() {
+      throw new Error('boo')
+    },
+  })
+  const incoming = new TestCall('A.B')
+  new ServedCall(incoming, new ServedEndpoint('greeter', 'A.B', throwing), keeper, 0).serve()
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.strictSame(codes, [500])
+})
+
+t.test('an answer whose `then` cannot be read is a fault of the handler', async (t) => {
+  const odd = new Proxy(
+    {},
+    {
+      get() {
+        throw new Error('no member')
+      },
+    },
+  )
+  const { incoming, codes, lines } = serve(endpoint({ handle: () => odd }))
+  await incoming.done
+  t.strictSame([incoming.error?.code, codes, lines], [500, [500], ['the handler failed']])
+})
+
+t.test('a reply that is too long is told to the caller, and to the log', async (t) => {
+  for (const [text, code] of [
+    ['x'.repeat(16 * 1024 * 1024 - 2), 200],
+    ['x'.repeat(16 * 1024 * 1024 - 1), 500],
+    ['ä'.repeat(8 * 1024 * 1024), 500],
+  ] as const) {
+    const { incoming, codes, lines } = serve(endpoint({ handle: () => text }))
+    await incoming.done
+    t.strictSame(codes, [code])
+    t.equal(lines.length, code === 200 ? 0 : 1)
+    if (code === 500) t.match(incoming.error, { message: 'reply must be at most 16777216 bytes' })
+  }
+})
+
+t.test('an error whose code is none is a fault, and the log says which', async (t) => {
+  const { incoming, lines } = serve(
+    endpoint({
+      handle() {
+        throw new GatewayError('a', 200, 'all is well')
+      },
+    }),
+  )
+  await incoming.done
+  t.equal(incoming.error?.code, 500)
+  t.match(lines, [/the code of an error must be from 400 to 599, got 200/])
 })
