@@ -2,11 +2,13 @@ import type { Handler } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
+import { openEnvelope } from '../core/request/envelope.ts'
 import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { shapeOf } from '../core/request/shape.ts'
 import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context.ts'
 import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
+import { tellGrpc } from '../core/rpc/grpc-status.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { LINES, NDJSON_HEADERS, NdjsonReply } from './rpc/ndjson-reply.ts'
 import { SocketCall } from './rpc/socket-call.ts'
@@ -26,7 +28,8 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 /**
  * HTTP requests as calls (specification: handler `rpc`): path variables, query and body are one request document,
- * request fields the context of the call; JSON and protobuf bodies pass through unread.
+ * request fields the context of the call; JSON and protobuf bodies pass through unread, those of json-rpc and proto-rpc
+ * without their envelopes. Errors of requests in gRPC's types tell its status, too.
  *
  * An endpoint that streams answers with server-sent events for `Accept: text/event-stream`, over a WebSocket
  * where the client asks for one, else with one JSON document a line.
@@ -39,10 +42,18 @@ export default function rpc(options: RpcOptions): Handler {
     name: 'rpc',
     handle: (x) => {
       if (x.method === 'OPTIONS') return x.reply(204, '', ['allow', METHODS])
-      if (!x.upgrade) return new RpcCall(x, options).collect()
+      if (!x.upgrade) return call(x, options)
       if (!isAllowed(x)) throw refuseOrigin(x.route?.service)
       new SocketCall(x, options, options.maxMessageBytes).open()
     },
+  }
+}
+
+function call(x: Exchange, options: RpcOptions): void {
+  try {
+    new RpcCall(x, options).collect()
+  } catch (error) {
+    throw tellGrpc(GatewayError.from(error, x.route?.service), x.headers.get('content-type'))
   }
 }
 
@@ -58,19 +69,24 @@ class RpcCall extends ForwardedCall {
 
   protected begin(body: Uint8Array): void {
     const { x, declared } = this
+    const type = this.#type
+    const request = body.length === 0 ? body : openEnvelope(type, body, this.service)
     this.body = toRequestDocument(
       {
         variables: x.route!.variables?.flat() ?? NO_VARIABLES,
         query: x.query,
-        type: this.#type,
-        body,
+        type,
+        body: request,
         shape: declared === undefined ? undefined : shapeOf(declared),
       },
       this.service,
     )
-    // What is made here is JSON, whatever it was made of.
-    if (typeof this.body === 'string' && x.headers.has('content-type'))
-      x.headers.set('content-type', 'application/json')
+    const isMade = typeof this.body === 'string'
+    // What is made here is JSON, whatever it was made of; what was in an envelope has none any more.
+    if ((isMade || request !== body) && x.headers.has('content-type')) {
+      const isProtobuf = !isMade && type.kind === 'protobuf'
+      x.headers.set('content-type', isProtobuf ? 'application/protobuf' : 'application/json')
+    }
     this.metadata = formatContext(x)
     this.stream = true
     this.dispatch()
@@ -114,7 +130,7 @@ class RpcCall extends ForwardedCall {
   }
 
   protected override failed(error: GatewayError): void {
-    if (this.#stream === undefined) super.failed(error)
+    if (this.#stream === undefined) super.failed(tellGrpc(error, this.#type.type))
     else this.#stream.fail(error)
   }
 

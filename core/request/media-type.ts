@@ -50,6 +50,8 @@ const JSON_TYPE: RequestType = { type: 'application/json', charset: '', boundary
  * | `application/x-www-form-urlencoded` | form |
  * | `multipart/form-data` | form with files |
  *
+ * Some of these types stand for an envelope around the request: `openEnvelope`.
+ *
  * @throws {GatewayError} 415, with the types there are in `Accept` (RFC 9110 §15.5.16), for any other type, a malformed
  *   one, and text that is not UTF-8.
  */

@@ -116,7 +116,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     if (size > BODY_MAX_BYTES || !this.x.hold(chunk.length)) {
       this.over = true
       const { service } = this
-      return this.x.giveUp(size > BODY_MAX_BYTES ? tooLarge(service) : refuseBody(service))
+      return this.failed(size > BODY_MAX_BYTES ? tooLarge(service) : refuseBody(service))
     }
     if (received !== undefined) {
       received.append(chunk)
@@ -221,7 +221,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
       this.begin(body)
     } catch (error) {
       this.over = true
-      this.x.giveUp(GatewayError.from(error, this.service))
+      this.failed(GatewayError.from(error, this.service))
     }
   }
 

@@ -22,6 +22,8 @@ const PAUSE_BYTES = 256 * 1024
 /** As many, with a client that cannot be held back. */
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
 const NOTHING = new Uint8Array(0)
+/** Content types of requests that are not what their bodies are. */
+const ENVELOPES: ReadonlySet<string> = new Set(['application/json-rpc', 'application/proto-rpc'])
 /** Of the subprotocols a client offers. Browsers end a WebSocket whose answer names none of those they were told to ask for. */
 const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
 
@@ -57,11 +59,15 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     )
   }
 
-  /** @throws {GatewayError} 400 when query, path or deadline are wrong; as `Exchange.accept`. */
+  /** @throws {GatewayError} 400 when query, path or deadline are wrong, 415 for content types with envelopes; as `Exchange.accept`. */
   open(): void {
     const { x, declared } = this
     const variables = x.route!.variables?.flat() ?? []
     const type = toRequestType(x.headers.get('content-type'), this.service)
+    if (ENVELOPES.has(type.type)) {
+      const detail = `messages of a WebSocket are requests without envelope, got ${type.type}`
+      throw new GatewayError(this.service, 415, detail)
+    }
     const isBare = variables.length === 0 && x.query === ''
     const shape = declared === undefined ? undefined : shapeOf(declared)
     const parts = { variables, query: x.query, type, body: NOTHING, shape }

@@ -417,14 +417,12 @@ t.test('content types: which are JSON, which protobuf, and 415 for the others', 
     'application/json',
     'application/json; charset=utf-8',
     'Application/JSON',
-    'application/json-rpc',
     'application/grpc+json',
   ])
     t.strictSame((await post(`${origin}/greeter/hello`, '{"name":"a"}', type)).status, 200, type)
   for (const type of [
     'application/protobuf',
     'application/proto',
-    'application/proto-rpc',
     'application/octet-stream',
     'application/grpc',
     'application/grpc+proto',
@@ -452,6 +450,69 @@ t.test('content types: which are JSON, which protobuf, and 415 for the others', 
   }
   const unread = await post(`${origin}/greeter/hello`, '\n\x01a', 'application/protobuf')
   t.match(unread, { status: 415, json: { Detail: /Greeter\.Hello takes application\/json/ } })
+})
+
+t.test(
+  'json-rpc and proto-rpc: the request is taken out of its envelope, the answer is plain',
+  async (t) => {
+    const { origin, service } = await open(t)
+    const envelope = '{"id":7,"method":"Greeter.Echo","params":[{"n":9007199254740993}]}'
+    const echo = `${origin}/greeter/echo`
+    const plain = await post(echo, envelope, 'application/json-rpc')
+    t.equal(plain.status, 200)
+    t.equal(plain.headers.get('content-type'), 'application/json')
+    const merged = await post(`${echo}?q=1`, envelope, 'application/json-rpc; charset=utf-8')
+    t.equal(merged.status, 200)
+    t.strictSame(
+      service.calls.map(({ body }) => body),
+      ['{"n":9007199254740993}', '{"q":1,"n":9007199254740993}'],
+      'as it was written, to the digit',
+    )
+    for (const body of ['{"n":1}', '{"params":[{},{}]}', '[]']) {
+      const { status, json } = await post(echo, body, 'application/json-rpc')
+      t.equal(status, 400, body)
+      t.match(json, { Id: 'go.mx.api.greeter', Detail: /"params": \[\{…\}\]/ })
+    }
+    for (const type of ['application/proto-rpc', 'application/octet-stream']) {
+      const { status, text } = await post(
+        `${origin}/greeter/proto`,
+        '\0\0\0\x02\n\0\0\0\0\x03\n\x01a',
+        type,
+      )
+      t.strictSame([status, text], [200, '\n\x07Hello a'], type)
+    }
+    const bare = await post(`${origin}/greeter/proto`, '\n\x01a', 'application/proto-rpc')
+    t.match(bare, { status: 400, json: { Detail: /two messages/ } })
+    t.strictSame(
+      service.calls.map((call) => metadataOf(call, 'content-type')[0]),
+      ['application/json', 'application/json', 'application/protobuf', 'application/protobuf'],
+      'the service is told of no envelope',
+    )
+  },
+)
+
+t.test('grpc types: errors tell the status of gRPC, and frames of gRPC are 415', async (t) => {
+  const { origin } = await open(t)
+  const proto = `${origin}/greeter/proto`
+  for (const type of ['application/grpc', 'application/grpc+proto', 'application/grpc+json']) {
+    const framed = await post(proto, '\0\0\0\0\x03\n\x01a', type)
+    t.match(framed, { status: 415, json: { Detail: /gRPC messages need HTTP\/2/ } })
+    t.equal(framed.headers.get('grpc-status'), '3')
+    t.match(framed.headers.get('accept'), /application\/protobuf/)
+  }
+  const rows: [string, number, string][] = [
+    ['/greeter/crash', 500, '13'],
+    ['/greeter/unknown', 404, '5'],
+    ['/greeter/hello?a%5B__proto__%5D=1', 400, '3'],
+  ]
+  for (const [path, code, status] of rows) {
+    const failed = await post(origin + path, '{}', 'application/grpc+json')
+    t.equal(failed.status, code, path)
+    t.equal(failed.headers.get('grpc-status'), status, path)
+    t.equal(decodeURIComponent(failed.headers.get('grpc-message')!), failed.json['Detail'])
+    const plain = await post(origin + path, '{}')
+    t.equal(plain.headers.get('grpc-status'), null)
+  }
 })
 
 t.test('JSON that is more than it seems: 400, and bounded', async (t) => {

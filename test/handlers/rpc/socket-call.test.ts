@@ -275,6 +275,8 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       ['/greeter/count?__proto__=x', {}, 400, {}],
       ['/greeter/count', { timeout: 'soon' }, 400, { Detail: /Timeout/ }],
       ['/greeter/count', { 'content-type': 'text/plain' }, 415, {}],
+      ['/greeter/count', { 'content-type': 'application/json-rpc' }, 415, {}],
+      ['/greeter/count?to=1', { 'content-type': 'application/proto-rpc' }, 415, {}],
       ['/greeter/count', { origin: 'https://evil.test' }, 403, { Status: 'Forbidden' }],
     ]
     for (const [path, headers, status, error] of rows) {
