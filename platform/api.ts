@@ -24,7 +24,7 @@ import { logOutage } from './log-outage.ts'
 import { findResolver } from './parts.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
-import { REGISTRIES } from './registries.ts'
+import { createConfiguredRegistry } from './registries.ts'
 import { reportReload } from './report-reload.ts'
 import { listBalances, listNames, listServices } from './services.ts'
 import type { Settings } from './settings.ts'
@@ -82,7 +82,8 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
   const maxBackendConnections = budgetBackends(maxConnections, fileLimit)
   const budget = { left: maxBackendConnections }
-  const { registry, replace } = REGISTRIES[settings.registry](listServices(configuration))
+  const services = listServices(configuration)
+  const { registry, replace } = createConfiguredRegistry(settings.registry, services)
   let balances = listBalances(configuration)
   const timeouts = toTimeouts(settings)
 

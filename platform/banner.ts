@@ -51,6 +51,8 @@ function toFields({
     version,
     handler: settings.handler,
     namespace: settings.namespace === '' ? 'none' : settings.namespace,
+    // A token may stand in front of the host.
+    registry: settings.registry.replace(/[^/]*@/, ''),
     services,
     plugins,
     listener,

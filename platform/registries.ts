@@ -1,7 +1,8 @@
+import { createJoinedRegistry } from '../adapters/registry/joined.ts'
 import { createMemoryRegistry } from '../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../adapters/registry/static.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
-import type { Settings } from './settings.ts'
+import { openRegistry } from '../sdk/open-registry.ts'
 
 /** A registry that holds, besides what is registered with it, the services of the configuration. */
 export interface ConfiguredRegistry {
@@ -10,24 +11,34 @@ export interface ConfiguredRegistry {
   readonly replace: (services: readonly Service[]) => void
 }
 
-/** Registries by the name of the setting `registry`. */
-export const REGISTRIES: Readonly<
-  Record<Settings['registry'], (services: readonly Service[]) => ConfiguredRegistry>
-> = {
-  static(services) {
-    const registry = createStaticRegistry(services)
-    return { registry, replace: registry.replace }
-  },
+/**
+ * The registry of the setting `registry`, with the services of the configuration.
+ *
+ * @param text checked: `static`, or what {@link openRegistry} opens.
+ */
+export function createConfiguredRegistry(
+  text: string,
+  services: readonly Service[],
+): ConfiguredRegistry {
+  if (text === 'memory') return createOwnMemory(services)
+  const own = createStaticRegistry(services)
+  const { replace } = own
+  if (text === 'static') return { registry: own, replace }
+  const { registry, close } = openRegistry(text)
+  return {
+    registry: createJoinedRegistry(own, { ...registry, watch: registry.watch!, close }),
+    replace,
+  }
+}
 
-  memory(services) {
-    const registry = createMemoryRegistry()
-    let listed: readonly Service[] = []
-    const replace = (next: readonly Service[]): void => {
-      for (const service of listed) void registry.deregister?.(service)
-      for (const service of next) void registry.register?.(service)
-      listed = next
-    }
-    replace(services)
-    return { registry, replace }
-  },
+function createOwnMemory(services: readonly Service[]): ConfiguredRegistry {
+  const registry = createMemoryRegistry()
+  let listed: readonly Service[] = []
+  const replace = (next: readonly Service[]): void => {
+    for (const service of listed) void registry.deregister?.(service)
+    for (const service of next) void registry.register?.(service)
+    listed = next
+  }
+  replace(services)
+  return { registry, replace }
 }

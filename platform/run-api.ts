@@ -163,6 +163,9 @@ function announce(
     plugins: planPlugins(configuration).map(({ specifier }) => specifier),
   }
   printBanner(facts, log)
-  if (facts.services.length === 0)
-    log.warn('no service is known: name one with --backend, or under "services" in mx.yaml')
+  const isAlone = settings.registry === 'static' || settings.registry === 'memory'
+  if (facts.services.length === 0 && isAlone)
+    log.warn(
+      'no service is known: name one with --backend, under "services" in mx.yaml, or a registry with --registry',
+    )
 }

@@ -1,9 +1,11 @@
 import { isIP } from 'node:net'
+import { parseConsulUrl } from '../adapters/registry/consul/url.ts'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
+import { isRegistryText, REGISTRY_FORMS } from '../sdk/open-registry.ts'
 
 /** Where the gateway listens. */
 export interface Address {
@@ -17,6 +19,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 const ORIGIN =
   /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/
+const CONSUL = /^consuls?:\/\//
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 
 /**
@@ -140,6 +143,24 @@ export function parseServerTiming(texts: readonly string[]): 'any' | readonly st
 export function parseBalancePolicy(text: string): string {
   withoutSubject('balance', () => parseBalance(text))
   return text.trim()
+}
+
+/** The text of a registry, as `openRegistry` takes it, or `static`. */
+export function parseRegistryText(text: string): string {
+  const word = text.trim()
+  if (word === 'static') return word
+  // Told now, with status 2, and not when it is opened.
+  if (CONSUL.test(word)) parseConsulUrl(word)
+  else if (!isRegistryText(word)) {
+    const meant = suggest(word, ['static', 'memory', 'kubernetes'])
+    throw wrong(
+      `static, ${REGISTRY_FORMS}`,
+      // What stands before an @ may be a secret.
+      text.replace(/[^/]*@/, '[token]@'),
+      meant === undefined ? '' : `, did you mean ${meant}?`,
+    )
+  }
+  return word
 }
 
 /** Backends, kept as text: what a name means depends on the namespace. */

@@ -12,6 +12,7 @@ import {
   parseNonEmpty,
   parseOneOf,
   parseOrigins,
+  parseRegistryText,
   parseServerTiming,
   parseSwitch,
   parseTimeout,
@@ -26,7 +27,8 @@ export interface Settings {
   readonly resolver: string
   /** Prefix of service names; empty: none. */
   readonly namespace: string
-  readonly registry: 'memory' | 'static'
+  /** `static`, `memory`, or the text of a registry elsewhere. */
+  readonly registry: string
   /** `name=host:port[;weight],...` each. */
   readonly backends: readonly string[]
   /** Names or files, in chain order, after the default plugins. */
@@ -152,11 +154,12 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
   registry: {
     name: 'registry',
     kind: 'text',
-    form: 'name',
-    description: 'Where services are looked up: static (backends of flags and mx.yaml) or memory',
+    form: 'name or url',
+    description:
+      'Where services are looked up that neither --backend nor mx.yaml lists: static (nowhere), mx://host:port, mxs://host:port, consul://host:port, consuls://host:port, kubernetes, or memory',
     default: 'static',
     live: false,
-    parse: one(parseOneOf(['memory', 'static'] as const)),
+    parse: one(parseRegistryText),
   },
   config: {
     name: 'config',

@@ -18,8 +18,10 @@ interface Source {
   readonly load: () => Promise<Registry>
 }
 
-const FORMS = 'memory, mx://host:port, mxs://host:port (TLS) or kubernetes'
-const REMOTE = /^(mxs?):\/\/(.*)$/s
+/** What names a registry, for errors. */
+export const REGISTRY_FORMS =
+  'memory, mx://host:port, mxs://host:port (TLS), consul://host:port, consuls://host:port or kubernetes'
+const REMOTE = /^(mxs?|consuls?):\/\/(.*)$/s
 
 const opened = new Map<string, { readonly registry: Registry; users: number }>()
 
@@ -41,7 +43,7 @@ export function toRegistrySource(
 }
 
 /**
- * Opens a registry by its text: `memory`, `mx://host:port`, `mxs://host:port` or `kubernetes`.
+ * Opens a registry by its text: `memory`, `mx://host:port`, `mxs://host:port`, `consul://host:port`, `consuls://host:port` or `kubernetes`.
  *
  * Its adapter is loaded meanwhile: programs without a registry, or with another, do not pay for it.
  *
@@ -67,18 +69,33 @@ export function openRegistry(text: string): OpenedRegistry {
   }
 }
 
-/** What a text stands for. @throws {TypeError} when it is nothing. */
-export function parseRegistry(text: string): Source {
+/** Whether a text names a registry. What follows `consul://` is read when it is opened. */
+export function isRegistryText(text: string): boolean {
+  return findSource(text) !== undefined
+}
+
+function parseRegistry(text: string): Source {
+  const source = findSource(text)
+  if (source !== undefined) return source
+  throw new TypeError(`registry must be ${REGISTRY_FORMS}, got ${toShown(text)}`)
+}
+
+function findSource(text: string): Source | undefined {
   const trimmed = text.trim()
-  const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
   if (trimmed === 'memory') return { name: 'memory', takes: true, load: loadMemory }
   if (trimmed === 'kubernetes') return { name: 'kubernetes', takes: false, load: loadKubernetes }
+  const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
+  if (scheme?.startsWith('consul'))
+    return { name: 'consul', takes: true, load: () => loadConsul(trimmed) }
   const address = scheme === undefined ? undefined : parseAddress(rest)
-  if (address === undefined)
-    throw new TypeError(`registry must be ${FORMS}, got ${JSON.stringify(text.slice(0, 253))}`)
+  if (address === undefined) return undefined
   const { host, port } = address
-  const secure = scheme === 'mxs'
-  return { name: 'mx', takes: true, load: () => loadMx({ host, port, secure }) }
+  return { name: 'mx', takes: true, load: () => loadMx({ host, port, secure: scheme === 'mxs' }) }
+}
+
+/** Without what may be a token. */
+function toShown(text: string): string {
+  return JSON.stringify(text.slice(0, 253).replace(/[^/]*@/, '[token]@'))
 }
 
 async function loadMemory(): Promise<Registry> {
@@ -87,6 +104,12 @@ async function loadMemory(): Promise<Registry> {
 
 async function loadMx(options: { host: string; port: number; secure: boolean }): Promise<Registry> {
   return (await import('../adapters/registry/mx.ts')).createMxRegistry(options)
+}
+
+async function loadConsul(text: string): Promise<Registry> {
+  const { parseConsulUrl } = await import('../adapters/registry/consul/url.ts')
+  const { createConsulRegistry } = await import('../adapters/registry/consul.ts')
+  return createConsulRegistry(parseConsulUrl(text))
 }
 
 async function loadKubernetes(): Promise<Registry> {

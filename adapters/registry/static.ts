@@ -8,6 +8,9 @@ import { parseNode } from '../../core/upstream/parse-node.ts'
 
 /** A registry whose services are written down: in flags and in a file. */
 export interface StaticRegistry extends Registry {
+  readonly getService: (name: string) => readonly Service[]
+  readonly listServices: () => readonly Service[]
+  readonly watch: NonNullable<Registry['watch']>
   /**
    * Takes over another list; watchers are told what became different.
    *

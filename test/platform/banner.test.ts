@@ -23,6 +23,7 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
   version    1.2.3
   handler    meta
   namespace  none
+  registry   static
   services   s0, s1, s2, s3, s4, s5, s6, s7 and 2 more
   plugins    none
   listener   uws

@@ -2,7 +2,7 @@ import t from 'tap'
 import { NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import { keepFixed } from '../../platform/configuration.ts'
-import { REGISTRIES } from '../../platform/registries.ts'
+import { createConfiguredRegistry } from '../../platform/registries.ts'
 import { listBalances, listNames, listServices } from '../../platform/services.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
@@ -39,7 +39,7 @@ t.test('a service of a flag replaces the one of the file', async (t) => {
 t.test('a flag given twice for a service adds nodes to it', async (t) => {
   const configuration = configure(['--backend', 'a=h:1', '--backend', 'a=h:2'])
   t.same(listNames(configuration), ['go.mx.api.a'], 'it is one service')
-  const { registry } = REGISTRIES.static(listServices(configuration))
+  const { registry } = createConfiguredRegistry('static', listServices(configuration))
   const [service] = await registry.getService('go.mx.api.a')
   t.same(
     service?.nodes.map(({ address }) => address),
@@ -61,7 +61,8 @@ t.test('node choices of single services go by full name', async (t) => {
 
 for (const kind of ['static', 'memory'] as const) {
   t.test(`the registry ${kind} takes over another list of services`, async (t) => {
-    const { registry, replace } = REGISTRIES[kind](
+    const { registry, replace } = createConfiguredRegistry(
+      kind,
       listServices(configure(['--backend', 'a=h:1,h:2', '--backend', 'b=h:1'])),
     )
     t.teardown(() => registry.close?.())

@@ -202,3 +202,36 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
     'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
   ])
 })
+
+t.test(
+  'a registry is a name or a URL; anything else is an error that says what would be right',
+  async (t) => {
+    const read = (text: string) => mergeSettings(readFlags([`--registry=${text}`])).registry
+    for (const text of [
+      'static',
+      'memory',
+      'kubernetes',
+      'mx://127.0.0.1:8081',
+      'mxs://[::1]:8081',
+      'consul://127.0.0.1:8500?dc=eu',
+      'consuls://token@consul.internal',
+    ])
+      t.equal(read(` ${text} `), text)
+    const wrong = {
+      'mx://localhost':
+        /--registry must be static, memory, mx:\/\/host:port, .*, got "mx:\/\/localhost"$/,
+      kubernets: /got "kubernets", did you mean kubernetes\?$/,
+      'redis://secret@a:1': /got "redis:\/\/\[token\]@a:1"$/,
+      'consul://a:1?token=b': /--registry .*consul:\/\/ takes no "token"/,
+    }
+    for (const [text, message] of Object.entries(wrong))
+      t.match(
+        problemsOf(() => read(text)),
+        [message],
+      )
+    const fromEnvironment = problemsOf(() =>
+      mergeSettings(readEnvironment({ MX_REGISTRY: 'nope' })),
+    )
+    t.match(fromEnvironment, [/^MX_REGISTRY must be static, memory/])
+  },
+)
