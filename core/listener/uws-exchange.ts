@@ -1,0 +1,385 @@
+// One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
+import { STATUS_CODES } from 'node:http'
+import { Exchange, type TunnelTarget } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import type { AcceptOptions, ServerSocket, SocketReceiver } from '../server-socket.ts'
+import { INTERNAL_ERROR } from './close-codes.ts'
+import type { Guard } from './guard.ts'
+import { expectHandshake, judgeHandshake } from './handshake.ts'
+import { type PeerAddresses, toAddress } from './peer-addresses.ts'
+import type { SocketOwner } from './socket-owner.ts'
+import { readOn, switchBy } from './uws-pause.ts'
+import type { HttpRequest, HttpResponse, SocketContext } from './uws-types.d.ts'
+import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
+
+/** `404 Not Found` and so on: built once, not per reply. */
+const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
+)
+
+// The exchange whose reply is being written: `cork` takes a callback, and one
+// shared by all exchanges saves a closure per reply.
+let corked: UwsExchange
+let corkedBody: string | Uint8Array = ''
+const writeWhole = () => corked.writeWhole(corkedBody)
+
+// The parser goes on with pipelined bytes of the same segment after a synchronous answer, even
+// one that closes the connection: one request would become two. Only a later macrotask stops it,
+// so what answers a request with a body is held until the turn of the event loop is over.
+let turn = 0
+let turnEnds = false
+/** Exchanges that have something to send then. */
+let held: UwsExchange[] = []
+
+/** Bytes of a stream held until the turn is over, before its writer is told to hold back. */
+const HELD_MAX_BYTES = 64 * 1024
+
+/** The turn of the event loop that is under way. */
+function holdTurn(): number {
+  if (!turnEnds) {
+    turnEnds = true
+    setImmediate(endTurn)
+  }
+  return turn
+}
+
+function endTurn(): void {
+  turn++
+  turnEnds = false
+  const exchanges = held
+  held = []
+  for (const x of exchanges) x.release()
+}
+
+/** What a listener's exchanges share. */
+export interface Life {
+  readonly peers: PeerAddresses
+  /** Whether WebSockets of the library's version can be paused. */
+  readonly pausesWebSockets: boolean
+  /** Every reply ends its connection. */
+  draining: boolean
+}
+
+/** What turns a response into a WebSocket. */
+interface Upgrade {
+  readonly context: SocketContext
+  readonly key: string
+  readonly sockets: Sockets
+}
+
+/** One request on µWebSockets. */
+export class UwsExchange extends Exchange implements SocketExchange {
+  #res: HttpResponse
+  readonly #life: Life
+  #address: string | undefined = undefined
+  readonly #upgrade: Upgrade | undefined
+  /** Of the WebSocket it has become, or is about to become. */
+  #owner: SocketOwner | undefined = undefined
+  #protocol = ''
+  /** The last turn of the event loop in which it must not be answered; -1: any will do. */
+  #heldTurn: number
+  /** What is to be sent when it is over, in order. */
+  #held: (() => void)[] | undefined = undefined
+  #heldBytes = 0
+  /** Body bytes announced to the client; -1: chunked. */
+  #length = -1
+  #headSent = false
+  #readPaused = false
+  /** What the socket did not take of the last chunk of a reply of known length. */
+  #rest: Uint8Array | undefined = undefined
+  #ending = false
+  /** False from a write the socket did not take whole until it takes more. */
+  #writes = true
+
+  constructor(
+    res: HttpResponse,
+    req: HttpRequest,
+    guard: Guard,
+    secure: boolean,
+    context: SocketContext | undefined,
+    sockets: Sockets,
+    life: Life,
+  ) {
+    const method = req.getCaseSensitiveMethod()
+    const path = req.getUrl()
+    const query = req.getQuery() ?? ''
+    let malformed = guard.judge(method, path, query)
+    // The library takes a request for a WebSocket by its key alone.
+    const upgrade = guard.websocket && method === 'GET'
+    if (upgrade) malformed ??= judgeHandshake(guard.headers, guard.bodyLength)
+    super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
+    this.#res = res
+    this.#life = life
+    this.#address = life.peers.sole
+    this.#upgrade =
+      upgrade && context !== undefined
+        ? { context, key: guard.headers.get('sec-websocket-key') ?? '', sockets }
+        : undefined
+    this.malformed = malformed
+    this.closing = guard.closing || malformed !== undefined
+    this.#heldTurn = this.closing || this.bodyLength !== 0 ? holdTurn() : -1
+    res.onAborted(() => this.abort())
+    if (this.bodyLength !== 0 && malformed === undefined) {
+      res.onData((chunk, last) => {
+        // A connection that stays paused would neither take the next request nor notice its end.
+        if (last) this.#unpause()
+        this.#heldTurn = holdTurn()
+        this.receive(new Uint8Array(chunk), last)
+      })
+    }
+  }
+
+  get remoteAddress(): string {
+    if (this.#address === undefined) {
+      if (this.finished) return ''
+      this.#address = toAddress(this.#res.getRemoteAddress())
+    }
+    return this.#address
+  }
+
+  tunnel(target: TunnelTarget): Promise<void> {
+    if (this.#upgrade !== undefined) return this.#upgrade.sockets.tunnel(this, target)
+    return Promise.reject(expectHandshake())
+  }
+
+  accept(receiver: SocketReceiver, options: AcceptOptions = {}): ServerSocket | undefined {
+    if (this.answered) return undefined
+    if (this.#upgrade === undefined) throw expectHandshake()
+    return this.#upgrade.sockets.accept(this, receiver, options)
+  }
+
+  openSocket(owner: SocketOwner, protocol: string, headers: HeaderList): boolean {
+    this.#owner = owner
+    this.#protocol = protocol
+    this.start(101, headers, -1)
+    if (this.#headSent && !this.finished && this.status === 101) return true
+    this.#owner = undefined
+    this.end()
+    return false
+  }
+
+  socketEnded(aborted: boolean): void {
+    this.aborted = aborted
+    this.finish()
+  }
+
+  protected transmit(body: string | Uint8Array): void {
+    if (this.#heldTurn === turn) {
+      // A reply from upstream lies in memory that the next read overwrites.
+      const kept = typeof body === 'string' ? body : Uint8Array.prototype.slice.call(body)
+      this.#hold(() => this.transmit(kept))
+      return
+    }
+    this.#unpause()
+    this.closing ||= this.#life.draining
+    corked = this
+    corkedBody = body
+    this.#res.cork(writeWhole)
+    this.finish()
+  }
+
+  writeWhole(body: string | Uint8Array): void {
+    const res = this.#res
+    this.#writeHead()
+    if (this.#isBodyless()) return this.#endBodyless(this.method === 'HEAD' ? byteLength(body) : -1)
+    this.bytesOut = byteLength(body)
+    res.end(body, this.closing)
+  }
+
+  protected transmitHead(length: number): void {
+    if (this.#owner !== undefined && this.status === 101) return this.#become(this.#owner)
+    if (this.#heldTurn === turn) {
+      this.#hold(() => this.transmitHead(length))
+      return
+    }
+    this.closing ||= this.#life.draining
+    // A reply that closes the connection cannot be written piecewise with a
+    // length: the library takes the wish to close only with a whole body or a
+    // chunked end.
+    this.#length = this.closing ? -1 : length
+    const res = this.#res
+    if (this.#isBodyless()) {
+      res.cork(() => {
+        this.#writeHead()
+        this.#endBodyless(length)
+      })
+      this.finish()
+      return
+    }
+    // Must be in place before the first write: without it the library ends a
+    // stream some seconds after its back-pressure has gone.
+    res.onWritable(() => this.#writable())
+    // The head goes out with the first chunk, or on its own when none comes at once.
+    setImmediate(() => this.#flushHead())
+  }
+
+  protected transmitChunk(chunk: Uint8Array): boolean {
+    if (this.#heldTurn === turn) {
+      const copy = Uint8Array.prototype.slice.call(chunk)
+      this.#hold(() => this.transmitChunk(copy))
+      this.#heldBytes += chunk.length
+      return this.#writes && this.#heldBytes < HELD_MAX_BYTES
+    }
+    if (chunk.length === 0) return true
+    this.#res.cork(() => {
+      this.#headOnce()
+      this.#writes = this.#length >= 0 ? this.#tryWrite(chunk) : this.#res.write(chunk)
+    })
+    return this.#writes
+  }
+
+  protected transmitEnd(): void {
+    if (this.#heldTurn === turn) {
+      this.#hold(() => this.transmitEnd())
+      return
+    }
+    if (this.#rest !== undefined) {
+      this.#ending = true
+      return
+    }
+    if (this.finished) return
+    this.#unpause()
+    this.#res.cork(() => {
+      this.#headOnce()
+      this.#res.end('', this.closing)
+    })
+    this.finish()
+  }
+
+  protected cut(): void {
+    if (this.finished) return
+    if (this.#owner !== undefined) this.#owner.close(INTERNAL_ERROR, 'internal error')
+    // The library answers with the abort callback, which ends the exchange.
+    else this.#res.close()
+  }
+
+  protected pauseRead(): void {
+    this.#readPaused = true
+    this.#res.pause()
+  }
+
+  protected resumeRead(): void {
+    this.#readPaused = false
+    readOn(this.#res)
+  }
+
+  #unpause(): void {
+    if (this.#readPaused) this.resumeRead()
+  }
+
+  /** Sends what was held. */
+  release(): void {
+    const sends = this.#held
+    if (sends === undefined) return
+    const wasFull = this.#heldBytes >= HELD_MAX_BYTES
+    this.#held = undefined
+    this.#heldBytes = 0
+    for (const send of sends) if (!this.finished) send()
+    // Whoever was told to hold back, though the client takes all of it.
+    if (wasFull && this.#writes && !this.finished) this.drained()
+  }
+
+  /** Keeps what is to be sent, behind what is kept already. */
+  #hold(send: () => void): void {
+    if (this.#held === undefined) {
+      held.push(this)
+      this.#held = [send]
+    } else this.#held.push(send)
+  }
+
+  #become(owner: SocketOwner): void {
+    // Not to be had any more once the response has become a WebSocket.
+    this.#address = this.remoteAddress
+    const { context, key } = this.#upgrade!
+    const res = this.#res
+    const toSwitch = this.#life.pausesWebSockets ? switchBy(res) : undefined
+    const data: SocketData = { owner, toSwitch }
+    res.cork(() => this.#writeHead())
+    // Outside of `cork`, although the library writes a warning to stderr for it: what 20.51 does
+    // at the end of `cork` takes the new WebSocket for a response, and at random closes it.
+    res.upgrade(data, key, this.#protocol, '', context)
+  }
+
+  #isBodyless(): boolean {
+    return this.method === 'HEAD' || this.status === 204 || this.status === 304
+  }
+
+  #endBodyless(length: number): void {
+    const res = this.#res
+    // Only `end` closes a connection, and it always adds a length: better a
+    // needless `Content-Length: 0` than a connection that must not go on.
+    if (this.closing) return res.end('', true)
+    if (length >= 0 && this.status !== 204) res.writeHeader('content-length', String(length))
+    res.endWithoutBody()
+  }
+
+  #headOnce(): void {
+    if (!this.#headSent) this.#writeHead()
+  }
+
+  #writeHead(): void {
+    this.#headSent = true
+    const res = this.#res
+    const { status } = this
+    if (status !== 200) res.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`)
+    const headers = this.replyHeaders
+    if (headers.size === 0) return
+    // One call for all fields: each crosses into native code, which costs more
+    // than joining them. Safe because every name and value was checked.
+    const value = headers.formatValue()
+    res.writeHeader(headers.flat[0]!, headers.ascii ? value : Buffer.from(value, 'latin1'))
+  }
+
+  /** Sends the head of a stream whose first chunk is not there yet, where the library can. */
+  #flushHead(): void {
+    if (this.#headSent || this.finished) return
+    const res = this.#res
+    if (this.#length > 0) {
+      res.cork(() => {
+        this.#writeHead()
+        res.tryEnd('', this.#length)
+      })
+    } else if (this.#length < 0 && res.beginWrite !== undefined) {
+      res.cork(() => {
+        this.#writeHead()
+        res.beginWrite!()
+      })
+    }
+  }
+
+  /** Writes a piece of a reply of known length; what the socket refuses is kept. */
+  #tryWrite(chunk: Uint8Array): boolean {
+    if (this.#rest !== undefined) {
+      this.#rest = Buffer.concat([this.#rest, chunk])
+      return false
+    }
+    const res = this.#res
+    const before = res.getWriteOffset()
+    const [ok, done] = res.tryEnd(chunk, this.#length)
+    if (done) {
+      this.finish()
+      return true
+    }
+    if (ok) return true
+    this.#rest = Uint8Array.prototype.slice.call(chunk, res.getWriteOffset() - before)
+    return false
+  }
+
+  #writable(): boolean {
+    if (this.finished) return true
+    const rest = this.#rest
+    if (rest !== undefined) {
+      this.#rest = undefined
+      if (!this.#tryWrite(rest)) return false
+      if (this.finished) return true
+    }
+    this.#writes = true
+    if (this.#ending) this.transmitEnd()
+    else this.drained()
+    return true
+  }
+}
+
+function byteLength(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
+}
