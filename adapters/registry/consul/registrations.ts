@@ -46,26 +46,28 @@ export function createRegistrations(client: ConsulClient, domain: string): Regis
       await put(registration)
       // One that was killed while it drained may have left its id in maintenance.
       await maintain(registration)
+      // An agent that is restarted remembers what passed, not what was registered as passing.
+      if (registration.ttlSeconds > 0) await pass(registration)
     }
     known.set(id, { text, draining })
   }
 
-  /** Passes the check; false: the agent has forgotten the node. */
+  /** Gives a sign of life; false: the agent has forgotten the node. */
   async function isKept(registration: Registration): Promise<boolean> {
-    const { id, name, ttlSeconds } = registration
     try {
-      if (ttlSeconds === 0) await maintain(registration)
-      else {
-        await client.ask(
-          (consul, call) => consul.agent.check.pass({ id: toCheckId(id), ...call }),
-          { needs: toWrite(name) },
-        )
-      }
+      if (registration.ttlSeconds > 0) await pass(registration)
+      else await maintain(registration)
       return true
     } catch (error) {
       if (isConsulError(error) && error.gone) return false
       throw error
     }
+  }
+
+  async function pass({ id, name }: Registration): Promise<void> {
+    await client.ask((consul, call) => consul.agent.check.pass({ id: toCheckId(id), ...call }), {
+      needs: toWrite(name),
+    })
   }
 
   async function put({ weight, ttlSeconds, draining, ...entry }: Registration): Promise<void> {
