@@ -1,0 +1,102 @@
+import t, { type Test } from 'tap'
+import { Type } from '../../core/schema.ts'
+import { configurationFrom } from '../../platform/configuration.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { Uint64 } from '../../sdk/schema-types.ts'
+import type { Service } from '../../sdk/service.ts'
+import { openApi } from '../fixtures/api.ts'
+import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
+import { createService } from '../fixtures/sdk-services.ts'
+
+const NAME = 'go.mx.api.parcels'
+
+/** A service that says what it was sent. */
+async function startParcels(t: Test, registry: string): Promise<Service> {
+  const service = createService(t, { name: NAME, registry })
+  service.handle('Parcels', {
+    find: endpoint({
+      request: Type.Object({ code: Type.String(), count: Type.Integer(), id: Uint64() }),
+      response: Type.Object({ seen: Type.String() }),
+      handle: ({ code, count, id }) => ({
+        seen: [typeof code, code, typeof count, String(id)].join(' '),
+      }),
+    }),
+    track: endpoint({
+      request: Type.Object({ code: Type.String() }),
+      http: { method: 'GET', path: '/track/{code}' },
+      handle: ({ code }) => ({ code }),
+    }),
+  })
+  await service.start()
+  return service
+}
+
+async function open(t: Test) {
+  const { address } = await openPlatformRegistry(t)
+  const text = `mx://${address}`
+  const { port } = await openApi(t, { MX_REGISTRY: text })
+  return { text, origin: `http://127.0.0.1:${port}` }
+}
+
+const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+t.test('with a registry the gateway knows schemas: a number for a text stays a text', async (t) => {
+  const { text, origin } = await open(t)
+  await startParcels(t, text)
+  const reply = await fetch(`${origin}/parcels/find?code=0042&count=7&id=18446744073709551615`)
+  t.same(await reply.json(), { seen: 'string 0042 number 18446744073709551615' })
+})
+
+t.test('routes that services declare are served as soon as they are registered', async (t) => {
+  const { text, origin } = await open(t)
+  const status = async () => (await fetch(`${origin}/track/0042`)).status
+  t.equal(await status(), 404)
+  const service = await startParcels(t, text)
+  await eventually(async () => (await status()) === 200)
+  t.same(await (await fetch(`${origin}/track/0042`)).json(), { code: '0042' })
+  await service.stop()
+  await eventually(async () => (await status()) === 404)
+})
+
+t.test(
+  'configured services hide those of the registry, until a reload takes them out',
+  async (t) => {
+    const { address } = await openPlatformRegistry(t)
+    const text = `mx://${address}`
+    const who = (name: string) => ({ who: endpoint({ handle: async () => ({ name }) }) })
+    const registered = createService(t, { name: NAME, registry: text }).handle(
+      'Parcels',
+      who('registered'),
+    )
+    const configured = createService(t, { name: NAME }).handle('Parcels', who('configured'))
+    await registered.start()
+    const variables = { MX_REGISTRY: text, MX_ADDRESS: '127.0.0.1:0', MX_LOG_LEVEL: 'silent' }
+    const api = await openApi(t, {
+      ...variables,
+      MX_BACKEND: `parcels=mx://${await configured.start()}`,
+    })
+    const ask = async (): Promise<{ name?: string }> => {
+      const reply = await fetch(`http://127.0.0.1:${api.port}/parcels/who`)
+      return (await reply.json()) as { name?: string }
+    }
+    t.same(await ask(), { name: 'configured' })
+    await api.reload(await configurationFrom(new Map(), variables)())
+    await eventually(async () => (await ask()).name === 'registered')
+    t.same(await ask(), { name: 'registered' })
+  },
+)
+
+t.test('a gateway starts without its registry, and picks it up when it comes', async (t) => {
+  const gone = await openPlatformRegistry(t)
+  await gone.close()
+  const { port } = await openApi(t, { MX_REGISTRY: `mx://${gone.address}` })
+  const status = async () =>
+    (await fetch(`http://127.0.0.1:${port}/parcels/find?code=1&count=1&id=1`)).status
+  t.equal(await status(), 503)
+  await openPlatformRegistry(t, { address: gone.address })
+  await startParcels(t, `mx://${gone.address}`)
+  await eventually(async () => (await status()) === 200)
+  t.equal(await status(), 200)
+})
