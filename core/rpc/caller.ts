@@ -16,19 +16,23 @@ export interface Caller {
   readonly close: () => void
 }
 
-/** Calls to a node in the form of the protocol that it speaks (docs/protocol.md); `pool` holds its connections for HTTP. */
-export function createCaller(
-  { host, port, secure, protocol }: Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'>,
-  pool: Pool,
-): Caller {
-  if (protocol !== 'mx') return new PlainCaller(pool, { host, port })
+/** Where calls go. */
+export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'> {
+  /** Its connections for HTTP. */
+  readonly pool: Pool
+}
+
+/** Calls to a node in the form of the protocol that it speaks (docs/protocol.md). */
+export function createCaller(callee: Callee): Caller {
+  const { host, port, secure, protocol } = callee
+  if (protocol !== 'mx') return new PlainCaller(callee.pool, { host, port })
   return new Channel({
     host,
     port,
     secure,
     // Asked for when a connection is made: a reload may change it.
     get connectTimeoutMs() {
-      return pool.connectTimeoutMs
+      return callee.pool.connectTimeoutMs
     },
   })
 }

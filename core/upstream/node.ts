@@ -1,9 +1,15 @@
-import type { Caller } from '../rpc/caller.ts'
+import { type Caller, createCaller } from '../rpc/caller.ts'
 import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool.ts'
+import type { PoolAddress } from './upstream.ts'
 
-/** A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged. */
-export interface UpstreamNode {
+/**
+ * A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged.
+ *
+ * Connections are what costs memory: what holds them is made for the first request, since most nodes of many are never
+ * picked here (bench/registry-scale.ts).
+ */
+export class UpstreamNode {
   readonly id: string
   /** Full name of the service it belongs to. */
   readonly service: string
@@ -20,17 +26,67 @@ export interface UpstreamNode {
   /** Whether it is about to leave: it finishes what it has, and gets nothing new while another node takes part. */
   draining: boolean
   /** Requests in flight. */
-  active: number
-  /** Its connections for HTTP. */
-  readonly pool: Pool
-  /** Carries calls to it, in the form of the protocol that it speaks. */
-  readonly caller: Caller
+  active = 0
   /** Gateway errors since its last success. */
-  failuresInRow: number
+  failuresInRow = 0
   /** Times it was ejected since its last success: each doubles the time it stays away. */
-  ejections: number
+  ejections = 0
   /** When it is tried again, on the upstream's clock; 0: it takes part. */
-  ejectedUntilMs: number
+  ejectedUntilMs = 0
   /** Ejected, and one request is finding out whether it is back. */
-  onTrial: boolean
+  onTrial = false
+  readonly #createPool: (address: PoolAddress) => Pool
+  #pool: Pool | undefined = undefined
+  #caller: Caller | undefined = undefined
+  #retired = false
+
+  constructor(
+    service: string,
+    id: string,
+    settings: NodeSettings,
+    createPool: (address: PoolAddress) => Pool,
+  ) {
+    this.id = id
+    this.service = service
+    this.host = settings.host
+    this.port = settings.port
+    this.secure = settings.secure
+    this.protocol = settings.protocol
+    this.weight = settings.weight
+    this.pipeline = settings.pipeline
+    this.draining = settings.draining
+    this.#createPool = createPool
+  }
+
+  /** Its connections for HTTP. */
+  get pool(): Pool {
+    return this.#pool ?? this.#openPool()
+  }
+
+  /** Carries calls to it, in the form of the protocol that it speaks. */
+  get caller(): Caller {
+    return this.#caller ?? this.#openCaller()
+  }
+
+  /** Closes its connections, once what is under way is over. */
+  retire(): void {
+    this.#retired = true
+    this.#pool?.close()
+    this.#caller?.drain()
+  }
+
+  #openPool(): Pool {
+    const { host, port, secure, pipeline } = this
+    const pool = this.#createPool({ host, port, secure, pipeline })
+    this.#pool = pool
+    if (this.#retired) pool.close()
+    return pool
+  }
+
+  #openCaller(): Caller {
+    const caller = createCaller(this)
+    this.#caller = caller
+    if (this.#retired) caller.drain()
+    return caller
+  }
 }

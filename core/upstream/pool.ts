@@ -22,6 +22,7 @@ export interface PoolOptions extends Http1Options {
 /** How often the connections are looked through for what has taken too long. */
 const SWEEP_MS = 200
 
+/** Those with connections, or calls that wait for one. */
 const pools = new Set<Pool>()
 let sweeper: NodeJS.Timeout | undefined
 
@@ -43,7 +44,6 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    watch(this)
   }
 
   /** Open connections. */
@@ -63,6 +63,7 @@ export class Pool {
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
       this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.timeouts.connectMs })
+      watch(this)
     } else this.#refuse(call)
   }
 
@@ -77,9 +78,7 @@ export class Pool {
   /** Closes unused connections now and the others when their calls are done. */
   close(): void {
     this.#closed = true
-    pools.delete(this)
     for (const connection of [...this.#connections]) if (connection.load === 0) connection.destroy()
-    if (this.#connections.size > 0) pools.add(this)
   }
 
   /** Closes the connection that has been unused for longest, if it is of that budget. */
@@ -95,7 +94,7 @@ export class Pool {
     }
     // Another pool may have given room to the budget since.
     this.#serveWaiting()
-    if (this.#closed && this.#connections.size === 0) pools.delete(this)
+    if (this.#connections.size === 0 && this.#waiting.length === 0) pools.delete(this)
   }
 
   #refuse(call: UpstreamCall): void {
@@ -145,8 +144,7 @@ export class Pool {
     }
     const connection = new Http1Connection(this.#options, this.#owner)
     this.#connections.add(connection)
-    // A closed pool opens one only for a call that has waited since before.
-    if (this.#closed) watch(this)
+    watch(this)
     return connection
   }
 

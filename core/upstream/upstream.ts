@@ -1,9 +1,8 @@
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
-import { createCaller } from '../rpc/caller.ts'
 import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
-import type { UpstreamNode } from './node.ts'
+import { UpstreamNode } from './node.ts'
 import { type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool.ts'
 import { createSticky, type Sticky } from './sticky.ts'
@@ -15,7 +14,7 @@ export type PoolAddress = Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipel
 export interface UpstreamOptions {
   /** How nodes are chosen. @default round-robin */
   readonly balance?: BalanceOptions
-  /** Makes the connections of a new node; `close` is called when the node is gone. */
+  /** Makes the connections of a node, for the first request to it; `close` is called when the node is gone. */
   readonly createPool: (address: PoolAddress) => Pool
   readonly ejection?: EjectionOptions
   /** Milliseconds that only grow. @default performance.now */
@@ -93,6 +92,7 @@ export class Upstream {
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
+    const { createPool } = this.#options
     let changed = false
     for (const entry of services.flatMap((service) => service.nodes)) {
       const settings = parseNode(entry)
@@ -102,7 +102,7 @@ export class Upstream {
       else {
         const old = known.get(entry.id)
         const same = old !== undefined && isSame(old, settings)
-        const node = same ? old : this.#create(entry.id, settings)
+        const node = same ? old : new UpstreamNode(this.name, entry.id, settings, createPool)
         changed ||= node.draining !== settings.draining
         node.draining = settings.draining
         next.set(entry.id, node)
@@ -114,9 +114,7 @@ export class Upstream {
     this.#nodes = nodes
     this.#regroup()
     for (const node of known.values()) {
-      if (next.get(node.id) === node) continue
-      node.pool.close()
-      node.caller.drain()
+      if (next.get(node.id) !== node) node.retire()
     }
   }
 
@@ -161,29 +159,6 @@ export class Upstream {
     const { usable } = this.#health
     const balancer = createBalancer(this.#balance, usable, this.#randomBits)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
-  }
-
-  #create(id: string, settings: NodeSettings): UpstreamNode {
-    const { host, port, secure, protocol, weight, pipeline } = settings
-    const pool = this.#options.createPool({ host, port, secure, pipeline })
-    return {
-      id,
-      service: this.name,
-      host,
-      port,
-      secure,
-      protocol,
-      weight,
-      pipeline,
-      draining: settings.draining,
-      active: 0,
-      pool,
-      caller: createCaller(settings, pool),
-      failuresInRow: 0,
-      ejections: 0,
-      ejectedUntilMs: 0,
-      onTrial: false,
-    }
   }
 }
 

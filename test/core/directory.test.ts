@@ -11,7 +11,7 @@ import type {
 import { Directory, type DirectoryOptions } from '../../core/directory.ts'
 import { Upstream } from '../../core/upstream/upstream.ts'
 import { TestExchange } from '../../sdk/testing.ts'
-import { createPools, makeNode, makeService } from '../fixtures/services.ts'
+import { connectAll, createPools, makeNode, makeService } from '../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
 
@@ -121,6 +121,7 @@ t.test('changes of a watched service are taken over in place', async (t) => {
     makeService('greeter', ['127.0.0.1:9003'], 'next'),
   ])
   t.same(ports(upstream), [9001, 9002, 9003])
+  connectAll(upstream)
   t.equal(upstream.nodes[0], kept)
   registry.replace([makeService('greeter', ['127.0.0.1:9003'], 'next')])
   t.same(ports(upstream), [9003])
@@ -139,6 +140,7 @@ t.test('the generation rises when a service appears or disappears', async (t) =>
   t.ok(directory.generation > generation, 'appeared')
   generation = directory.generation
   t.same(ports(directory.find('greeter') as Upstream), [9001])
+  connectAll(directory.find('greeter') as Upstream)
   t.equal(directory.generation, generation, 'looking it up changes nothing for others')
   await registry.deregister?.(service)
   t.ok(directory.generation > generation, 'disappeared')
@@ -231,6 +233,7 @@ t.test('without a watch, services in use are asked for again', async (t) => {
   answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
   await settle()
   t.same(ports(upstream), [9001, 9002])
+  connectAll(upstream)
 
   directory.sweep()
   refuse(new Error('connection refused'))
@@ -277,6 +280,7 @@ t.test('services nobody uses any more are forgotten, the longest unused first', 
     maxUnused: 1,
   })
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => directory.find(name) as Upstream)
+  for (const upstream of [a, b, c, d]) connectAll(upstream)
   directory.sweep()
   now = 500
   b?.pick(x)
@@ -334,6 +338,7 @@ t.test('a closed directory holds no connections and hears nothing', async (t) =>
   const registry = createStaticRegistry([makeService('greeter', ['127.0.0.1:9001'])])
   const { directory, closedPorts } = open(t, registry)
   const upstream = directory.find('greeter') as Upstream
+  connectAll(upstream)
   directory.close()
   t.same(closedPorts(), [9001])
   registry.replace([makeService('greeter', ['127.0.0.1:9002'])])
@@ -462,6 +467,7 @@ t.test(
     const upstream = await found
     outage(new Error('connection refused'))
     now = 60_000
+    connectAll(upstream)
     outage(undefined)
     tell({ type: 'delete', service: makeService('greeter', []) })
     t.same(ports(upstream), [9001, 9002])

@@ -44,8 +44,8 @@ async function open(t: Test, name: Name, dispatch: Dispatch) {
     maxWaiting: 10_000,
   })
   const node = { host: '127.0.0.1', port, secure: false }
-  const plain = createCaller({ ...node, protocol: 'http' }, pool)
-  const fast = createCaller({ ...node, protocol: 'mx' }, pool)
+  const plain = createCaller({ ...node, protocol: 'http', pool })
+  const fast = createCaller({ ...node, protocol: 'mx', pool })
   t.teardown(async () => {
     plain.close()
     fast.close()

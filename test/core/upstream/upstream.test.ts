@@ -2,7 +2,13 @@ import t from 'tap'
 import type { UpstreamNode } from '../../../core/upstream/node.ts'
 import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
-import { createPools, makeNode, makeService, makeUpstream } from '../../fixtures/services.ts'
+import {
+  connectAll,
+  createPools,
+  makeNode,
+  makeService,
+  makeUpstream,
+} from '../../fixtures/services.ts'
 
 const x = new TestExchange({ path: '/greeter' })
 
@@ -27,6 +33,8 @@ t.test('what the registry says about a node reaches its pool', async (t) => {
   })
   const metadata = { protocol: 'https', weight: '3', pipeline: '8' }
   upstream.update([makeService('greeter', [makeNode('[::1]:9001', metadata)])])
+  t.same(addresses, [], 'for the first request')
+  t.equal(upstream.nodes[0]?.pool, upstream.nodes[0]?.pool)
   t.same(addresses, [{ host: '::1', port: 9001, secure: true, pipeline: 8 }])
   t.match(upstream.nodes[0], { id: '[::1]:9001', service: 'greeter', weight: 3, active: 0 })
 })
@@ -39,6 +47,7 @@ t.test(
     upstream.update([
       makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003']),
     ])
+    connectAll(upstream)
     const [stays, changes] = upstream.nodes as [UpstreamNode, UpstreamNode]
     stays.active = 7
     upstream.update([
@@ -56,6 +65,7 @@ t.test(
     t.equal(stays.active, 7)
     t.not(upstream.nodes[2], changes)
     t.same(closedPorts(), [9002, 9003])
+    connectAll(upstream)
     t.equal(pools.length, 5)
   },
 )
@@ -64,6 +74,7 @@ t.test('a node that moved to another address is another node', async (t) => {
   const { createPool, closedPorts } = createPools()
   const upstream = new Upstream('greeter', { createPool })
   upstream.update([makeService('greeter', [{ ...makeNode('127.0.0.1:9001'), id: 'a' }])])
+  connectAll(upstream)
   upstream.update([makeService('greeter', [{ ...makeNode('127.0.0.1:9002'), id: 'a' }])])
   t.same(
     upstream.nodes.map(({ port }) => port),
@@ -148,6 +159,7 @@ t.test('closing closes the connections to every node', async (t) => {
   const { createPool, closedPorts } = createPools()
   const upstream = new Upstream('greeter', { createPool })
   upstream.update([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])])
+  connectAll(upstream)
   upstream.close()
   t.same(closedPorts(), [9001, 9002])
   t.equal(upstream.pick(x), undefined)
@@ -165,6 +177,7 @@ for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as con
     upstream.update([makeService('greeter', [one, two, three])])
     const [first] = upstream.nodes as [UpstreamNode]
     first.active = 3
+    connectAll(upstream)
     upstream.update([makeService('greeter', [draining(one), two, three])])
     t.equal(upstream.nodes[0], first)
     t.equal(first.draining, true)
