@@ -206,7 +206,7 @@ t.test('a client bound to a draining node is given another one', async (t) => {
   const upstream = new Upstream('greeter', { createPool, balance })
   upstream.update([makeService('greeter', [one, two])])
   const cookie = upstream.replyCookie!(x, upstream.nodes[0]!)!.split(';')[0]!
-  const bound = new TestExchange({ path: '/', headers: ['cookie', cookie] })
+  const bound = new TestExchange({ path: '/', headers: { cookie } })
   t.equal(upstream.pick(bound)?.port, 9001)
   upstream.update([makeService('greeter', [draining(one), two])])
   t.equal(upstream.pick(bound)?.port, 9002)
