@@ -7,6 +7,8 @@ import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { startMx } from '../fixtures/mx.ts'
 
+t.setTimeout(120_000)
+
 interface Running {
   readonly child: ChildProcess
   readonly pid: number
@@ -149,8 +151,11 @@ t.test(
 
 t.test('a registry that dies and is restarted empty costs no request', async (t) => {
   const first = await startRegistry(t)
-  const url = await startGateway(t, first)
-  const services = [await startGreeter(t, first), await startGreeter(t, first)]
+  const [url, ...services] = await Promise.all([
+    startGateway(t, first),
+    startGreeter(t, first),
+    startGreeter(t, first),
+  ])
   const { failures, heard, more, stop } = load(t, url)
   await heard(...services)
   first.child.kill('SIGKILL')
@@ -161,7 +166,7 @@ t.test('a registry that dies and is restarted empty costs no request', async (t)
   const startedMs = performance.now()
   const registry = open(t, second)
   await eventually(async () => (await nodesOf(registry)).length === 2)
-  t.ok(performance.now() - startedMs < 6000, 'long before the next heartbeat')
+  t.ok(performance.now() - startedMs < 15_000, 'long before the next heartbeat')
   t.same(await nodesOf(registry), services.map(({ address }) => address).sort())
   await more(200)
   await heard(...services)
