@@ -1,15 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from './cluster.ts'
+import { explain, type Resource, toRetryMs } from './failures.ts'
 import { ApiError, get, readLines, readText } from './request.ts'
-
-/** A collection of the API. */
-export interface Resource {
-  /** As roles name it: `endpointslices`. */
-  readonly name: string
-  /** API group, empty for the core one. */
-  readonly group: string
-}
 
 /** An object of the collection, as far as it is of interest. */
 export interface Change<T> {
@@ -40,7 +33,6 @@ export interface ReflectOptions<T> {
   readonly graceMs?: number
 }
 
-const MAX_RETRY_MS = 30_000
 /** A watch that lasted as long was no failure. */
 const STEADY_MS = 1000
 const MAX_PAGE_BYTES = 256 * 1024 ** 2
@@ -184,16 +176,6 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
   }
 }
 
-/**
- * Milliseconds to wait after so many failures in a row: doubled each time up to half a minute, and not shorter than the
- * server asks for. Jittered: gateways that lost the same server are not to come back together.
- */
-export function toRetryMs(error: unknown, failures: number, firstMs: number): number {
-  const longestMs = Math.min(MAX_RETRY_MS, firstMs * 2 ** failures)
-  const askedMs = error instanceof ApiError ? error.retryAfterMs : 0
-  return Math.max(askedMs, longestMs * (0.5 + Math.random() / 2))
-}
-
 interface Page {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string }
   readonly items?: readonly unknown[]
@@ -236,21 +218,4 @@ function toName(object: unknown): string {
   const name = (object as { metadata?: { name?: unknown } } | null)?.metadata?.name
   if (typeof name === 'string') return name
   throw new ApiError('the answer holds an object without a name', { status: 200 })
-}
-
-function explain(error: unknown, { name, group }: Resource): Error {
-  const cause = error instanceof Error ? error : new Error(String(error))
-  const what = `cannot watch Kubernetes ${name}`
-  const status = error instanceof ApiError ? error.status : 0
-  if (status === 401)
-    return new Error(`${what}: the credentials are refused (${cause.message})`, { cause })
-  if (status === 403) {
-    const full =
-      group === '' ? `${name} of the core API group ""` : `${name} of the API group ${group}`
-    return new Error(
-      `${what}: access is denied; grant the verbs get, list and watch on ${full} by a Role and a RoleBinding (${cause.message})`,
-      { cause },
-    )
-  }
-  return new Error(`${what}: ${cause.message}`, { cause })
 }

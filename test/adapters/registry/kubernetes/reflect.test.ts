@@ -1,11 +1,6 @@
 import t, { type Test } from 'tap'
 import { findCluster } from '../../../../adapters/registry/kubernetes/cluster.ts'
-import {
-  type ReflectOptions,
-  reflect,
-  toRetryMs,
-} from '../../../../adapters/registry/kubernetes/reflect.ts'
-import { ApiError } from '../../../../adapters/registry/kubernetes/request.ts'
+import { type ReflectOptions, reflect } from '../../../../adapters/registry/kubernetes/reflect.ts'
 import {
   type ApiObject,
   answerStatus,
@@ -278,27 +273,3 @@ t.test('nothing is told after the stop, whatever was under way', async (t) => {
   await until(() => api.watchers.size === 0)
   t.same(told, ['list a b c', 'in'])
 })
-
-t.test(
-  'retries come later each time, up to half a minute, and not before they are welcome',
-  async (t) => {
-    const spread = (failures: number, error?: Error): number[] =>
-      Array.from({ length: 200 }, () => toRetryMs(error, failures, 250))
-    for (const [failures, longestMs] of [
-      [0, 250],
-      [1, 500],
-      [5, 8000],
-      [7, 30_000],
-      [5000, 30_000],
-    ] as const) {
-      const times = spread(failures)
-      t.ok(
-        times.every((ms) => ms >= longestMs / 2 && ms <= longestMs),
-        `${failures} failures`,
-      )
-      t.ok(new Set(times).size > 100, 'jittered')
-    }
-    const busy = new ApiError('429', { status: 429, retryAfterMs: 60_000 })
-    t.ok(spread(0, busy).every((ms) => ms === 60_000))
-  },
-)
