@@ -13,7 +13,7 @@ const TLS_PARAMETERS = ['ca', 'cert', 'key']
 const PARAMETERS = ['dc', 'domain', ...TLS_PARAMETERS]
 /** What may stand in a header field. */
 const TOKEN = /^[\x21-\x7e]{1,1024}$/
-const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^[\]:/@?#]+)?(?::(\d{1,5}))?\/?$/
+const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?(?::(\d{1,5}))?\/?$/
 
 /**
  * Reads `consul://[token@][host[:port]][?dc=..&domain=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. What it leaves open is taken

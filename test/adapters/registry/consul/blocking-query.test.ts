@@ -1,0 +1,175 @@
+import t, { type Test } from 'tap'
+import {
+  type Pace,
+  type Question,
+  startBlockingQuery,
+} from '../../../../adapters/registry/consul/blocking-query.ts'
+import type { Answer } from '../../../../adapters/registry/consul/client.ts'
+import { createConsulError } from '../../../../adapters/registry/consul/errors.ts'
+import { createSlots, type Slots } from '../../../../adapters/registry/consul/slots.ts'
+import { until } from '../../../contracts/registry.ts'
+
+const PACE: Pace = {
+  gapMs: 0,
+  burst: 1,
+  waitSeconds: 60,
+  retryMs: 1,
+  maxRetryMs: 4,
+  deniedMs: 1,
+}
+
+type Step = readonly [index: string, body: string] | Error
+
+/** Answers one step after the other, then hangs; remembers what was asked, and what came of it. */
+function play(
+  t: Test,
+  steps: readonly Step[],
+  { pace = {}, slots = createSlots(1, 1, () => {}) }: { pace?: Partial<Pace>; slots?: Slots } = {},
+): {
+  asked: (string | undefined)[]
+  waits: number[]
+  atMs: number[]
+  told: string[]
+  stop: () => void
+  settled: Promise<void>
+} {
+  const asked: (string | undefined)[] = []
+  const waits: number[] = []
+  const atMs: number[] = []
+  const told: string[] = []
+  const query = startBlockingQuery({
+    ask({ index, waitSeconds, signal }: Question): Promise<Answer> {
+      const step = steps[asked.length]
+      asked.push(index)
+      waits.push(waitSeconds)
+      atMs.push(performance.now())
+      if (step instanceof Error) return Promise.reject(step)
+      if (step !== undefined)
+        return Promise.resolve({ index: step[0], filtered: false, body: Buffer.from(step[1]) })
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(new Error('aborted'))),
+      )
+    },
+    onAnswer(answer) {
+      if (answer.body.toString() === 'bad') throw new SyntaxError('no JSON')
+      told.push(answer.body.toString())
+    },
+    onOutage: (reason) => told.push(reason === undefined ? 'back' : reason.message),
+    slots,
+    pace: { ...PACE, ...pace },
+  })
+  t.teardown(query.stop)
+  return { asked, waits, atMs, told, stop: query.stop, settled: query.settled }
+}
+
+t.test('each question waits for something newer than the last answer', async (t) => {
+  const { asked, told, waits } = play(t, [
+    ['7', 'a'],
+    ['9', 'b'],
+  ])
+  await until(() => asked.length === 3)
+  t.same(asked, [undefined, '7', '9'])
+  t.same(told, ['a', 'b'])
+  t.ok(waits.every((seconds) => seconds > 45 && seconds <= 60))
+  t.ok(new Set(waits).size > 1, 'and not all of them equally long')
+})
+
+t.test('an index that goes backwards is forgotten', async (t) => {
+  const { asked } = play(t, [
+    ['900719925474099312', 'a'],
+    ['900719925474099311', 'b'],
+    ['20', 'c'],
+  ])
+  await until(() => asked.length === 4)
+  t.same(asked, [undefined, '900719925474099312', undefined, '20'])
+})
+
+t.test('an index of zero, or none, is one: a question without would not wait', async (t) => {
+  const { asked } = play(t, [
+    ['0', 'a'],
+    ['', 'b'],
+    ['x', 'c'],
+  ])
+  await until(() => asked.length >= 2)
+  t.equal(asked[1], '1')
+  await until(() => asked.length === 4)
+})
+
+t.test('an unchanged answer tells nothing', async (t) => {
+  const { asked, told } = play(t, [
+    ['1', 'a'],
+    ['2', 'a'],
+    ['3', 'b'],
+    ['4', 'a'],
+  ])
+  await until(() => asked.length === 5)
+  t.same(told, ['a', 'b', 'a'])
+})
+
+t.test('answers in quick succession are paced after the first ones', async (t) => {
+  const steps = Array.from({ length: 5 }, (_, i): Step => [String(i + 1), String(i)])
+  const { asked, atMs } = play(t, steps, { pace: { gapMs: 40, burst: 2 } })
+  await until(() => asked.length === 5)
+  const gaps = atMs.slice(1).map((ms, i) => ms - atMs[i]!)
+  t.ok(gaps[0]! < 30, `a burst: ${gaps}`)
+  t.ok(
+    gaps.slice(1).every((ms) => ms > 30),
+    `then one each gap: ${gaps}`,
+  )
+})
+
+t.test('failures back off, are told once, and the state is asked anew after them', async (t) => {
+  const gone = createConsulError('gone')
+  const { asked, told, atMs } = play(
+    t,
+    [['7', 'a'], gone, gone, gone, ['3', 'a'], ['4', 'bad'], ['5', 'b']],
+    { pace: { retryMs: 20, maxRetryMs: 80 } },
+  )
+  await until(() => asked.length === 8)
+  t.same(asked, [undefined, '7', undefined, undefined, undefined, '3', undefined, '5'])
+  t.same(told, ['a', 'gone', 'back', 'no JSON', 'b', 'back'])
+  t.ok(atMs[4]! - atMs[3]! >= 38, 'longer each time')
+})
+
+t.test('a refusal is asked again slowly', async (t) => {
+  const denied = createConsulError('denied', { denied: true })
+  const { asked, atMs } = play(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })
+  await until(() => asked.length >= 2)
+  t.ok(atMs[1]! - atMs[0]! >= 48)
+})
+
+t.test('without a place, questions do not wait, and come in intervals', async (t) => {
+  const slots = createSlots(1, 30, () => {})
+  const first = play(t, [['1', 'a']], { slots })
+  await until(() => first.asked.length === 2)
+  const second = play(
+    t,
+    [
+      ['5', 'a'],
+      ['6', 'b'],
+      ['7', 'c'],
+    ],
+    { slots },
+  )
+  await until(() => second.asked.length === 2)
+  t.same(second.asked, [undefined, undefined])
+  t.ok(second.atMs[1]! - second.atMs[0]! >= 20)
+  first.stop()
+  await until(() => second.asked.length === 4)
+  t.equal(second.asked[3], '7', 'a place that became free is taken')
+})
+
+t.test('once stopped nothing is asked or told, whatever it was doing', async (t) => {
+  const waiting = play(t, [['1', 'a']])
+  await until(() => waiting.asked.length === 2)
+  waiting.stop()
+  waiting.stop()
+  const failing = play(t, [new Error('away')], { pace: { retryMs: 100_000 } })
+  await failing.settled
+  failing.stop()
+  const fresh = play(t, [['1', 'a']])
+  fresh.stop()
+  await fresh.settled
+  t.equal(waiting.asked.length, 2)
+  t.same([...waiting.told, ...failing.told], ['a', 'away'])
+})

@@ -1,0 +1,32 @@
+import t from 'tap'
+import {
+  createConsulError,
+  isConsulError,
+  toAnswerError,
+} from '../../../../adapters/registry/consul/errors.ts'
+
+t.test('an answer of Consul becomes an error that says what to do', async (t) => {
+  const cases: [number, string, object][] = [
+    [403, 'ACL not found', { denied: true, message: /does not know the token/ }],
+    [403, '', { denied: true, message: /the token needs service:read/ }],
+    [500, 'rpc error: Permission denied', { denied: true, gone: false }],
+    [429, 'too many', { denied: false, message: /http_max_conns_per_client/ }],
+    [404, 'x', { gone: true, message: 'Consul answers 404: x' }],
+    [500, 'CheckID "x" does not have associated TTL', { gone: true }],
+    [500, 'No cluster leader', { gone: false, denied: false }],
+  ]
+  for (const [status, text, wanted] of cases)
+    t.match(toAnswerError(status, text, 'service:read'), wanted, `${status} ${text}`)
+})
+
+t.test('what Consul says is cut and kept on one line', async (t) => {
+  const { message } = toAnswerError(500, `a\r\n\u001b[31m${'x'.repeat(1000)}`, '')
+  t.match(message, /^Consul answers 500: a \[31mx+$/)
+  t.ok(message.length < 250)
+})
+
+t.test('other errors are none of these', async (t) => {
+  t.ok(isConsulError(createConsulError('x')))
+  for (const other of [new Error('x'), undefined, { denied: true, gone: true }])
+    t.notOk(isConsulError(other))
+})

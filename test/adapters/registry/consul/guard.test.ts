@@ -1,0 +1,52 @@
+import t, { type Test } from 'tap'
+import { createConsulClient } from '../../../../adapters/registry/consul/client.ts'
+import { warnOfDanger } from '../../../../adapters/registry/consul/guard.ts'
+import { startConsulDouble } from '../../../fixtures/consul-double.ts'
+
+/** Asks a Consul that says this of tokens, as if it were at `host`. */
+async function ask(
+  t: Test,
+  status: number,
+  text: string,
+  options: { host: string; secure?: boolean; token?: string },
+): Promise<{ warnings: string[]; asked: string[] }> {
+  const double = await startConsulDouble(t, (_, response) => {
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
+  })
+  const client = createConsulClient({ ...double, maxSockets: 1, maxAnswerBytes: 1000 })
+  t.teardown(client.close)
+  const warnings: string[] = []
+  await warnOfDanger(client, {
+    secure: false,
+    token: undefined,
+    warn: (message) => warnings.push(message),
+    ...options,
+  })
+  return { warnings, asked: double.requests.map(({ path }) => path) }
+}
+
+t.test('a Consul elsewhere without ACLs is warned of', async (t) => {
+  const { warnings, asked } = await ask(t, 401, 'ACL support disabled', { host: '10.0.0.1' })
+  t.match(warnings, [/Consul at 10\.0\.0\.1 has no ACLs: whoever reaches it can register/])
+  t.equal(warnings.length, 1)
+  t.same(asked, ['/v1/acl/token/self'])
+})
+
+t.test('one on this machine, or with ACLs, is not', async (t) => {
+  for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
+    t.same(await ask(t, 401, 'ACL support disabled', { host }), { warnings: [], asked: [] })
+  for (const [status, text] of [
+    [403, 'ACL not found'],
+    [200, ''],
+    [500, 'No cluster leader'],
+  ] as const)
+    t.same((await ask(t, status, text, { host: '10.0.0.1' })).warnings, [])
+})
+
+t.test('a token that travels unencrypted is warned of', async (t) => {
+  const host = 'consul.example'
+  const { warnings } = await ask(t, 200, '', { host, token: 'secret' })
+  t.match(warnings, [/the token goes to consul\.example unencrypted/])
+  t.notMatch(warnings[0], /secret/)
+  t.same((await ask(t, 200, '', { host, token: 'secret', secure: true })).warnings, [])
+})

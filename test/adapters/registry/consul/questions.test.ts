@@ -1,0 +1,51 @@
+import t, { type Test } from 'tap'
+import { createConsulClient } from '../../../../adapters/registry/consul/client.ts'
+import { createQuestions, type Questions } from '../../../../adapters/registry/consul/questions.ts'
+import { type ConsulDouble, sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
+
+function open(t: Test, double: ConsulDouble): Questions {
+  const client = createConsulClient({ ...double, maxSockets: 4, maxAnswerBytes: 1000 })
+  t.teardown(client.close)
+  return createQuestions(client, { domain: 'mx', warn: () => {} })
+}
+
+t.test(
+  'a question that waits says for what and how long, one that does not says nothing',
+  async (t) => {
+    const double = await startConsulDouble(t, ({ path }, response) =>
+      sendJson(response, path.includes('health') ? [] : {}),
+    )
+    const { askService, askCatalog } = open(t, double)
+    const { signal } = new AbortController()
+    await askService('a.b')
+    await askService('a.b', { index: '7', waitSeconds: 1.5, signal })
+    await askCatalog()
+    await askCatalog({ index: undefined, waitSeconds: 1.5, signal })
+    t.same(
+      double.requests.map(({ path, query }) => `${path}?${query}`),
+      [
+        '/v1/health/service/a.b?passing=true',
+        '/v1/health/service/a.b?passing=true&index=7&wait=1500ms',
+        '/v1/catalog/services?',
+        '/v1/catalog/services?',
+      ],
+    )
+  },
+)
+
+t.test('an answer that ACLs emptied is a refusal, one they only shortened is not', async (t) => {
+  const filtered = { 'x-consul-results-filtered-by-acls': 'true' }
+  const web = { Node: { Node: 'n', Address: '10.0.0.1' }, Service: { ID: 'web', Port: 80 } }
+  const double = await startConsulDouble(t, ({ path }, response) =>
+    sendJson(response, path.endsWith('/web') ? [web] : path.includes('health') ? [] : {}, filtered),
+  )
+  const { askService, readService, askCatalog, readCatalog } = open(t, double)
+  t.equal(readService('web', await askService('web')).length, 1)
+  const hidden = await askService('shop')
+  t.throws(() => readService('shop', hidden), {
+    denied: true,
+    message: /it needs service:read "shop" and node:read/,
+  })
+  const catalog = await askCatalog()
+  t.throws(() => readCatalog(catalog), { denied: true, message: /service:read and node:read/ })
+})

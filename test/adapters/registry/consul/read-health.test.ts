@@ -1,0 +1,80 @@
+import t from 'tap'
+import { readHealth } from '../../../../adapters/registry/consul/read-health.ts'
+import type { Service } from '../../../../core/contracts/registry.ts'
+
+const warnings: string[] = []
+function read(rows: unknown, domain = 'mx'): Service[] {
+  warnings.length = 0
+  const body = Buffer.from(typeof rows === 'string' ? rows : JSON.stringify(rows))
+  return readHealth(body, 'web', { domain, warn: (reason) => warnings.push(reason) })
+}
+
+function row(service: object, node: object = { Node: 'n1', Address: '10.0.0.1' }): object {
+  return { Node: node, Service: { ID: 'web', Port: 80, ...service } }
+}
+
+t.test('instances are merged by version; what was changed last describes it', async (t) => {
+  const mx = (ID: string, ModifyIndex: number, tags: string[]): object =>
+    row({ ID: `web:${ID}`, ModifyIndex, Tags: ['mx', ...tags] })
+  const services = read([
+    mx('b', 9, ['mx.version=latest', 'mx.endpoint={"name":"New.New"}']),
+    mx('a', 3, ['mx.version=latest', 'mx.endpoint={"name":"Old.Old"}']),
+    mx('c', 4, ['mx.version=next']),
+  ])
+  t.same(
+    services.map(({ version, nodes }) => [version, nodes.map(({ id }) => id)]),
+    [
+      ['latest', ['a', 'b']],
+      ['next', ['c']],
+    ],
+  )
+  t.match(services[0]?.endpoints, [{ name: 'New.New' }])
+})
+
+t.test('one id on several agents is one node, as it was registered last', async (t) => {
+  const at = (Address: string, ModifyIndex: number): object =>
+    row({ ID: 'web-1', Address, ModifyIndex, Tags: ['mx'] })
+  t.match(read([at('10.0.0.2', 8), at('10.0.0.1', 7)])[0]?.nodes, [{ address: '10.0.0.2:80' }])
+})
+
+t.test('plain instances with one id on several agents are several nodes', async (t) => {
+  const [service] = read([row({}), row({}, { Node: 'n2', Address: 'fd00::1' })])
+  t.same(service?.nodes, [
+    { id: 'web@n1', address: '10.0.0.1:80', metadata: {} },
+    { id: 'web@n2', address: '[fd00::1]:80', metadata: {} },
+  ])
+})
+
+t.test(
+  'the protocol of a plain service is that of its tag, or of mx-protocol in Meta',
+  async (t) => {
+    const metadataOf = (service: object): unknown => read([row(service)])[0]?.nodes[0]?.metadata
+    t.same(metadataOf({ Tags: ['mx.protocol=https'] }), { protocol: 'https' })
+    t.match(metadataOf({ Meta: { 'mx-protocol': 'https' } }), { protocol: 'https' })
+    t.same(metadataOf({ Meta: { protocol: 'tcp', weight: 'x', state: 'draining', a: 'b' } }), {
+      a: 'b',
+    })
+    t.same(metadataOf({ Weights: { Passing: 65_535 } }), { weight: '1000' })
+    t.same(metadataOf({ Weights: { Passing: -1 } }), {})
+  },
+)
+
+t.test('proxies of the mesh and other domains are not there', async (t) => {
+  t.same(read([row({ Kind: 'connect-proxy' })]), [])
+  t.same(read([row({ Tags: ['mx', 'mx.domain=shop', 'mx.version@shop=latest'] })]), [])
+  t.equal(
+    read([row({ Tags: ['mx', 'mx.domain=shop', 'mx.version@shop=1'] })], 'shop')[0]?.version,
+    '1',
+  )
+  t.same(warnings, [])
+})
+
+t.test('rows of another shape are left out, an answer of another shape is an error', async (t) => {
+  t.same(read([null, 7, {}, { Service: [] }, { Service: {}, Node: 'x' }]), [])
+  t.equal(warnings.length, 5)
+  t.same(read([row({ Port: '80' }), row({ Address: {} }, { Node: 'n', Address: 7 })]), [])
+  t.match(warnings, [/got "10.0.0.1:0"/, /got ":80"/])
+  t.same(read([row({ Tags: 7, Meta: 'x', Weights: [] })])[0]?.nodes.length, 1)
+  for (const body of ['', '{', '{}', 'null', '7'])
+    t.throws(() => read(body), { name: 'SyntaxError' })
+})

@@ -1,0 +1,65 @@
+import t from 'tap'
+import { toConsulId, toRegistration } from '../../../../adapters/registry/consul/registration.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+const NODE = makeNode('10.0.0.1:80')
+const SERVICE = makeService('greeter', [NODE])
+
+t.test('a node becomes an instance with its version and domain', async (t) => {
+  t.same(toRegistration(SERVICE, NODE, 'mx', 90), {
+    id: 'greeter:10.0.0.1:80',
+    name: 'greeter',
+    address: '10.0.0.1',
+    port: 80,
+    tags: ['mx', 'mx.version=latest'],
+    meta: { 'mx-version': 'latest', 'mx-domain': 'mx' },
+    weight: 1,
+    ttlSeconds: 90,
+    draining: false,
+  })
+  const { tags, meta } = toRegistration(SERVICE, NODE, 'shop', 0.5)
+  t.same(tags, ['mx', 'mx.domain=shop', 'mx.version@shop=latest'])
+  t.equal(meta['mx-domain'], 'shop')
+  t.equal(toRegistration(SERVICE, NODE, 'mx', 0.5).ttlSeconds, 1)
+})
+
+t.test('metadata that Meta cannot hold is in a tag', async (t) => {
+  const metadata: Record<string, string> = {
+    'a.b': '1',
+    'mx-version': 'mine',
+    umlaut: 'ä'.repeat(300),
+  }
+  for (let i = 0; i < 70; i++) metadata[`key-${i}`] = String(i)
+  const { meta, tags } = toRegistration(SERVICE, { ...NODE, metadata }, 'mx', 90)
+  t.equal(Object.keys(meta).length, 64)
+  t.equal(meta['mx-version'], 'latest')
+  const rest = JSON.parse(tags.at(-1)?.slice('mx.node='.length) ?? '') as Record<string, string>
+  t.equal(Object.keys(rest).length, 73 - 62)
+  t.match(rest, { 'a.b': '1', 'mx-version': 'mine', umlaut: /^ä+$/ })
+})
+
+t.test('draining is no metadata but a state, any other state is metadata', async (t) => {
+  const at = (state: string) => toRegistration(SERVICE, { ...NODE, metadata: { state } }, 'mx', 90)
+  t.match(at('draining'), { draining: true })
+  t.notOk('state' in at('draining').meta)
+  t.match(at('warm'), { draining: false, meta: { state: 'warm' } })
+})
+
+t.test('the weight is one Consul takes', async (t) => {
+  for (const [weight, wanted] of [
+    ['5', 5],
+    ['0', 1],
+    ['1001', 1],
+    ['x', 1],
+    ['1.5', 1],
+  ] as const)
+    t.equal(toRegistration(SERVICE, { ...NODE, metadata: { weight } }, 'mx', 90).weight, wanted)
+})
+
+t.test('ids are unique on an agent, and paths carry them', async (t) => {
+  t.equal(toConsulId('greeter', 'greeter-1'), 'greeter-1')
+  t.equal(toConsulId('greeter', '1'), 'greeter:1')
+  t.equal(toConsulId('greeter', 'greeter:1'), 'greeter:greeter:1')
+  for (const id of ['a/b', 'a%2f', '..?', 'a#b', 'a b'])
+    t.throws(() => toConsulId('greeter', id), /node id must be letters, digits and/)
+})

@@ -1,0 +1,121 @@
+import t, { type Test } from 'tap'
+import { createConsulClient } from '../../../../adapters/registry/consul/client.ts'
+import {
+  createRegistrations,
+  type Registrations,
+} from '../../../../adapters/registry/consul/registrations.ts'
+import { until } from '../../../contracts/registry.ts'
+import { type ConsulDouble, startConsulDouble } from '../../../fixtures/consul-double.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
+
+const SERVICE = makeService('greeter', ['10.0.0.1:80'])
+
+function open(t: Test, double: ConsulDouble): Registrations {
+  const client = createConsulClient({ ...double, maxSockets: 4, maxAnswerBytes: 1000 })
+  t.teardown(client.close)
+  return createRegistrations(client, 'mx')
+}
+
+function told({ requests }: ConsulDouble): string[] {
+  return requests.splice(0).map(({ path, query }) => {
+    const [what = ''] = path.replace('/v1/agent/', '').split('/greeter')
+    return query.get('enable') === null
+      ? what.replace(/[/]service%3A.*/, '')
+      : `${what} ${query.get('enable')}`
+  })
+}
+
+t.test('the first time all is said, then only that it lives', async (t) => {
+  const double = await startConsulDouble(t, (_, response) => response.end())
+  const { register, deregister } = open(t, double)
+  await register(SERVICE, { ttlSeconds: 90 })
+  const { body } = double.requests[0]!
+  t.match(JSON.parse(body), {
+    Check: { TTL: '90s', Status: 'passing', DeregisterCriticalServiceAfter: '90s' },
+    Weights: { Passing: 1, Warning: 1 },
+  })
+  t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])
+  await register(structuredClone(SERVICE), { ttlSeconds: 90 })
+  t.same(told(double), ['check/pass'])
+  const draining = makeService('greeter', [makeNode('10.0.0.1:80', { state: 'draining' })])
+  await register(draining, { ttlSeconds: 90 })
+  t.same(told(double), ['check/pass', 'service/maintenance true'])
+  await register(draining, { ttlSeconds: 90 })
+  t.same(told(double), ['check/pass'])
+  await register({ ...SERVICE, metadata: { a: 'b' } }, { ttlSeconds: 90 })
+  t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])
+  await deregister(SERVICE)
+  t.same(told(double), ['service/deregister'])
+  await register(SERVICE, { ttlSeconds: 1 })
+  t.match(JSON.parse(double.requests[0]!.body), {
+    Check: { DeregisterCriticalServiceAfter: '60s' },
+  })
+})
+
+t.test('without a TTL there is no check to pass', async (t) => {
+  const double = await startConsulDouble(t, (_, response) => response.end())
+  const { register } = open(t, double)
+  await register(SERVICE)
+  t.notOk('Check' in JSON.parse(double.requests[0]!.body))
+  t.same(told(double), ['service/register', 'service/maintenance false'])
+  await register(SERVICE)
+  t.same(told(double), ['service/maintenance false'])
+})
+
+t.test('whichever way an agent says that it has forgotten a node, it is told again', async (t) => {
+  const ways: [number, string][] = [
+    [500, 'CheckID "service:x" does not have associated TTL'],
+    [404, 'Unknown check ID "service:x"'],
+    [404, 'No service registered with ID "x"'],
+  ]
+  for (const [status, text] of ways) {
+    let forgotten = false
+    const double = await startConsulDouble(t, ({ path }, response) => {
+      if (path.includes('register')) forgotten = false
+      response.writeHead(forgotten ? status : 200).end(forgotten ? text : '')
+    })
+    const { register, deregister } = open(t, double)
+    await register(SERVICE, { ttlSeconds: 90 })
+    told(double)
+    forgotten = true
+    await register(SERVICE, { ttlSeconds: 90 })
+    t.equal(told(double).length, 4, text)
+    forgotten = true
+    await deregister(SERVICE)
+  }
+})
+
+t.test('an agent that fails forgets nothing', async (t) => {
+  let failing = false
+  const double = await startConsulDouble(t, (_, response) =>
+    response.writeHead(failing ? 500 : 200).end(failing ? 'No cluster leader' : ''),
+  )
+  const { register, deregister } = open(t, double)
+  await register(SERVICE, { ttlSeconds: 90 })
+  failing = true
+  await t.rejects(register(SERVICE, { ttlSeconds: 90 }), /No cluster leader/)
+  await t.rejects(deregister(SERVICE), /No cluster leader/)
+  failing = false
+  told(double)
+  await register(SERVICE, { ttlSeconds: 90 })
+  t.equal(told(double).length, 3, 'after an attempt to deregister it all is said again')
+})
+
+t.test('what is said of a node arrives in the order it was said', async (t) => {
+  const waiting: (() => void)[] = []
+  const double = await startConsulDouble(t, (_, response) => waiting.push(() => response.end()))
+  const { register, deregister } = open(t, double)
+  const all = [register(SERVICE, { ttlSeconds: 90 }), deregister(SERVICE)]
+  let done = false
+  const end = Promise.all(all).then(() => {
+    done = true
+  })
+  await until(() => {
+    waiting.shift()?.()
+    return done
+  })
+  await end
+  const words = told(double)
+  t.equal(words.length, 4)
+  t.equal(words.at(-1), 'service/deregister')
+})

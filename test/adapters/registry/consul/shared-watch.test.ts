@@ -1,0 +1,127 @@
+import t, { type Test } from 'tap'
+import type { Answer } from '../../../../adapters/registry/consul/client.ts'
+import {
+  createSharedWatch,
+  type SharedWatch,
+} from '../../../../adapters/registry/consul/shared-watch.ts'
+import { createSlots } from '../../../../adapters/registry/consul/slots.ts'
+import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
+import { until } from '../../../contracts/registry.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+const PACE = { gapMs: 0, burst: 1, waitSeconds: 1, retryMs: 1, maxRetryMs: 1, deniedMs: 1 }
+
+function open(t: Test): {
+  watch: SharedWatch
+  /** Answers the question under way with services of these names, or an error. */
+  answer: (names: readonly string[] | Error) => Promise<void>
+  idle: () => number
+} {
+  let index = 1
+  let idle = 0
+  let reply: ((answer: Answer) => void) | undefined
+  let refuse: ((error: Error) => void) | undefined
+  const watch = createSharedWatch({
+    ask: () =>
+      new Promise((resolve, reject) => {
+        reply = resolve
+        refuse = reject
+      }),
+    read: ({ body }) =>
+      (JSON.parse(body.toString()) as string[]).map((name) => makeService(name, [])),
+    slots: createSlots(1, 1, () => {}),
+    pace: PACE,
+    onIdle: () => idle++,
+  })
+  t.teardown(watch.stop)
+  return {
+    watch,
+    idle: () => idle,
+    async answer(names) {
+      await until(() => reply !== undefined)
+      const [resolve, reject] = [reply!, refuse!]
+      reply = undefined
+      if (names instanceof Error) reject(names)
+      else
+        resolve({
+          index: String(index++),
+          filtered: false,
+          body: Buffer.from(JSON.stringify(names)),
+        })
+      await until(() => reply !== undefined)
+    },
+  }
+}
+
+t.test(
+  'what the first answer tells is no change, what the next ones change is told to all',
+  async (t) => {
+    const { watch, answer } = open(t)
+    const told: string[] = []
+    const listen = ({ type, service }: RegistryEvent): void =>
+      void told.push(`${type} ${service.name}`)
+    watch.add(listen, undefined)
+    watch.add(listen, undefined)
+    t.equal(watch.services(), undefined)
+    await answer(['a'])
+    await watch.settled
+    t.same(told, [])
+    t.match(watch.services(), [{ name: 'a' }])
+    await answer(['b'])
+    t.same(told, ['create b', 'create b', 'delete a', 'delete a'])
+  },
+)
+
+t.test('an outage is told when it begins and ends, and to who comes meanwhile', async (t) => {
+  const { watch, answer } = open(t)
+  const told: (string | undefined)[] = []
+  const warnings = t.capture(process, 'emitWarning', () => {})
+  watch.add(
+    () => {},
+    () => {
+      throw new Error('a faulty listener')
+    },
+  )
+  watch.add(
+    () => {},
+    (reason) => told.push(reason?.message),
+  )
+  await answer(['a'])
+  await answer(new Error('away'))
+  await answer(new Error('away'))
+  t.same(told, ['away'])
+  t.equal(watch.services(), undefined, 'what was known is not what is')
+  const late: (string | undefined)[] = []
+  watch.add(
+    () => {},
+    (reason) => late.push(reason?.message),
+  )
+  const left = watch.add(
+    () => {},
+    () => t.fail('told although it left'),
+  )
+  left()
+  t.same(late, [], 'not before it knows its own watch')
+  await until(() => late.length === 1)
+  await answer(['b'])
+  t.same(
+    [told, late],
+    [
+      ['away', undefined],
+      ['away', undefined],
+    ],
+  )
+  t.equal(warnings().length, 2)
+  t.match(watch.services(), [{ name: 'b' }])
+})
+
+t.test('the question ends with its last listener', async (t) => {
+  const { watch, answer, idle } = open(t)
+  const stops = [watch.add(() => {}, undefined), watch.add(() => {}, undefined)]
+  await answer(['a'])
+  stops[0]!()
+  stops[0]!()
+  t.equal(idle(), 0)
+  stops[1]!()
+  t.equal(idle(), 1)
+})

@@ -1,0 +1,83 @@
+import t from 'tap'
+import {
+  formatTag,
+  parseTags,
+  pickEndpoints,
+  pickMetadata,
+  type ReadTags,
+  toPlainEndpoints,
+} from '../../../../adapters/registry/consul/tags.ts'
+
+function read(tags: unknown, domain = 'mx'): ReadTags & { warnings: string[] } {
+  const warnings: string[] = []
+  return { ...parseTags(tags, domain, (reason) => warnings.push(reason)), warnings }
+}
+
+t.test('outside the default domain a tag names its domain', async (t) => {
+  t.equal(formatTag('version', 'mx', 'a=b'), 'mx.version=a=b')
+  t.equal(formatTag('version', 'shop', 'a=b'), 'mx.version@shop=a=b')
+  const tags = ['mx', 'mx.domain=shop', 'mx.version@shop=a=b', 'mx.version=latest']
+  t.same(read(tags).versions, ['latest'])
+  t.same(read(tags, 'shop').versions, ['a=b'])
+  t.same([...read(tags).domains], ['shop'])
+})
+
+t.test('endpoints and metadata belong to the version they name', async (t) => {
+  const tags = read([
+    'mx',
+    'mx.version=latest',
+    'mx.version=next',
+    'mx.endpoint={"name":"A.Old"}',
+    'mx.endpoint={"name":"A.New","version":"next"}',
+    'mx.endpoint={"name":"A.New","version":"next","metadata":{"second":"x"}}',
+    'mx.metadata={"values":{"a":"1"}}',
+    'mx.metadata={"version":"next","values":{"b":"2"}}',
+  ])
+  const names = (version: string, only: boolean): string[] =>
+    pickEndpoints(tags, version, only).map(({ name }) => name)
+  t.same(names('latest', false), ['A.Old'])
+  t.same(names('next', false), ['A.New'])
+  t.same(names('next', true), ['A.Old', 'A.New'], 'where there is no other, all are its own')
+  t.same(pickMetadata(tags, 'latest'), { a: '1' })
+  t.same(pickMetadata(tags, 'next'), { b: '2' })
+  t.same(pickMetadata(tags, 'other'), {})
+  t.same(tags.warnings, [])
+})
+
+t.test('what is malformed is left out with its reason', async (t) => {
+  const tags = read([
+    7,
+    null,
+    'mx.endpoint=',
+    'mx.endpoint=null',
+    'mx.endpoint={"name":"A","version":1}',
+    'mx.metadata=[]',
+    'mx.metadata={"version":{}}',
+    'mx.node=1',
+    'mx.unknown=1',
+    'mx.constructor=1',
+    'blue',
+    'x'.repeat(65_537),
+  ])
+  t.same(tags.endpoints, [])
+  t.same(tags.others, ['mx.unknown=1', 'mx.constructor=1', 'blue'])
+  t.equal(tags.warnings.length, 6)
+  t.match(tags.warnings[0], /the tag "mx\.endpoint=" is left out/)
+  t.match(tags.warnings.at(-1), /a tag of 65537 characters is left out: "x{80}"/)
+  for (const none of [undefined, null, 'mx', {}]) t.equal(read(none).marked, false)
+  const many = read(Array(5000).fill('a'))
+  t.equal(many.others.length, 4096)
+  t.same(many.warnings, ['only 4096 of its 5000 tags are read'])
+})
+
+t.test(
+  'route tags of a plain service are one endpoint, by default of the handler proxy',
+  async (t) => {
+    t.same(toPlainEndpoints(read(['mx.host=a.example'])), [], 'none without a path')
+    const route = ['mx.path=/a', 'mx.path=/b/*', 'mx.method=GET', 'mx.handler=web']
+    t.match(toPlainEndpoints(read(route)), [
+      { name: 'Http.Any', metadata: { path: '/a,/b/*', method: 'GET', handler: 'web' } },
+    ])
+    t.match(toPlainEndpoints(read(['mx.path=/a'])), [{ metadata: { handler: 'proxy' } }])
+  },
+)
