@@ -21,13 +21,13 @@ export function compileOrigins(origins: OriginPolicy): (x: Exchange) => boolean 
 }
 
 /** The answer to a page that may not. */
-export function refuseOrigin(service: string = GATEWAY_ID): GatewayError {
-  return new GatewayError(service, 403, 'WebSockets from pages of this origin are not allowed')
+export function refuseOrigin(service: string = GATEWAY_ID, what = 'WebSockets'): GatewayError {
+  return new GatewayError(service, 403, `${what} from pages of this origin are not allowed`)
 }
 
 function matchOrigin(x: Exchange, matches: (origin: string) => boolean): boolean {
-  const given = x.headers.getAll('origin')
-  return given.length === 0 || (given.length === 1 && matches(given[0]!))
+  const given = x.headers.get('origin')
+  return given === undefined || (matches(given) && x.headers.getAll('origin').length === 1)
 }
 
 /** @throws {TypeError} for anything but scheme, host and, where it is not the scheme's own, port. */

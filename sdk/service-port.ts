@@ -7,6 +7,7 @@ import { chooseProtocol } from '../core/listener/handshake.ts'
 import type { CreateListener, Listener } from '../core/listener/listener.ts'
 import { compileOrigins, refuseOrigin } from '../core/origin-policy.ts'
 import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../core/rpc/frames.ts'
+import { sendFail } from '../core/rpc/plain-served-call.ts'
 import { servePlain } from '../core/rpc/plain-server.ts'
 import { ServerConnection, type ServerLimits } from '../core/rpc/server-connection.ts'
 import type { Dispatcher } from './dispatch.ts'
@@ -25,7 +26,7 @@ export interface ServicePortOptions {
   readonly limits: ServiceLimits
   /** @default uws where it loads */
   readonly listener: Listener['name'] | undefined
-  /** Web origins whose pages may connect. */
+  /** Web origins whose pages may call. */
   readonly origins: readonly string[]
 }
 
@@ -81,7 +82,8 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
       accept(x)
     } else if (x.upgrade) {
       throw new GatewayError(service, 404, `a WebSocket is served at ${RPC_PATH} only`)
-    } else servePlain(x, dispatch, { id: service })
+    } else if (!isAllowed(x)) sendFail(x, refuseOrigin(service, 'calls'))
+    else servePlain(x, dispatch, { id: service })
   }
   const gateway = new Gateway({
     chain: compileChain([], () => {}, serve),

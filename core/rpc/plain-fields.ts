@@ -3,7 +3,8 @@ import { parseMetadata } from './metadata.ts'
 
 /**
  * Names that are no metadata in the plain form: its own fields, those of the connection, those that say
- * where a message ends and whom it is for (RFC 9112 §6, RFC 9110 §7.6.1, §7.2), and `Date`, which servers write themselves.
+ * where a message ends and whom it is for (RFC 9112 §6, RFC 9110 §7.6.1, §7.2), `Date`, which servers write themselves, and
+ * `Origin`, by which services know pages that call them.
  */
 const NO_METADATA = new Set([
   'connection',
@@ -16,6 +17,7 @@ const NO_METADATA = new Set([
   'mx-endpoint',
   'mx-service',
   'mx-timeout',
+  'origin',
   'proxy-connection',
   'te',
   'trailer',

@@ -112,6 +112,40 @@ for (const listener of ['uws', 'node'] as const) {
     t.match(await (await fetch(url, { method: 'POST' })).json(), { Id: 'greeter', Code: 400 })
   })
 
+  t.test(
+    `${listener}: a page of an unknown origin calls nothing, in the plain form either`,
+    async (t) => {
+      const { url, dispatcher } = await open(t, { listener, origins: ['https://app.example.com'] })
+      const post = (headers: Record<string, string>) =>
+        fetch(url, {
+          method: 'POST',
+          body: '{}',
+          headers: {
+            'mx-service': 'greeter',
+            'mx-endpoint': 'Helloworld.Call',
+            'mx-account': '{"id":"admin"}',
+            'content-type': 'application/json',
+            accept: 'application/problem+json',
+            ...headers,
+          },
+        })
+      // As after a name of the page was bound to this address: of the same origin, to its browser.
+      for (const origin of ['https://evil.example.com', 'null', '', url]) {
+        const refused = await post({ origin })
+        t.equal(refused.status, 403, origin)
+        t.strictSame(await refused.json(), {
+          Id: 'greeter',
+          Code: 403,
+          Detail: 'calls from pages of this origin are not allowed',
+          Status: 'Forbidden',
+        })
+      }
+      t.equal(dispatcher.traces.list().length, 0)
+      t.equal((await post({ origin: 'https://app.example.com' })).status, 200)
+      t.equal((await post({})).status, 200)
+    },
+  )
+
   t.test(`${listener}: draining lets calls under way end, and takes no more`, async (t) => {
     const { port, send, url, release, channel } = await open(t, { listener })
     const waiting = send('Wait')
