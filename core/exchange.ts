@@ -320,6 +320,8 @@ export abstract class Exchange implements RequestLine {
     const { type, body } = formatError(error, this.headers.get('accept') ?? '')
     const headers = new HeaderList(error.headers)
     headers.append('content-type', type)
+    // RFC 9111 §4.2.2 lets caches keep some errors, which hold for one caller at one moment.
+    if (!headers.has('cache-control')) headers.append('cache-control', 'no-store')
     // RFC 9110 §15.5.22 wants it; what else there is to change to, this gateway does not have.
     if (error.code === 426) appendParsed(headers, 'upgrade', 'websocket')
     this.send(error.code, headers, body)
@@ -444,7 +446,7 @@ export abstract class Exchange implements RequestLine {
       if (failure !== error) this.#onFault?.(error, this, this.chain.stages.onReply[i])
       const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
       this.status = failure.code
-      this.replyHeaders = new HeaderList(['content-type', type])
+      this.replyHeaders = new HeaderList(['content-type', type, 'cache-control', 'no-store'])
       this.transmit(body)
       this.#dropPeer()
       return false

@@ -19,6 +19,7 @@ export interface RouterOptions {
 
 /** What is served somewhere: the answer to `OPTIONS *` (RFC 9110 §9.3.7). Any other token is, too. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+const VERSION_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-store']
 /** Longest part of a path repeated in an error. */
 const MAX_SHOWN = 200
 
@@ -65,7 +66,7 @@ export function createRouter({
         x.path === '/' &&
         (x.method === 'GET' || x.method === 'HEAD')
       ) {
-        x.reply(200, versionBody, ['content-type', 'application/json'])
+        x.reply(200, versionBody, VERSION_FIELDS)
         return undefined
       }
       if (x.path === '*') {

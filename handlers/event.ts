@@ -16,6 +16,8 @@ export interface EventOptions {
 }
 
 const EMPTY = new Uint8Array(0)
+/** A GET publishes, too: no cache between answers it. */
+const REPLY_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-store']
 
 /**
  * Publishes any HTTP request as a `proto.Event`, in JSON, to the topic its path names (specification: handler
@@ -55,7 +57,7 @@ export default function event({ broker, nowMs = Date.now }: EventOptions): Handl
 }
 
 function reply(x: Exchange, id: string): void {
-  x.reply(200, JSON.stringify({ id }), ['content-type', 'application/json'])
+  x.reply(200, JSON.stringify({ id }), REPLY_FIELDS)
 }
 
 /** The context of the request, and what the message is. */

@@ -84,8 +84,13 @@ t.test('an error has its body, its fields and the type the client prefers', asyn
     '1',
     'content-type',
     'application/problem+json',
+    'cache-control',
+    'no-store',
   ])
   t.match(JSON.parse(x.body), { status: 503, detail: 'full' })
+  const kept = begin()
+  kept.fail(new GatewayError('a', 410, 'gone', { headers: ['cache-control', 'max-age=9'] }))
+  t.equal(kept.replyHeaders.get('cache-control'), 'max-age=9', 'where it says nothing itself')
 })
 
 t.test('a streamed reply is its pieces, and tells when to wait', async (t) => {

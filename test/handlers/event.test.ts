@@ -102,6 +102,14 @@ for (const [name, create] of Object.entries(LISTENERS)) {
     },
   )
 
+  t.test(`${name}: the answer is for no cache, whatever the method was`, async (t) => {
+    const { origin } = await open(t, { create })
+    for (const method of ['GET', 'POST']) {
+      const reply = await fetch(`${origin}/orders/x`, { method })
+      t.strictSame([reply.status, reply.headers.get('cache-control')], [200, 'no-store'], method)
+    }
+  })
+
   t.test(`${name}: any HTTP request, any content type and body`, async (t) => {
     const { port, next } = await open(t, { create })
     const send = (method: string, body: Uint8Array, chunked: boolean): Promise<number> =>

@@ -15,6 +15,7 @@ for (const MX_LISTENER of ['uws', 'node']) {
         const reply = await fetch(`http://127.0.0.1:${port}/`)
         t.equal(reply.status, 200, MX_HANDLER)
         t.equal(reply.headers.get('content-type'), 'application/json')
+        t.equal(reply.headers.get('cache-control'), 'no-store')
         t.strictSame(await reply.json(), { version })
       }
     },
