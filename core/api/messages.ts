@@ -7,10 +7,7 @@ export interface Pair {
 /** Pairs by their `key`. */
 export type Pairs = Readonly<Record<string, Pair>>
 
-/**
- * How a text holds bytes that are none: in Base64 (RFC 4648 §4). Absent for text. JSON knows no
- * bytes; a message in protobuf carries them as they are and has no such field.
- */
+/** How a text holds bytes that are none, which JSON does not know: in Base64 (RFC 4648 §4). Absent for text. */
 export type TextEncoding = 'base64'
 
 /** An HTTP request as the handler `api` forwards it (reference: api). */
@@ -25,7 +22,7 @@ export interface ApiRequest {
   readonly get: Pairs
   /** Fields of a form (`application/x-www-form-urlencoded`), whose `body` is empty. */
   readonly post: Pairs
-  readonly body: string | Uint8Array
+  readonly body: string
   /** Of `body`. */
   readonly encoding?: TextEncoding
   /** Path and query as received. */
@@ -39,7 +36,7 @@ export interface ApiResponse {
   /** Each value of a pair is a field line of its own. @default Content-Type application/json */
   readonly header?: Pairs
   /** @default '' */
-  readonly body?: string | Uint8Array
+  readonly body?: string
   /** Of `body`. */
   readonly encoding?: TextEncoding
 }

@@ -17,14 +17,9 @@ const NO_TYPE = 'text/plain; charset=UTF-8'
  * `X-Forwarded-For` is what the plugin `forwarded` made of it.
  *
  * @param body the whole request body.
- * @param binary how a body that is no UTF-8 is told: in Base64 for JSON, or as bytes for protobuf.
  * @throws {GatewayError} 400 for a query or a form that is malformed or has more than 256 parts.
  */
-export function toApiRequest(
-  x: Exchange,
-  body: Uint8Array,
-  binary: 'base64' | 'bytes' = 'base64',
-): ApiRequest {
+export function toApiRequest(x: Exchange, body: Uint8Array): ApiRequest {
   const header = toHeaderValues(x)
   const isForm = typeOf(header) === FORM
   const get = toQueryValues(x)
@@ -33,15 +28,14 @@ export function toApiRequest(
     ? groupValues(parseFormPairs(body, id), 'a form field', id)
     : createBare<Values>()
   const { text, encoding } = isForm ? NO_TEXT : encodeText(body)
-  const isBytes = encoding !== undefined && binary === 'bytes'
   return {
     method: x.method,
     path: x.path,
     header: toPairs(header),
     get: toPairs(get),
     post: toPairs(post),
-    body: isBytes ? body : text,
-    ...(encoding !== undefined && !isBytes && { encoding }),
+    body: text,
+    ...(encoding !== undefined && { encoding }),
     url: x.target,
   }
 }

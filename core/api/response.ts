@@ -55,7 +55,8 @@ function addFields(headers: HeaderList, header: Record<string, unknown>, refuse:
     const values = pair['values'] ?? []
     if (typeof key !== 'string') throw refuse(`key of ${shown} must be a string`, tell(key))
     if (!Array.isArray(values)) throw refuse(`values of ${shown} must be a list`, tell(values))
-    if (NOT_OF_SERVICES.has(key.toLowerCase())) continue
+    const lower = key.toLowerCase()
+    if (NOT_OF_SERVICES.has(lower) || lower.startsWith('mx-')) continue
     for (const value of values) {
       if (typeof value !== 'string') throw refuse(`values of ${shown} must be strings`, tell(value))
       length += key.length + value.length
@@ -78,7 +79,6 @@ function append(headers: HeaderList, name: string, text: string): boolean {
 
 function toBody(body: unknown, encoding: unknown, refuse: Refuse): string | Uint8Array {
   if (body === null) return ''
-  if (body instanceof Uint8Array) return body
   if (typeof body !== 'string') throw refuse('body must be a string', tell(body))
   if (encoding === '') return body
   if (encoding !== 'base64') throw refuse('encoding must be "base64" or absent', 'another one')

@@ -5,11 +5,10 @@ import { TestExchange, type TestRequest } from '../../../sdk/testing.ts'
 function convert(
   request: TestRequest,
   body: string | Uint8Array = '',
-  binary?: 'base64' | 'bytes',
 ): ReturnType<typeof toApiRequest> {
   const x = new TestExchange(request)
   x.route = { service: 'go.mx.api.users', endpoint: 'Users.Call' }
-  return toApiRequest(x, Buffer.from(body), binary)
+  return toApiRequest(x, Buffer.from(body))
 }
 
 /** As a service reads it. */
@@ -107,15 +106,12 @@ t.test('a content type that is missing or malformed is replaced by text/plain', 
   t.end()
 })
 
-t.test('a body that is no text is Base64 and says so; for protobuf it is bytes', (t) => {
+t.test('a body that is no text is Base64 and says so', (t) => {
   const bytes = Uint8Array.of(0, 0xff, 0x10)
   const json = convert({ method: 'POST' }, bytes)
   t.equal(json.body, 'AP8Q')
   t.equal(json.encoding, 'base64')
-  const protobuf = convert({ method: 'POST' }, bytes, 'bytes')
-  t.same([...(protobuf.body as Uint8Array)], [...bytes])
-  t.notOk('encoding' in protobuf)
-  const text = convert({ method: 'POST' }, 'text', 'bytes')
+  const text = convert({ method: 'POST' }, 'text')
   t.equal(text.body, 'text')
   t.notOk('encoding' in text)
   t.end()

@@ -54,9 +54,9 @@ t.test('a pair without a key has that of its place', (t) => {
   t.end()
 })
 
-t.test('fields of the connection and of framing are the gateway’s own', (t) => {
+t.test('fields of the connection, of framing and of the platform are the gateway’s own', (t) => {
   const names = ['Connection', 'Content-Length', 'transfer-encoding', 'Upgrade', 'Keep-Alive', 'TE']
-  const others = ['Trailer', 'Proxy-Connection', 'Proxy-Authenticate', 'Date']
+  const others = ['Trailer', 'Proxy-Connection', 'Proxy-Authenticate', 'Date', 'Mx-Account', 'mx-x']
   const header = Object.fromEntries(
     [...names, ...others, 'X-Kept'].map((key) => [key, { key, values: ['1'] }]),
   )
@@ -77,9 +77,8 @@ t.test('a text beyond ASCII is sent in UTF-8, in fields too', (t) => {
   t.end()
 })
 
-t.test('a body may be Base64 or bytes', (t) => {
+t.test('a body may be Base64', (t) => {
   t.same([...toApiReply({ body: 'AP8Q', encoding: 'base64' }, SERVICE).body], [0, 0xff, 0x10])
-  t.same([...toApiReply({ body: Uint8Array.of(0, 0xff) }, SERVICE).body], [0, 0xff])
   t.equal(toApiReply({ body: 'AP8Q' }, SERVICE).body, 'AP8Q')
   t.end()
 })
