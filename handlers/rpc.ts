@@ -1,5 +1,5 @@
 import type { Handler } from '../core/chain.ts'
-import { GatewayError } from '../core/errors.ts'
+import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { openEnvelope } from '../core/request/envelope.ts'
@@ -23,8 +23,9 @@ export interface RpcOptions extends CallLimits {
 }
 
 const EMPTY_JSON = '{}'
-/** What calls may be made by: any method that may have a body, too. */
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+/** What calls may be made by. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
 
 /**
  * HTTP requests as calls (specification: handler `rpc`): path variables, query and body are one request document,
@@ -41,12 +42,21 @@ export default function rpc(options: RpcOptions): Handler {
   return {
     name: 'rpc',
     handle: (x) => {
-      if (x.method === 'OPTIONS') return x.reply(204, '', ['allow', METHODS])
+      // Nearly all, without a look at the others.
+      if (x.method !== 'GET' && x.method !== 'POST' && !METHODS.has(x.method)) {
+        if (x.method === 'OPTIONS') return x.reply(204, '', ALLOW)
+        throw refuseMethod(x)
+      }
       if (!x.upgrade) return call(x, options)
       if (!isAllowed(x)) throw refuseOrigin(x.route?.service)
       new SocketCall(x, options, options.maxMessageBytes).open()
     },
   }
+}
+
+function refuseMethod({ method, route }: Exchange): GatewayError {
+  const detail = `a call is made by ${[...METHODS].join(', ')}, got ${method.slice(0, 100)}`
+  return new GatewayError(route?.service ?? GATEWAY_ID, 405, detail, { headers: ALLOW })
 }
 
 function call(x: Exchange, options: RpcOptions): void {

@@ -54,7 +54,8 @@ export function coerce(fields: Fields, shape: Shape = ANY, id: string = GATEWAY_
   const document = fit(fields, shape, 0, attempt)
   // Fields are an object, and an object is all that fits them.
   if (document !== MISFIT) return document as JsonObject
-  const path = formatPath(attempt.path.reverse()) || 'the request'
+  // As the service would say it of a JSON body.
+  const path = formatPath(['request', ...attempt.path.reverse()])
   throw badRequest(id, `${path} must be ${attempt.wanted}, got ${tell(attempt.given ?? fields)}`)
 }
 

@@ -295,7 +295,7 @@ t.test('query parameters that are refused: 400 that names the field', async (t) 
     ['echo?a[=1', /must be a name/],
     [`echo?${'a.'.repeat(40)}b=1`, /nest deeper/],
     [`echo?${pairs(257)}`, /more than 256/],
-    ['typed?count=x', /count must be an integer/],
+    ['typed?count=x', /^request\.count must be an integer/],
     ['typed?count=1.5', /count/],
     ['typed?ratio=NaN', /ratio/],
     ['typed?on=maybe', /on must be/],
@@ -545,6 +545,23 @@ t.test('OPTIONS is answered, and calls nothing', async (t) => {
   t.strictSame([status, text], [204, ''])
   t.equal(headers.get('allow'), 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
   t.same(service.calls, [])
+})
+
+t.test('methods that OPTIONS does not list are 405, and call nothing', async (t) => {
+  const { origin, service } = await open(t)
+  const allow = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+  for (const method of ['PURGE', 'PROPFIND', 'REPORT']) {
+    const [reply] = await once(
+      httpRequest(`${origin}/greeter/nothing`, { method }).end(),
+      'response',
+    )
+    reply.resume()
+    t.strictSame([reply.statusCode, reply.headers.allow], [405, allow], method)
+  }
+  t.same(service.calls, [])
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
+    t.equal((await send(`${origin}/greeter/nothing`, { method })).status, 200, method)
+  t.equal(service.calls.length, 6)
 })
 
 t.test('a declared route that takes other methods is 405 with Allow', async (t) => {

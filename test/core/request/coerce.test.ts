@@ -151,10 +151,14 @@ t.test('a request that does not fit is 400 with the path of the first wrong fiel
     ['name=a&b=x&n=y', 'b must be true or false, got "x"'],
   ]
   for (const [query, message] of cases)
-    t.throws(() => read(query, schema), { code: 400, id: 'go.mx.api', message }, query)
+    t.throws(
+      () => read(query, schema),
+      { code: 400, id: 'go.mx.api', message: `request.${message}` },
+      query,
+    )
   t.throws(() => coerce({ n: 'x' }, toShape(schema), 'greeter'), { code: 400, id: 'greeter' })
   t.throws(() => coerce({}, toShape({ type: 'array' })), {
-    message: 'the request must be a list, got an object',
+    message: 'request must be a list, got an object',
   })
 })
 
@@ -170,7 +174,7 @@ t.test('int64: a number while it is a safe integer, else a string', async (t) =>
   )
   t.equal(read('i=0009223372036854775807', schema), '{"i":"9223372036854775807"}')
   t.throws(() => read('i=9223372036854775808', schema), {
-    message: /^i must be an integer from -9223372036854775808 to 9223372036854775807/,
+    message: /^request\.i must be an integer from -9223372036854775808 to 9223372036854775807/,
   })
   t.throws(() => read(`i=${'9'.repeat(1_000_000)}`, schema), { code: 400 })
 })
@@ -185,12 +189,16 @@ t.test('of several possible types the first that fits is taken', async (t) => {
   })
   t.equal(read('id=1&name=1&limit=null', schema), '{"id":1,"name":"1","limit":null}')
   t.equal(read('id=x&limit=5&list=1&list=2', schema), '{"id":"x","limit":5,"list":[1,2]}')
-  t.throws(() => read('limit=x', schema), { message: 'limit must be an integer or null, got "x"' })
-  t.throws(() => read('list=x', schema), { message: /^list\[0\] must be an integer, got "x"$/ })
+  t.throws(() => read('limit=x', schema), {
+    message: 'request.limit must be an integer or null, got "x"',
+  })
+  t.throws(() => read('list=x', schema), {
+    message: /^request\.list\[0\] must be an integer, got "x"$/,
+  })
   t.equal(read('shape.r=1.5&shape.w=x', schema), '{"shape":{"r":1.5,"w":"x"}}')
   t.throws(() => read('shape.r=x&shape.w=y', schema), {
     code: 400,
-    message: 'shape.r must be a number, got "x"',
+    message: 'request.shape.r must be a number, got "x"',
   })
 })
 
@@ -199,7 +207,9 @@ t.test('a file is Base64 where text may stand, and nothing else', async (t) => {
   const schema = toShape(object({ data: { type: 'string' }, n: { type: 'integer' } }))
   t.same(coerce({ data: file }, schema), { data: 'MTIzNA==' })
   t.same(coerce({ data: [file, 'x'] }), { data: ['MTIzNA==', 'x'] })
-  t.throws(() => coerce({ n: file }, schema), { message: 'n must be an integer, got a file' })
+  t.throws(() => coerce({ n: file }, schema), {
+    message: 'request.n must be an integer, got a file',
+  })
 })
 
 t.test('a long enumeration or value is not repeated in full', async (t) => {

@@ -43,7 +43,7 @@ t.test('request fields as query parameters', async (t) => {
   t.equal(make({ query: 'id=1&limit=2' }), '{"id":1,"limit":2}')
   t.throws(() => make({ query: 'limit=x', shape }), {
     code: 400,
-    message: 'limit must be an integer, got "x"',
+    message: 'request.limit must be an integer, got "x"',
   })
 })
 
