@@ -1,7 +1,7 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
-import { toRequestType } from '../core/request/media-type.ts'
+import { type BodyKind, toRequestType } from '../core/request/media-type.ts'
 import { type Codec, createProtobufCodec, json } from './codec.ts'
 import type { Context } from './context.ts'
 import { copyJson, NOT_PLAIN } from './copy-json.ts'
@@ -71,7 +71,7 @@ export class ServedEndpoint {
    */
   isProtobuf(contentType: string | undefined, id: string = this.service): boolean {
     if (contentType === undefined || contentType === JSON_TYPES) return false
-    const { kind } = toRequestType(contentType, id)
+    const kind = kindOf(contentType)
     if (kind === 'json') return false
     if (kind === 'protobuf' && this.#protobuf !== undefined) return true
     const accepted = this.#protobuf === undefined ? JSON_TYPES : JSON_AND_PROTOBUF
@@ -128,6 +128,15 @@ export class ServedEndpoint {
   release(value: unknown): unknown {
     const response = this.#response.encode(value)
     return response instanceof Promise ? response.then(copyOut) : copyOut(response)
+  }
+}
+
+/** How a body of this type is read; undefined for one that gateways do not know, whose words on it are about forms, too. */
+function kindOf(contentType: string): BodyKind | undefined {
+  try {
+    return toRequestType(contentType).kind
+  } catch {
+    return undefined
   }
 }
 

@@ -48,7 +48,21 @@ t.test('protobuf where the endpoint has such messages and the content type says 
     code: 415,
     headers: ['accept', 'application/json, application/protobuf'],
   })
-  t.throws(() => both.isProtobuf('text/html'), { code: 415 })
+  for (const type of ['text/html', 'application/json; charset=latin1', 'json', 'x/y;;;']) {
+    t.throws(
+      () => plain.isProtobuf(type),
+      {
+        code: 415,
+        message: /^A\.B takes application\/json, got "/,
+        headers: ['accept', 'application/json'],
+      },
+      `${type}: what this endpoint takes, and no more`,
+    )
+    t.throws(() => both.isProtobuf(type), {
+      code: 415,
+      headers: ['accept', 'application/json, application/protobuf'],
+    })
+  }
 })
 
 t.test('both forms are the same to the handler', async (t) => {
