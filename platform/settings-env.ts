@@ -1,4 +1,4 @@
-import { suggest } from '../core/suggest.ts'
+import { type Environment, findMisspeltVariables } from '../core/misspelt-variables.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { type Given, type GivenSettings, SETTING_KEYS, splitList } from './settings-sources.ts'
 
@@ -6,7 +6,7 @@ import { type Given, type GivenSettings, SETTING_KEYS, splitList } from './setti
  * Settings from environment variables: `MX_API_<NAME>`, which only the gateway reads, before `MX_<NAME>`.
  * An empty variable counts as unset; a single blank does not (specification: Namespace).
  */
-export function readEnvironment(env: Readonly<Record<string, string | undefined>>): GivenSettings {
+export function readEnvironment(env: Environment): GivenSettings {
   const given = new Map<keyof Settings, Given>()
   for (const key of SETTING_KEYS) {
     const { name, kind } = SETTINGS[key]
@@ -20,18 +20,8 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
   return given
 }
 
-/**
- * What is wrong with variables that look like a misspelt setting, one line each. Others that begin
- * with `MX_` may belong to anyone.
- */
-export function findMisspelt(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+/** What is wrong with variables that look like a misspelt setting, one line each. */
+export function findMisspelt(env: Environment): readonly string[] {
   const names = SETTING_KEYS.map((key) => SETTINGS[key].name.toUpperCase())
-  return Object.keys(env).flatMap((variable) => {
-    const [, prefix, name] = /^(MX_(?:API_)?)(.+)$/.exec(variable) ?? []
-    if (prefix === undefined || name === undefined || names.includes(name)) return []
-    const meant = suggest(name, names)
-    return meant === undefined
-      ? []
-      : [`unknown variable ${variable}, did you mean ${prefix}${meant}?`]
-  })
+  return findMisspeltVariables(env, names, /^MX_(?:API_)?/)
 }

@@ -40,8 +40,10 @@ export class ClientTargets {
   readonly #addresses = new Map<string, Upstream>()
   #closed = false
 
+  /** @throws {TypeError} when the address is none. */
   constructor(options: TargetsOptions) {
     this.#options = options
+    if (options.address !== undefined) this.#openAddress(options.address)
   }
 
   /**

@@ -4,6 +4,7 @@ import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { CallStream } from './call-stream.ts'
 import { ClientTargets } from './client-targets.ts'
+import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { toLocalService } from './local-services.ts'
 import { toRegistrySource } from './open-registry.ts'
 import type { Service } from './service.ts'
@@ -47,6 +48,25 @@ export interface ClientOptions {
 /** Visible ASCII, as request targets and fields can carry it. */
 const ENDPOINT = /^[\x21-\x7e]{1,253}$/
 const DEFAULT: CallOptions = {}
+const CALL_OPTIONS: KnownOptions<CallOptions> = {
+  context: true,
+  namespace: true,
+  metadata: true,
+  timeoutMs: true,
+  retries: true,
+  address: true,
+  signal: true,
+}
+const OPTIONS: KnownOptions<ClientOptions> = {
+  registry: true,
+  address: true,
+  namespace: true,
+  timeoutMs: true,
+  retries: true,
+  services: true,
+  inProcess: true,
+  traces: true,
+}
 
 /**
  * Calls services: by name, at whichever of their nodes is well.
@@ -69,8 +89,9 @@ export class Client {
   readonly #timeoutMs: number
   readonly #retries: number
 
-  /** @throws {TypeError} for a timeout or number of retries that is none, and a text that names no registry. */
+  /** @throws {TypeError} for an option that is unknown, a timeout, number of retries or address that is none, and a text that names no registry. */
   constructor(options: ClientOptions = {}) {
+    refuseUnknown('new Client', options, OPTIONS)
     const { address, services = [], inProcess = true, traces } = options
     this.#namespace = options.namespace ?? ''
     this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
@@ -157,6 +178,7 @@ export class Client {
       )
     if (!ENDPOINT.test(endpoint))
       throw new TypeError(`endpoint must be <Handler>.<Method>, got ${show(endpoint)}`)
+    if (options !== DEFAULT) refuseUnknown('call options', options, CALL_OPTIONS)
     const { context, timeoutMs, retries, address, signal } = options
     const ownMs = timeoutMs === undefined ? defaultMs : toTimeout(timeoutMs)
     const plan = {

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../core/contracts/registry.ts'
-import type { EndpointDefinition, HttpRoute } from './endpoint.ts'
+import type { EndpointDefinition } from './endpoint.ts'
+import type { HttpRoute } from './http-route.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { toValue } from './value-tree.ts'
 

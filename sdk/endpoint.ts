@@ -2,6 +2,8 @@ import type { Maybe } from '../core/chain.ts'
 import { show } from '../core/plugin-options.ts'
 import type { TUnknown } from '../core/schema.ts'
 import type { Context } from './context.ts'
+import { checkRoute, type HttpRoute } from './http-route.ts'
+import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import type { Decoded, Returned, Schema, WireRequest, WireResponse } from './schema.ts'
 
 /**
@@ -22,18 +24,6 @@ export type HandlerRequest<K extends EndpointKind, Q> = K extends 'client' | 'bo
 export type HandlerResponse<K extends EndpointKind, R> = K extends 'server' | 'both'
   ? AsyncIterable<Returned<R>> | Iterable<Returned<R>>
   : Maybe<Returned<R>>
-
-/** The HTTP route of an endpoint, besides its path by name (specification: the default handler). */
-export interface HttpRoute {
-  /** `GET`, or several. */
-  readonly method: string | readonly string[]
-  /** Template, `/greet/{name}`, or several. */
-  readonly path: string | readonly string[]
-  /** Host name, or several. @default any */
-  readonly host?: string | readonly string[]
-  /** @default rpc */
-  readonly handler?: 'rpc' | 'api' | 'event' | 'proxy' | 'web'
-}
 
 /** How an endpoint is declared. */
 export interface EndpointSpec<Q extends Schema, R extends Schema, K extends EndpointKind> {
@@ -85,6 +75,15 @@ export type ResponseOf<E> =
 export type KindOf<E> = E extends EndpointDefinition<infer _Q, infer _R, infer K> ? K : never
 
 const KINDS: readonly EndpointKind[] = ['unary', 'server', 'client', 'both']
+const SPEC: KnownOptions<EndpointSpec<Schema, Schema, EndpointKind>> = {
+  request: true,
+  response: true,
+  stream: true,
+  idempotent: true,
+  description: true,
+  http: true,
+  handle: true,
+}
 const GENERATORS = ['[object GeneratorFunction]', '[object AsyncGeneratorFunction]']
 const NAME = /^[A-Za-z][A-Za-z0-9]*$/
 
@@ -106,6 +105,7 @@ export function endpoint<
   R extends Schema = TUnknown,
   K extends EndpointKind = 'unary',
 >(spec: EndpointSpec<Q, R, K>): EndpointDefinition<NoInfer<Q>, NoInfer<R>, NoInfer<K>> {
+  refuseUnknown('endpoint', spec, SPEC, true)
   const { stream = 'unary' as K, http, description = '', idempotent = true } = spec
   if (!KINDS.includes(stream))
     throw new TypeError(`stream must be server, client or both, got ${show(stream)}`)
@@ -114,6 +114,11 @@ export function endpoint<
   const isGenerator = GENERATORS.includes(Object.prototype.toString.call(spec.handle))
   if (isGenerator && stream !== 'server' && stream !== 'both')
     throw new TypeError("handle is a generator: its endpoint must have stream: 'server' or 'both'")
+  if (typeof idempotent !== 'boolean')
+    throw new TypeError(`idempotent must be true or false, got ${show(idempotent)}`)
+  if (typeof description !== 'string')
+    throw new TypeError(`description must be text, got ${show(description)}`)
+  if (http !== undefined) checkRoute(http)
   return {
     kind: stream,
     request: spec.request,
@@ -122,6 +127,24 @@ export function endpoint<
     description,
     http,
     handle: (spec.handle as (request: unknown, ctx: Context) => unknown).bind(spec),
+  }
+}
+
+/**
+ * Checks a table of endpoints: what the compiler would say.
+ *
+ * @throws {TypeError} for a name that is none, and whatever was not made by {@link endpoint}.
+ */
+export function checkEndpoints(handler: string, endpoints: Endpoints): void {
+  if (typeof endpoints !== 'object' || endpoints === null)
+    throw new TypeError(
+      `handler ${show(handler)} must be an object of endpoints, { call: endpoint({ ... }) }, got ${show(endpoints)}`,
+    )
+  for (const [method, definition] of Object.entries(endpoints)) {
+    const name = toEndpointName(handler, method)
+    const { kind, handle } = (definition ?? {}) as Partial<EndpointDefinition>
+    if (!KINDS.includes(kind as EndpointKind) || typeof handle !== 'function')
+      throw new TypeError(`${name} must be made by endpoint({ ... }), got ${show(definition)}`)
   }
 }
 
@@ -135,7 +158,7 @@ export function toEndpointName(handler: string, method: string): string {
     ['handler', handler],
     ['method', method],
   ] as const) {
-    if (!NAME.test(name))
+    if (typeof name !== 'string' || !NAME.test(name))
       throw new TypeError(`${what} must be letters and digits, a letter first, got ${show(name)}`)
   }
   return `${capitalize(handler)}.${capitalize(method)}`

@@ -48,7 +48,6 @@ export {
   endpoint,
   type HandlerRequest,
   type HandlerResponse,
-  type HttpRoute,
   type KindOf,
   type RequestOf,
   type ResponseOf,
@@ -73,6 +72,7 @@ export {
   unauthorized,
   unavailable,
 } from './errors.ts'
+export type { HttpRoute } from './http-route.ts'
 export { loadProto, type ProtoFile } from './protobuf.ts'
 export {
   type Decoded,

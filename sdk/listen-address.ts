@@ -27,6 +27,21 @@ export function parseListenAddress(text: string): ListenAddress {
 }
 
 /**
+ * Where a service listens: as it was told, else as `MX_SERVICE_ADDRESS` says, else on loopback, at a free port.
+ *
+ * @throws {TypeError} when what it was told is no address.
+ * @throws {Error} when what the variable says is none: not the program is wrong then.
+ */
+export function readListenAddress(given: string | undefined): ListenAddress {
+  if (given !== undefined) return parseListenAddress(given)
+  try {
+    return parseListenAddress(process.env['MX_SERVICE_ADDRESS'] || '127.0.0.1:0')
+  } catch (cause) {
+    throw new Error(`MX_SERVICE_ADDRESS: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/**
  * The address others reach a listener at, as registries keep it. Of all interfaces it is the first of the same family that
  * leads out of this machine, else the loopback one.
  */

@@ -1,4 +1,5 @@
 import type { Maybe } from '../core/chain.ts'
+import { show } from '../core/plugin-options.ts'
 import { Compile, type StaticDecode, type StaticEncode, type TSchema } from '../core/schema.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { describeErrors, formatPath, SchemaError } from './schema-error.ts'
@@ -133,16 +134,23 @@ const JSON_SCHEMA = { target: 'draft-2020-12' } as const
  */
 export function compileSchema(schema: Schema | undefined, kind: MessageKind): CompiledSchema {
   if (schema === undefined) return ANYTHING
-  if (schema === null || (typeof schema !== 'object' && typeof schema !== 'function'))
-    throw new TypeError(`${kind} must be a TypeBox type or a Standard Schema, got ${typeof schema}`)
-  const { '~protobuf': protobuf, schema: inner } = schema as Partial<WithProtobuf>
+  const { '~protobuf': protobuf, schema: inner } = (schema ?? {}) as Partial<WithProtobuf>
   if (protobuf !== undefined) return { ...compileSchema(inner, kind), protobuf }
-  return isStandard(schema) ? compileStandard(schema, kind) : compileTypeBox(schema, kind)
+  if (isStandard(schema)) return compileStandard(schema, kind)
+  if (isTypeBox(schema)) return compileTypeBox(schema, kind)
+  throw new TypeError(
+    `${kind} must be a TypeBox type, such as Type.Object({ name: Type.String() }), or a Standard Schema, got ${show(schema)}`,
+  )
 }
 
 function isStandard(schema: Schema): schema is StandardSchema {
-  const props = (schema as Partial<StandardSchema>)['~standard']
+  const props = (schema as Partial<StandardSchema> | null)?.['~standard']
   return typeof props?.validate === 'function'
+}
+
+/** The marks of the library: without them any object would be a schema, one that checks nothing. */
+function isTypeBox(schema: unknown): schema is TSchema {
+  return typeof schema === 'object' && schema !== null && ('~kind' in schema || '~unsafe' in schema)
 }
 
 function compileTypeBox(schema: TSchema, kind: MessageKind): CompiledSchema {

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Broker } from '../core/contracts/broker.ts'
 import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
+import { findMisspeltVariables } from '../core/misspelt-variables.ts'
 import { checkService } from '../core/service-entry.ts'
 import type { LocalService } from './call-plan.ts'
 import { Client } from './client.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
-import type { Endpoints } from './endpoint.ts'
+import { checkEndpoints, type Endpoints } from './endpoint.ts'
 import { InProcessCaller } from './in-process.ts'
-import { type ListenAddress, parseListenAddress, toReachable } from './listen-address.ts'
+import { type KnownOptions, refuseUnknown } from './known-options.ts'
+import { parseListenAddress, readListenAddress, toReachable } from './listen-address.ts'
 import { addLocalService, setLocalService } from './local-services.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
 import { type Registration, register } from './registration.ts'
@@ -52,6 +54,20 @@ export interface StopOptions {
   readonly timeoutMs?: number
 }
 
+const OPTIONS: KnownOptions<ServiceOptions> = {
+  name: true,
+  version: true,
+  metadata: true,
+  address: true,
+  registry: true,
+  broker: true,
+  log: true,
+  limits: true,
+  listener: true,
+  origins: true,
+}
+/** Variables of services, without the `MX_` they begin with. */
+const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY']
 const DRAIN_MS = 10_000
 const NODE_NAME_MAX = 200
 
@@ -78,7 +94,6 @@ export class Service<H extends object = Record<never, never>> {
   readonly name: string
   readonly version: string
   readonly #options: ServiceOptions
-  readonly #listenAddress: ListenAddress
   readonly #dispatcher: Dispatcher
   readonly #local: LocalService
   readonly #caller: InProcessCaller
@@ -96,15 +111,14 @@ export class Service<H extends object = Record<never, never>> {
 
   /** @throws {TypeError} when name, version, address or the text of the registry are malformed. */
   constructor(options: ServiceOptions) {
+    refuseUnknown('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
     const { name = '', version = 'latest', broker, log } = options
     checkService({ name, version, metadata: {}, endpoints: [], nodes: [] })
     this.name = name
     this.version = version
     this.#options = options
-    this.#listenAddress = parseListenAddress(
-      options.address ?? process.env['MX_SERVICE_ADDRESS'] ?? '127.0.0.1:0',
-    )
+    if (options.address !== undefined) parseListenAddress(options.address)
     this.#registry = toRegistrySource(options.registry)
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
@@ -144,6 +158,7 @@ export class Service<H extends object = Record<never, never>> {
     endpoints: E,
   ): Service<H & Readonly<Record<N, E>>> {
     this.#mustNotRun('handle')
+    checkEndpoints(handler, endpoints)
     this.#dispatcher.handle(handler, endpoints)
     return this as unknown as Service<H & Readonly<Record<N, E>>>
   }
@@ -171,7 +186,9 @@ export class Service<H extends object = Record<never, never>> {
    *
    * @returns where it is reached, `host:port`.
    */
-  async run({ signals = true }: RunOptions = {}): Promise<string> {
+  async run(options: RunOptions = {}): Promise<string> {
+    refuseUnknown('run', options, { signals: true } satisfies KnownOptions<RunOptions>)
+    const { signals = true } = options
     if (!signals) return this.start()
     obeySignals({ stop: () => this.stop(), log: this.log })
     try {
@@ -208,11 +225,13 @@ export class Service<H extends object = Record<never, never>> {
   async #begin(): Promise<string> {
     const { limits = {}, listener, origins = [] } = this.#options
     const { log } = this
+    for (const problem of findMisspeltVariables(process.env, VARIABLES)) log.warn({}, problem)
     try {
+      const address = readListenAddress(this.#options.address)
       // Loaded by the first service that starts: programs that only call others need no server.
       const { openServicePort } = await import('./service-port.ts')
       this.#port = await openServicePort({
-        address: this.#listenAddress,
+        address,
         dispatcher: this.#dispatcher,
         log,
         limits,
@@ -220,7 +239,7 @@ export class Service<H extends object = Record<never, never>> {
         origins,
       })
       const { port, server } = this.#port
-      this.#address = toReachable({ ...this.#listenAddress, port })
+      this.#address = toReachable({ ...address, port })
       await this.#subscriptions?.begin()
       const registry = this.#openRegistry()
       if (registry !== undefined) {

@@ -14,12 +14,19 @@ let stoppedMs: number | undefined
 
 /**
  * Ends this process in order at SIGTERM and SIGINT: status 0 once everything that was given to this function has
- * stopped, 1 when some of it failed to; at a second signal at once, with status 1.
+ * stopped, 1 when some of it failed to; at a second signal at once, with status 1. So does an exception nobody caught,
+ * unless the program has a listener for those: with a line in the log.
  */
 export function obeySignals(stoppable: Stoppable): void {
   if (running.push(stoppable) > 1) return
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  if (process.listenerCount('uncaughtException') === 0) process.on('uncaughtException', onUncaught)
+}
+
+function onUncaught(error: unknown): void {
+  running[0]!.log.error({ err: error }, 'an exception nobody caught: the process ends')
+  process.exit(1)
 }
 
 function onSignal(signal: NodeJS.Signals): void {

@@ -302,6 +302,12 @@ t.test('names and options that make no sense are refused before anything is sent
     client.call('greeter', 'A.B', {}, { metadata: { 'mx-account': '{}' } }),
     TypeError,
   )
+  await t.rejects(client.call('greeter', 'A.B', {}, { timeout: 3 } as never), {
+    name: 'TypeError',
+    message: 'call options: unknown option timeout, did you mean timeoutMs?',
+  })
+  t.throws(() => new Client({ adress: 'a:1' } as never), /new Client: unknown option adress/)
+  t.throws(() => new Client({ address: 'foo' }), /address must be host:port .*, got "foo"/)
   t.throws(() => client.stream('greeter', ''), TypeError)
   t.throws(() => new Client({ timeoutMs: 0 }), TypeError)
   t.throws(() => new Client({ retries: 1.5 }), TypeError)

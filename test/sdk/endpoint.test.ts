@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { createContext } from '../../sdk/context.ts'
-import { endpoint, toEndpointName } from '../../sdk/endpoint.ts'
+import { checkEndpoints, endpoint, toEndpointName } from '../../sdk/endpoint.ts'
 
 t.test(
   'an endpoint is unary, may be repeated and says nothing of HTTP, unless it is declared otherwise',
@@ -52,6 +52,28 @@ t.test('a declaration that contradicts itself is refused', async (t) => {
     t.throws(() => endpoint({ stream: 'client', handle: handle as never }), /is a generator/)
     t.doesNotThrow(() => endpoint({ stream: 'server', handle: handle as never }))
   }
+})
+
+t.test('what looks like a misspelt option is refused where it is declared', async (t) => {
+  const declare = (spec?: unknown) => endpoint(spec as { handle: () => void })
+  t.throws(() => declare(), /endpoint: options must be an object, got undefined/)
+  t.throws(() => declare({ respnse: 1 }), /unknown option respnse, did you mean response\?/)
+  const handle = () => {}
+  t.throws(() => declare({ idempotent: 'no', handle }), /idempotent must be true or false/)
+  t.throws(() => declare({ description: 5, handle }), /description must be text, got 5/)
+  t.throws(() => declare({ http: '/x', handle }), /http: options must be an object, got "\/x"/)
+})
+
+t.test('a table holds what was made by endpoint, and nothing else', async (t) => {
+  const check = (endpoints?: unknown) => checkEndpoints('X', endpoints as never)
+  t.doesNotThrow(() => check({ a: endpoint({ handle: () => 1 }) }))
+  t.throws(() => check(), /handler "X" must be an object of endpoints, .*, got undefined/)
+  t.throws(() => check({ a: () => 1 }), {
+    name: 'TypeError',
+    message: 'X.A must be made by endpoint({ ... }), got a function',
+  })
+  for (const wrong of [{ handle: () => 1 }, 'x', null, undefined])
+    t.throws(() => check({ a: wrong }), /X\.A must be made by endpoint/)
 })
 
 t.test('the name is the handler and the capitalised method', async (t) => {

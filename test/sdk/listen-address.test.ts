@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import t from 'tap'
 import { parseAddress } from '../../core/upstream/parse-node.ts'
-import { parseListenAddress, toReachable } from '../../sdk/listen-address.ts'
+import { parseListenAddress, readListenAddress, toReachable } from '../../sdk/listen-address.ts'
 
 t.test('host and port, IPv6 in brackets, no host: all interfaces', async (t) => {
   t.strictSame(parseListenAddress('127.0.0.1:0'), { host: '127.0.0.1', port: 0 })
@@ -32,4 +32,16 @@ t.test('where others reach it', async (t) => {
     t.ok(reachable !== undefined && reachable.host !== host && reachable.port === 80)
   }
   t.ok(isIPv4(parseAddress(toReachable({ host: '0.0.0.0', port: 80 }))!.host))
+})
+
+t.test('a variable that is no address is named, and is no fault of the program', async (t) => {
+  t.teardown(() => delete process.env['MX_SERVICE_ADDRESS'])
+  process.env['MX_SERVICE_ADDRESS'] = 'foo'
+  const error = t.throws(() => readListenAddress(undefined), {
+    message: /^MX_SERVICE_ADDRESS: address must be host:port, .*, got "foo"$/,
+  })
+  t.notOk(error instanceof TypeError)
+  t.strictSame(readListenAddress('localhost:80'), { host: 'localhost', port: 80 })
+  process.env['MX_SERVICE_ADDRESS'] = ''
+  t.strictSame(readListenAddress(undefined), { host: '127.0.0.1', port: 0 })
 })

@@ -33,6 +33,33 @@ t.test('name, version and address are checked at once', async (t) => {
   t.strictSame([name, version], ['go.mx.api.v1.greeter', 'latest'])
 })
 
+t.test(
+  'options nobody knows, and tables that hold no endpoints, are refused at once',
+  async (t) => {
+    const build = (options?: unknown) => new Service(options as { name: string })
+    t.throws(() => build(), /new Service: options must be an object, got undefined/)
+    t.throws(
+      () => build({ name: 'a', adress: ':1' }),
+      /unknown option adress, did you mean address\?/,
+    )
+    const service = build({ name: 'a' })
+    t.throws(() => service.handle('X', { a: () => 1 } as never), /X\.A must be made by endpoint/)
+    t.throws(() => service.handle('X', undefined as never), /must be an object of endpoints/)
+    await t.rejects(service.run({ signal: false } as never), /unknown option signal, did you mean/)
+  },
+)
+
+t.test('a misspelt variable is told by the log', async (t) => {
+  process.env['MX_SERVICE_ADDRES'] = '127.0.0.1:1'
+  t.teardown(() => delete process.env['MX_SERVICE_ADDRES'])
+  const service = createService(t)
+  await service.start()
+  t.match(service.log.records()[0], {
+    message: 'unknown variable MX_SERVICE_ADDRES, did you mean MX_SERVICE_ADDRESS?',
+    metadata: { level: 'warn' },
+  })
+})
+
 t.test('it is registered with all its endpoints, but for Debug', async (t) => {
   const registry = openRegistry(t)
   const service = createService(t, {

@@ -64,3 +64,17 @@ t.test('one that cannot end in order: status 1, and why', async (t) => {
   t.match(output, /could not end in order/)
   t.match(output, /"way":"fast"[^\n]*stopped/)
 })
+
+for (const way of ['throw', 'reject']) {
+  t.test(`an exception nobody caught (${way}): one line in the log, status 1`, async (t) => {
+    const { code, output } = await start(t, way, 'fast').ended
+    t.equal(code, 1)
+    const lines = output.trimEnd().split('\n')
+    const entries = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    t.match(entries, [
+      { msg: 'ready' },
+      { level: 50, msg: /an exception nobody caught/, err: { stack: /boom[\s\S]*obeying/ } },
+    ])
+    t.equal(entries.length, 2)
+  })
+}
