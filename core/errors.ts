@@ -20,6 +20,8 @@ export interface GatewayErrorOptions {
   readonly cause?: unknown
   /** Fields added to the reply: name, value, name, value. */
   readonly headers?: readonly string[]
+  /** False: the call must not be repeated, though it failed with 500 or 408. @default true */
+  readonly repeatable?: boolean
 }
 
 /**
@@ -30,6 +32,7 @@ export class GatewayError extends Error {
   readonly id: string
   readonly code: number
   readonly headers: readonly string[] | undefined
+  readonly repeatable: boolean
 
   constructor(id: string, code: number, detail: string, options: GatewayErrorOptions = {}) {
     const limit = Error.stackTraceLimit
@@ -40,6 +43,7 @@ export class GatewayError extends Error {
     this.id = id
     this.code = code
     this.headers = options.headers
+    this.repeatable = options.repeatable ?? true
   }
 
   /** Converts whatever was thrown: a {@link GatewayError} stays, anything else is a 500 that tells nothing. */

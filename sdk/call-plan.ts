@@ -8,8 +8,6 @@ export interface LocalService {
   /** Full name. */
   readonly name: string
   readonly caller: Caller
-  /** Whether a call of an endpoint may be repeated. */
-  readonly isIdempotent: (endpoint: string) => boolean
 }
 
 /** What the calls of a client have in common. */

@@ -44,8 +44,6 @@ export interface Dispatcher {
   readonly dispatch: (call: IncomingCall) => void
   /** Serves a call whose bodies are values of this process. Never throws. */
   readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
-  /** Whether a call of an endpoint may be repeated; those that are unknown may. */
-  readonly isIdempotent: (endpoint: string) => boolean
   /** What the registry is told of the endpoints; those of `Debug` are left out, so that no list shows them. */
   readonly describe: () => Endpoint[]
   /** Calls that are being served. */
@@ -132,7 +130,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     handle,
     dispatch: (call) => serve(call, false),
     dispatchLocal: (call) => serve(call, true),
-    isIdempotent: (endpoint) => table.get(endpoint)?.idempotent ?? true,
     describe: () => own.map((endpoint) => endpoint.describe()),
     get active() {
       return active

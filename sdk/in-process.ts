@@ -9,6 +9,7 @@ import type {
 } from '../core/rpc/call.ts'
 import type { Caller } from '../core/rpc/caller.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
+import { toFailFields } from '../core/rpc/fail.ts'
 import { json } from './codec.ts'
 import { copyJson, NOT_PLAIN } from './copy-json.ts'
 import { Credit } from './credit.ts'
@@ -149,8 +150,13 @@ class LocalCall implements ServableCall {
   }
 
   fail(error: GatewayError): void {
-    // What the handler threw is the service's own: as over a socket, its cause and fields stay there.
-    if (this.#finish()) this.#call.onFail(new GatewayError(error.id, error.code, error.message))
+    if (!this.#finish()) return
+    const { id, code, message, headers } = error
+    const repeatable = error.repeatable && this.receiver.repeatable !== false
+    const fields = headers === undefined ? [] : toFailFields(headers)
+    // What the handler threw is the service's own: as over a socket, its cause stays there.
+    const options = { repeatable, ...(fields.length > 0 && { headers: fields }) }
+    this.#call.onFail(new GatewayError(id, code, message, options))
   }
 
   start(metadata: string): void {

@@ -20,9 +20,10 @@ const NO_EXCHANGE = undefined as unknown as Exchange
 /**
  * A call on its way to some node of a service.
  *
- * One that certainly was not served goes to the next node, whatever it is. One that was answered with 500 or 408, or whose
- * connection was lost, is repeated (reference 15.5): at once, then after 100 ms, 200 ms…, on another node if there is
- * one, while its time lasts, and unless its endpoint is declared `idempotent: false`.
+ * One that certainly was not served goes to the next node, whatever it is. One that was answered with 500 or 408 is
+ * repeated (specification: Errors 5): at once, then after 100 ms, 200 ms…, on another node if there is one, while its time
+ * lasts, and unless service or registry say that its endpoint is not idempotent. One whose connection was lost
+ * may have been served: it is 502.
  */
 export abstract class RoutedCall extends OutgoingCall implements Abortable {
   /** It stays in this process: bodies are {@link value}s. */
@@ -120,13 +121,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     return true
   }
 
-  override onFail(error: GatewayError): void {
+  override onFail(error: GatewayError, isForeign = false): void {
     if (this.over) return
-    const { code } = error
-    if (code === 502 || code === 503 || code === 504) this.#blame('gateway')
+    const { code, repeatable } = error
+    // An error of the protocol proves that the node answers, whatever it says.
+    if (isForeign && (code === 502 || code === 503 || code === 504)) this.#blame('gateway')
     else this.isWell()
     this.#leave()
-    if ((code === 500 || code === 408) && this.#mayRepeat()) this.#repeat(error)
+    if ((code === 500 || code === 408) && repeatable && this.#mayRepeat()) this.#repeat(error)
     else this.#fail(error)
   }
 
@@ -136,8 +138,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     else if (kind === 'closed') this.#blame('gateway')
     this.#leave()
     const error = toLostError(this.service, kind, detail)
-    if (kind === 'closed' && this.#mayRepeat()) this.#repeat(error)
-    else if (this.#isUnserved(kind) && this.#attempts < this.#nodesToTry()) this.#attempt()
+    if (this.#isUnserved(kind) && this.#attempts < this.#nodesToTry()) this.#attempt()
     else this.#fail(error)
   }
 
@@ -197,8 +198,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 
   #mayRepeat(): boolean {
     if (this.#retries <= 0 || this.started || this.answering) return false
-    if (this.#local !== undefined) return this.#local.isIdempotent(this.endpoint)
-    return this.#upstream!.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
+    return this.#upstream?.endpoints.get(this.endpoint)?.metadata['idempotent'] !== 'false'
   }
 
   #isUnserved(kind: LostKind): boolean {

@@ -2,8 +2,9 @@
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'
+import { toFailFields } from '../core/rpc/fail.ts'
 import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
-import { findMetadata } from '../core/rpc/metadata.ts'
+import { findMetadata, formatMetadata } from '../core/rpc/metadata.ts'
 import { BodyStream } from './body-stream.ts'
 import { type CallScope, Context } from './context.ts'
 import { isErrorCode } from './errors.ts'
@@ -337,15 +338,27 @@ function toIterator(source: unknown): Iterator<unknown> | AsyncIterator<unknown>
   return iterator
 }
 
-/** What callers may be told: no error yields 200, so that one whose code is none is a fault, too (specification: Errors 3). */
+/** What callers may be told; undefined: a fault. */
 function toTyped(thrown: unknown): GatewayError | undefined {
-  return isA(thrown, GatewayError) && isErrorCode(thrown.code) ? thrown : undefined
+  return isA(thrown, GatewayError) && findFault(thrown) === undefined ? thrown : undefined
+}
+
+/** What is wrong with an error; undefined: nothing. */
+function findFault({ code, headers }: GatewayError): string | undefined {
+  // No error yields 200 (specification: Errors 3).
+  if (!isErrorCode(code)) return `the code of an error must be from 400 to 599, got ${code}`
+  if (headers === undefined) return undefined
+  try {
+    formatMetadata(toFailFields(headers))
+    return undefined
+  } catch (error) {
+    return `the headers of an error must be names and values: ${(error as Error).message}`
+  }
 }
 
 function toMessage(thrown: unknown): string {
   if (isA(thrown, SchemaError)) return 'the response does not fit its schema'
-  if (isA(thrown, GatewayError))
-    return `the handler failed: the code of an error must be from 400 to 599, got ${thrown.code}`
+  if (isA(thrown, GatewayError)) return `the handler failed: ${findFault(thrown)}`
   return 'the handler failed'
 }
 

@@ -71,8 +71,12 @@ export abstract class OutgoingCall implements Timed {
 
   /** The whole reply of a unary endpoint. */
   abstract onReply(metadata: string, body: Uint8Array): void
-  /** The service answered with an error. One that is malformed is a 502. */
-  abstract onFail(error: GatewayError): void
+  /**
+   * The service answered with an error.
+   *
+   * @param isForeign it is none of the protocol: of an answer that is malformed, or of something between.
+   */
+  abstract onFail(error: GatewayError, isForeign?: boolean): void
   abstract onLost(kind: LostKind, detail: string): void
   /** A stream begins; comes before `onData`, or not at all. */
   onStart(_metadata: string): void {}
@@ -131,6 +135,8 @@ export type CancelReason = 'cancel' | 'timeout' | 'closed'
 
 /** What the program that serves a call is told of it. None of the functions may throw. */
 export interface CallReceiver {
+  /** Whether a call that fails with 500 or 408 may be repeated; the caller is told. @default true */
+  readonly repeatable?: boolean
   /** Another body from the caller, valid during the call only; {@link IncomingCall.consumed} asks for more. */
   readonly onData: (body: Uint8Array) => void
   /** The caller has sent its last body. Not called for a call without `more`. */

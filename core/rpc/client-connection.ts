@@ -223,7 +223,9 @@ export class ClientConnection implements Carrier, FrameReceiver {
         this.#take(call)
         const { service } = call
         const json = bytes.toString('utf8', start, end)
-        call.onFail(parseFail(json, service) ?? toBadAnswer(service, 'no JSON of an error'))
+        const error = parseFail(json, service)
+        if (error !== undefined) call.onFail(error)
+        else call.onFail(toBadAnswer(service, 'no JSON of an error'), true)
         this.#rest()
         return undefined
       }

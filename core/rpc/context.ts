@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { createHeaderBlock, type HeaderBlock, HeaderList } from '../headers.ts'
 import { NOT_OF_SERVICES } from '../not-of-services.ts'
@@ -36,13 +37,27 @@ export function toReplyHeaders(metadata: string, standard: HeaderBlock): HeaderL
   const headers = new HeaderList()
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i]!
-    if (!NOT_OF_SERVICES.has(name) && !name.startsWith('mx-')) headers.append(name, fields[i + 1]!)
+    if (isOfServices(name)) headers.append(name, fields[i + 1]!)
   }
   for (let i = 0; i < standard.fields.length; i += 2) {
     const name = standard.fields[i]!
     if (!headers.has(name)) headers.append(name, standard.fields[i + 1]!)
   }
   return headers
+}
+
+/** An error of a service as clients may see it: of its fields those that services decide. */
+export function toClientError(error: GatewayError): GatewayError {
+  const { id, code, message, headers, cause } = error
+  if (headers === undefined) return error
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2)
+    if (isOfServices(headers[i]!)) kept.push(headers[i]!, headers[i + 1]!)
+  return new GatewayError(id, code, message, { cause, headers: kept })
+}
+
+function isOfServices(name: string): boolean {
+  return !NOT_OF_SERVICES.has(name) && !name.startsWith('mx-')
 }
 
 /** Whether a content type is JSON. */

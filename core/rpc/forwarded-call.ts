@@ -7,7 +7,7 @@ import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../headers.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { type LostKind, OutgoingCall } from './call.ts'
-import { toReplyHeaders } from './context.ts'
+import { toClientError, toReplyHeaders } from './context.ts'
 import { deadlines } from './deadlines.ts'
 import { toBadAnswer } from './fail.ts'
 import { toLostError } from './lost-error.ts'
@@ -34,7 +34,8 @@ export interface CallLimits {
  * An exchange as a call on its way to a service and back.
  *
  * A call that certainly was not served goes to the next node, whatever it is. GET and HEAD are repeated once
- * after an answer 500 or 408, or a lost connection, as clients do it (reference 15.5), unless the endpoint says that it is not idempotent.
+ * after an answer 500 or 408, as clients do it (specification: Errors 5), unless service or registry say that the endpoint is not idempotent.
+ * One whose connection was lost may have been served: it is 502.
  *
  * The time a client asks for is the service's to know, and bounds a stream as a whole. Without it a stream may last as long as it likes.
  */
@@ -138,17 +139,19 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
 
   // From the service
 
-  override onFail(error: GatewayError): void {
+  override onFail(error: GatewayError, isForeign = false): void {
     if (this.over) return
     const { x } = this
     const node = this.#leave()!
-    if (error.code === 502 || error.code === 503 || error.code === 504)
+    const { code, repeatable } = error
+    // An error of the protocol proves that the node answers, whatever it says.
+    if (isForeign && (code === 502 || code === 503 || code === 504))
       x.upstream!.failed(node, 'gateway')
     else x.upstream!.succeeded(node)
-    if ((error.code === 500 || error.code === 408) && this.#mayRepeat()) return this.#again()
+    if ((code === 500 || code === 408) && repeatable && this.#mayRepeat()) return this.#again()
     x.upstreamReplyMs = performance.now()
     x.failure = error.message
-    this.failed(error)
+    this.failed(toClientError(error))
   }
 
   override onLost(kind: LostKind, detail: string): void {
@@ -161,7 +164,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     if (kind === 'connect' || kind === 'unsent' || kind === 'full') {
       const nodes = Math.min(x.upstream!.nodes.length, NODES_MAX)
       if (!this.started && this.#attempts < nodes) return this.#again()
-    } else if (kind === 'closed' && this.#mayRepeat()) return this.#again()
+    }
     this.failed(toLostError(this.service, kind, detail))
   }
 

@@ -8,7 +8,7 @@ import type { Http1Connection } from '../upstream/http1.ts'
 import type { Pool } from '../upstream/pool.ts'
 import type { Carrier, OutgoingCall } from './call.ts'
 import { deadlines } from './deadlines.ts'
-import { parseFail, toBadAnswer } from './fail.ts'
+import { parseFail, toBadAnswer, toFailFields } from './fail.ts'
 import {
   costOf,
   FAIL_MAX_BYTES,
@@ -16,6 +16,7 @@ import {
   PAYLOAD_MAX_BYTES,
   WINDOW_BYTES,
 } from './frames.ts'
+import { toReplyFields } from './plain-fields.ts'
 import { isOfType, LINES, parseErrorLine } from './plain-lines.ts'
 import { type PlainRequest, toPlainRequest } from './plain-request.ts'
 
@@ -162,6 +163,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#status = status
     if (status >= 400) {
       this.#limit = FAIL_MAX_BYTES
+      this.#metadata = headers.format()
       return
     }
     if (status !== 200 && status !== 204) {
@@ -186,7 +188,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     }
     if (this.#received.length > this.#limit) {
       if (this.#status === 200) this.#refuse('body is too long')
-      else this.#fail(this.#toError(NO_JSON))
+      else this.#failWith(NO_JSON)
     }
     return true
   }
@@ -197,7 +199,7 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#complete = true
     if (this.#isStream) return this.#deliver()
     const { bytes } = this.#received
-    if (this.#status >= 400) return this.#fail(this.#toError(bytes))
+    if (this.#status >= 400) return this.#failWith(bytes)
     this.#finish()
     this.#call.onReply(this.#metadata, bytes)
   }
@@ -288,20 +290,30 @@ export class PlainCall implements UpstreamCall, Carrier {
     this.#call.onEnd()
   }
 
-  #toError(json: Buffer): GatewayError {
+  /** The reply is an error, with this body. */
+  #failWith(json: Buffer): void {
     const { service } = this.#call
     const error = parseFail(json.toString(), service)
-    return error ?? new GatewayError(service, this.#status, STATUS_CODES[this.#status] ?? '')
+    if (error?.headers !== undefined) return this.#fail(error)
+    const fields = toReplyFields(this.#metadata)
+    const options = {
+      repeatable: error?.repeatable ?? true,
+      ...(fields !== undefined && fields.size > 0 && { headers: toFailFields(fields.flat) }),
+    }
+    if (error !== undefined)
+      return this.#fail(new GatewayError(error.id, error.code, error.message, options))
+    const detail = STATUS_CODES[this.#status] ?? ''
+    this.#fail(new GatewayError(service, this.#status, detail, options), true)
   }
 
   /** Answers for a service that breaks the rules. */
   #refuse(cause: string): void {
-    this.#fail(toBadAnswer(this.#call.service, cause))
+    this.#fail(toBadAnswer(this.#call.service, cause), true)
   }
 
-  #fail(error: GatewayError): void {
+  #fail(error: GatewayError, isForeign = false): void {
     this.#giveUp()
-    this.#call.onFail(error)
+    this.#call.onFail(error, isForeign)
   }
 
   /** Ends the request, too, if it is still under way. */

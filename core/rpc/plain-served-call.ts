@@ -5,7 +5,7 @@ import type { Exchange, Peer } from '../exchange.ts'
 import { HeaderList } from '../headers.ts'
 import type { CallReceiver, CancelReason, Dispatch, IncomingCall } from './call.ts'
 import { deadlines, type Timed } from './deadlines.ts'
-import { formatFail, isErrorCode } from './fail.ts'
+import { formatFail, formatFailFields, isErrorCode } from './fail.ts'
 import { PAYLOAD_MAX_BYTES } from './frames.ts'
 import { takeMetadata, toReplyFields } from './plain-fields.ts'
 import { isOfType, LINES, toLine } from './plain-lines.ts'
@@ -181,8 +181,9 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
 
   /** Writes an error: as the last line of a stream, or as the whole reply. */
   #answer(error: GatewayError): void {
-    if (!this.#started) return sendFail(this.#x, error)
-    this.#x.write(Buffer.from(`{"error":${formatFail(error)}}\n`))
+    const { repeatable } = this.receiver
+    if (!this.#started) return sendFail(this.#x, error, repeatable)
+    this.#x.write(Buffer.from(`{"error":${formatFail(error, repeatable)}}\n`))
     this.#x.end()
   }
 
@@ -199,9 +200,9 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   }
 }
 
-/** Answers with an error, always as the JSON that callers read. */
-export function sendFail(x: Exchange, error: GatewayError, fields: readonly string[] = []): void {
-  const headers = new HeaderList(fields)
+/** Answers with an error, always as the JSON that callers read; its fields are those of the reply, too. */
+export function sendFail(x: Exchange, error: GatewayError, repeatable = true): void {
+  const headers = toReplyFields(formatFailFields(error.headers ?? []) ?? '') ?? new HeaderList()
   headers.append('content-type', 'application/json')
-  x.send(isErrorCode(error.code) ? error.code : 500, headers, formatFail(error))
+  x.send(isErrorCode(error.code) ? error.code : 500, headers, formatFail(error, repeatable))
 }

@@ -27,7 +27,7 @@ export function servePlain(
   const endpoint = x.headers.get('mx-endpoint') ?? ''
   const timeout = x.headers.get('mx-timeout')
   const refuse = (code: number, detail: string, headers: readonly string[] = []): void =>
-    sendFail(x, new GatewayError(service === '' ? id : service, code, detail), headers)
+    sendFail(x, new GatewayError(service === '' ? id : service, code, detail, { headers }))
   if (x.malformed !== undefined) return sendFail(x, x.malformed)
   if (x.path !== '/') return refuse(404, 'calls are sent to path /')
   if (x.method !== 'POST') {

@@ -204,7 +204,7 @@ export class ServerConnection implements FrameReceiver {
   }
 
   fail(call: ServerCall, error: GatewayError): void {
-    this.#writer.fail(call.id, formatFail(error))
+    this.#writer.fail(call.id, formatFail(error, call.receiver.repeatable))
     this.#finish(call)
   }
 
@@ -246,7 +246,8 @@ export class ServerConnection implements FrameReceiver {
 
   expire(call: ServerCall): void {
     const detail = `no answer within ${call.timeoutMs} ms`
-    this.#writer.fail(call.id, formatFail(new GatewayError(call.service, 408, detail)))
+    const error = new GatewayError(call.service, 408, detail)
+    this.#writer.fail(call.id, formatFail(error, call.receiver.repeatable))
     this.#take(call)
     call.receiver.onCancel('timeout')
     this.#bound()

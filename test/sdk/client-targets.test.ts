@@ -20,7 +20,6 @@ function open(t: Test, options: Partial<TargetsOptions> = {}): ClientTargets {
 const create = (name: string): LocalService => ({
   name,
   caller: { pending: 0, call() {}, drain() {}, close() {} },
-  isIdempotent: () => true,
 })
 
 t.test('a service of this process goes before the nodes the registry tells', async (t) => {

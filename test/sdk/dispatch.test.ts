@@ -175,10 +175,25 @@ t.test('what may be repeated is told by the declaration', async (t) => {
   const { dispatcher } = create({ call, once: endpoint({ idempotent: false, handle: () => {} }) })
   t.strictSame(
     ['Helloworld.Call', 'Helloworld.Once', 'Debug.Health', 'Nobody.Knows'].map(
-      dispatcher.isIdempotent,
+      (name) => begin(dispatcher, name).receiver.repeatable ?? true,
     ),
     [true, false, true, true],
   )
+})
+
+t.test('an error whose headers cannot be sent is a fault, and the log says why', async (t) => {
+  for (const headers of [['a b', 'c'], ['a', 'b\r\nmx-account: {}'], ['a', '\u20ac'], [5, 'x']]) {
+    const { dispatcher, lines } = create({
+      call: endpoint({
+        handle() {
+          throw conflict('greeter', 'no', { headers: headers as string[] })
+        },
+      }),
+    })
+    const { error } = await serve(dispatcher, 'Helloworld.Call')
+    t.match(error, { code: 500, message: 'internal error', headers: undefined })
+    t.match(lines, [/the headers of an error must be names and values: /])
+  }
 })
 
 t.test(

@@ -11,7 +11,6 @@ import { openRegistry } from '../fixtures/sdk-services.ts'
 const create = (name: string): LocalService => ({
   name,
   caller: { pending: 0, call() {}, drain() {}, close() {} },
-  isIdempotent: () => true,
 })
 
 t.test('services are found by name, in the registry they are in, while they run', async (t) => {

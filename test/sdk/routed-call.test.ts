@@ -7,11 +7,19 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Dispatch, IncomingCall } from '../../core/rpc/call.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { type ServiceError, timeout, tooManyRequests } from '../../sdk/errors.ts'
 import { Traces } from '../../sdk/traces.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createKeeper } from '../fixtures/rpc.ts'
 import { openRpcService } from '../fixtures/rpc-service.ts'
-import { openClient, openRegistry, registerPorts, toNode } from '../fixtures/sdk-services.ts'
+import {
+  createService,
+  openClient,
+  openRegistry,
+  registerPorts,
+  toNode,
+} from '../fixtures/sdk-services.ts'
 import { makeService } from '../fixtures/services.ts'
 
 /** A loopback port nobody listens on. */
@@ -120,12 +128,88 @@ t.test(
     declare(registry, ports, { idempotent: 'false' })
     await t.rejects(client.call('greeter', 'A.B', {}, { retries: 3 }), { code: 500 })
     t.equal(counts[0]! + counts[1]!, 1)
-    const lost = await open(t, (call) => lost.services[0]!.sockets.at(-1)!.terminate() ?? call)
-    declare(lost.registry, [lost.services[0]!.port], { idempotent: 'false' })
-    await t.rejects(lost.client.call('greeter', 'A.B'), { code: 502 })
-    t.strictSame(lost.counts, [1])
   },
 )
+
+t.test('nor where no registry tells of the endpoint: the service itself does', async (t) => {
+  let served = 0
+  const service = createService(t).handle('A', {
+    once: endpoint({
+      idempotent: false,
+      handle() {
+        served++
+        throw new Error('half done')
+      },
+    }),
+    slow: endpoint({
+      idempotent: false,
+      async handle() {
+        served++
+        throw timeout('greeter', 'too slow')
+      },
+    }),
+  })
+  const port = await service.start()
+  for (const client of [
+    openClient(t, { address: port }),
+    openClient(t, { address: `http://${port}` }),
+    openClient(t, { services: [service] }),
+  ]) {
+    for (const [name, code] of [
+      ['A.Once', 500],
+      ['A.Slow', 408],
+    ] as const) {
+      served = 0
+      await t.rejects(client.call('greeter', name, {}, { retries: 3 }), {
+        code,
+        repeatable: false,
+      })
+      t.equal(served, 1, name)
+    }
+  }
+})
+
+t.test('headers of a typed error reach the caller, however it calls', async (t) => {
+  const headers = ['Retry-After', '7', 'content-type', 'text/html']
+  const service = createService(t).handle('A', {
+    b: endpoint({
+      handle() {
+        throw tooManyRequests('greeter', 'slow', { headers, cause: 'secret' })
+      },
+    }),
+    stream: endpoint({
+      stream: 'server',
+      *handle() {
+        yield {}
+        throw tooManyRequests('greeter', 'slow', { headers })
+      },
+    }),
+  })
+  const port = await service.start()
+  for (const client of [
+    openClient(t, { address: port }),
+    openClient(t, { address: `http://${port}` }),
+    openClient(t, { services: [service] }),
+  ]) {
+    const error = await client.call('greeter', 'A.B').catch((thrown) => thrown)
+    t.match(error, { code: 429, id: 'greeter', message: 'slow', cause: undefined })
+    t.strictSame((error as ServiceError).headers, ['retry-after', '7'])
+    const stream = client.stream('greeter', 'A.Stream', {})
+    const broken = await (async () => {
+      for await (const _ of stream);
+    })().catch((thrown) => thrown)
+    t.match(broken, { code: 429, message: 'slow' })
+    t.strictSame((broken as ServiceError).headers, ['retry-after', '7'])
+  }
+})
+
+t.test('a node that answers with errors is well, whatever they are', async (t) => {
+  for (const code of [502, 503, 504]) {
+    const { client, counts } = await open(t, fail(code), ok)
+    for (let i = 0; i < 20; i++) await client.call('greeter', 'A.B').catch(() => {})
+    t.strictSame(counts, [10, 10])
+  }
+})
 
 t.test('calls certainly not served go to the next node, whatever they are', async (t) => {
   const { registry, services, client, counts } = await open(t, ok)
@@ -148,17 +232,19 @@ t.test('connect refused: 502, after every node was tried', async (t) => {
   })
 })
 
-t.test('an answer that was lost: once more elsewhere, else 502', async (t) => {
+t.test('a connection that was lost with a call: 502, and nothing is repeated', async (t) => {
   const { services, client, counts } = await open(
     t,
     () => services[0]!.sockets.at(-1)!.terminate(),
     ok,
   )
-  for (let i = 0; i < 4; i++) t.strictSame(await client.call('greeter', 'A.B'), { ok: true })
-  t.ok(counts[0]! > 0)
-  const alone = await open(t, () => alone.services[0]!.sockets.at(-1)!.terminate())
-  await t.rejects(alone.client.call('greeter', 'A.B'), { code: 502, message: /went away/ })
-  t.strictSame(alone.counts, [2])
+  const results = await Promise.allSettled(
+    [1, 2, 3, 4].map(() => client.call('greeter', 'A.B', {}, { retries: 3 })),
+  )
+  t.strictSame(counts, [2, 2])
+  const lost = results.filter(({ status }) => status === 'rejected')
+  t.equal(lost.length, 2)
+  t.match(lost, [{ reason: { code: 502, id: 'greeter', message: /went away/ } }])
 })
 
 t.test('a node that takes no connection is left out', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { GatewayError } from '../../../core/errors.ts'
 import { createHeaderBlock, HeaderList } from '../../../core/headers.ts'
-import { formatContext, isJson, toReplyHeaders } from '../../../core/rpc/context.ts'
+import { formatContext, isJson, toClientError, toReplyHeaders } from '../../../core/rpc/context.ts'
 import { parseMetadata } from '../../../core/rpc/metadata.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
 
@@ -104,6 +105,15 @@ t.test('fields of the connection, of the message and of the platform end here', 
   ]
   const metadata = names.map((name) => `${name}: x\r\n`).join('')
   t.strictSame(toReplyHeaders(metadata, STANDARD)?.flat, STANDARD.fields)
+})
+
+t.test('of the fields of an error those pass that a reply may have', async (t) => {
+  const headers = ['allow', 'GET', 'date', 'x', 'mx-account', '{}', 'connection', 'close']
+  const error = new GatewayError('a', 405, 'no', { headers, cause: 'why' })
+  t.match(toClientError(error), { id: 'a', code: 405, message: 'no', cause: 'why' })
+  t.strictSame(toClientError(error).headers, ['allow', 'GET'])
+  const bare = new GatewayError('a', 405, 'no')
+  t.equal(toClientError(bare), bare)
 })
 
 t.test('malformed metadata is none', async (t) => {

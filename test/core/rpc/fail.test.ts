@@ -6,7 +6,11 @@ import { readVectors } from '../../fixtures/rpc.ts'
 t.test('errors are JSON; readers accept the four names in any letter case', async (t) => {
   for (const { json, error } of readVectors().errors) {
     const read = parseFail(json, 'helloworld')
-    const got = read && { id: read.id, code: read.code, detail: read.message }
+    const got = read && {
+      ...{ id: read.id, code: read.code, detail: read.message },
+      ...(!read.repeatable && { repeat: false }),
+      ...(read.headers !== undefined && { metadata: read.headers }),
+    }
     t.strictSame(got, error ?? undefined, json)
   }
 })
@@ -18,6 +22,33 @@ t.test('what is written is read again', async (t) => {
 })
 
 t.test(
+  'fields of an error and whether to repeat its call are written where they apply',
+  async (t) => {
+    const headers = ['Retry-After', '7', 'x-name', 'J\u00f6rg']
+    const once = new GatewayError('helloworld', 500, 'half of it', { headers, repeatable: false })
+    const vector = readVectors().messages.find(({ name }) =>
+      name.startsWith('an error with metadata'),
+    )
+    t.equal(formatFail(once), vector!.frames[0]!.body)
+    const plain = new GatewayError('a', 500, 'd')
+    t.equal(formatFail(plain), JSON.stringify(plain.toBody()))
+    t.equal(parseFail(formatFail(plain, false), 'x')?.repeatable, false, 'as its endpoint says')
+    const others = ['content-type', 'text/html', 'Content-Length', '5', 'allow', 'POST']
+    const typed = formatFail(new GatewayError('a', 415, 'd', { headers: others }))
+    t.strictSame(parseFail(typed, 'x')?.headers, ['allow', 'POST'])
+    for (const wrong of [
+      ['a b', 'c'],
+      ['a', 'b\r\nc: d'],
+      ['a', '\u20ac'],
+      ['a', 'b'.repeat(70_000)],
+    ]) {
+      const json = formatFail(new GatewayError('a', 400, 'd', { headers: wrong }))
+      t.equal(json, formatFail(new GatewayError('a', 400, 'd')), 'what cannot be sent is left out')
+    }
+  },
+)
+
+t.test(
   'the JSON of an error is never longer than 64 KiB, and its code is one of an error',
   async (t) => {
     for (const text of ['x', '\0', '😀', 'ö', '"']) {
@@ -25,6 +56,10 @@ t.test(
       t.ok(Buffer.byteLength(json) <= 65536)
       t.equal(parseFail(json, 'x')?.code, 418)
     }
+    const headers = ['a', 'x'.repeat(60_000)]
+    const long = formatFail(new GatewayError('a', 500, 'd', { headers, repeatable: false }))
+    t.ok(long.length < 200)
+    t.match(parseFail(long, 'x'), { headers: undefined, repeatable: false })
     t.equal(parseFail(formatFail(new GatewayError('a', 302, 'elsewhere')), 'x')?.code, 500)
     t.equal(parseFail(formatFail(new GatewayError('a', Number.NaN, '')), 'x')?.code, 500)
   },

@@ -157,6 +157,56 @@ for (const protocol of FORMS) {
     },
   )
 
+  t.test(`${protocol}: the service itself says what must not be repeated`, async (t) => {
+    const node: MxServiceOptions = { protocol, declares: false }
+    const { url, services } = await open(t, [node, node])
+    t.equal((await send(`${url}/create`)).status, 500)
+    t.equal(totalCalls(services), 1)
+    t.equal((await send(`${url}/crash`)).status, 500)
+    t.equal(totalCalls(services), 3, 'others are repeated')
+  })
+
+  t.test(`${protocol}: fields of a typed error are fields of the reply`, async (t) => {
+    const headers = ['Retry-After', '7', 'x-name', 'J\u00f6rg', 'www-authenticate', 'A']
+    // What services do not decide, whatever they say.
+    const others = ['connection', 'close', 'content-length', '5', 'content-encoding', 'gzip']
+    const more = ['content-type', 'text/html', 'mx-account', '{}', 'date', 'never']
+    const fields = [...headers, 'www-authenticate', 'B', ...others, ...more]
+    const { url } = await open(t, [
+      {
+        protocol,
+        intercept: (call) => {
+          call.fail(new ServiceError('greeter', 429, 'slow', { headers: fields }))
+          return true
+        },
+      },
+    ])
+    const reply = await post(`${url}/nothing`)
+    t.equal(reply.status, 429)
+    t.strictSame(reply.json, {
+      Id: 'greeter',
+      Code: 429,
+      Detail: 'slow',
+      Status: 'Too Many Requests',
+    })
+    t.equal(reply.headers.get('retry-after'), '7')
+    t.equal(reply.headers.get('x-name'), 'J\u00f6rg')
+    t.equal(reply.headers.get('www-authenticate'), 'A, B')
+    t.equal(reply.headers.get('content-type'), 'application/json')
+    for (const name of ['content-encoding', 'mx-account']) t.equal(reply.headers.get(name), null)
+    t.not(reply.headers.get('date'), 'never')
+  })
+
+  t.test(`${protocol}: a 415 of the service says what it takes`, async (t) => {
+    const { url } = await open(t, [{ protocol }])
+    const { status, headers } = await send(`${url}/hello`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/protobuf' },
+    })
+    t.equal(status, 415)
+    t.equal(headers.get('accept'), 'application/json')
+  })
+
   t.test(
     `${protocol}: a node that refuses connections is left out, whatever the call is`,
     async (t) => {
@@ -192,23 +242,44 @@ for (const protocol of FORMS) {
     t.ok(gateway.seen[0]?.failure.includes('127.0.0.1'), 'what the log tells, clients are not told')
   })
 
-  t.test(
-    `${protocol}: a node that answers with gateway errors is left out, one with faults of its own is not`,
-    async (t) => {
-      const { url, services, gateway } = await open(t, [
-        { protocol, intercept: failing(503) },
-        { protocol },
-      ])
+  t.test(`${protocol}: a node that answers with errors is well, whatever they are`, async (t) => {
+    for (const code of [500, 502, 503, 504]) {
+      const { url, gateway } = await open(t, [{ protocol, intercept: failing(code) }, { protocol }])
       const failed: number[] = []
       for (let i = 0; i < 20; i++) failed.push((await post(`${url}/nothing`)).status)
-      t.equal(failed.filter((status) => status === 503).length, 5, 'five in a row')
-      t.same(gateway.ejected, [services[0]?.entry.nodes[0]?.id])
-      const faulty = await open(t, [{ protocol, intercept: failing(500) }, { protocol }])
-      for (let i = 0; i < 20; i++) await post(`${faulty.url}/nothing`)
-      t.same(faulty.gateway.ejected, [])
-    },
-  )
+      t.equal(failed.filter((status) => status === code).length, 10)
+      t.same(gateway.ejected, [])
+    }
+  })
 }
+
+t.test('http: what is between gateway and node may say that it is ill', async (t) => {
+  for (const [answer, status, isIll] of [
+    ['HTTP/1.1 503 \r\nRetry-After: 9\r\nContent-Length: 4\r\n\r\nbusy', 503, true],
+    ['HTTP/1.1 502 \r\nContent-Length: 2\r\n\r\n{}', 502, true],
+    ['HTTP/1.1 504 \r\nContent-Length: 0\r\n\r\n', 504, true],
+    ['HTTP/1.1 302 \r\nContent-Length: 0\r\n\r\n', 502, true],
+    ['nonsense\r\n\r\n', 502, true],
+    ['HTTP/1.1 404 \r\nContent-Length: 0\r\n\r\n', 404, false],
+    ['HTTP/1.1 503 \r\nContent-Length: 12\r\n\r\n{"Code":503}', 503, false],
+  ] as const) {
+    const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
+    const service = await openMxService(t, createGreeter(), { protocol: 'http' })
+    const address = `127.0.0.1:${backend.port}`
+    const ill: Service = {
+      ...service.entry,
+      nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
+    }
+    const gateway = await openRpcGateway(t, [service.entry, ill])
+    const replies: { status: number; headers: Headers }[] = []
+    for (let i = 0; i < 20; i++) replies.push(await post(`${gateway.origin}/greeter/nothing`))
+    const failed = replies.filter((reply) => reply.status === status)
+    t.equal(failed.length, isIll ? 5 : 10, answer)
+    t.same(gateway.ejected, isIll ? [address] : [])
+    const retryAfter = answer.includes('Retry-After') ? '9' : null
+    t.equal(failed[0]?.headers.get('retry-after'), retryAfter)
+  }
+})
 
 t.test(
   'mx: a node that takes connections and says nothing is left out after connect_timeout',
@@ -292,7 +363,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
   }
 }
 
-t.test('mx: a service that dies with a call: 502, for GET once more on another node', async (t) => {
+t.test('mx: a service that dies with a call: 502, and nothing is repeated', async (t) => {
   let nodes: readonly MxService[] = []
   const cut = (i: number) => (): boolean => {
     nodes[i]!.cut()
@@ -300,45 +371,40 @@ t.test('mx: a service that dies with a call: 502, for GET once more on another n
   }
   const { url, services, gateway } = await open(t, [{ intercept: cut(0) }, {}])
   nodes = services
-  for (let i = 0; i < 2; i++) t.equal((await send(`${url}/nothing`)).status, 200)
-  const posts = [await post(`${url}/nothing`), await post(`${url}/nothing`)]
-  t.same(posts.map(({ status }) => status).sort(), [200, 502])
+  for (const method of ['GET', 'HEAD', 'POST']) {
+    const replies = [
+      await send(`${url}/nothing`, { method }),
+      await send(`${url}/nothing`, { method }),
+    ].sort((a, b) => a.status - b.status)
+    t.same(
+      replies.map(({ status }) => status),
+      [200, 502],
+      method,
+    )
+    if (method !== 'HEAD')
+      t.match(replies[1]!.json, { Detail: 'bad gateway: the service went away' })
+  }
+  t.same(
+    services.map(({ calls }) => calls.length),
+    [3, 3],
+  )
   t.same(await activeNodes(gateway), [0, 0])
 })
 
-t.test(
-  'http: a service that dies with a call: 502, for GET once more on another node',
-  async (t) => {
-    const backend = await openRawBackend(t, { onRequest: ({ socket }) => socket.destroy() })
-    const service = await openMxService(t, createGreeter(), { protocol: 'http' })
-    const address = `127.0.0.1:${backend.port}`
-    const dying: Service = {
-      ...service.entry,
-      nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
-    }
-    const gateway = await openRpcGateway(t, [service.entry, dying])
-    const url = `${gateway.origin}/greeter/nothing`
-    for (let i = 0; i < 4; i++) t.equal((await send(url)).status, 200)
-    const posts = [await post(url), await post(url)].map(({ status }) => status)
-    t.same(posts.sort(), [200, 502])
-  },
-)
-
-t.test('a call that two nodes lost is not sent to a third', async (t) => {
-  let nodes: readonly MxService[] = []
-  const cut = (i: number) => (): boolean => {
-    nodes[i]!.cut()
-    return true
+t.test('http: a service that dies with a call: 502, and nothing is repeated', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: ({ socket }) => socket.destroy() })
+  const service = await openMxService(t, createGreeter(), { protocol: 'http' })
+  const address = `127.0.0.1:${backend.port}`
+  const dying: Service = {
+    ...service.entry,
+    nodes: [{ id: address, address, metadata: { protocol: 'http' } }],
   }
-  const { url, services } = await open(
-    t,
-    [0, 1, 2].map((i) => ({ intercept: cut(i) })),
-  )
-  nodes = services
-  const { status, json } = await send(`${url}/nothing`)
-  t.equal(status, 502)
-  t.match(json, { Detail: 'bad gateway: the service went away' })
-  t.equal(totalCalls(services), 2)
+  const gateway = await openRpcGateway(t, [service.entry, dying])
+  const url = `${gateway.origin}/greeter/nothing`
+  for (const method of ['GET', 'POST']) {
+    const statuses = [await send(url, { method }), await send(url, { method })]
+    t.same(statuses.map(({ status }) => status).sort(), [200, 502], method)
+  }
 })
 
 t.test('a service that takes no more calls loses none', async (t) => {

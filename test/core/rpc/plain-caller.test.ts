@@ -180,7 +180,7 @@ t.test('metadata cannot change where a request goes, ends, or what it is a call 
   const dropped = [
     ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade'],
     ...['te', 'trailer', 'expect', 'proxy-connection', 'http2-settings', 'date'],
-    ...['mx-service', 'mx-endpoint', 'mx-timeout', 'mx_account'],
+    ...['mx-service', 'mx-endpoint', 'mx-timeout', 'mx_account', 'origin'],
   ]
   const fields = [...dropped, 'mx-namespace', 'x-b', 'content-type', 'content-type']
   const call = send(caller, { metadata: fields.map((name) => `${name}: 1\r\n`).join('') })
@@ -320,6 +320,26 @@ t.test('an error is its JSON, names in any letter case, whatever the status says
     ],
   ]
   for (const [reply, event] of cases) t.strictSame((await answered(t, reply)).events, [event])
+})
+
+t.test('metadata of an error are in its JSON, else the fields of the reply', async (t) => {
+  const json = '{"Code":503,"Metadata":"retry-after: 7\\r\\n"}'
+  const fields = ['Retry-After: 9', 'X-Name: gr\u00fcn', 'Content-Type: text/html', 'Date: now']
+  const cases: [string, string[] | undefined][] = [
+    [whole('503 x', json, ...fields), ['retry-after', '7']],
+    [whole('503 x', '{"Code":503}', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
+    [whole('503 x', 'busy', ...fields), ['retry-after', '9', 'x-name', 'gr\u00fcn']],
+    [whole('503 x', '{"Code":503,"Metadata":"Wrong"}'), undefined],
+    [whole('503 x', 'busy'), undefined],
+  ]
+  for (const [reply, headers] of cases) {
+    const { error } = await answered(t, Buffer.from(reply, 'latin1'))
+    t.equal(error?.code, 503)
+    t.strictSame(error?.headers, headers)
+    t.equal(error?.repeatable, true)
+  }
+  const once = whole('500 x', '{"Code":500,"Repeat":false}', 'X-A: 1')
+  t.match((await answered(t, once)).error, { code: 500, repeatable: false, headers: ['x-a', '1'] })
 })
 
 t.test('an error without such a body has the status as its code', async (t) => {

@@ -188,6 +188,20 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     })
   })
 
+  t.test(`${name}: metadata of an error are fields of the reply, too`, async (t) => {
+    const fields = ['Retry-After', '7', 'X-Name', 'gr\xfcn', 'Content-Type', 'text/html']
+    const headers = [...fields, 'content-length', '1', 'connection', 'x', 'transfer-encoding', 'x']
+    const error = new GatewayError('a', 429, 'slow', { headers, repeatable: false })
+    const { ask } = await open(t, name, (call) => call.fail(error))
+    const answer = await ask()
+    t.equal(answer.status, 429)
+    t.equal(answer.headers['retry-after'], '7')
+    t.equal(answer.headers['x-name'], 'gr\xfcn')
+    t.equal(answer.headers['content-type'], 'application/json')
+    t.match(JSON.parse(answer.body), { Code: 429, Repeat: false })
+    t.match(JSON.parse(answer.body).Metadata, /^retry-after: 7\r\nx-name: gr\xfcn\r\n/)
+  })
+
   t.test(`${name}: an error is its status and JSON, whatever the caller accepts`, async (t) => {
     let error = new GatewayError('a', 404, 'no grün', { headers: ['x-a', '1\r\n2'] })
     const { ask } = await open(t, name, (call) => call.fail(error))

@@ -298,6 +298,26 @@ t.test(
   },
 )
 
+t.test(
+  'what must not be repeated is said in every error, also when the time is over',
+  async (t) => {
+    const { calls, events, dispatch } = createKeeper()
+    const { socket, connection, receive } = open(undefined, (call) => {
+      dispatch(call)
+      call.receiver = { ...call.receiver, repeatable: false }
+    })
+    receive(`${call(1, { timeoutMs: 5 })}${call(2)}`)
+    calls[1]!.fail(new GatewayError('s', 500, 'half done'))
+    await until(() => events[0]!.length > 0)
+    await turn()
+    t.match(socket.takeFrames(), [
+      { stream: 2, body: /"Code":500,.*"Repeat":false/ },
+      { stream: 1, body: /"Code":408,.*"Repeat":false/ },
+    ])
+    t.equal(connection.pending, 0)
+  },
+)
+
 t.test('a lost connection cancels its calls', async (t) => {
   let closed = 0
   const { connection, receive, calls, events } = open({ onClosed: () => closed++ })
