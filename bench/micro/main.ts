@@ -22,6 +22,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'service-call': () => import('./service-call.ts'),
   'endpoint-validation': () => import('./endpoint-validation.ts'),
   'in-process-call': () => import('./in-process-call.ts'),
+  'registry-list': () => import('./registry-list.ts'),
 }
 
 /** Runs the named ones, or all; true when every budget is kept. */
