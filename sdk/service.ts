@@ -122,7 +122,7 @@ export class Service<H extends object = Record<never, never>> {
     this.#registry = toRegistrySource(options.registry)
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
-    this.#local = { name, caller: this.#caller, isIdempotent: this.#dispatcher.isIdempotent }
+    this.#local = { name, caller: this.#caller }
     this.#subscriptions = broker && new Subscriptions(broker, name, this.#dispatcher.log)
     setLocalService(this, this.#local)
   }

@@ -328,7 +328,7 @@ t.test('a client that was closed takes no calls; those under way end', async (t)
   await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
-t.test('kill of one of two services under load: idempotent calls all succeed', async (t) => {
+t.test('kill of one of two services under load: only what it had is lost', async (t) => {
   const registry = openRegistry(t)
   const fixture = fileURLToPath(new URL('../fixtures/killable.ts', import.meta.url))
   const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), fixture], {
@@ -347,15 +347,15 @@ t.test('kill of one of two services under load: idempotent calls all succeed', a
   })
   const client = openClient(t, { registry })
   const pids = new Set<unknown>()
-  let failures = 0
   let made = 0
   let killed = false
+  const failures: unknown[] = []
   const load = async (): Promise<void> => {
     for (let i = 0; i < 200; i++) {
       try {
         pids.add(((await client.call('greeter', 'A.Where')) as { pid: number }).pid)
-      } catch {
-        failures++
+      } catch (error) {
+        failures.push((error as Error).message)
       }
       if (++made > 1000 && !killed) killed = child.kill('SIGKILL')
     }
@@ -363,7 +363,8 @@ t.test('kill of one of two services under load: idempotent calls all succeed', a
   await Promise.all(Array.from({ length: 20 }, load))
   t.equal(pids.size, 2)
   t.ok(killed)
-  t.equal(failures, 0)
+  t.ok(failures.length <= 20, `${failures.length} of the 20 that were under way`)
+  t.ok(failures.every((message) => message === 'bad gateway: the service went away'))
   pids.clear()
   for (let i = 0; i < 10; i++)
     pids.add(((await client.call('greeter', 'A.Where')) as { pid: number }).pid)
