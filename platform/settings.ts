@@ -236,7 +236,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'web_origins',
     kind: 'list',
     form: 'origin,...',
-    description: 'Web pages that may open WebSockets (handler web): any, same-host, or origins',
+    description:
+      'Web pages that may open WebSockets (handlers web and rpc): any, same-host, or origins',
     default: 'any',
     splitFlag: true,
     live: true,
