@@ -102,7 +102,7 @@ class Reader {
       const printed: string[] = []
       while (lines[i + 1]?.startsWith('#')) printed.push(lines[++i]!.slice(2))
       this.commands++
-      if (command === 'mkdir' || command === 'npm') continue
+      if (command === 'mkdir' || command === 'npm') await this.#prepare(line)
       else if (command === 'curl') await this.#runCurl(line, printed)
       else if (command === 'python3') await this.#startPython(line)
       else if (line.startsWith('npx mx api ')) await this.#startGateway(line)
@@ -137,6 +137,30 @@ class Reader {
     await once(sockets[0]!, 'close')
     const printed = [...text.matchAll(/^\/\/ (.*)$/gm)].map(([, line]) => line)
     this.#t.strictSame(output, printed, 'the page prints what the guide says')
+  }
+
+  /** Makes the folder as the guide does; what it installs comes from this checkout. */
+  async #prepare(line: string): Promise<void> {
+    const { mx, tsx } = { mx: ROOT, tsx: join(ROOT, 'node_modules/tsx') }
+    if (line.startsWith('npm install ')) {
+      this.#t.equal(line, 'npm install tsx <path of your checkout of mx>')
+      for (const [name, folder] of Object.entries({ mx, tsx })) {
+        const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+        this.#t.equal(manifest.name, name, `${folder} is what programs import as ${name}`)
+      }
+      const { exports, bin } = JSON.parse(await readFile(join(mx, 'package.json'), 'utf8'))
+      this.#t.ok(exports['.'] && bin.mx, 'it can be imported, and `npx mx` runs')
+      return
+    }
+    const cwd = join(this.#folder, line.startsWith('mkdir ') ? '.' : 'helloworld')
+    await new Promise<void>((resolve, reject) => {
+      execFile('sh', ['-ec', line], { cwd }, (error) =>
+        error === null ? resolve() : reject(error),
+      )
+    })
+    if (!line.startsWith('npm ')) return
+    const made = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
+    this.#t.equal(made.type, 'module', 'programs may wait outside of functions')
   }
 
   async #runCurl(line: string, printed: string[]): Promise<void> {
