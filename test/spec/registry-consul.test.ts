@@ -1,0 +1,44 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { until } from '../contracts/registry.ts'
+import { openApi } from '../fixtures/api.ts'
+import { startConsul } from '../fixtures/consul.ts'
+
+t.test(
+  'a service in Consul is routed by its tags, and goes on being served while Consul is away',
+  async (t) => {
+    const consul = await startConsul(t)
+    if (consul === undefined) return
+    const backend = createServer((request, response) => response.end(`orders ${request.url}`))
+    await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
+    t.teardown(() => {
+      backend.closeAllConnections()
+      backend.close()
+    })
+    const { port } = backend.address() as AddressInfo
+    const entry = { Name: 'orders', Address: '127.0.0.1', Port: port, Tags: ['mx.path=/orders/*'] }
+    await consul.call('PUT', '/agent/service/register', entry)
+
+    const api = await openApi(t, {
+      MX_REGISTRY: `consul://127.0.0.1:${consul.port}`,
+      MX_NAMESPACE: ' ', MX_ACCESS_LOG: 'off',
+    })
+    const get = async (path: string): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${api.port}${path}`)
+      return `${response.status} ${await response.text()}`
+    }
+    await until(async () => (await get('/orders/7')).startsWith('200'))
+    t.equal(await get('/orders/7'), '200 orders /orders/7')
+
+    await consul.kill()
+    for (let i = 0; i < 10; i++) t.equal(await get('/orders/8'), '200 orders /orders/8')
+    await consul.start()
+
+    const other = { Name: 'users', Address: '127.0.0.1', Port: port, Tags: ['mx.path=/users/*'] }
+    await consul.call('PUT', '/agent/service/register', other)
+    await until(async () => (await get('/users/1')).startsWith('200'))
+    await consul.call('PUT', '/agent/service/deregister/users')
+    await until(async () => (await get('/users/1')).startsWith('404'))
+  },
+)
