@@ -4,10 +4,12 @@ export interface BodySource {
   readonly decode: (body: unknown) => unknown
   /** The reader has taken a body of that many bytes. */
   readonly onConsumed: (bytes: number) => void
+  /** Rejects with what made the stream fail. @default as it is */
+  readonly reject?: (error: unknown) => Promise<never>
 }
 
 interface Waiting {
-  readonly resolve: (result: IteratorResult<unknown>) => void
+  readonly resolve: (result: IteratorResult<unknown> | Promise<never>) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -53,7 +55,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
   break(error: unknown): void {
     this.#ended = true
     this.#failure ??= { error }
-    this.#waiting?.reject(error)
+    this.#waiting?.resolve(this.#reject(error))
     this.#waiting = undefined
   }
 
@@ -72,7 +74,7 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
       }
       return this.#take(body)
     }
-    if (this.#failure !== undefined) return Promise.reject(this.#failure.error)
+    if (this.#failure !== undefined) return this.#reject(this.#failure.error)
     if (this.#ended) return Promise.resolve(DONE)
     if (this.#waiting !== undefined)
       return Promise.reject(new Error('a stream can be iterated by one loop at a time'))
@@ -90,6 +92,10 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
 
   [Symbol.asyncIterator](): this {
     return this
+  }
+
+  #reject(error: unknown): Promise<never> {
+    return this.#source.reject?.(error) ?? Promise.reject(error)
   }
 
   #clear(): void {

@@ -3,14 +3,45 @@ import { GatewayError, type GatewayErrorOptions } from '../core/errors.ts'
 import { parseFail } from '../core/rpc/fail.ts'
 import { FAIL_MAX_BYTES } from '../core/rpc/frames.ts'
 
+const NAME = 'ServiceError'
+
 /**
  * An error with a meaning for callers: an id, a status and a detail (specification: Errors 2).
  *
  * Services throw it, mostly by one of the constructors below, and callers catch it: `error instanceof ServiceError`.
- * The same class as {@link GatewayError}, so that gateway, services and clients know one kind of expected error.
+ * Every {@link GatewayError} is one: gateway, services and clients know one kind of expected error.
  */
-export const ServiceError: typeof GatewayError = GatewayError
-export type ServiceError = GatewayError
+export class ServiceError extends GatewayError {
+  /**
+   * @param code from 400 to 599.
+   * @throws {TypeError} for another code.
+   */
+  constructor(id: string, code: number, detail: string, options?: ServiceErrorOptions) {
+    if (!isErrorCode(code))
+      throw new TypeError(`the code of an error must be from 400 to 599, got ${String(code)}`)
+    super(id, code, detail, options)
+    this.name = NAME
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: classes that extend this one ask here, too, each for itself.
+    const kind: unknown = this === ServiceError ? GatewayError : this
+    return Function.prototype[Symbol.hasInstance].call(kind, value)
+  }
+}
+
+/**
+ * Rejects with an error that came from elsewhere, as the program that waits for it should see it: with the stack of whoever
+ * awaits, which costs nothing as long as all goes well.
+ */
+export async function rejectTyped(error: GatewayError): Promise<never> {
+  // Only once this promise was adopted by the one the program has does the stack lead there.
+  await undefined
+  await undefined
+  error.name = NAME
+  Error.captureStackTrace(error)
+  throw error
+}
 
 /** What an error carries besides id, status and detail: a `cause` for the log, `headers` for the reply. */
 export type ServiceErrorOptions = GatewayErrorOptions
@@ -32,7 +63,7 @@ const utf8 = new TextDecoder()
 const of =
   (code: number): ErrorConstructor =>
   (id, detail, options) =>
-    new GatewayError(id, code, detail, options)
+    new ServiceError(id, code, detail, options)
 
 /** 400: the request makes no sense. */
 export const badRequest: ErrorConstructor = of(400)

@@ -2,6 +2,7 @@ import { GatewayError } from '../core/errors.ts'
 import { BodyStream } from './body-stream.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { json } from './codec.ts'
+import { rejectTyped } from './errors.ts'
 import { toLocalValue } from './in-process.ts'
 import { parseReply } from './reply-body.ts'
 import { RoutedCall } from './routed-call.ts'
@@ -34,6 +35,8 @@ export class StreamCall extends RoutedCall {
     this.replies = new BodyStream({
       decode: (body) => this.#decode(body),
       onConsumed: (bytes) => this.consumed(bytes),
+      reject: (error) =>
+        error instanceof GatewayError ? rejectTyped(error) : Promise.reject(error),
     })
   }
 

@@ -1,5 +1,7 @@
+import { GatewayError } from '../core/errors.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { json } from './codec.ts'
+import { rejectTyped } from './errors.ts'
 import { toLocalValue } from './in-process.ts'
 import { parseReply } from './reply-body.ts'
 import { RoutedCall } from './routed-call.ts'
@@ -29,7 +31,8 @@ export class UnaryCall extends RoutedCall {
   }
 
   protected failed(error: unknown): void {
-    this.#reject(error)
+    if (error instanceof GatewayError) this.#resolve(rejectTyped(error))
+    else this.#reject(error)
   }
 
   override onReply(_metadata: string, body: Uint8Array): void {
@@ -39,7 +42,7 @@ export class UnaryCall extends RoutedCall {
     try {
       reply = parseReply(this.service, body)
     } catch (error) {
-      return this.#reject(error)
+      return this.failed(error)
     }
     this.#resolve(reply)
   }

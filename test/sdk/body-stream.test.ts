@@ -133,3 +133,15 @@ t.test('a value of this process is handed on as it is', async (t) => {
   t.strictSame(await readAll(stream), ['text'])
   t.strictSame(sizes, [0, 0])
 })
+
+t.test('how a failure is told, the source decides', async (t) => {
+  const stream = new BodyStream({
+    decode: (body) => body,
+    onConsumed: () => {},
+    reject: (error) => Promise.reject(new Error('told', { cause: error })),
+  })
+  const waiting = stream.next()
+  stream.break('why')
+  for (const next of [waiting, stream.next()])
+    await t.rejects(next, { message: 'told', cause: 'why' })
+})

@@ -86,3 +86,25 @@ t.test('an error has a status from 400 to 599', async (t) => {
   for (const code of [400, 499, 500, 599]) t.ok(isErrorCode(code))
   for (const code of [200, 302, 399, 600, 400.5, Number.NaN]) t.notOk(isErrorCode(code))
 })
+
+t.test('a ServiceError has the status of an error, or is refused where it is made', async (t) => {
+  for (const code of [200, 302, 399, 600, 999, 404.5, Number.NaN, '404', undefined])
+    t.throws(() => new ServiceError('a', code as number, 'x'), {
+      name: 'TypeError',
+      message: `the code of an error must be from 400 to 599, got ${code}`,
+    })
+  const error = new ServiceError('a', 418, 'teapot', { headers: ['x-a', '1'], cause: 5 })
+  t.match(error, { id: 'a', code: 418, message: 'teapot', headers: ['x-a', '1'], cause: 5 })
+  t.equal(error.name, 'ServiceError')
+  t.equal(errors.notFound('a', 'b').name, 'ServiceError')
+})
+
+t.test('every expected error is a ServiceError; those that extend it are told apart', async (t) => {
+  class Sold extends ServiceError {}
+  const sold = new Sold('a', 409, 'sold')
+  t.ok(sold instanceof Sold && sold instanceof ServiceError && sold instanceof GatewayError)
+  t.ok(new GatewayError('a', 404, 'b') instanceof ServiceError)
+  t.notOk(new GatewayError('a', 404, 'b') instanceof Sold)
+  t.notOk(errors.notFound('a', 'b') instanceof Sold)
+  t.notOk(new TypeError('a') instanceof ServiceError)
+})

@@ -1,5 +1,6 @@
 // What of a stream depends on the connection below.
 import t, { type Test } from 'tap'
+import { GatewayError } from '../../core/errors.ts'
 import type { Dispatch } from '../../core/rpc/call.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createKeeper } from '../fixtures/rpc.ts'
@@ -106,4 +107,31 @@ t.test('a request beyond the longest is refused, the others go on', async (t) =>
   await until(() => events[0]?.length === 2)
   t.strictSame(events[0], ['data 1', 'data 2'])
   stream.cancel()
+})
+
+t.test('an error that ends a stream has the stack of the loop', async (t) => {
+  const { client } = await open(t, (call) => {
+    call.sendData('1')
+    call.fail(new GatewayError('greeter', 409, 'sold'))
+  })
+  const replies: unknown[] = []
+  const readReplies = async (): Promise<void> => {
+    for await (const reply of client.stream('greeter', 'A.B', {})) replies.push(reply)
+  }
+  const error: unknown = await readReplies().catch((thrown) => thrown)
+  t.match(error, {
+    name: 'ServiceError',
+    code: 409,
+    stack: /async readReplies .*stream-call\.test/,
+  })
+  t.strictSame(replies, [1])
+  const late = client.stream('greeter', 'A.B', {})
+  await late.next()
+  const readLate = async (): Promise<unknown> => await late.next()
+  t.match(await readLate().catch((thrown) => thrown), { stack: /async readLate/ })
+  t.match(
+    await readLate().catch((thrown) => thrown),
+    { code: 409 },
+    'whoever asks again is told again',
+  )
 })

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { GatewayError } from '../../core/errors.ts'
 import type { Dispatch } from '../../core/rpc/call.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { openRpcService } from '../fixtures/rpc-service.ts'
@@ -63,4 +64,24 @@ t.test('a reply may follow long after others', async (t) => {
   t.equal(await client.call('greeter', 'A.Second'), 2)
   held[0]!()
   t.equal(await first, 1)
+})
+
+t.test('an error that is awaited has the stack of whoever awaits', async (t) => {
+  const gone = await open(t, (call) => call.reply('', 'no JSON'))
+  const failing = await open(t, (call) => call.fail(new GatewayError('greeter', 404, 'nothing')))
+  const local = openClient(t, { services: [createService(t)] })
+  for (const [client, message] of [
+    [failing, 'nothing'],
+    [gone, /malformed/],
+    [local, 'endpoint not found: greeter.A.B'],
+    [openClient(t, { address: '127.0.0.1:1' }), /refused/],
+  ] as const) {
+    const waitForReply = async (): Promise<unknown> => await client.call('greeter', 'A.B')
+    const error: unknown = await waitForReply().catch((thrown) => thrown)
+    t.match(error, {
+      name: 'ServiceError',
+      message,
+      stack: /async waitForReply .*unary-call\.test/,
+    })
+  }
 })
