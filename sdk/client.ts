@@ -17,7 +17,7 @@ import { UnaryCall } from './unary-call.ts'
 export interface CallOptions extends CallDetails {
   /** Milliseconds for the whole call, repetitions included; Infinity: no deadline. A context's deadline limits it. @default the client's; of a stream none */
   readonly timeoutMs?: number
-  /** How often a call is repeated that failed with 500 or 408, or whose answer was lost. Streams never are. @default the client's */
+  /** How often a call is repeated that failed with 500 or 408. Streams never are. @default the client's */
   readonly retries?: number
   /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. @default whichever the registry tells */
   readonly address?: string
@@ -78,7 +78,7 @@ const OPTIONS: KnownOptions<ClientOptions> = {
  * ```
  *
  * What fails is a typed error (`GatewayError`, also called `ServiceError`): the service's own, or 404 where nobody knows
- * the service, 503 where it has no node, 502 where it took no connection or its answer was lost, 408 when the
+ * the service, 503 where it has no node, 502 where it took no connection or lost the one of the call, 408 when the
  * time was over; then the service is told to stop. A call that is given up rejects with the reason of its signal.
  * Nodes are taken in turn, those that fail are left out for a while.
  */

@@ -33,7 +33,7 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   readonly response?: R
   /** Who sends a stream. @default nobody */
   readonly stream?: K
-  /** Whether a call may be repeated when its answer was lost (reference 15.5). @default true */
+  /** Whether a call that failed with 500 or 408 may be repeated (specification: Errors 5). Callers are told, in the error and by the registry. @default true */
   readonly idempotent?: boolean
   /** What it does, for people. */
   readonly description?: string

@@ -116,6 +116,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def dispatch(self):
         request = self.read_request()
+        # A page reaches this port, too, by the browser of whoever looks at it.
+        if "Origin" in self.headers:
+            raise CallError(403, "calls from web pages are not allowed")
         service = self.headers.get("Mx-Service", "")
         endpoint = self.headers.get("Mx-Endpoint", "")
         # What stands in front of the name is the namespace of the caller.

@@ -18,10 +18,13 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 /** `examples/python-service` in a process of its own, behind a gateway. */
 class PythonService {
   readonly origin: string
+  /** Of the service itself. */
+  readonly port: number
   readonly #process: ChildProcess
 
-  constructor(origin: string, process: ChildProcess) {
+  constructor(origin: string, process: ChildProcess, port = 0) {
     this.origin = origin
+    this.port = port
     this.#process = process
   }
 
@@ -37,7 +40,7 @@ class PythonService {
       MX_ACCESS_LOG: 'off',
       MX_BACKEND: `helloworld=127.0.0.1:${port}`,
     })
-    return new PythonService(`http://127.0.0.1:${gateway}`, child)
+    return new PythonService(`http://127.0.0.1:${gateway}`, child, Number(port))
   }
 
   fetch(path: string, init?: RequestInit): Promise<Response> {
@@ -94,6 +97,20 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     const explicit = await service.post('/rpc', JSON.stringify(call))
     t.strictSame(await explicit.json(), { message: 'Hello Bob' })
     t.equal(service.countConnections(), 1, 'over one connection')
+  })
+
+  t.test('answers pages by way of the gateway only', async (t) => {
+    const service = await PythonService.open(t, python)
+    const headers = { origin: 'https://app.example.com' }
+    const reply = await service.post('/helloworld/call', '{"name":"Ann"}', headers)
+    t.equal(reply.status, 200)
+    const direct = await fetch(`http://127.0.0.1:${service.port}`, {
+      method: 'POST',
+      body: '{"name":"Ann"}',
+      headers: { ...headers, 'mx-service': 'helloworld', 'mx-endpoint': 'Helloworld.Call' },
+    })
+    t.equal(direct.status, 403)
+    t.match(await direct.json(), { Code: 403, Detail: 'calls from web pages are not allowed' })
   })
 
   t.test('answers with errors', async (t) => {
