@@ -18,12 +18,15 @@ interface Running {
 }
 
 /** Starts a program of the fixtures, and waits until it has said where it is. */
-async function start(t: Test, file: string, env: Record<string, string>): Promise<Running> {
-  const path = fileURLToPath(new URL(`../fixtures/${file}.ts`, import.meta.url))
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), path], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+async function start(t: Test, file: URL, env: Record<string, string>): Promise<Running> {
+  const child = spawn(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), fileURLToPath(file)],
+    {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   t.teardown(() => child.kill('SIGKILL'))
   const ended = once(child, 'close').then(([code]) => code as number | null)
   const [line] = await once(child.stdout!, 'data')
@@ -31,10 +34,14 @@ async function start(t: Test, file: string, env: Record<string, string>): Promis
 }
 
 const startRegistry = (t: Test, address = '127.0.0.1:0') =>
-  start(t, 'registry-process', { MX_SERVICE_ADDRESS: address })
+  start(t, new URL('../fixtures/registry-process.ts', import.meta.url), {
+    MX_SERVICE_ADDRESS: address,
+  })
 
 const startGreeter = (t: Test, registry: Running) =>
-  start(t, 'greeter-process', { MX_REGISTRY: `mx://${registry.address}` })
+  start(t, new URL('../fixtures/greeter-process.ts', import.meta.url), {
+    MX_REGISTRY: `mx://${registry.address}`,
+  })
 
 async function startGateway(t: Test, registry: Running): Promise<string> {
   const words = ['api', '--address=127.0.0.1:0', '--access_log=off']

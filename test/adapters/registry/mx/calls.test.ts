@@ -1,0 +1,99 @@
+import t, { type Test } from 'tap'
+import { ask, WatchCall } from '../../../../adapters/registry/mx/calls.ts'
+import { GatewayError } from '../../../../core/errors.ts'
+import type { Dispatch } from '../../../../core/rpc/call.ts'
+import { Channel } from '../../../../core/rpc/channel.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { openRpcService } from '../../../fixtures/rpc-service.ts'
+
+async function open(t: Test, dispatch: Dispatch): Promise<Channel> {
+  const { port } = await openRpcService(t, dispatch)
+  const channel = new Channel({ host: '127.0.0.1', port })
+  t.teardown(() => channel.close())
+  return channel
+}
+
+/** What a watch is told, one text each. */
+function watch(channel: Channel): string[] {
+  const told: string[] = []
+  const call = new WatchCall(
+    {},
+    {
+      onOpen: () => told.push('open'),
+      onMessage: (message) => told.push(JSON.stringify(message)),
+      onOver: ({ code, message }) => told.push(`${code} ${message}`),
+    },
+  )
+  channel.call(call)
+  return told
+}
+
+t.test('a question gets the object that is answered', async (t) => {
+  const channel = await open(t, (call) => {
+    const request = Buffer.from(call.body).toString()
+    call.reply('', JSON.stringify({ service: call.service, endpoint: call.endpoint, request }))
+  })
+  t.same(await ask(channel, 'GetService', { service: 'greeter' }, 1000), {
+    service: 'registry',
+    endpoint: 'Registry.GetService',
+    request: '{"service":"greeter"}',
+  })
+})
+
+t.test('an answer that is no JSON object is an error', async (t) => {
+  for (const body of ['', 'no', '[]', 'null', '7']) {
+    const channel = await open(t, (call) => call.reply('', body))
+    await t.rejects(ask(channel, 'GetService', {}, 1000), { code: 502, message: /no JSON object/ })
+  }
+})
+
+t.test('the error of the service, or why there is no answer, is what is thrown', async (t) => {
+  const refusing = await open(t, (call) => call.fail(new GatewayError('registry', 403, 'no')))
+  await t.rejects(ask(refusing, 'Register', {}, 1000), { code: 403, message: 'no' })
+  const silent = await open(t, () => {})
+  await t.rejects(ask(silent, 'Register', {}, 30), { code: 408 })
+})
+
+t.test('a watch opens once, with the stream or its first message', async (t) => {
+  const started = await open(t, (call) => {
+    call.start('')
+    call.sendData('{"a":1}')
+    call.sendData('no JSON')
+    call.endData()
+  })
+  const told = watch(started)
+  await until(() => told.length === 3)
+  t.same(told, ['open', '{"a":1}', '503 it ended the watch'], 'what is no object is left out')
+  const sudden = await open(t, (call) => call.sendData('{"a":1}'))
+  const heard = watch(sudden)
+  await until(() => heard.length === 2)
+  t.same(heard, ['open', '{"a":1}'])
+})
+
+t.test('a watch that is answered otherwise is over', async (t) => {
+  const answers: [Dispatch, RegExp][] = [
+    [(call) => call.reply('', '{}'), /^502 the answer is no stream$/],
+    [(call) => call.fail(new GatewayError('registry', 429, 'too many')), /^429 too many$/],
+  ]
+  for (const [dispatch, expected] of answers) {
+    const told = watch(await open(t, dispatch))
+    await until(() => told.length > 0)
+    t.match(told, [expected])
+    t.equal(told.length, 1)
+  }
+})
+
+t.test('a long watch is given credit for what was heard', async (t) => {
+  const padding = 'x'.repeat(10_000)
+  const channel = await open(t, (call) => {
+    let left = 1000
+    const send = (): void => {
+      while (left > 0 && call.sendData(JSON.stringify({ left, padding }))) left--
+    }
+    call.receiver = { ...call.receiver, onCredit: send }
+    send()
+  })
+  const told = watch(channel)
+  await until(() => told.length === 1001)
+  t.equal(told.length, 1001, 'ten megabytes, more than any window')
+})

@@ -1,0 +1,121 @@
+import t, { type Test } from 'tap'
+import { createLink } from '../../../../adapters/registry/mx/link.ts'
+import { GatewayError } from '../../../../core/errors.ts'
+import type { IncomingCall } from '../../../../core/rpc/call.ts'
+import { Channel } from '../../../../core/rpc/channel.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { openRpcService } from '../../../fixtures/rpc-service.ts'
+
+const A = { service: 'a' }
+const B = { service: 'b' }
+
+/** A link to a service that starts every watch, unless told otherwise. */
+async function open(t: Test, timeoutMs = 1000) {
+  const calls: IncomingCall[] = []
+  const cancelled: number[] = []
+  const remote = { answer: (call: IncomingCall): void => call.start('') }
+  const { port } = await openRpcService(t, (call) => {
+    const n = calls.push(call)
+    call.receiver = { ...call.receiver, onCancel: () => cancelled.push(n) }
+    remote.answer(call)
+  })
+  const channel = new Channel({ host: '127.0.0.1', port })
+  t.teardown(() => channel.close())
+  const told: string[] = []
+  const link = createLink({
+    channel,
+    timeoutMs,
+    onOpen: (again) => told.push(again ? 'open again' : 'open'),
+    onMessage: (message) => told.push(JSON.stringify(message)),
+    onOutage: (reason) => told.push(reason === undefined ? 'back' : `out ${reason.code}`),
+  })
+  t.teardown(() => link.want(undefined))
+  const requests = () => calls.map(({ endpoint }) => endpoint).length
+  return { link, calls, cancelled, remote, told, requests }
+}
+
+t.test('a watch that is wanted stands; nothing is waited for where none is', async (t) => {
+  const { link, told, requests } = await open(t)
+  await link.opened()
+  t.equal(requests(), 0)
+  link.want(A)
+  link.want(A)
+  await link.opened()
+  t.same(told, ['open'])
+  t.equal(requests(), 1)
+})
+
+t.test('another request replaces the watch that stands', async (t) => {
+  const { link, told, cancelled, calls } = await open(t)
+  link.want(A)
+  await link.opened()
+  link.want(B)
+  await link.opened()
+  t.same(told, ['open', 'open'])
+  calls[1]!.sendData('{"n":1}')
+  await until(() => told.length === 3 && cancelled.length === 1)
+  t.same(cancelled, [1])
+  link.want(undefined)
+  await until(() => cancelled.length === 2)
+  t.equal(told.length, 3, 'an end that is wanted is no outage')
+})
+
+t.test('one that is lost is made again, and the outage told', async (t) => {
+  const { link, told, calls } = await open(t)
+  link.want(A)
+  await link.opened()
+  calls[0]!.endData()
+  await until(() => told.includes('open again'))
+  t.same(told, ['open', 'out 503', 'back', 'open again'])
+})
+
+t.test('whoever waits makes it try at once, and is told why it failed', async (t) => {
+  const { link, told, remote, requests } = await open(t)
+  remote.answer = (call) => call.fail(new GatewayError('registry', 403, 'no'))
+  link.want(A)
+  for (let i = 1; i <= 20; i++) {
+    await t.rejects(link.opened(), { code: 403 })
+    t.ok(requests() >= i)
+  }
+  t.same(told, ['out 403'], 'the outage is told once')
+  remote.answer = (call) => call.start('')
+  await link.opened()
+  t.same(told, ['out 403', 'back', 'open again'])
+})
+
+t.test('a watch that does not begin in time has failed', async (t) => {
+  const { link, remote, cancelled } = await open(t, 30)
+  remote.answer = () => {}
+  link.want(A)
+  await t.rejects(link.opened(), { code: 408, message: 'no watch within 30 ms' })
+  await until(() => cancelled.length > 0)
+})
+
+t.test('attempts are spaced, the further the longer it lasts', async (t) => {
+  const waits: number[] = []
+  const { setTimeout: real } = globalThis
+  t.capture(globalThis, 'setTimeout', ((run: () => void, ms: number) => {
+    // What is jittered is no whole number.
+    if (Number.isInteger(ms)) return real(run, ms)
+    waits.push(ms)
+    return real(run, 0)
+  }) as never)
+  const { link, remote } = await open(t)
+  remote.answer = (call) => call.endData()
+  link.want(A)
+  await until(() => waits.length >= 12)
+  link.want(undefined)
+  for (const [i, ms] of waits.slice(0, 12).entries()) {
+    const full = Math.min(100 * 2 ** i, 5000)
+    t.ok(ms >= full / 2 && ms <= full, `${ms} ms of ${full}`)
+  }
+})
+
+t.test('what was read may be declared no good: it begins anew', async (t) => {
+  const { link, told } = await open(t)
+  link.want(A)
+  await link.opened()
+  link.fail(new GatewayError('registry', 502, 'its list does not end'))
+  await until(() => told.includes('open again'))
+  t.same(told, ['open', 'out 502', 'back', 'open again'])
+})

@@ -1,0 +1,99 @@
+import t from 'tap'
+import { createRegistrations } from '../../../../adapters/registry/mx/registrations.ts'
+import { turn } from '../../../fixtures/raw-backend.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+function open() {
+  const clock = { ms: 0 }
+  const sent: string[] = []
+  let underWay = 0
+  let most = 0
+  let failing = false
+  const registrations = createRegistrations({
+    nowMs: () => clock.ms,
+    async send({ name, nodes }, ttlSeconds) {
+      most = Math.max(most, ++underWay)
+      await turn()
+      underWay--
+      if (failing) throw new Error('away')
+      sent.push(`${name} ${nodes.map(({ id }) => id)} ${ttlSeconds}`)
+    },
+  })
+  const fail = (): void => {
+    failing = true
+  }
+  return { clock, sent, registrations, fail, most: () => most }
+}
+
+t.test('what was taken is sent again, for the time it has left', async (t) => {
+  const { clock, sent, registrations } = open()
+  await registrations.add(makeService('a', ['h:1', 'h:2']), 90)
+  t.same(sent.splice(0), ['a h:1,h:2 90'])
+  t.equal(registrations.size, 2)
+  await registrations.remove(makeService('a', ['h:2']))
+  clock.ms = 60_500
+  await registrations.renew()
+  t.same(sent.splice(0), ['a h:1 30'])
+  clock.ms = 90_000
+  await registrations.renew()
+  t.same(sent, [])
+  t.equal(registrations.size, 0, 'its time is over')
+})
+
+t.test('what was refused is not remembered', async (t) => {
+  const { registrations, fail } = open()
+  fail()
+  await t.rejects(registrations.add(makeService('a', ['h:1']), 90), { message: 'away' })
+  t.equal(registrations.size, 0)
+})
+
+t.test('one that fails to be sent again is tried the next time', async (t) => {
+  const { registrations, fail, sent } = open()
+  await registrations.add(makeService('a', ['h:1']), 90)
+  fail()
+  await registrations.renew()
+  t.equal(registrations.size, 1)
+  t.equal(sent.length, 1)
+})
+
+t.test('many are sent again sixteen at a time', async (t) => {
+  const { registrations, sent, most } = open()
+  for (let i = 0; i < 100; i++) await registrations.add(makeService(`s${i}`, ['h:1']), 90)
+  sent.length = 0
+  await registrations.renew()
+  t.equal(sent.length, 100)
+  t.equal(most(), 16)
+})
+
+t.test('removing waits for what is being sent', async (t) => {
+  const { registrations, sent } = open()
+  const service = makeService('a', ['h:1'])
+  await registrations.add(service, 90)
+  const renewed = registrations.renew()
+  await registrations.remove(service)
+  t.equal(sent.length, 2, 'it is not behind the deregistration')
+  await renewed
+})
+
+t.test('one without end is sent every thirty seconds, until it is removed', async (t) => {
+  const { registrations, sent } = open()
+  t.teardown(registrations.close)
+  const ticks: (() => void)[] = []
+  const capture = t.capture(globalThis, 'setInterval', ((tick: () => void) => {
+    ticks.push(tick)
+    return { unref: () => 0 }
+  }) as never)
+  const service = makeService('a', ['h:1'])
+  await registrations.add(service, 0)
+  await registrations.add(makeService('b', ['h:1']), 90)
+  t.match(capture(), [{ args: [Function, 30_000] }])
+  sent.length = 0
+  ticks[0]!()
+  await turn()
+  await turn()
+  t.same(sent, ['a h:1 0'])
+  await registrations.remove(service)
+  ticks[0]!()
+  await turn()
+  t.equal(sent.length, 1)
+})
