@@ -134,7 +134,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 
   override onLost(kind: LostKind, detail: string): void {
     if (this.over) return
-    if (kind === 'connect') this.#blame('connect')
+    if (kind === 'connect' || kind === 'foreign') this.#blame('connect')
     else if (kind === 'closed') this.#blame('gateway')
     this.#leave()
     const error = toLostError(this.service, kind, detail)
@@ -202,7 +202,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   #isUnserved(kind: LostKind): boolean {
-    return !this.started && (kind === 'connect' || kind === 'unsent' || kind === 'full')
+    return !this.started && kind !== 'closed' && kind !== 'timeout'
   }
 
   #nodesToTry(): number {

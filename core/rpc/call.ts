@@ -4,12 +4,13 @@ import { deadlines, type Timed } from './deadlines.ts'
 /**
  * Why a call has no answer.
  * - `connect`: no connection came about; not sent.
+ * - `foreign`: the node is there, and does not speak the protocol; not sent.
  * - `full`: too many calls wait already; not sent.
  * - `unsent`: certainly not served, so it may go elsewhere whatever it is: the node takes no more calls, or the connection ended before it was written.
  * - `closed`: the connection ended; whether it was served is unknown.
  * - `timeout`: its time is over.
  */
-export type LostKind = 'connect' | 'full' | 'unsent' | 'closed' | 'timeout'
+export type LostKind = 'connect' | 'foreign' | 'full' | 'unsent' | 'closed' | 'timeout'
 
 /** Who carries a call to its service: see the methods of {@link OutgoingCall}. */
 export interface Carrier {

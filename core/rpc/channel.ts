@@ -208,8 +208,9 @@ export class Channel implements Carrier {
     const scheme = secure ? 'wss' : 'ws'
     const socket = new WebSocket(`${scheme}://${this.#address}${path}`, [SUBPROTOCOL], options)
     this.#connecting.add(socket)
-    let tcp: Socket
+    let tcp: Socket | undefined
     let fault = ''
+    let isForeign = false
     const timer = setTimeout(() => {
       fault = `no answer within ${connectTimeoutMs} ms`
       socket.terminate()
@@ -217,14 +218,23 @@ export class Channel implements Carrier {
     const onError = (error: Error): void => {
       // The first one: what follows from it says less.
       fault ||= error.message
+      // What is no HTTP, and what upgrades to something else.
+      isForeign ||=
+        tcp !== undefined || (error as NodeJS.ErrnoException).code?.startsWith('HPE_') === true
     }
     const onClose = (): void => {
       clearTimeout(timer)
       this.#connecting.delete(socket)
-      this.#failed(`no connection to ${this.#address}: ${fault}`)
+      this.#failed(`no connection to ${this.#address}: ${fault}`, isForeign ? 'foreign' : 'connect')
     }
     socket.on('error', onError)
     socket.on('close', onClose)
+    socket.on('unexpected-response', (_request, { statusCode = 0 }) => {
+      fault ||= `it answered ${statusCode} in place of a WebSocket`
+      // 501 is what servers of few methods say to a GET; other errors of a server may pass.
+      isForeign ||= statusCode < 500 || statusCode === 501
+      socket.terminate()
+    })
     socket.on('upgrade', (reply) => {
       tcp = reply.socket
       tcp.setKeepAlive(true, KEEP_ALIVE_MS)
@@ -234,7 +244,7 @@ export class Channel implements Carrier {
       socket.off('error', onError)
       socket.off('close', onClose)
       this.#connecting.delete(socket)
-      this.#opened(socket, tcp)
+      this.#opened(socket, tcp!)
     })
   }
 
@@ -278,17 +288,17 @@ export class Channel implements Carrier {
     }
   }
 
-  #failed(detail: string): void {
+  #failed(detail: string, kind: 'connect' | 'foreign'): void {
     this.#retryMs = clock.nowMs + RETRY_MS
-    if (this.#open.length === 0 && this.#connecting.size === 0) this.#failWaiting(detail)
+    if (this.#open.length === 0 && this.#connecting.size === 0) this.#failWaiting(detail, kind)
   }
 
-  #failWaiting(detail: string): void {
+  #failWaiting(detail: string, kind: 'connect' | 'foreign' = 'connect'): void {
     const calls = [...this.#waiting]
     for (const call of calls) {
       if (!this.#waiting.delete(call)) continue
       call.release()
-      call.onLost('connect', detail)
+      call.onLost(kind, detail)
     }
   }
 

@@ -159,9 +159,9 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     const { x } = this
     const node = this.#leave()!
     x.failure = detail
-    if (kind === 'connect') x.upstream!.failed(node, 'connect')
+    if (kind === 'connect' || kind === 'foreign') x.upstream!.failed(node, 'connect')
     else if (kind === 'closed') x.upstream!.failed(node, 'gateway')
-    if (kind === 'connect' || kind === 'unsent' || kind === 'full') {
+    if (kind !== 'closed' && kind !== 'timeout') {
       const nodes = Math.min(x.upstream!.nodes.length, NODES_MAX)
       if (!this.started && this.#attempts < nodes) return this.#again()
     }

@@ -12,6 +12,13 @@ export function toLostError(service: string, kind: LostKind, detail: string): Ga
       return new GatewayError(service, 502, 'bad gateway: the service refused the connection', {
         cause: detail,
       })
+    case 'foreign':
+      return new GatewayError(
+        service,
+        502,
+        'bad gateway: the service does not speak the call protocol, as mx:// says; plain HTTP is written http://host:port',
+        { cause: detail },
+      )
     default:
       return new GatewayError(service, 502, 'bad gateway: the service went away', { cause: detail })
   }

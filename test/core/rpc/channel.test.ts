@@ -159,7 +159,7 @@ t.test(
 )
 
 t.test(
-  'a node that does not answer the handshake in time, or wrongly, cannot be reached',
+  'a node that does not answer the handshake in time cannot be reached; one that answers wrongly speaks something else',
   async (t) => {
     const mute = openChannel(t, await openTcp(t, () => {}), { connectTimeoutMs: 30 })
     const one = send(mute)
@@ -170,14 +170,30 @@ t.test(
     const other = openChannel(t, service.port)
     const two = send(other)
     await settle(two)
-    t.match(two.lost, { kind: 'connect', detail: /no subprotocol/ })
+    t.match(two.lost, { kind: 'foreign', detail: /no subprotocol/ })
 
     const elsewhere = openChannel(t, service.port, { path: '/other' })
     const three = send(elsewhere)
     await settle(three)
-    t.match(three.lost, { kind: 'connect', detail: /Unexpected server response: 400/ })
+    t.match(three.lost, { kind: 'foreign', detail: /it answered 400 in place of a WebSocket$/ })
   },
 )
+
+t.test('what answers in another protocol is told apart from what is not well', async (t) => {
+  const rows: [string, string, RegExp][] = [
+    ['HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n', 'foreign', /it answered 404 in place/],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nlate', 'foreign', /it answered 200 in place/],
+    ['HTTP/1.0 501 Not Implemented\r\n\r\n', 'foreign', /it answered 501 in place/],
+    ['HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n', 'connect', /answered 503/],
+    ['220 smtp.test ready\r\n', 'foreign', /Parse Error/],
+  ]
+  for (const [answer, kind, detail] of rows) {
+    const port = await openTcp(t, (socket) => socket.once('data', () => socket.write(answer)))
+    const call = send(openChannel(t, port))
+    await settle(call)
+    t.match(call.lost, { kind, detail }, answer)
+  }
+})
 
 t.test('a stream without a body stays one, also when it ends before it is sent', async (t) => {
   const { dispatch, calls, events } = createKeeper()

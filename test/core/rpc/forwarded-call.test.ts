@@ -475,3 +475,21 @@ t.test('answers that are none are 502', async (t) => {
     t.match(json, { Id: 'go.mx.api.greeter', Code: 502, Detail: /malformed/ })
   }
 })
+
+t.test('mx: a node that does not speak the protocol is left out, or 502 says so', async (t) => {
+  const answer = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.send(answer) })
+  const address = `127.0.0.1:${backend.port}`
+  const foreign = { id: 'foreign', address, metadata: { protocol: 'mx' } }
+  const service = await openMxService(t, createGreeter())
+  const { nodes } = service.entry
+  const alone = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign] }])
+  const { status, json } = await post(`${alone.origin}/greeter/nothing`)
+  t.equal(status, 502)
+  t.match(json, {
+    Detail: /does not speak the call protocol, .* plain HTTP is written http:\/\/host:port$/,
+  })
+  const beside = await openRpcGateway(t, [{ ...service.entry, nodes: [foreign, ...nodes] }])
+  for (let i = 0; i < 4; i++) t.equal((await post(`${beside.origin}/greeter/nothing`)).status, 200)
+  t.same(beside.ejected, ['foreign'])
+})

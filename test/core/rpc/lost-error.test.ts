@@ -3,7 +3,14 @@ import { toLostError } from '../../../core/rpc/lost-error.ts'
 
 t.test('connect refused or lost: 502; too slow: 408; full: 503 with Retry-After', async (t) => {
   const where = 'no connection to 10.0.0.1:9000'
-  const codes = { connect: 502, closed: 502, unsent: 502, timeout: 408, full: 503 } as const
+  const codes = {
+    connect: 502,
+    foreign: 502,
+    closed: 502,
+    unsent: 502,
+    timeout: 408,
+    full: 503,
+  } as const
   for (const [kind, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
     const error = toLostError('greeter', kind, where)
     t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
