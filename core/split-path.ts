@@ -1,5 +1,6 @@
 /** `.` and `..`, plainly or percent-encoded, also with path parameters behind them. */
 const DOTS = /^(?:\.|%2e){1,2}(?:;|%3b|$)/i
+const VERSION = /^v\d+$/
 const DOT = 46
 const PERCENT = 37
 
@@ -17,4 +18,9 @@ export function splitPath(path: string): string[] | undefined {
     if ((first === DOT || first === PERCENT) && DOTS.test(segment)) return undefined
   }
   return segments
+}
+
+/** Whether a segment is a version, `v1` (specification: Versioning). */
+export function isVersion(segment: string): boolean {
+  return VERSION.test(segment)
 }

@@ -1,10 +1,9 @@
 import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
 import { isServiceName } from '../core/service-name.ts'
-import { splitPath } from '../core/split-path.ts'
+import { isVersion, splitPath } from '../core/split-path.ts'
 
 /** No longer path names anything: topic and event have their own limits. */
 const MAX_PATH = 512
-const VERSION = /^v\d+$/
 
 /**
  * Path to topic and event (specification: handler `event`; reference 15.12). As everywhere, a version segment
@@ -29,7 +28,7 @@ const event: Resolver = {
     const segments = splitPath(path)
     const first = segments?.[0]
     if (segments === undefined || first === undefined) return undefined
-    const parts = segments.length > 2 && VERSION.test(first) ? 2 : 1
+    const parts = segments.length > 2 && isVersion(first) ? 2 : 1
     const topic = segments.slice(0, parts).join('.')
     const name = segments.length > parts ? segments.slice(parts).join('.') : 'event'
     // What may name a service may name a topic or an event.

@@ -1,10 +1,9 @@
 import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
 import { isServiceName } from '../core/service-name.ts'
-import { splitPath } from '../core/split-path.ts'
+import { isVersion, splitPath } from '../core/split-path.ts'
 
 /** No longer path names anything: a service name and two words have their own limits. */
 const MAX_PATH = 512
-const VERSION = /^v\d+$/
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
 
 /**
@@ -37,7 +36,7 @@ const rpc: Resolver = {
       const service = segments.slice(0, -2).join('.')
       return toMethod(namespace, service, segments.at(-2)!, segments.at(-1)!)
     }
-    if (VERSION.test(first)) return toMethod(namespace, `${first}.${second}`, second, third)
+    if (isVersion(first)) return toMethod(namespace, `${first}.${second}`, second, third)
     return toMethod(namespace, first, second, third)
   },
 }

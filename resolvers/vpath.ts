@@ -1,6 +1,6 @@
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
+import { isVersion } from '../core/split-path.ts'
 
-const VERSION = /^\/v\d+$/
 const SLASH = '/'
 const LETTER_V = 118
 
@@ -20,7 +20,7 @@ const vpath: Resolver = {
   key({ path }: RequestLine) {
     const first = path.indexOf(SLASH, 1)
     if (first < 0) return path
-    const versioned = path.charCodeAt(1) === LETTER_V && VERSION.test(path.slice(0, first))
+    const versioned = path.charCodeAt(1) === LETTER_V && isVersion(path.slice(1, first))
     if (!versioned || first === path.length - 1) return path.slice(0, first)
     const second = path.indexOf(SLASH, first + 1)
     return second < 0 ? path : path.slice(0, second)

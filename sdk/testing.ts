@@ -1,3 +1,4 @@
+// One file, though long: an entry of the package, half of it documentation.
 import { compileChain, type Plugin, runSteps } from '../core/chain.ts'
 import { createPlugin, type PluginDefinition, type PluginEnv } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'

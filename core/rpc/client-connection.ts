@@ -1,3 +1,4 @@
+// One file, though long: the calls of a connection share its state.
 import { clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
 import type { Carrier, OutgoingCall } from './call.ts'

@@ -1,3 +1,4 @@
+// One file, though long: one call, from its request to the last line of its answer.
 import { STATUS_CODES } from 'node:http'
 import { ByteBuffer } from '../byte-buffer.ts'
 import { GatewayError } from '../errors.ts'

@@ -7,7 +7,7 @@ export const LINES = 'application/x-ndjson'
 
 /** What an error line is longer than its error. */
 const AROUND_MAX_BYTES = 64
-const LINE_FEED = 10
+export const LINE_FEED = 10
 const BLANK = 32
 const END = Buffer.of(LINE_FEED)
 const NOTHING = Buffer.alloc(0)
@@ -34,10 +34,14 @@ export function toLine(body: string | Uint8Array): Buffer {
   }
   const last = line.length - 1
   if (last === 0) return NOTHING
-  for (let at = line.indexOf(LINE_FEED); at < last; at = line.indexOf(LINE_FEED, at + 1)) {
-    line[at] = BLANK
-  }
+  toBlanks(line, LINE_FEED, last)
   return line
+}
+
+/** Makes every one of these bytes in front of `end` a blank: line ends in JSON can only stand between tokens. */
+export function toBlanks(bytes: Uint8Array, byte: number, end: number = bytes.length): void {
+  for (let at = bytes.indexOf(byte); at >= 0 && at < end; at = bytes.indexOf(byte, at + 1))
+    bytes[at] = BLANK
 }
 
 /** The error in a line `{"error": {…}}` of a stream; undefined when it is any other line. */

@@ -1,8 +1,8 @@
 import type { GatewayError } from '../../core/errors.ts'
 import { createHeaderBlock, type HeaderBlock } from '../../core/headers.ts'
-import { StreamReply, toLine } from './stream-reply.ts'
+import { LINE_FEED, LINES } from '../../core/rpc/plain-lines.ts'
+import { StreamReply, toOneLine } from './stream-reply.ts'
 
-export const LINES = 'application/x-ndjson'
 /** Where the service says nothing else. */
 export const NDJSON_HEADERS: HeaderBlock = createHeaderBlock([
   'content-type',
@@ -12,15 +12,14 @@ export const NDJSON_HEADERS: HeaderBlock = createHeaderBlock([
   'x-accel-buffering',
   'no',
 ])
-const LINE_END = 0x0a
 
 /** One JSON document a line; an error is the last one: `{"error": {…}}`. */
 export class NdjsonReply extends StreamReply {
   protected format(body: Uint8Array): Uint8Array {
-    const json = toLine(body)
+    const json = toOneLine(body)
     const line = Buffer.allocUnsafe(json.length + 1)
     line.set(json)
-    line[json.length] = LINE_END
+    line[json.length] = LINE_FEED
     return line
   }
 

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../core/errors.ts'
 import { createHeaderBlock, type HeaderBlock } from '../../core/headers.ts'
-import { StreamReply, toLine } from './stream-reply.ts'
+import { StreamReply, toOneLine } from './stream-reply.ts'
 
 export const EVENTS = 'text/event-stream'
 /** Where the service says nothing else. */
@@ -21,7 +21,7 @@ const AFTER = Buffer.from('\n\n')
  */
 export class SseReply extends StreamReply {
   protected format(body: Uint8Array): Uint8Array {
-    return Buffer.concat([BEFORE, toLine(body), AFTER])
+    return Buffer.concat([BEFORE, toOneLine(body), AFTER])
   }
 
   protected formatEnd(): string {

@@ -2,6 +2,7 @@ import type { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import type { HeaderList } from '../../core/headers.ts'
 import type { OutgoingCall } from '../../core/rpc/call.ts'
+import { LINE_FEED, toBlanks } from '../../core/rpc/plain-lines.ts'
 import { Outflow } from './outflow.ts'
 
 /** A streamed reply that is made of the bodies of a stream. Begins with its construction. */
@@ -49,12 +50,15 @@ export abstract class StreamReply {
   }
 }
 
+const CARRIAGE_RETURN = 13
 const EMPTY_JSON = Buffer.from('{}')
 
-/** JSON that stands on one line. */
-export function toLine(body: Uint8Array): Uint8Array {
+/** JSON without line ends: those of NDJSON and of server-sent events part it from the next. */
+export function toOneLine(body: Uint8Array): Uint8Array {
   if (body.length === 0) return EMPTY_JSON
-  // Line ends in JSON are blanks between tokens: within strings they are escaped.
-  if (!body.includes(0x0a) && !body.includes(0x0d)) return body
-  return body.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))
+  if (!body.includes(LINE_FEED) && !body.includes(CARRIAGE_RETURN)) return body
+  const line = Buffer.from(body)
+  toBlanks(line, LINE_FEED)
+  toBlanks(line, CARRIAGE_RETURN)
+  return line
 }
