@@ -1,31 +1,10 @@
 import { EventEmitter } from 'node:events'
-import { readFileSync } from 'node:fs'
-import * as http from 'node:http'
-import * as https from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import type Consul from 'consul'
 import { createAnswerSink } from './answer-sink.ts'
 import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
-
-/** Where a Consul agent is and how to talk to it. */
-export interface ConsulAddress {
-  /** @default 127.0.0.1 */
-  readonly host?: string
-  /** @default 8500, with `secure` 8501 */
-  readonly port?: number
-  /** HTTPS. @default false */
-  readonly secure?: boolean
-  /** ACL token. */
-  readonly token?: string
-  /** PEM file of the authorities that are trusted. @default those of Node.js */
-  readonly caFile?: string
-  /** PEM file of the client's certificate. */
-  readonly certFile?: string
-  /** PEM file of the certificate's key. */
-  readonly keyFile?: string
-  /** @default the agent's own */
-  readonly datacenter?: string
-}
+import { type ConsulAddress, createAgent } from './http-agent.ts'
 
 export interface ClientOptions extends ConsulAddress {
   /** Most connections; further calls wait. */
@@ -89,8 +68,6 @@ interface Context extends EventEmitter {
 }
 
 const TIMEOUT_MS = 5000
-/** Connections kept while nothing is asked. */
-const MAX_FREE_SOCKETS = 16
 /** A kept connection the agent closed in this moment: nothing was done, or what is done twice makes no difference. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 
@@ -105,14 +82,7 @@ export function createConsulClient({
   ...address
 }: ClientOptions): ConsulClient {
   const { host = '127.0.0.1', secure = false, token, datacenter } = address
-  const agent = new (secure ? https : http).Agent({
-    keepAlive: true,
-    maxSockets,
-    maxFreeSockets: MAX_FREE_SOCKETS,
-    ...readTls(address),
-    // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
-    ...(isIPv6(host) && { host }),
-  })
+  const agent = createAgent(address, maxSockets)
   let closed = false
   let consul: Promise<Consul> | undefined
 
@@ -162,7 +132,7 @@ export function createConsulClient({
       signal?.throwIfAborted()
       if (closed) throw createConsulError('the registry is closed')
       if (sink.problem() !== undefined) throw createConsulError(sink.problem()!)
-      const status = (error as { response?: http.IncomingMessage }).response?.statusCode
+      const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined) throw toAnswerError(status, hide(sink.read().toString()), needs)
       throw error
     } finally {
@@ -204,21 +174,5 @@ export function createConsulClient({
       closed = true
       agent.destroy()
     },
-  }
-}
-
-function readTls({ caFile, certFile, keyFile }: ConsulAddress): https.AgentOptions {
-  const files = { ca: caFile, cert: certFile, key: keyFile }
-  const given = Object.entries(files).filter(([, file]) => file !== undefined && file !== '')
-  return Object.fromEntries(given.map(([key, file]) => [key, readFile(key, file!)]))
-}
-
-function readFile(what: string, file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (cause) {
-    throw new Error(`cannot read the ${what} file for Consul: ${(cause as Error).message}`, {
-      cause,
-    })
   }
 }

@@ -1,5 +1,5 @@
 import { suggest } from '../../../core/suggest.ts'
-import type { ConsulAddress } from './client.ts'
+import type { ConsulAddress } from './http-agent.ts'
 
 /** What a `consul://` text and the environment say. */
 export interface ConsulUrl extends ConsulAddress {

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import { isIPv6 } from 'node:net'
+
+/** Where a Consul agent is and how to talk to it. */
+export interface ConsulAddress {
+  /** @default 127.0.0.1 */
+  readonly host?: string
+  /** @default 8500, with `secure` 8501 */
+  readonly port?: number
+  /** HTTPS. @default false */
+  readonly secure?: boolean
+  /** ACL token. */
+  readonly token?: string
+  /** PEM file of the authorities that are trusted. @default those of Node.js */
+  readonly caFile?: string
+  /** PEM file of the client's certificate. */
+  readonly certFile?: string
+  /** PEM file of the certificate's key. */
+  readonly keyFile?: string
+  /** @default the agent's own */
+  readonly datacenter?: string
+}
+
+/** Connections kept while nothing is asked. */
+const MAX_FREE_SOCKETS = 16
+
+/**
+ * The connections to a Consul agent, kept and bounded.
+ *
+ * @throws {Error} when a file of the TLS options cannot be read.
+ */
+export function createAgent(address: ConsulAddress, maxSockets: number): http.Agent {
+  const { host = '', secure = false } = address
+  return new (secure ? https : http).Agent({
+    keepAlive: true,
+    maxSockets,
+    maxFreeSockets: MAX_FREE_SOCKETS,
+    ...(secure && readTls(address)),
+    // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
+    ...(isIPv6(host) && { host }),
+  })
+}
+
+function readTls({ caFile, certFile, keyFile }: ConsulAddress): https.AgentOptions {
+  const files = { ca: caFile, cert: certFile, key: keyFile }
+  const given = Object.entries(files).filter(([, file]) => file !== undefined && file !== '')
+  return Object.fromEntries(given.map(([key, file]) => [key, readFile(key, file!)]))
+}
+
+function readFile(what: string, file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new Error(`cannot read the ${what} file for Consul: ${(cause as Error).message}`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,141 @@
+import type { ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { until } from '../../contracts/registry.ts'
+import {
+  type ConsulDouble,
+  type DoubleRequest,
+  sendJson,
+  startConsulDouble,
+} from '../../fixtures/consul-double.ts'
+import { openConsulRegistry } from '../../fixtures/consul-registry.ts'
+
+/** A Consul whose instances and index are what a test says; questions that wait for more hang until it says so. */
+async function startScripted(
+  t: Test,
+): Promise<ConsulDouble & { readonly become: (index: number, ports: readonly number[]) => void }> {
+  let state = { index: 50, ports: [] as readonly number[] }
+  const waiting = new Set<() => void>()
+  const answer = ({ path, query }: DoubleRequest, response: ServerResponse): void => {
+    const reply = (): void => {
+      const instances = state.ports.map((Port) => ({
+        Node: { Node: 'n', Address: '10.0.0.1' },
+        Service: { ID: `web-${Port}`, Port },
+      }))
+      const catalog = path.includes('catalog')
+      sendJson(response, catalog ? { web: [] } : instances, { 'x-consul-index': state.index })
+    }
+    if (query.get('index') === String(state.index)) waiting.add(reply)
+    else reply()
+  }
+  const double = await startConsulDouble(t, answer)
+  return {
+    ...double,
+    become(index, ports) {
+      state = { index, ports }
+      for (const reply of waiting) reply()
+      waiting.clear()
+    },
+  }
+}
+
+t.test(
+  'all who watch a service share one question, which ends with the last of them',
+  async (t) => {
+    const consul = await startScripted(t)
+    const registry = openConsulRegistry(t, consul)
+    const told: string[] = []
+    const stops = [1, 2, 3].map((n) =>
+      registry.watch?.(({ type }) => told.push(`${n} ${type}`), { service: 'web' }),
+    )
+    t.same(await registry.getService('web'), [])
+    await until(() => consul.requests.length === 2)
+    t.same(
+      consul.requests.map(({ query }) => query.get('index')),
+      [null, '50'],
+      'who looks it up is answered from the watch',
+    )
+    consul.become(51, [80])
+    await until(() => told.length === 3)
+    t.same(told.sort(), ['1 create', '2 create', '3 create'])
+    t.equal((await registry.getService('web'))[0]?.nodes.length, 1)
+    await until(() => consul.requests.length === 3)
+    for (const stop of stops) stop?.()
+    await until(() => consul.countConnections() === 0)
+  },
+)
+
+t.test('changes are told after an index that went backwards, too', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  const told: string[] = []
+  registry.watch?.(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+    service: 'web',
+  })
+  await registry.getService('web')
+  await until(() => consul.requests.length === 2)
+  consul.become(3, [80])
+  await until(() => told.length === 1)
+  await until(() => consul.requests.at(-1)?.query.get('index') === '3')
+  consul.become(4, [80, 81])
+  await until(() => told.length === 2)
+  t.same(told, ['create 1', 'update 2'])
+})
+
+t.test(
+  'what is looked up after a watch began is not older than what the watch tells from',
+  async (t) => {
+    const order: string[] = []
+    const held: (() => void)[] = []
+    const consul = await startConsulDouble(t, ({ path, query }, response) => {
+      order.push(`${path.split('/')[2]} ${query.has('index')}`)
+      const reply = (): void =>
+        sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 1 })
+      if (order.length === 1) held.push(reply)
+      else if (!query.has('index')) reply()
+    })
+    const registry = openConsulRegistry(t, consul)
+    registry.watch?.(() => {})
+    const answer = registry.getService('web')
+    await until(() => held.length === 1)
+    t.same(order, ['catalog false'])
+    held[0]!()
+    t.same(await answer, [])
+    t.equal(order[1], 'health false')
+  },
+)
+
+t.test('more services than connections are watched in turn, with one warning', async (t) => {
+  const consul = await startScripted(t)
+  const warnings: string[] = []
+  const registry = openConsulRegistry(t, consul, {
+    maxWaiting: 1,
+    maxWatched: 3,
+    pollMs: 20,
+    onWarning: (message) => warnings.push(message),
+  })
+  const told: string[] = []
+  for (const service of ['a', 'b', 'c'])
+    registry.watch?.(({ type }) => told.push(`${service} ${type}`), { service })
+  t.throws(
+    () => registry.watch?.(() => {}, { service: 'd' }),
+    /at most 3 services of Consul can be watched at once/,
+  )
+  await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
+  consul.become(51, [80])
+  await until(() => told.length === 3)
+  t.same(told.sort(), ['a create', 'b create', 'c create'])
+  t.match(warnings, [/more than 1 services are watched, the others are asked every 20 ms/])
+  t.equal(warnings.length, 1)
+})
+
+t.test('once closed nothing is asked any more', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  registry.watch?.(() => t.fail('told'), { service: 'web' })
+  registry.watch?.(() => t.fail('told'))
+  await until(() => consul.requests.length >= 3)
+  await registry.close?.()
+  await until(() => consul.countConnections() === 0)
+  await t.rejects(async () => registry.getService('web'), /the registry is closed/)
+  registry.watch?.(() => t.fail('told'))?.()
+})
