@@ -164,9 +164,13 @@ t.test('a stream may fail, and may have a whole reply', async (t) => {
 
 t.test('an error that is malformed is a 502 that names the service', async (t) => {
   const { socket, call, receive } = open()
-  const one = await call()
-  receive('020000000300000001000000 7b7b')
+  const [one, two] = [await call(), await call()]
+  const json = Buffer.from('{"Code":502}').toString('hex')
+  receive(`020000000300000001000000 7b7b 0c0000000300000002000000 ${json}`)
   t.match(one.error, { id: 'helloworld', code: 502 })
+  t.ok(one.isForeign, 'none of the protocol')
+  t.match(two.error, { id: 'helloworld', code: 502 })
+  t.notOk(two.isForeign)
   t.equal(socket.closed, undefined)
 })
 
