@@ -32,7 +32,7 @@ export function findResolver({
   resolver,
   handler,
 }: Pick<Settings, 'resolver' | 'handler'>): (context: ResolverContext) => Resolver {
-  const own = RESOLVER_OF.get(handler) ?? 'endpoint'
+  const own = nameResolver(handler)
   const { name, domain } = parseResolver(resolver === '' ? own : resolver)
   const create = (name: string, context: ResolverContext): Resolver => {
     const part = find(resolvers, 'resolver', name)
@@ -41,6 +41,11 @@ export function findResolver({
     return part({ ...context, domain, inner: create(inner, context) })
   }
   return (context) => create(name, context)
+}
+
+/** Name of the resolver that is a handler's own. */
+export function nameResolver(handler: Settings['handler']): string {
+  return RESOLVER_OF.get(handler) ?? 'endpoint'
 }
 
 /** `<name>`, or `subdomain:domain=<base domain>`. */

@@ -1,4 +1,5 @@
 import type { Configuration } from './configuration.ts'
+import { findOddities } from './find-oddities.ts'
 import type { Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { listBalances, listServices } from './services.ts'
@@ -14,6 +15,8 @@ export function reportReload(
 ): void {
   if (restart.length > 0) log.warn(`needs a restart to take effect: ${restart.join(', ')}`)
   log.info(findChanges(before, after), 'configuration reloaded')
+  const told = findOddities(before)
+  for (const oddity of findOddities(after)) if (!told.includes(oddity)) log.warn(oddity)
 }
 
 /** Names of what differs, by kind; kinds without a difference are left out. Exported for its test. */

@@ -8,6 +8,7 @@ import {
   keepFixed,
   type LoadConfiguration,
 } from './configuration.ts'
+import { findOddities } from './find-oddities.ts'
 import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
@@ -163,9 +164,5 @@ function announce(
     plugins: planPlugins(configuration).map(({ specifier }) => specifier),
   }
   printBanner(facts, log)
-  const isAlone = settings.registry === 'static' || settings.registry === 'memory'
-  if (facts.services.length === 0 && isAlone)
-    log.warn(
-      'no service is known: name one with --backend, under "services" in mx.yaml, or a registry with --registry',
-    )
+  for (const oddity of findOddities(configuration)) log.warn(oddity)
 }

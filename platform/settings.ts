@@ -144,7 +144,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'list',
     form: 'name=host:port[;weight],...',
     description:
-      'A service and its nodes; a name without a dot lies inside the namespace; "https://host:port" for TLS',
+      'A service and its nodes; a name without a dot lies inside the namespace; a node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK',
     default: '',
     separator: ' ',
     notInFile: 'list backends under "services"',
@@ -285,7 +285,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'connect_timeout',
     kind: 'text',
     form: 'duration',
-    description: 'Longest wait for a connection to a backend, then the next node or 504',
+    description:
+      'Longest wait for a connection to a backend, then the next node, or 504 (calls: 502)',
     default: '5s',
     live: true,
     parse: one(parseTimeout),
@@ -294,7 +295,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'reply_timeout',
     kind: 'text',
     form: 'duration',
-    description: 'Longest wait for the head of a reply, or for a hook that answers later, then 504',
+    description:
+      'Longest wait for the head of a reply or for a hook that answers later, then 504, and for the answer to a call, then 408',
     default: '60s',
     live: true,
     parse: one(parseTimeout),

@@ -22,7 +22,8 @@ export interface StaticRegistry extends Registry {
 /** All versions of each service by its name. */
 type Services = ReadonlyMap<string, readonly Service[]>
 
-const SCHEME = /^(https?|mxs?):\/\//
+const SCHEME = /^([^/]*):\/\//
+const SCHEMES = ['http', 'https', 'mx', 'mxs']
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 const HAS_PORT = /:\d+$/
 
@@ -60,7 +61,9 @@ export function parseBackend(text: string, namespace: string): Service {
   const equals = text.indexOf('=')
   const nodes = text.slice(equals + 1).trim()
   if (equals < 0 || nodes === '') {
-    throw new RangeError(`backend must be name=host:port[;weight],..., got ${JSON.stringify(text)}`)
+    throw new RangeError(
+      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx or mxs, got ${JSON.stringify(text)}`,
+    )
   }
   return toService(text.slice(0, equals).trim(), nodes.split(','), namespace)
 }
@@ -97,6 +100,11 @@ function parseBackendNode(text: string): Node {
   const protocol = SCHEME.exec(id)?.[1]
   let address = id
   if (protocol !== undefined) {
+    if (!SCHEMES.includes(protocol)) {
+      throw new RangeError(
+        `backend node ${JSON.stringify(text)}: scheme must be http, https, mx or mxs, got ${JSON.stringify(protocol)}`,
+      )
+    }
     metadata['protocol'] = protocol
     address = id.slice(protocol.length + '://'.length)
     if (!HAS_PORT.test(address)) address += DEFAULT_PORT[protocol] ?? ''

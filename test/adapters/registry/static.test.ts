@@ -47,20 +47,30 @@ t.test('a node may be an IPv6 address, and may speak TLS', async (t) => {
 
 t.test('what is wrong with a backend is named', async (t) => {
   const cases: [string, RegExp][] = [
-    ['greeter', /^backend must be name=host:port\[;weight\],\.\.\., got "greeter"$/],
+    [
+      'greeter',
+      /^backend must be name=host:port\[;weight\],.* with http, https, mx or mxs, got "greeter"$/,
+    ],
     ['greeter=', /got "greeter="$/],
     ['=a:1', /^name of a backend must be letters, .* got ""$/],
     ['a b=a:1', /got "a b"$/],
-    ['greeter=a', /^backend node "a": address must be host:port or \[IPv6\]:port, got "a"$/],
+    [
+      'greeter=a',
+      /^backend node "a": address must be host:port or \[IPv6\]:port with .*, got "a"$/,
+    ],
     ['greeter=a:1,', /^backend node "": address must be/],
-    ['greeter=a:1,b:99999', /^backend node "b:99999": address must be/],
+    ['greeter=a:1,b:99999', /^backend node "b:99999": .* a port from 1 to 65535, got "b:99999"$/],
     ['greeter=::1:9001', /^backend node "::1:9001": address must be/],
     ['greeter=a:1;0', /^backend node "a:1;0": weight must be a whole number from 1 to 1000/],
     ['greeter=a:1;', /weight must be a whole number .* got ""$/],
     ['greeter=a:1;pipeline=99', /pipeline must be a whole number from 1 to 64, got "99"$/],
     ['greeter=a:1;2;3', /^backend node a:1 takes ;<weight> and ;pipeline=<n>, got "3"$/],
     ['greeter=a:1;speed=3', /got "speed=3"$/],
-    ['greeter=ftp://a:1', /got "ftp:\/\/a:1"$/],
+    [
+      'greeter=ftp://a:1',
+      /^backend node "ftp:\/\/a:1": scheme must be http, https, mx or mxs, got "ftp"$/,
+    ],
+    ['greeter=a:1,HTTP://a:1', /scheme must be .*, got "HTTP"$/],
     ['greeter=https://a:1/path', /got "a:1\/path/],
     ['greeter=a:1,a:1', /^backend greeter lists a:1 twice$/],
   ]

@@ -112,7 +112,7 @@ t.test('malformed entries are skipped with a reason, and never thrown', async (t
     [9003],
   )
   t.same(skipped, [
-    'nowhere: address must be host:port or [IPv6]:port, got "nowhere"',
+    'nowhere: address must be host:port or [IPv6]:port with a port from 1 to 65535, got "nowhere"',
     '127.0.0.1:9001: protocol must be http, https, mx or mxs, got "grpc"',
     '127.0.0.1:9002: weight must be a whole number from 1 to 1000, got "much"',
     '127.0.0.1:9003: node id 127.0.0.1:9003 is listed twice',

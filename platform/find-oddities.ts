@@ -1,0 +1,58 @@
+import type { Service } from '../core/contracts/registry.ts'
+import { joinName } from '../core/route.ts'
+import type { Configuration } from './configuration.ts'
+import { nameResolver } from './parts.ts'
+import { listServices } from './services.ts'
+import type { Settings } from './settings.ts'
+
+const VERSION = /^v\d+$/
+
+/** What is right in a configuration and yet may not be what was meant, a line each for the log. */
+export function findOddities(configuration: Configuration): readonly string[] {
+  const { settings } = configuration
+  const { handler, registry } = settings
+  const services = listServices(configuration)
+  const oddities: string[] = []
+  if (services.length === 0 && (registry === 'static' || registry === 'memory')) {
+    oddities.push(
+      'no service is known: name one with --backend, under "services" in mx.yaml, or a registry with --registry',
+    )
+  }
+  if (handler === 'event') {
+    oddities.push(
+      'events reach nobody: the broker is that of this process, and nothing in it subscribes; they are answered 200 and dropped',
+    )
+  }
+  for (const service of services) {
+    if ((handler === 'proxy' || handler === 'web') && isCalled(service)) {
+      oddities.push(
+        `service ${service.name} is at mx://, and the handler ${handler} forwards plain HTTP, not calls: only /rpc will call it; plain HTTP is written http://host:port`,
+      )
+    }
+    const unreachable = toUnreachable(service.name, settings)
+    if (unreachable !== undefined) oddities.push(`service ${service.name} ${unreachable}`)
+  }
+  return [...new Set(oddities)]
+}
+
+function isCalled({ nodes }: Service): boolean {
+  return nodes.some(({ metadata }) => metadata['protocol']?.startsWith('mx'))
+}
+
+/** Why paths do not lead to a service, by the resolver in force. */
+function toUnreachable(name: string, settings: Settings): string | undefined {
+  const { namespace, handler } = settings
+  const own = nameResolver(handler)
+  const resolver = settings.resolver === '' ? own : settings.resolver.replace(/:.*/s, '')
+  if (resolver === 'host' || resolver === 'event') return undefined
+  const prefix = joinName(namespace, '')
+  if (!name.startsWith(prefix)) {
+    // Hosts choose the namespace.
+    if (resolver === 'subdomain') return undefined
+    return `lies outside the namespace ${namespace}: no path leads to it, only /rpc and Mx-Namespace do; inside it would be ${prefix}${name}`
+  }
+  const inside = name.slice(prefix.length)
+  // The others take no version from a path.
+  if (resolver === 'path' || resolver === 'grpc' || !VERSION.test(inside)) return undefined
+  return `is named like a version: paths of three segments, /${inside}/<a>/<b>, lead to ${name}.<a>`
+}

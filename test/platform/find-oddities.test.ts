@@ -1,0 +1,69 @@
+import t from 'tap'
+import { NO_CONFIG } from '../../platform/config.ts'
+import { findOddities } from '../../platform/find-oddities.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import { mergeSettings } from '../../platform/settings-sources.ts'
+
+function find(...words: string[]): readonly string[] {
+  const given = readFlags(words)
+  return findOddities({ settings: mergeSettings(given), config: NO_CONFIG, given, file: undefined })
+}
+
+t.test('a configuration that can be meant as it is has none', async (t) => {
+  t.same(
+    find(
+      '--backend',
+      'a=h:1',
+      '--backend',
+      'b=mx://h:1',
+      '--backend',
+      'v1.a=h:1',
+      '--namespace',
+      ' ',
+    ),
+    [],
+  )
+  t.same(find('--backend', 'a=h:1', '--backend', 'go.mx.api.v1.a=h:1'), [])
+  t.same(find('--registry=mx://h:1'), [], 'services may be in a registry')
+  t.same(find('--handler=proxy', '--backend', 'a=http://h:1'), [])
+})
+
+t.test('no service at all', async (t) => {
+  t.match(find(), [/^no service is known: /])
+  t.match(find('--registry=memory'), [/^no service is known: /])
+})
+
+t.test('events of which nobody can hear', async (t) => {
+  t.match(find('--handler=event', '--registry=mx://h:1'), [/^events reach nobody: /])
+})
+
+t.test('a service that is called, behind a handler that does not call', async (t) => {
+  for (const handler of ['proxy', 'web']) {
+    for (const scheme of ['mx', 'mxs']) {
+      t.match(find(`--handler=${handler}`, '--backend', `weird=h:1,${scheme}://h:2`), [
+        new RegExp(
+          `^service go\\.mx\\.api\\.weird is at mx://, and the handler ${handler} .* http://host:port$`,
+        ),
+      ])
+    }
+  }
+})
+
+t.test('names that no path leads to', async (t) => {
+  const outside =
+    /^service my-shop\.v2 lies outside the namespace go\.mx\.api: .* go\.mx\.api\.my-shop\.v2$/
+  for (const handler of ['meta', 'rpc', 'proxy', 'web', 'api'])
+    t.match(find(`--handler=${handler}`, '--backend', 'my-shop.v2=h:1'), [outside], handler)
+  t.match(
+    find('--backend', 'my-shop.v2=h:1', '--backend', 'my-shop.v2=h:2'),
+    [outside],
+    'said once',
+  )
+  const version =
+    /^service go\.mx\.api\.v1 is named like a version: .*\/v1\/<a>\/<b>, lead to go\.mx\.api\.v1\.<a>$/
+  t.match(find('--backend', 'v1=h:1'), [version])
+  t.match(find('--backend', 'v1=h:1', '--resolver=subdomain:domain=example.com'), [version])
+  t.same(find('--backend', 'v1=h:1', '--resolver=path'), [], 'where versions mean nothing')
+  for (const resolver of ['host', 'subdomain:domain=example.com'])
+    t.same(find('--backend', 'www.example.com=h:1', `--resolver=${resolver}`), [], resolver)
+})
