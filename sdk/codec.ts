@@ -14,7 +14,11 @@ export interface Codec {
    * @throws {GatewayError} 400 when it cannot be read.
    */
   readonly decode: (body: string | Uint8Array, id: string) => unknown
-  /** Writes a message; of `undefined` an empty one. */
+  /**
+   * Writes a message; of `undefined` an empty one.
+   *
+   * @throws {TypeError} when it is nothing a message can be.
+   */
   readonly encode: (value: unknown) => string | Uint8Array
 }
 
@@ -27,13 +31,32 @@ export const json: Codec = {
   encode(value) {
     if (value === undefined) return EMPTY
     try {
-      return JSON.stringify(value) ?? EMPTY
+      const text = JSON.stringify(value)
+      if (text === undefined || text === 'null' || text === EMPTY) refuseNothing(value)
+      return text ?? EMPTY
     } catch (error) {
       // A bigint no schema turned into what JSON has (reference 15.11).
       if (error instanceof TypeError && error.message.includes('BigInt')) return formatJson(value)
       throw error
     }
   },
+}
+
+/**
+ * Refuses what JSON makes `null`, `{}` or nothing of without a word: as a whole message that is a mistake. What is inside
+ * a message is a schema's to judge.
+ *
+ * @throws {TypeError} saying what it is.
+ */
+function refuseNothing(value: unknown): void {
+  if (value === null) return
+  const kind =
+    typeof value === 'number'
+      ? String(value)
+      : Object.prototype.toString.call(value).slice('[object '.length, -1)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (kind === 'Object' || typeof toJSON === 'function') return
+  throw new TypeError(`a message must be something JSON can say, got ${kind}`)
 }
 
 /** Protobuf, of one message. An empty body is a message without fields. */

@@ -41,8 +41,12 @@ export async function loadProto(
     path instanceof URL ? fileURLToPath(path) : path,
   )
   const root = new protobuf.Root()
-  await root.load(paths, { keepCase: true })
-  root.resolveAll()
+  try {
+    await root.load(paths, { keepCase: true })
+    root.resolveAll()
+  } catch (cause) {
+    throw new Error(`cannot read ${paths.join(', ')}: ${(cause as Error).message}`, { cause })
+  }
   return {
     message(name: string, schema?: Schema) {
       const found = root.lookup(name, [protobuf.Type]) as Type | null

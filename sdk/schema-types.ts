@@ -22,7 +22,7 @@ export type TBytes = TCodec<TUnsafe<string>, Uint8Array>
 /**
  * Type of integers that need all of their 64 bits: ids of other systems, nanoseconds.
  *
- * Callers may send a number or a string of digits; the handler gets a `bigint`, and may return one (or a safe
+ * Callers may send a number, a `bigint` or a string of digits; the handler gets a `bigint`, and may return one (or a safe
  * integer); callers are answered with a number while it is a safe integer, else with a string (reference 15.11). For
  * counts and sizes `Type.Integer()` is handier: a number on both sides, exact to 2^53.
  */

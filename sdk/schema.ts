@@ -46,13 +46,19 @@ export type Returned<S> =
       ? StaticDecode<S>
       : never
 
-/** What a request is in JSON: what callers send. */
+/** What a request is in JSON: what callers send. Where a number or text may stand, so may a bigint, which becomes one of the two. */
 export type WireRequest<S> =
   S extends StandardSchema<infer Input, infer _>
     ? Input
     : S extends TSchema
-      ? StaticEncode<S>
+      ? WithBigints<StaticEncode<S>>
       : never
+
+type WithBigints<T> = [number | string] extends [T]
+  ? T | bigint
+  : T extends object
+    ? { [Name in keyof T]: WithBigints<T[Name]> }
+    : T
 
 /** What a response is in JSON: what callers get. */
 export type WireResponse<S> =

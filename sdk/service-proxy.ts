@@ -25,16 +25,21 @@ export type HandlerProxy<E extends Endpoints> = {
   readonly [Method in keyof E]: EndpointProxy<E[Method]>
 }
 
+/** What a call is given: a request that may be empty can be left out. */
+type CallArguments<Q> =
+  Record<never, never> extends Q
+    ? [request?: Q, options?: CallOptions]
+    : [request: Q, options?: CallOptions]
+
 /** An endpoint: a function where it answers one request with one reply, else with a method `stream`. */
 export type EndpointProxy<E extends EndpointDefinition> =
   KindOf<E> extends 'unary'
-    ? (request: RequestOf<E>, options?: CallOptions) => Promise<ResponseOf<E>>
+    ? (...args: CallArguments<RequestOf<E>>) => Promise<ResponseOf<E>>
     : KindOf<E> extends 'server'
       ? {
           /** Calls with one request; the replies are a stream. */
           readonly stream: (
-            request: RequestOf<E>,
-            options?: CallOptions,
+            ...args: CallArguments<RequestOf<E>>
           ) => CallStream<RequestOf<E>, ResponseOf<E>>
         }
       : {

@@ -37,6 +37,28 @@ t.test(
   },
 )
 
+t.test('what JSON makes nothing of, without a word, is no message', async (t) => {
+  for (const [value, kind] of [
+    [Number.NaN, 'NaN'],
+    [Number.NEGATIVE_INFINITY, '-Infinity'],
+    [() => 1, 'Function'],
+    [Symbol('a'), 'Symbol'],
+    [new Map([['a', 1]]), 'Map'],
+    [new Set([1]), 'Set'],
+    [new Error('returned, not thrown'), 'Error'],
+    [(function* () {})(), 'Generator'],
+  ] as const)
+    t.throws(() => json.encode(value), {
+      name: 'TypeError',
+      message: `a message must be something JSON can say, got ${kind}`,
+    })
+  class Empty {}
+  const silent = { toJSON: () => undefined }
+  for (const value of [{}, new Empty(), Object.create(null), silent])
+    t.equal(json.encode(value), '{}')
+  t.equal(json.encode({ toJSON: () => null }), 'null')
+})
+
 t.test('protobuf: bytes that are no such message are 400', async (t) => {
   const codec = createProtobufCodec({
     decode(bytes) {

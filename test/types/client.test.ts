@@ -40,6 +40,10 @@ const endpoints = {
     handle: ({ id }) => ({ size: String(id) }),
   }),
   loose: endpoint({ handle: () => 1 }),
+  optional: endpoint({
+    request: Type.Object({ size: Type.Optional(Type.Integer()) }),
+    handle: () => 1,
+  }),
   down: endpoint({
     request: Named,
     response: Message,
@@ -83,6 +87,15 @@ t.test('a client knows of a service what its type says', async (t) => {
     const loose = await Helloworld.loose(undefined)
     isTrue<Equal<typeof loose, unknown>>()
     isTrue<Equal<Awaited<ReturnType<typeof Other.call>>, { message: string }>>()
+    await Helloworld.exact({ id: 5n })
+    // @ts-expect-error: a bigint is no name
+    await Helloworld.call({ name: 5n })
+    await Helloworld.loose()
+    await Helloworld.loose(undefined, { timeoutMs: 5 })
+    await Helloworld.optional()
+    await Helloworld.optional({ size: 5 })
+    // @ts-expect-error: the request is needed
+    await Helloworld.call()
     // @ts-expect-error: the request has a name
     await Helloworld.call({})
     // @ts-expect-error: which is text
