@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError, type GatewayErrorOptions } from '../core/errors.ts'
-import { parseFail } from '../core/rpc/fail.ts'
+import { isErrorCode, parseFail } from '../core/rpc/fail.ts'
 import { FAIL_MAX_BYTES } from '../core/rpc/frames.ts'
 
 const NAME = 'ServiceError'
@@ -113,9 +113,4 @@ export function parseServiceError(
   if (error !== undefined) return error
   const code = isErrorCode(status) ? status : 500
   return new GatewayError(id, code, STATUS_CODES[code] ?? 'error')
-}
-
-/** Whether an error may have this status. */
-export function isErrorCode(code: number): boolean {
-  return Number.isInteger(code) && code >= 400 && code <= 599
 }

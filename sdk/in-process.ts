@@ -1,11 +1,12 @@
 import { GatewayError } from '../core/errors.ts'
 import { parseJson } from '../core/request/json.ts'
-import type {
-  CallReceiver,
-  CancelReason,
-  Carrier,
-  IncomingCall,
-  OutgoingCall,
+import {
+  type CallReceiver,
+  type CancelReason,
+  type Carrier,
+  type IncomingCall,
+  NOBODY,
+  type OutgoingCall,
 } from '../core/rpc/call.ts'
 import type { Caller } from '../core/rpc/caller.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
@@ -15,13 +16,6 @@ import { copyJson, NOT_PLAIN } from './copy-json.ts'
 import { Credit } from './credit.ts'
 import type { Dispatcher } from './dispatch.ts'
 import type { ServableCall } from './served-call.ts'
-
-const NOBODY: CallReceiver = {
-  onData: () => {},
-  onEnd: () => {},
-  onCancel: () => {},
-  onCredit: () => {},
-}
 
 /** What a call has that may stay in this process: `RoutedCall`. */
 interface LocalCalling {

@@ -2,12 +2,11 @@
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'
-import { toFailFields } from '../core/rpc/fail.ts'
+import { isErrorCode, toFailFields } from '../core/rpc/fail.ts'
 import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
 import { findMetadata, formatMetadata } from '../core/rpc/metadata.ts'
 import { BodyStream } from './body-stream.ts'
 import { type CallScope, Context } from './context.ts'
-import { isErrorCode } from './errors.ts'
 import { SchemaError } from './schema-error.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
 

@@ -148,6 +148,14 @@ export interface CallReceiver {
   readonly onCredit: () => void
 }
 
+/** The receiver of a call whose dispatcher wants to be told nothing. */
+export const NOBODY: CallReceiver = {
+  onData: () => {},
+  onEnd: () => {},
+  onCancel: () => {},
+  onCredit: () => {},
+}
+
 /** A call to serve (docs/protocol.md §1). Once it is over its methods do nothing. */
 export interface IncomingCall {
   readonly service: string

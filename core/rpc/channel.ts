@@ -1,3 +1,4 @@
+// One file, though long: connections, and the calls that wait for one, share their state.
 import { isIPv6, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
 import { clock } from '../clock.ts'

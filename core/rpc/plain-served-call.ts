@@ -3,7 +3,13 @@ import { ByteBuffer } from '../byte-buffer.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import { HeaderList } from '../headers.ts'
-import type { CallReceiver, CancelReason, Dispatch, IncomingCall } from './call.ts'
+import {
+  type CallReceiver,
+  type CancelReason,
+  type Dispatch,
+  type IncomingCall,
+  NOBODY,
+} from './call.ts'
 import { deadlines, type Timed } from './deadlines.ts'
 import { formatFail, formatFailFields, isErrorCode } from './fail.ts'
 import { PAYLOAD_MAX_BYTES } from './frames.ts'
@@ -12,12 +18,6 @@ import { isOfType, LINES, toLine } from './plain-lines.ts'
 
 const WRONG_METADATA = 'metadata of the reply is malformed or too long'
 const NOTHING = Buffer.alloc(0)
-const NOBODY: CallReceiver = {
-  onData: () => {},
-  onEnd: () => {},
-  onCancel: () => {},
-  onCredit: () => {},
-}
 
 /** A call that came as an HTTP request: reads it, and writes the answer. */
 export class PlainServedCall implements IncomingCall, Peer, Timed {

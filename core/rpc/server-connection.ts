@@ -1,6 +1,6 @@
 // One file, though long: the calls of a connection and the connection share their state.
 import { GatewayError } from '../errors.ts'
-import type { CallReceiver, Dispatch, IncomingCall } from './call.ts'
+import { type CallReceiver, type Dispatch, type IncomingCall, NOBODY } from './call.ts'
 import { CallTable } from './call-table.ts'
 import { deadlines, type Timed } from './deadlines.ts'
 import { formatFail } from './fail.ts'
@@ -58,12 +58,6 @@ const PAUSE_BYTES = 4 * 1024 * 1024
 
 const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
-const NOBODY: CallReceiver = {
-  onData: () => {},
-  onEnd: () => {},
-  onCancel: () => {},
-  onCredit: () => {},
-}
 
 /** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
 export class ServerConnection implements FrameReceiver {

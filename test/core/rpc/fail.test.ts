@@ -1,6 +1,6 @@
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
-import { formatFail, parseFail, toBadAnswer } from '../../../core/rpc/fail.ts'
+import { formatFail, isErrorCode, parseFail, toBadAnswer } from '../../../core/rpc/fail.ts'
 import { readVectors } from '../../fixtures/rpc.ts'
 
 t.test('errors are JSON; readers accept the four names in any letter case', async (t) => {
@@ -69,4 +69,10 @@ t.test('a malformed answer is a 502 that names the service', async (t) => {
   const error = toBadAnswer('helloworld', 'no JSON')
   t.match(error, { id: 'helloworld', code: 502, cause: 'no JSON' })
   t.equal(error.message, 'bad gateway: the answer of helloworld is malformed')
+})
+
+t.test('an error has a status from 400 to 599', async (t) => {
+  for (const code of [400, 499, 500, 599]) t.ok(isErrorCode(code))
+  for (const code of [200, 302, 399, 600, 400.5, Number.NaN, '404', undefined])
+    t.notOk(isErrorCode(code), String(code))
 })
