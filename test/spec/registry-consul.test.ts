@@ -22,7 +22,8 @@ t.test(
 
     const api = await openApi(t, {
       MX_REGISTRY: `consul://127.0.0.1:${consul.port}`,
-      MX_NAMESPACE: ' ', MX_ACCESS_LOG: 'off',
+      MX_NAMESPACE: ' ',
+      MX_ACCESS_LOG: 'off',
     })
     const get = async (path: string): Promise<string> => {
       const response = await fetch(`http://127.0.0.1:${api.port}${path}`)
