@@ -7,11 +7,19 @@ const MOST_BYTES = 256 * 1024 * 1024
 /** On its way a body may lie in memory several times: as it came, as a document, as a message, and before the kernel. */
 const SHARE = 1 / 16
 
-/** Request bodies that wait in this process to be whole, or for the answer, of all its exchanges together. */
-export const bodyMemory: { usedBytes: number; maxBytes: number } = {
-  usedBytes: 0,
-  maxBytes: toMaxBytes(process.constrainedMemory(), totalmem()),
+/** How much of one kind this process keeps, and may keep. */
+export interface BodyMemory {
+  usedBytes: number
+  maxBytes: number
 }
+
+const maxBytes = toMaxBytes(process.constrainedMemory(), totalmem())
+
+/** Request bodies that wait to be whole, or for the answer, of all exchanges together. */
+export const bodyMemory: BodyMemory = { usedBytes: 0, maxBytes }
+
+/** Requests in frames that wait for the answer of a service, of all connections together. Apart from the others: gateways send calls with and without bodies. */
+export const callMemory: BodyMemory = { usedBytes: 0, maxBytes }
 
 /**
  * How much of them there may be, by the memory there is.

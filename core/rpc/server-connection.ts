@@ -1,4 +1,5 @@
 // One file, though long: the calls of a connection and the connection share their state.
+import { callMemory, refuseBody } from '../body-memory.ts'
 import { GatewayError } from '../errors.ts'
 import { type CallReceiver, type Dispatch, type IncomingCall, NOBODY } from './call.ts'
 import { CallTable } from './call-table.ts'
@@ -29,7 +30,7 @@ import {
   WINDOW_MAX_BYTES,
 } from './frames.ts'
 
-/** What one caller may take of a service. */
+/** What one caller may take of a service; requests of all callers together: `callMemory`. */
 export interface ServerLimits {
   /** Calls under way on a connection; more are answered with 503. @default 100000 */
   readonly maxCalls?: number
@@ -269,6 +270,12 @@ export class ServerConnection implements FrameReceiver {
       this.#bound()
       return undefined
     }
+    const bodyBytes = end - bodyStart
+    if (callMemory.usedBytes + bodyBytes > callMemory.maxBytes) {
+      this.#writer.fail(id, formatFail(refuseBody(service)))
+      this.#bound()
+      return undefined
+    }
     const call = new ServerCall(
       this,
       id,
@@ -288,7 +295,7 @@ export class ServerConnection implements FrameReceiver {
     this.#dispatching = false
     call.body = NOTHING
     // What was answered at once never gets into the table.
-    if (!call.over) this.#keep(call, end - bodyStart)
+    if (!call.over) this.#keep(call, bodyBytes)
     if (this.#leaving) this.#rest()
     return undefined
   }
@@ -301,6 +308,7 @@ export class ServerConnection implements FrameReceiver {
     }
     call.bodyBytes = bodyBytes
     this.#requestBytes += bodyBytes
+    callMemory.usedBytes += bodyBytes
     this.#calls.add(call.id, call)
     if (call.timeoutMs > 0) deadlines.add(call, call.timeoutMs)
   }
@@ -340,6 +348,7 @@ export class ServerConnection implements FrameReceiver {
     call.over = true
     if (!this.#calls.delete(call.id)) return
     this.#requestBytes -= call.bodyBytes
+    callMemory.usedBytes -= call.bodyBytes
     if (call.held) this.#held.delete(call)
     deadlines.remove(call)
   }

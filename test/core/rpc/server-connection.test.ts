@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { callMemory } from '../../../core/body-memory.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Dispatch } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
@@ -432,6 +433,29 @@ t.test('so are calls while too many bytes of requests are held', async (t) => {
   receive(cancel(1))
   receive(call(4, { body }))
   t.equal(calls.length, 3)
+})
+
+t.test('requests of all connections have a bound together', async (t) => {
+  const { maxBytes } = callMemory
+  callMemory.maxBytes = callMemory.usedBytes + 1000
+  t.teardown(() => {
+    callMemory.maxBytes = maxBytes
+  })
+  const before = callMemory.usedBytes
+  const [first, second] = [open(), open()]
+  const body = 'x'.repeat(600)
+  first.receive(call(1, { body }))
+  second.receive(`${call(1, { body })}${call(2)}`)
+  await turn()
+  t.match(second.socket.takeFrames(), [
+    { type: 'FAIL', stream: 1, body: /"Code":503.*request bodies.*retry-after: 1/ },
+  ])
+  t.equal(second.calls.length, 1, 'a call without a body needs no room')
+  first.receive(cancel(1))
+  second.receive(call(3, { body }))
+  t.equal(second.calls.length, 2)
+  second.connection.onClose()
+  t.equal(callMemory.usedBytes, before, 'what ended takes nothing')
 })
 
 t.test('a caller that asks and takes no answers is not read, and cut off in the end', async (t) => {
