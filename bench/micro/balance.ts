@@ -13,6 +13,10 @@ const KINDS: Readonly<Record<string, BalanceOptions>> = {
   'hash:header': { kind: 'hash', hashOf: { from: 'header', name: 'x-user' } },
 }
 
+/** Of as many clients, in turn. */
+const clients = Array.from({ length: 16_384 }, (_, i) => new BenchExchange(['x-user', `user-${i}`]))
+let turn = 0
+
 const benches: Record<string, () => unknown> = {}
 const directories = [10, 100].map((count) => createDirectory([createService(`n${count}`, count)]))
 for (const [i, count] of [10, 100].entries()) {
@@ -21,6 +25,11 @@ for (const [i, count] of [10, 100].entries()) {
   for (const [name, options] of Object.entries(KINDS)) {
     const balancer = createBalancer(options, upstream.nodes, Math.random)
     benches[`${name}, ${count} nodes`] = () => balancer.pick(x, undefined)
+  }
+  const byUser = createBalancer(KINDS['hash:header']!, upstream.nodes, Math.random)
+  benches[`hash:header, ${count} nodes, ${clients.length} clients in turn`] = () => {
+    turn = (turn + 1) & (clients.length - 1)
+    return byUser.pick(clients[turn]!, undefined)
   }
 }
 

@@ -3,8 +3,10 @@ import type { Balancer, HashSource } from './balance.ts'
 import { type CookieSpan, findCookie } from './cookie.ts'
 import type { UpstreamNode } from './node.ts'
 
-/** Table entries: many per node, so that shares come out even. A power of two. */
+/** What keys are mapped to: many per node, so that shares come out even. The same for all, so that no key moves with the number of nodes. */
 const SLOTS = 65_536
+/** Slots remembered for each node. One that is forgotten is worked out again, in a time that grows with the nodes, too. */
+const REMEMBERED = 256
 /** Other slots looked at for a second node, before the list is searched. */
 const PROBES = 32
 /** 2^32 divided by the golden ratio: spreads successive numbers (Knuth, TAOCP 6.4). */
@@ -16,8 +18,8 @@ const STRIDE = 0x9e3779b9
  * Weighted rendezvous hashing (Thaler and Ravishankar 1998; weights by Schindelhauer
  * and Schomaker 2005) over a table of slots. When a node leaves, its own keys move and
  * no others; when it returns, so do they. A slot is worked out when first asked for, so
- * that building is cheap and a choice is one look into the table. Requests without a key
- * are left to `keyless`.
+ * that building is cheap and a choice is mostly one look into a memory, whose size goes by
+ * the nodes: 20 of them take 16 KiB. Requests without a key are left to `keyless`.
  */
 export function createHash(
   source: HashSource,
@@ -25,28 +27,43 @@ export function createHash(
   keyless: Balancer,
 ): Balancer {
   if (nodes.length < 2) return keyless
-  /** Index of the node plus 1; 0: not worked out yet. */
-  const table = new Uint32Array(SLOTS)
   const seeds = Uint32Array.from(nodes, ({ id }) => hashText(id, 0, id.length))
   const weights = Float64Array.from(nodes, ({ weight }) => weight)
   const readKey = createKeyReader(source)
+  /** The lower bits of a slot say where it is remembered, the others (its tag) which one is there. */
+  const placeBits = toPlaceBits(nodes.length)
+  const tagBits = Math.log2(SLOTS) - placeBits
+  const [placeMask, tagMask] = [2 ** placeBits - 1, 2 ** tagBits - 1]
+  /** Index of the node plus 1, then the tag; 0: nothing. Not there before it is needed: nodes may change more often than they are used. */
+  let memory: Uint16Array | Uint32Array | undefined
+
+  const work = (slot: number): number => {
+    const salt = Math.imul(slot + 1, STRIDE)
+    let best = Number.POSITIVE_INFINITY
+    let index = 0
+    for (let i = 0; i < nodes.length; i++) {
+      // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest of them belongs to i with probability w_i / sum of w.
+      const u = ((mix(seeds[i]! ^ salt) >>> 0) + 0.5) / 2 ** 32
+      // -ln(u) is 1 - u at least, which tells most of them without a logarithm.
+      if (1 - u >= best * weights[i]!) continue
+      const score = -Math.log(u) / weights[i]!
+      if (score < best) {
+        best = score
+        index = i
+      }
+    }
+    return index
+  }
 
   const nodeOf = (slot: number): UpstreamNode => {
-    let index = table[slot]!
-    if (index === 0) {
-      let best = Number.POSITIVE_INFINITY
-      for (let i = 0; i < nodes.length; i++) {
-        // Uniform in (0, 1), so that -ln(u)/w is exponential with rate w: the smallest of them belongs to i with probability w_i / sum of w.
-        const u = ((mix(seeds[i]! ^ Math.imul(slot + 1, STRIDE)) >>> 0) + 0.5) / 2 ** 32
-        const score = -Math.log(u) / weights[i]!
-        if (score < best) {
-          best = score
-          index = i + 1
-        }
-      }
-      table[slot] = index
-    }
-    return nodes[index - 1]!
+    memory ??= createMemory(2 ** placeBits, (nodes.length + 1) * 2 ** tagBits)
+    const place = slot & placeMask
+    const tag = slot >>> placeBits
+    const found = memory[place]!
+    if (found !== 0 && (found & tagMask) === tag) return nodes[(found >>> tagBits) - 1]!
+    const index = work(slot)
+    memory[place] = ((index + 1) << tagBits) | tag
+    return nodes[index]!
   }
 
   return {
@@ -60,6 +77,15 @@ export function createHash(
       return nodes[0] === tried ? nodes[1] : nodes[0]
     },
   }
+}
+
+/** Of the number of slots that are remembered: a power of two. */
+function toPlaceBits(nodes: number): number {
+  return Math.min(Math.log2(SLOTS), Math.ceil(Math.log2(nodes * REMEMBERED)))
+}
+
+function createMemory(length: number, limit: number): Uint16Array | Uint32Array {
+  return limit <= 2 ** 16 ? new Uint16Array(length) : new Uint32Array(length)
 }
 
 /** The hash of a request's key, or -1 when it has none. */

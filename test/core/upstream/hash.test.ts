@@ -88,3 +88,44 @@ t.test('only the named part of the request decides', async (t) => {
     t.equal(pick(`sid=${i}`), pick(`xsid=9; a=sid=8;sid=${i}; b=${i * 7}`, `/${i}`), `sid=${i}`)
   }
 })
+
+t.test('each node has its share of the keys, however many nodes there are', async (t) => {
+  const keys = Array.from({ length: 60_000 }, (_, i) => new TestExchange({ path: `/many/${i}` }))
+  for (const count of [2, 20, 600]) {
+    const weights = Array.from({ length: count }, (_, i) => 1 + (i % 2))
+    const upstream = makeUpstream(weights, { balance: byPath })
+    const shares = new Map<unknown, number>()
+    for (const x of keys) {
+      const node = upstream.pick(x)!
+      shares.set(node, (shares.get(node) ?? 0) + 1)
+    }
+    const whole = weights.reduce((sum, weight) => sum + weight, 0)
+    for (const node of upstream.nodes) {
+      const want = (keys.length * node.weight) / whole
+      const off = Math.abs((shares.get(node) ?? 0) - want)
+      // Slots and keys both fall at random: their deviations add up.
+      if (off > 5 * Math.sqrt(2 * want)) t.fail(`${count} nodes: ${off} off ${want}`)
+    }
+    const first = keys.slice(0, 2000).map((x) => upstream.pick(x))
+    t.ok(
+      keys.slice(0, 2000).every((x, i) => upstream.pick(x) === first[i]),
+      'what was forgotten is worked out as before',
+    )
+  }
+})
+
+t.test(
+  'services that balance by hash take memory by their nodes, once they are used',
+  async (t) => {
+    const before = process.memoryUsage().arrayBuffers
+    const upstreams = Array.from({ length: 500 }, () =>
+      makeUpstream(Array<number>(20).fill(1), { balance: byPath }),
+    )
+    const built = process.memoryUsage().arrayBuffers - before
+    t.ok(built < 500 * 1024, `${built} bytes for what nobody asked`)
+    for (const upstream of upstreams) upstream.pick(paths[0]!)
+    const used = process.memoryUsage().arrayBuffers - before
+    t.ok(used < 500 * 32 * 1024, `${used} bytes of 500`)
+    t.equal(upstreams.length, 500)
+  },
+)
