@@ -24,6 +24,7 @@ import { logOutage } from './log-outage.ts'
 import { findResolver } from './parts.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
+import { claimPort } from './port.ts'
 import { createConfiguredRegistry } from './registries.ts'
 import { reportReload } from './report-reload.ts'
 import { listBalances, listNames, listServices } from './services.ts'
@@ -164,6 +165,8 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
     tls = openTls(settings, log)
     await resolver.ready
     const { host, port } = settings.address
+    // Last: what was wrongly asked for is told before what is only in the way.
+    if (!shared && port !== 0) await claimPort(settings.address)
     const createListener = chooseListener(settings, log)
     listener = await createListener({
       host,

@@ -94,7 +94,7 @@ function findFile(specifier: string, folder: string): string {
   } catch (error) {
     const meant = suggest(specifier, Object.keys(plugins))
     const hint =
-      meant === undefined ? `known: ${Object.keys(plugins).join(', ')}` : `did you mean ${meant}?`
+      meant === undefined ? `known: ${Object.keys(plugins).join(', ')}.` : `did you mean ${meant}?`
     throw new Error(
       `unknown plugin "${specifier}": no such name and no package installed near ${folder}; ${hint} A file is written ./${specifier}`,
       { cause: error },

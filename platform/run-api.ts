@@ -51,8 +51,7 @@ async function runAlone(
   configuration: Configuration,
   log: Log,
 ): Promise<number> {
-  const { settings, file } = configuration
-  if (settings.address.port !== 0) await claimPort(settings.address)
+  const { file } = configuration
   const api = await startApi({ configuration, log })
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
   const watched = reloadOnChange(createReloader(load, api.reload, log), files, log)

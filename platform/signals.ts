@@ -29,7 +29,10 @@ export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
     // Said when it is true: whoever reads the line may rely on the port being closed.
     const stopped = stop()
     log.info(`${signal}: finishing running requests, once more to end at once`)
-    endAfter(stopped, log)
+    endAfter(
+      stopped.then(() => log.info('gateway stopped')),
+      log,
+    )
   }
   const hadTerminal = isatty(STDIN)
   process.on('SIGTERM', onStop)

@@ -86,6 +86,7 @@ for (const listener of ['uws', 'node']) {
       backend.slow()
       t.equal(await running.text(), 'one')
       t.equal(await mx.ended, 0)
+      t.match(mx.log().at(-1), { msg: 'gateway stopped' })
       t.match(
         mx.output.stdout,
         /"path":"\/greeter\/slow".*"status":200/,
@@ -236,6 +237,18 @@ t.test('workers share the port, are replaced when they crash, and drain together
   backend.slow()
   t.equal(await running.text(), 'one')
   t.equal(await mx.ended, 0)
+})
+
+t.test('of a plugin that is none and a port in use, the plugin is told', async (t) => {
+  const { server } = await startBackend(t, 'one')
+  const { port } = server.address() as AddressInfo
+  const words = ['api', '--plugin', 'nope', '--address', `127.0.0.1:${port}`]
+  const mx = startMx(words, { cwd: t.testdir() })
+  t.equal(await mx.ended, 2)
+  t.match(
+    mx.output.stderr,
+    /^mx: --plugin: unknown plugin "nope": .*\. A file is written \.\/nope\n$/,
+  )
 })
 
 t.test('a worker that cannot start is told once, and nothing is left running', async (t) => {
