@@ -10,10 +10,11 @@ import { skipBlanks, splitObject } from '../core/request/json-text.ts'
 import { type RequestType, toRequestType } from '../core/request/media-type.ts'
 import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
-import { toRoute } from '../core/route.ts'
+import { joinName, toRoute } from '../core/route.ts'
 import { formatContext, JSON_REPLY } from '../core/rpc/context.ts'
 import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { isServiceName } from '../core/service-name.ts'
+import { suggest } from '../core/suggest.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
@@ -37,13 +38,13 @@ interface Call {
   readonly service: string
   readonly endpoint: string
   readonly address: string
-  /** JSON of the request. */
-  readonly request: string
+  /** JSON of the request; undefined: it is missing. */
+  readonly request: string | undefined
 }
 
 /** Where a call goes, once it is known. */
 interface Target {
-  readonly request: string
+  readonly request: string | undefined
   /** The one it must go to; undefined: any. */
   readonly node: UpstreamNode | undefined
 }
@@ -52,6 +53,7 @@ interface Target {
 const ID = 'go.mx.rpc'
 const PATH = '/rpc'
 const NAMES: ReadonlySet<string> = new Set(['service', 'method', 'endpoint', 'request', 'address'])
+const LONGEST_NAME = 8
 const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart/form-data'
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
 /** Nodes at addresses of callers' choice that are kept open. */
@@ -114,8 +116,7 @@ export default function call(options: CallOptions): CallHandler {
         ? undefined
         : found?.nodes.find((known) => known.id === address || toAddress(known) === address)
     const upstream = address === '' || node !== undefined ? found : openAt(service, address)
-    if (upstream === undefined)
-      throw new GatewayError(service, 404, `service not found: ${service}`)
+    if (upstream === undefined) throw notFound(service, x.namespace)
     x.route = toRoute(service, endpoint, 'call')
     x.upstream = upstream
     targets.set(x, { request, node })
@@ -134,6 +135,8 @@ class ExplicitCall extends ForwardedCall {
 
   constructor(x: Exchange, limits: CallLimits, { request, node }: Target) {
     super(x, limits)
+    // Once service and endpoint are known: a name that is wrong comes first.
+    if (request === undefined) throw refuse('request must be a JSON object', 'none')
     this.body = request
     this.#node = node
   }
@@ -169,9 +172,8 @@ function readCall(body: Uint8Array, contentType: string | undefined): Call {
   if (!isServiceName(service)) throw refuse('service must be the full name of a service', service)
   const endpoint = fields.get('method') ?? fields.get('endpoint') ?? ''
   if (!ENDPOINT.test(endpoint)) throw refuse('method must be <Handler>.<Method>', endpoint)
-  const request = fields.get('request')
-  if (request === undefined) throw refuse('request must be a JSON object', 'none')
-  return { service, endpoint, address: fields.get('address') ?? '', request }
+  const address = fields.get('address') ?? ''
+  return { service, endpoint, address, request: fields.get('request') }
 }
 
 /** Texts of the known fields, names in lower case; `request` as JSON. */
@@ -213,10 +215,11 @@ function toText(json: string): string {
   return json.startsWith('"') ? JSON.parse(json) : json
 }
 
-/** @throws {GatewayError} 400 when a field is given twice, is no text, or is a request but no JSON object. */
+/** @throws {GatewayError} 400 when a field is misspelt, is given twice, is no text, or is a request but no JSON object. */
 function take(fields: Map<string, string>, name: string, text: unknown): void {
   const key = name.toLowerCase()
-  if (!NAMES.has(key) || text === '') return
+  if (!NAMES.has(key)) return refuseMisspelt(name)
+  if (text === '') return
   if (typeof text !== 'string') throw refuse(`${key} must be a string`, 'another value')
   if (fields.has(key)) throw refuse(`${key} must be given once`, text)
   if (key === 'request') {
@@ -224,6 +227,20 @@ function take(fields: Map<string, string>, name: string, text: unknown): void {
     if (text[skipBlanks(text, 0)] !== '{') throw refuse('request must be a JSON object', text)
   }
   fields.set(key, text)
+}
+
+/** Other fields are nobody's concern, but one that was meant would go unheeded. */
+function refuseMisspelt(name: string): void {
+  const meant = name.length > 2 * LONGEST_NAME ? undefined : suggest(name, NAMES)
+  if (meant === undefined) return
+  throw new GatewayError(ID, 400, `unknown field ${JSON.stringify(name)}, did you mean ${meant}?`)
+}
+
+function notFound(service: string, namespace: string): GatewayError {
+  const detail = `service not found: ${service}`
+  if (service.includes('.') || namespace === '') return new GatewayError(service, 404, detail)
+  const hint = `/rpc takes the full name, such as ${joinName(namespace, service)}`
+  return new GatewayError(service, 404, `${detail}; ${hint}`)
 }
 
 function toAddress({ host, port }: { host: string; port: number }): string {

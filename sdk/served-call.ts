@@ -134,7 +134,11 @@ export class ServedCall implements CallReceiver, CallScope {
         this.metadata !== '' &&
         this.#endpoint.isProtobuf(findMetadata(this.metadata, 'content-type'), this.service)
       if ((kind === 'server' || kind === 'both') && !call.stream)
-        throw new GatewayError(this.service, 400, `${name} answers with a stream: call it as one`)
+        throw new GatewayError(
+          this.service,
+          400,
+          `${name} answers with a stream: request its path over HTTP, or call stream() of a client`,
+        )
     } catch (error) {
       return this.#fail(error)
     }

@@ -224,7 +224,7 @@ export class PlainCall implements UpstreamCall, Carrier {
   #startStream(): void {
     const call = this.#call
     if (!call.stream) {
-      const detail = `${call.endpoint} answers with a stream: call it as one`
+      const detail = `${call.endpoint} answers with a stream: request its path over HTTP, or call stream() of a client`
       return this.#fail(new GatewayError(call.service, 400, detail))
     }
     call.answering = true

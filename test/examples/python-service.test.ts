@@ -116,7 +116,7 @@ t.test('a service in Python, with its standard library alone, answers calls', as
     t.ok(slow.carrier, 'it is still under way')
     slow.cancel()
     t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
-      'fail 400 helloworld: Helloworld.Stream answers with a stream: call it as one',
+      'fail 400 helloworld: Helloworld.Stream answers with a stream: request its path over HTTP, or call stream() of a client',
     ])
   })
 

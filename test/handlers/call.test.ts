@@ -105,7 +105,7 @@ t.test('an empty answer is {}, an error of the service its own', async (t) => {
   const crashed = await post(gateway, { ...HELLO, method: 'Greeter.Crash' })
   t.match(crashed, { status: 500, json: { Id: NAME, Detail: 'internal error' } })
   const stream = await post(gateway, { ...HELLO, method: 'Greeter.Count', request: { to: 1 } })
-  t.match(stream, { status: 400, json: { Detail: /stream/ } })
+  t.match(stream, { status: 400, json: { Detail: /stream: request its path over HTTP/ } })
 })
 
 t.test('the request passes through as it was written', async (t) => {
@@ -131,7 +131,10 @@ t.test('names are full ones: the namespace of the gateway is not put before them
   t.equal((await post(gateway, { ...HELLO, service: 'backend.greeter' })).status, 200)
   t.match(await post(gateway, { ...HELLO, service: 'greeter' }), {
     status: 404,
-    json: { Id: 'greeter', Detail: 'service not found: greeter' },
+    json: {
+      Id: 'greeter',
+      Detail: 'service not found: greeter; /rpc takes the full name, such as go.mx.api.greeter',
+    },
   })
 })
 
@@ -165,6 +168,19 @@ t.test('what is no call is refused: 400, 404, 405, 413 or 415', async (t) => {
     [`{"service":"${NAME}","__proto__":{}}`, 400, 'go.mx.rpc', /__proto__/],
     [{ ...HELLO, service: 'go.mx.api.nobody' }, 404, 'go.mx.api.nobody', /^service not found/],
     [{ ...HELLO, method: 'Greeter.None' }, 404, NAME, /^endpoint not found/],
+    [{ ...HELLO, method: 'Greeter.None', request: undefined }, 404, NAME, /^endpoint not found/],
+    [
+      { ...HELLO, adress: '127.0.0.1:1' },
+      400,
+      'go.mx.rpc',
+      /^unknown field "adress", did you mean address\?$/,
+    ],
+    [
+      { ...HELLO, requst: {} },
+      400,
+      'go.mx.rpc',
+      /^unknown field "requst", did you mean request\?$/,
+    ],
     [{ ...HELLO, method: 'Debug.Stats' }, 404, NAME, /^endpoint not found/],
   ]
   for (const [body, code, id, detail] of rows) {

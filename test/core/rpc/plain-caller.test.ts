@@ -552,7 +552,7 @@ t.test('a stream that breaks off is lost', async (t) => {
 t.test('a stream to a caller that takes none is an error of code 400', async (t) => {
   for (const reply of [lines('1\n'), whole('200 OK', '1\n', LINES)]) {
     t.strictSame((await answered(t, reply)).events, [
-      'fail 400 helloworld: Helloworld.Call answers with a stream: call it as one',
+      'fail 400 helloworld: Helloworld.Call answers with a stream: request its path over HTTP, or call stream() of a client',
     ])
   }
 })
