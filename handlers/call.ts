@@ -7,7 +7,7 @@ import type { Exchange } from '../core/exchange.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json.ts'
 import { skipBlanks, splitObject } from '../core/request/json-text.ts'
-import { type RequestType, toRequestType } from '../core/request/media-type.ts'
+import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
 import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
 import { joinName, toRoute } from '../core/route.ts'
@@ -106,6 +106,7 @@ export default function call(options: CallOptions): CallHandler {
       const headers = ['allow', 'POST, OPTIONS']
       throw new GatewayError(ID, 405, `/rpc takes POST, got ${x.method}`, { headers })
     }
+    refuseCoding(x.headers.get('content-encoding'), ID)
     const { service, endpoint, address, request } = readCall(
       await x.readBody(BODY_MAX_BYTES),
       x.headers.get('content-type'),

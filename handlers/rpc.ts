@@ -3,7 +3,7 @@ import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { openEnvelope } from '../core/request/envelope.ts'
-import { type RequestType, toRequestType } from '../core/request/media-type.ts'
+import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { shapeOf } from '../core/request/shape.ts'
 import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context.ts'
@@ -76,6 +76,7 @@ class RpcCall extends ForwardedCall {
   constructor(x: Exchange, limits: CallLimits) {
     super(x, limits)
     this.#type = toRequestType(x.headers.get('content-type'), this.service)
+    if (x.bodyLength !== 0) refuseCoding(x.headers.get('content-encoding'), this.service)
   }
 
   protected begin(body: Uint8Array): void {

@@ -71,6 +71,18 @@ export function toRequestType(
   return { type, charset, boundary, kind }
 }
 
+/**
+ * Refuses a body in a coding such as gzip: nothing here undoes one (RFC 9110 §8.4).
+ *
+ * @throws {GatewayError} 415, with what there is in `Accept-Encoding` (RFC 9110 §12.5.3).
+ */
+export function refuseCoding(contentEncoding: string | undefined, id: string = GATEWAY_ID): void {
+  if (contentEncoding === undefined || contentEncoding === '') return
+  if (contentEncoding.toLowerCase() === 'identity') return
+  const detail = `request body must come without content coding, got ${quote(contentEncoding)}`
+  throw new GatewayError(id, 415, detail, { headers: ['accept-encoding', 'identity'] })
+}
+
 /** Whether text of this `charset` can be read as UTF-8. */
 export function isUtf8Charset(charset: string): boolean {
   return charset === '' || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii'

@@ -1,4 +1,5 @@
 import { GATEWAY_ID } from '../errors.ts'
+import { badRequest, quote } from './bad-request.ts'
 import { createBare } from './bare.ts'
 import { type Fields, isFields } from './fields.ts'
 import { type JsonObject, parseJson } from './json.ts'
@@ -29,12 +30,12 @@ interface Insertion {
 
 /**
  * A JSON body with the members of `base` that it does not name itself: the body wins, objects within it are merged
- * likewise. A `null` in the body is a value that was given, and stays; a body that is no object is the whole request
- * (RFC 7396 but for its removal by null, which has no use where nothing is stored).
+ * likewise (RFC 7396 but for its removal by null, which has no use where nothing is stored). A `null` in the body is a value
+ * that was given, and stays.
  *
  * What the body holds stays as it is written, to the digit.
  *
- * @throws {GatewayError} 400 as `parseJson`.
+ * @throws {GatewayError} 400 as `parseJson`, and for a body that is no object where `base` has members.
  */
 export function mergeJson(
   base: JsonObject,
@@ -44,7 +45,11 @@ export function mergeJson(
   const text = typeof body === 'string' ? body : decodeUtf8(body, 'request body', id)
   parseJson(text, 'request body', id)
   const open = skipBlanks(text, 0)
-  if (text[open] !== '{') return text
+  if (text[open] !== '{') {
+    if (Object.keys(base).length === 0) return text
+    const detail = `request body must be a JSON object beside fields of query or path, got ${quote(text)}`
+    throw badRequest(id, detail)
+  }
   const insertions: Insertion[] = []
   addMissing(text, open, base, insertions)
   insertions.sort((a, b) => a.at - b.at)

@@ -1,5 +1,10 @@
 import t from 'tap'
-import { isUtf8Charset, parseMediaType, toRequestType } from '../../../core/request/media-type.ts'
+import {
+  isUtf8Charset,
+  parseMediaType,
+  refuseCoding,
+  toRequestType,
+} from '../../../core/request/media-type.ts'
 
 t.test('a media type is taken apart', async (t) => {
   const cases: [string, [string, string, string]][] = [
@@ -82,4 +87,17 @@ t.test('text must be UTF-8', async (t) => {
   })
   for (const charset of ['', 'utf-8', 'utf8', 'us-ascii']) t.ok(isUtf8Charset(charset), charset)
   t.notOk(isUtf8Charset('utf-16'))
+})
+
+t.test('a body in a content coding is 415 that says so', async (t) => {
+  for (const none of [undefined, '', 'identity', 'Identity'])
+    t.doesNotThrow(() => refuseCoding(none))
+  for (const coding of ['gzip', 'br', 'identity, gzip', 'x'.repeat(10_000)]) {
+    t.throws(() => refuseCoding(coding, 'greeter'), {
+      code: 415,
+      id: 'greeter',
+      headers: ['accept-encoding', 'identity'],
+      message: /^request body must come without content coding, got ".{2,66}"$/,
+    })
+  }
 })
