@@ -182,7 +182,12 @@ t.test('what may be repeated is told by the declaration', async (t) => {
 })
 
 t.test('an error whose headers cannot be sent is a fault, and the log says why', async (t) => {
-  for (const headers of [['a b', 'c'], ['a', 'b\r\nmx-account: {}'], ['a', '\u20ac'], [5, 'x']]) {
+  for (const headers of [
+    ['a b', 'c'],
+    ['a', 'b\r\nmx-account: {}'],
+    ['a', '\u20ac'],
+    [5, 'x'],
+  ]) {
     const { dispatcher, lines } = create({
       call: endpoint({
         handle() {
