@@ -23,6 +23,7 @@ export class ServiceError extends GatewayError {
     this.name = NAME
   }
 
+  /** Whether a value is an expected error, by whichever of the two names it was made. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     // biome-ignore lint/complexity/noThisInStatic: classes that extend this one ask here, too, each for itself.
     const kind: unknown = this === ServiceError ? GatewayError : this
