@@ -1,0 +1,144 @@
+import type {
+  StoreAdapter,
+  StoreChange,
+  StoreGroup,
+  StoreOutcome,
+  StoreRecord,
+  StoreTable,
+} from '../../core/contracts/store.ts'
+import { compareKeys } from '../../core/store/compare-keys.ts'
+import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
+
+interface MemoryTable {
+  readonly table: StoreTable
+  readonly records: Map<string, StoreRecord>
+  readonly keys: SortedKeys
+}
+
+const NO_BYTES = new Uint8Array(0)
+const NO_METADATA = {}
+
+/** Keeps records in this process; they end with it. */
+export function createMemoryStore(): StoreAdapter {
+  /** By database and name, joined by NUL; none is empty. */
+  const tables = new Map<string, MemoryTable>()
+  /** Keys of records that expire: when, in which table, under which key. */
+  const expiring = createSortedKeys()
+  let lastVersion = 0
+
+  function open(table: StoreTable): MemoryTable {
+    const name = toName(table)
+    let found = tables.get(name)
+    if (found === undefined) {
+      found = { table, records: new Map(), keys: createSortedKeys() }
+      tables.set(name, found)
+    }
+    return found
+  }
+
+  function versionOf({ table, key }: StoreChange, nowMs: number): number {
+    const record = tables.get(toName(table))?.records.get(key)
+    return record === undefined || isExpired(record, nowMs) ? 0 : record.version
+  }
+
+  function remove(table: StoreTable, key: string): void {
+    const name = toName(table)
+    const found = tables.get(name)
+    const record = found?.records.get(key)
+    if (found === undefined || record === undefined) return
+    found.records.delete(key)
+    found.keys.delete(key)
+    if (record.expiresMs > 0) expiring.delete(toExpiring(name, record))
+    if (found.records.size === 0) tables.delete(name)
+  }
+
+  function write({ table, key, value, metadata, expiresMs }: StoreChange): number {
+    const { records, keys } = open(table)
+    const old = records.get(key)
+    const record = { key, value: value!, metadata, expiresMs, version: ++lastVersion }
+    records.set(key, record)
+    if (old === undefined) keys.add(key)
+    const name = toName(table)
+    if (old !== undefined && old.expiresMs > 0) expiring.delete(toExpiring(name, old))
+    if (expiresMs > 0) expiring.add(toExpiring(name, record))
+    return record.version
+  }
+
+  function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
+    for (const [index, change] of group.entries()) {
+      if (change.ifVersion === undefined) continue
+      const version = versionOf(change, nowMs)
+      if (version !== change.ifVersion) return { index, version }
+    }
+    return group.map((change) => {
+      if (change.value !== undefined) return write(change)
+      const version = versionOf(change, nowMs)
+      remove(change.table, change.key)
+      return version
+    })
+  }
+
+  return {
+    name: 'memory',
+
+    read: (table, key) => tables.get(toName(table))?.records.get(key),
+
+    scan(table, { from, to, reverse = false, limit, maxBytes, keysOnly }) {
+      const found = tables.get(toName(table))
+      const records: StoreRecord[] = []
+      if (found === undefined) return { records, more: false }
+      let bytes = 0
+      for (const key of found.keys.walk(from, to, reverse)) {
+        if (records.length === limit || bytes >= maxBytes) return { records, more: true }
+        const record = found.records.get(key)!
+        if (keysOnly === true) records.push({ ...record, value: NO_BYTES, metadata: NO_METADATA })
+        else {
+          records.push(record)
+          bytes += record.value.length
+        }
+      }
+      return { records, more: false }
+    },
+
+    commit: (groups, nowMs) => groups.map((group) => commitGroup(group, nowMs)),
+
+    listTables(database) {
+      const all = [...tables.values()].map(({ table }) => table)
+      return all
+        .filter((table) => database === undefined || table.database === database)
+        .sort((a, b) => compareKeys(a.database, b.database) || compareKeys(a.table, b.table))
+    },
+
+    purge(nowMs, limit) {
+      const purged: { readonly table: StoreTable; readonly key: string }[] = []
+      for (const name of expiring.walk(undefined, toTime(nowMs + 1), false)) {
+        if (purged.length === limit) break
+        const [, database = '', table = '', key = ''] = name.split('\0')
+        purged.push({ table: { database, table }, key })
+      }
+      for (const { table, key } of purged) remove(table, key)
+      return purged
+    },
+
+    close() {
+      tables.clear()
+    },
+  }
+}
+
+function isExpired({ expiresMs }: StoreRecord, nowMs: number): boolean {
+  return expiresMs > 0 && expiresMs <= nowMs
+}
+
+function toName({ database, table }: StoreTable): string {
+  return `${database}\0${table}`
+}
+
+function toExpiring(name: string, { expiresMs, key }: StoreRecord): string {
+  return `${toTime(expiresMs)}\0${name}\0${key}`
+}
+
+/** As long as any other, so that later is behind. */
+function toTime(ms: number): string {
+  return String(ms).padStart(16, '0')
+}
