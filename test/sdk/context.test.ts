@@ -107,6 +107,9 @@ t.test('a deadline, and what is left until then', async (t) => {
   const past = createContext({ timeoutMs: 0 })
   t.equal(past.msLeft, 0)
   const soon = createContext({ timeoutMs: 1 })
+  // Its timer alone does not keep the process.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
   if (!soon.signal.aborted)
     await new Promise((resolve) => soon.signal.addEventListener('abort', resolve))
   t.equal((soon.signal.reason as Error).name, 'TimeoutError')
