@@ -200,11 +200,11 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
   })
 }
 
-/** Waits for what a registry elsewhere may tell a little later; at most 5 s. */
-export async function until(condition: () => Maybe<boolean>): Promise<void> {
-  const endMs = performance.now() + 5000
+/** Waits for what a registry elsewhere may tell a little later. */
+export async function until(condition: () => Maybe<boolean>, timeoutMs = 5000): Promise<void> {
+  const endMs = performance.now() + timeoutMs
   while (!(await condition())) {
-    if (performance.now() > endMs) throw new Error('did not happen within 5 s')
+    if (performance.now() > endMs) throw new Error(`did not happen within ${timeoutMs} ms`)
     await delay(1)
   }
 }

@@ -17,7 +17,7 @@ export interface BlockingQueryOptions {
   readonly ask: (question: Question) => Promise<Answer>
   /** Told the first answer and every one that differs from the one before. What it throws counts as a failure. */
   readonly onAnswer: (answer: Answer) => void
-  /** As `WatchOptions.onOutage`; told again when the reason is another. */
+  /** As `WatchOptions.onOutage`; told again when an outage becomes a refusal, or a refusal an outage. */
   readonly onOutage: (reason: Error | undefined) => void
   readonly slots: Slots
   readonly pace: Pace
@@ -67,7 +67,7 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
   function report(reason: Error | undefined): void {
     const before = failure
     failure = reason
-    if (before?.message !== reason?.message && !signal.aborted) onOutage(reason)
+    if (kindOf(before) !== kindOf(reason) && !signal.aborted) onOutage(reason)
   }
 
   /** Whether the next question may wait. */
@@ -111,7 +111,7 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
         // Whatever comes next may be another Consul: its state at once, not after it was waited for.
         index = 0n
         wait = pacer(pace)
-        const denied = isConsulError(error) && error.denied
+        const denied = kindOf(failure) === 'refusal'
         const backOffMs = Math.min(pace.maxRetryMs, pace.retryMs * 2 ** Math.min(failures++, 20))
         await pause(toJittered(denied ? pace.deniedMs : backOffMs, 0.5), signal)
       }
@@ -142,6 +142,11 @@ function pacer({ gapMs, burst }: Pace): (nowMs: number) => number {
     nextMs = Math.max(nextMs, nowMs) + gapMs
     return Math.max(0, nextMs - nowMs - gapMs * burst)
   }
+}
+
+function kindOf(failure: Error | undefined): 'none' | 'outage' | 'refusal' {
+  if (failure === undefined) return 'none'
+  return isConsulError(failure) && failure.denied ? 'refusal' : 'outage'
 }
 
 function toDigest({ body, filtered }: Answer): string {

@@ -56,9 +56,11 @@ export function createCatalogReader({ domain, warn }: ReadOptions): (body: Buffe
     known = new Map()
     for (const [name, list] of Object.entries(catalog)) {
       if (name === CONSUL_ITSELF) continue
-      const tags = JSON.stringify(list)
+      // Consul collects them from all instances, in another order each time.
+      const sorted = Array.isArray(list) ? list.sort() : list
+      const tags = JSON.stringify(sorted)
       const old = before.get(name)
-      const entry = old?.tags === tags ? old : { tags, services: readService(name, list) }
+      const entry = old?.tags === tags ? old : { tags, services: readService(name, sorted) }
       known.set(name, entry)
     }
     return [...known.values()].flatMap(({ services }) => services)

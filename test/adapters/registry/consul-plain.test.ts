@@ -43,7 +43,7 @@ if (agent !== undefined) {
     t.same(listed.map(({ name }) => name).sort(), ['shop', 'web'])
     t.match(
       listed.find(({ name }) => name === 'shop'),
-      { endpoints: [{ metadata }] },
+      { endpoints: [{ metadata: { ...metadata, path: '/cart,/orders/*' } }] },
     )
     await registry.listServices()
     t.equal(warnings.length, 1)

@@ -100,7 +100,7 @@ t.test(
     t.same(order, ['catalog false'])
     held[0]!()
     t.same(await answer, [])
-    t.equal(order[1], 'health false')
+    t.ok(order.includes('health false'))
   },
 )
 

@@ -160,7 +160,10 @@ function testEntries(agent: ConsulAgent): void {
     const registry = openConsulRegistry(t, agent)
     const events: string[] = []
     registry.watch?.(({ type }) => events.push(type), { service: GREETER.name })
-    await registry.register?.(GREETER, { ttlSeconds: 1 })
+    await until(async () => {
+      await registry.register?.(GREETER, { ttlSeconds: 1 })
+      return events.length === 1
+    })
     await until(() => events.length === 2)
     t.same(events, ['create', 'delete'])
     await registry.deregister?.(GREETER)

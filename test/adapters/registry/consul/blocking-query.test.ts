@@ -131,6 +131,14 @@ t.test('failures back off, are told once, and the state is asked anew after them
   t.ok(atMs[4]! - atMs[3]! >= 38, 'longer each time')
 })
 
+t.test('an outage that becomes a refusal is told as one', async (t) => {
+  const denied = createConsulError('denied', { denied: true })
+  const steps = [new Error('reset'), new Error('refused'), denied, denied, new Error('reset')]
+  const { asked, told } = play(t, [...steps, ['1', 'a']])
+  await until(() => asked.length === 7)
+  t.same(told, ['reset', 'denied', 'reset', 'a', 'back'])
+})
+
 t.test('a refusal is asked again slowly', async (t) => {
   const denied = createConsulError('denied', { denied: true })
   const { asked, atMs } = play(t, [denied, ['1', 'a']], { pace: { deniedMs: 100 } })

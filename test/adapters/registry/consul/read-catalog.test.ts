@@ -56,3 +56,10 @@ t.test('what a service says is read again when it says something else', async (t
   t.equal(before[1], after[1])
   t.match(after[0]?.endpoints[0]?.metadata, { path: '/b' })
 })
+
+t.test('the order of tags, another one each time, says nothing', async (t) => {
+  const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
+  const tags = ['mx.path=/a', 'mx.path=/b', 'mx.host=x', 'blue']
+  const read = (list: readonly string[]) => reader(Buffer.from(JSON.stringify({ web: list })))
+  t.equal(read(tags)[0], read(tags.toReversed())[0])
+})
