@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { HeaderList } from '../headers.ts'
 import { NOT_OF_SERVICES } from '../not-of-services.ts'
+import type { ApiResponse } from './messages.ts'
 import { decodeBase64 } from './text.ts'
 
 /** A checked `api.Response`: what an exchange sends. */
@@ -13,6 +14,12 @@ export interface ApiReply {
 /** Names and values of all fields, characters. */
 const MAX_HEADER_LENGTH = 64 * 1024
 const MAX_SHOWN = 64
+const MEMBERS: readonly string[] = [
+  'statusCode',
+  'header',
+  'body',
+  'encoding',
+] satisfies (keyof ApiResponse)[]
 const DIGITS = /^\d{1,3}$/
 
 /**
@@ -25,7 +32,15 @@ const DIGITS = /^\d{1,3}$/
 export function toApiReply(response: unknown, service: string): ApiReply {
   const refuse: Refuse = (what, got) =>
     new GatewayError(service, 502, `the answer is no api.Response: ${what}, got ${got}`)
-  if (!isObject(response)) throw refuse('it must be an object', tell(response))
+  if (!isObject(response))
+    throw refuse(`it must be an object of ${MEMBERS.join(', ')}`, tell(response))
+  for (const name in response) {
+    if (MEMBERS.includes(name)) continue
+    throw refuse(
+      `its members must be ${MEMBERS.join(', ')}`,
+      JSON.stringify(name.slice(0, MAX_SHOWN)),
+    )
+  }
   const { statusCode, header, body = null, encoding } = response
   const status = toStatus(statusCode)
   if (status === undefined) {

@@ -22,14 +22,14 @@ export function readTimeout(headers: HeaderList, maxMs: number, id: string): num
   const seconds = headers.get('timeout')
   if (seconds !== undefined) {
     if (!SECONDS.test(seconds))
-      throw refuse(id, 'Timeout must be seconds such as 2 or 0.5', seconds)
+      throw refuse(id, 'Timeout must be seconds up to 999999999 such as 2 or 0.5', seconds)
     return limit(Number(seconds) * 1000, maxMs)
   }
   const grpc = headers.get('grpc-timeout')
   if (grpc === undefined) return 0
   const match = GRPC.exec(grpc)
   if (match === null)
-    throw refuse(id, 'grpc-timeout must be digits and a unit such as 500m or 10S', grpc)
+    throw refuse(id, 'grpc-timeout must be at most 8 digits and a unit such as 500m or 10S', grpc)
   return limit(Number(match[1]) * GRPC_UNITS_MS[match[2]!]!, maxMs)
 }
 

@@ -86,9 +86,17 @@ t.test('a body may be Base64', (t) => {
 t.test('anything else is no api.Response: 502 in the name of the service', (t) => {
   const pair = (key: unknown, values: unknown) => ({ header: { x: { key, values } } })
   const rows: [unknown, string][] = [
-    [null, 'it must be an object, got null'],
-    ['text', 'it must be an object, got a value of type string'],
-    [[], 'it must be an object, got a list'],
+    [null, 'it must be an object of statusCode, header, body, encoding, got null'],
+    [
+      'text',
+      'it must be an object of statusCode, header, body, encoding, got a value of type string',
+    ],
+    [{ message: 'Hello' }, 'its members must be statusCode, header, body, encoding, got "message"'],
+    [
+      { statuscode: 200 },
+      'its members must be statusCode, header, body, encoding, got "statuscode"',
+    ],
+    [[], 'it must be an object of statusCode, header, body, encoding, got a list'],
     ...[99, 101, 199, 600, 1000, -200, 200.5, Number.NaN, '99', 'OK', true, {}].map(
       (statusCode): [unknown, string] => [
         { statusCode },
