@@ -50,7 +50,7 @@ t.test('the programs of the guide pass the compiler with the options of the guid
     )
   })
   t.strictSame(messages, [])
-  t.equal(files.length, 7)
+  t.equal(files.length, 8)
 })
 
 t.test('everything in the guide happens as it says', async (t) => {
