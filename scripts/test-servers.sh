@@ -14,10 +14,13 @@ wanted=(
   curl=curl
   python3=python3
   consul=consul
+  postgres=postgresql
 )
 
 # Debian keeps servers where ordinary users do not look.
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+# Those of PostgreSQL in a folder for each version.
+for folder in $(printf '%s\n' /usr/lib/postgresql/*/bin | sort -rV); do PATH="$PATH:$folder"; done
 
 missing=()
 for entry in "${wanted[@]}"; do

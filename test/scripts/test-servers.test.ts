@@ -9,7 +9,10 @@ t.test('a check prints every program a test may need, where tests find it', asyn
   const { stdout, status } = spawnSync('bash', [SCRIPT, '--check'], { encoding: 'utf8' })
   const lines = stdout.trim().split('\n')
   const printed = Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]))
-  t.same(Object.keys(printed).join(' '), 'nginx haproxy caddy wrk chromium curl python3 consul')
+  t.same(
+    Object.keys(printed).join(' '),
+    'nginx haproxy caddy wrk chromium curl python3 consul postgres',
+  )
   for (const [program, where] of Object.entries(printed)) {
     t.equal(where.startsWith('missing') ? undefined : where, findProgram(program), program)
   }
