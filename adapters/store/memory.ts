@@ -3,6 +3,7 @@ import type {
   StoreChange,
   StoreGroup,
   StoreOutcome,
+  StorePlace,
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
@@ -41,15 +42,16 @@ export function createMemoryStore(): StoreAdapter {
     return record === undefined || isExpired(record, nowMs) ? 0 : record.version
   }
 
-  function remove(table: StoreTable, key: string): void {
+  function remove({ table, key }: StorePlace): number {
     const name = toName(table)
     const found = tables.get(name)
     const record = found?.records.get(key)
-    if (found === undefined || record === undefined) return
+    if (found === undefined || record === undefined) return 0
     found.records.delete(key)
     found.keys.delete(key)
     if (record.expiresMs > 0) expiring.delete(toExpiring(name, record))
     if (found.records.size === 0) tables.delete(name)
+    return record.version
   }
 
   function write({ table, key, value, metadata, expiresMs }: StoreChange): number {
@@ -70,12 +72,7 @@ export function createMemoryStore(): StoreAdapter {
       const version = versionOf(change, nowMs)
       if (version !== change.ifVersion) return { index, version }
     }
-    return group.map((change) => {
-      if (change.value !== undefined) return write(change)
-      const version = versionOf(change, nowMs)
-      remove(change.table, change.key)
-      return version
-    })
+    return group.map((change) => (change.value === undefined ? remove(change) : write(change)))
   }
 
   return {
@@ -110,13 +107,13 @@ export function createMemoryStore(): StoreAdapter {
     },
 
     purge(nowMs, limit) {
-      const purged: { readonly table: StoreTable; readonly key: string }[] = []
+      const purged: StorePlace[] = []
       for (const name of expiring.walk(undefined, toTime(nowMs + 1), false)) {
         if (purged.length === limit) break
         const [, database = '', table = '', key = ''] = name.split('\0')
         purged.push({ table: { database, table }, key })
       }
-      for (const { table, key } of purged) remove(table, key)
+      for (const place of purged) remove(place)
       return purged
     },
 

@@ -66,7 +66,7 @@ export interface StoreConflict {
   readonly version: number
 }
 
-/** What became of a group: of each change the version it wrote or, deleted, of the record it removed (0: there was none). */
+/** What became of a group: of each change the version it wrote or, deleted, of the record it removed, expired or not (0: there was none). */
 export type StoreOutcome = readonly number[] | StoreConflict
 
 /** A change somebody made. */
@@ -103,7 +103,7 @@ export interface StoreAdapter {
    * Makes groups of changes happen, in their order, each as a whole or not at all. Settles when they are as durable as the
    * adapter promises, and is not called again before; then they can be read. When it rejects, none of them counts as done.
    *
-   * @param nowMs a record with an `expiresMs` from 1 to this counts as none, in conditions and outcomes.
+   * @param nowMs to a condition, a record with an `expiresMs` from 1 to this is none.
    */
   readonly commit: (groups: readonly StoreGroup[], nowMs: number) => Maybe<readonly StoreOutcome[]>
   /** The tables that have records, by database, then by name. */

@@ -304,7 +304,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
   })
 
   t.test(
-    'contract: an expired record is none to conditions and outcomes, but still read',
+    'contract: an expired record is none to conditions, but still read and removed',
     async (t) => {
       const { adapter } = await open(t)
       const at = { expiresMs: NOW_MS }
