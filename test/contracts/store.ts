@@ -316,8 +316,8 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       t.same(await adapter.commit([[write('b', { ifVersion: versions![1]! })]], NOW_MS), [
         { index: 0, version: 0 },
       ])
-      t.same(await adapter.commit([[remove('c')]], NOW_MS), [[0]])
-      t.equal(await adapter.read(USERS, 'c'), undefined, 'it is removed all the same')
+      t.same(await adapter.commit([[remove('c')]], NOW_MS), [[versions![2]]])
+      t.equal(await adapter.read(USERS, 'c'), undefined)
       const [written] = await commit(adapter, [[write('a', { ifVersion: 0 })]])
       t.ok(written![0]! > versions![0]!)
       t.equal((await adapter.read(USERS, 'a'))!.expiresMs, 0)
