@@ -6,10 +6,13 @@ import { startMx } from '../fixtures/mx.ts'
 import { type MxService, openMxService } from '../fixtures/mx-service.ts'
 
 /** A service that answers which name it was called by. */
-function openTeller(t: Test): Promise<MxService> {
+function openTeller(
+  t: Test,
+  toAnswer: (service: string) => object = (service) => ({ service }),
+): Promise<MxService> {
   return openMxService(t, createGreeter(), {
     intercept: (call) => {
-      call.reply('', JSON.stringify({ service: call.service }))
+      call.reply('', JSON.stringify(toAnswer(call.service)))
       return true
     },
   })
@@ -20,7 +23,8 @@ async function open(
   names: readonly string[],
   env: Record<string, string>,
 ): Promise<string> {
-  const { port } = await openTeller(t)
+  const isApi = env['MX_HANDLER'] === 'api'
+  const { port } = await openTeller(t, isApi ? (service) => ({ body: service }) : undefined)
   const api = await openApi(t, {
     MX_ACCESS_LOG: 'off',
     MX_BACKEND: names.map((name) => `${name}=mx://127.0.0.1:${port}`).join(' '),
