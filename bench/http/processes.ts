@@ -25,8 +25,10 @@ export const OTHER_CORES: Cores = CAN_PIN ? [1] : []
 /** A started program, with the processes it started itself. */
 export interface Program {
   readonly pid: number
-  /** What it wrote, when something goes wrong. */
+  /** What it wrote last, when something goes wrong. */
   readonly output: () => string
+  /** All it wrote. */
+  readonly log: () => string
   readonly exited: () => boolean
   readonly stop: () => Promise<void>
 }
@@ -79,6 +81,7 @@ export function startProgram(
   return {
     pid: child.pid ?? 0,
     output: () => spawnError || readFileSync(file, 'utf8').slice(-2000),
+    log: () => readFileSync(file, 'utf8'),
     exited: isGone,
     async stop() {
       if (!isGone()) {

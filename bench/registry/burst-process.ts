@@ -1,0 +1,57 @@
+// Registers nodes: arguments registry, registrations a second, seconds. What a registry takes no faster is not sent faster.
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Service } from '../../core/contracts/registry.ts'
+import { openRegistry } from '../../sdk/open-registry.ts'
+
+/** Each has its nodes after the others have theirs. */
+const SERVICES = 5000
+/** Registrations under way. */
+const MAX_OPEN = 64
+
+const [text = '', perSecond = '1000', seconds = '30'] = process.argv.slice(2)
+const { registry, close } = openRegistry(text)
+const counts = { registered: 0, failed: 0 }
+
+function toEntry(i: number): Service {
+  const service = i % SERVICES
+  const node = Math.floor(i / SERVICES)
+  const name = `go.mx.api.burst-${service}`
+  return {
+    name,
+    version: 'latest',
+    metadata: {},
+    endpoints: [
+      {
+        name: 'Burst.Call',
+        request: { name: 'Request', type: 'Request', values: [] },
+        response: { name: 'Response', type: 'Response', values: [] },
+        metadata: { path: `/burst/${service}`, method: 'GET' },
+      },
+    ],
+    nodes: [
+      { id: `${name}-${node}`, address: `127.0.0.1:${9 + node}`, metadata: { protocol: 'mx' } },
+    ],
+  }
+}
+
+const startMs = performance.now()
+let sent = 0
+const work = async (): Promise<void> => {
+  for (;;) {
+    const nowMs = performance.now() - startMs
+    if (nowMs >= Number(seconds) * 1000) return
+    if (sent >= (nowMs / 1000) * Number(perSecond)) await wait(1)
+    else {
+      try {
+        await registry.register!(toEntry(sent++), { ttlSeconds: 600 })
+        counts.registered++
+      } catch {
+        counts.failed++
+      }
+    }
+  }
+}
+await Promise.all(Array.from({ length: MAX_OPEN }, work))
+process.stdout.write(JSON.stringify({ ...counts, seconds: (performance.now() - startMs) / 1000 }))
+await close()
+process.exit()

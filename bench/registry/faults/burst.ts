@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { OTHER_CORES, toPinned } from '../../http/processes.ts'
+import { toNodeCommand } from '../../rivals/rival.ts'
+import { type Figure, toFailures } from '../figures.ts'
+import { startLoad } from '../load.ts'
+import type { FaultOptions } from '../options.ts'
+import { onStage, startRegistry } from '../stage.ts'
+
+const MIB = 1024 ** 2
+const runFile = promisify(execFile)
+
+/** Thousands of nodes are registered, of services the gateway knows the routes of; requests go on meanwhile. */
+export async function measureBurst(
+  kind: 'consul' | 'mx',
+  { rate, seconds, burstSeconds, perSecond }: FaultOptions,
+): Promise<readonly Figure[]> {
+  const { text, stop } = await startRegistry(kind)
+  try {
+    return await onStage({ registry: text, services: 2 }, async ({ gateway, url }) => {
+      const { probe } = gateway
+      const measure = async (work: () => Promise<unknown>) => {
+        await probe.reset()
+        const load = startLoad(url, rate)
+        await work()
+        return { result: await load.stop(), sample: await probe.sample() }
+      }
+      await measure(() => wait(1000))
+      const quiet = await measure(() => wait(seconds * 1000))
+      let made = { registered: 0, seconds: 0, failed: 0 }
+      const busy = await measure(async () => {
+        const words = [text, String(perSecond), String(burstSeconds)]
+        const command = toNodeCommand('../registry/burst-process', ...words)
+        const [program, ...args] = toPinned(command, OTHER_CORES)
+        const { stdout } = await runFile(program!, args)
+        made = JSON.parse(stdout) as typeof made
+      })
+      const toLoop = (which: string, { loop }: typeof busy.sample): Figure => ({
+        what: `lateness of the gateway's event loop, p99, ${which}`,
+        value: loop.p99Ms,
+        unit: 'ms',
+        detail: `longest ${loop.maxMs.toFixed(0)}`,
+      })
+      return [
+        {
+          what: 'registrations',
+          value: made.registered / made.seconds,
+          unit: 'per second',
+          detail: `${made.registered} in ${made.seconds.toFixed(1)} s, ${made.failed} failed`,
+        },
+        toLoop('before', quiet.sample),
+        toLoop('meanwhile', busy.sample),
+        { what: 'latency, p99, before', value: quiet.result.latency.p99, unit: 'ms' },
+        { what: 'latency, p99, meanwhile', value: busy.result.latency.p99, unit: 'ms' },
+        toFailures('failed requests', busy.result, 0),
+        { what: 'resident memory before', value: quiet.sample.rss / MIB, unit: 'MiB' },
+        {
+          what: 'resident memory afterwards',
+          value: busy.sample.rss / MIB,
+          unit: 'MiB',
+          detail: `heap ${(busy.sample.heapUsed / MIB).toFixed(0)}`,
+        },
+      ]
+    })
+  } finally {
+    await stop()
+  }
+}

@@ -1,0 +1,54 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Figure, toFailures } from '../figures.ts'
+import { startLoad } from '../load.ts'
+import type { FaultOptions } from '../options.ts'
+import { readLines } from '../programs.ts'
+import { KNOWN, onStage, startRegistry } from '../stage.ts'
+
+const DAY_MS = 86_400_000
+const NODES = 2
+
+/** The wall clocks of gateway and services, and of the registry service, are set a day ahead, then a day back, then right. Consul's own is not. */
+export async function measureClock(
+  kind: 'consul' | 'mx',
+  { rate, seconds }: FaultOptions,
+): Promise<readonly Figure[]> {
+  const clock = { clock: true }
+  const { text, stop, probe } = await startRegistry(kind, clock)
+  try {
+    return await onStage({ registry: text, services: NODES, ...clock }, async (stage) => {
+      const probes = [stage.gateway, ...stage.services].map((program) => program.probe)
+      if (probe !== undefined) probes.push(probe)
+      const load = startLoad(stage.url, rate)
+      await wait(1000)
+      let offMs = 0
+      for (const jumpMs of [DAY_MS, -DAY_MS, 0]) {
+        const samples = await Promise.all(probes.map((each) => each.shift(jumpMs)))
+        for (const { dateMs } of samples)
+          offMs = Math.max(offMs, Math.abs(dateMs - Date.now() - jumpMs))
+        await wait((seconds * 1000) / 2)
+      }
+      const result = await load.stop()
+      const services = await stage.registry.getService(KNOWN)
+      const ejections = readLines(stage.gateway.program).filter(({ msg }) => msg !== undefined)
+      return [
+        { what: 'clocks were off what was set by at most', value: offMs, unit: 'ms', most: 1000 },
+        toFailures('failed requests', result, 0),
+        {
+          what: 'nodes that were left out',
+          value: ejections.filter(({ msg }) => String(msg).startsWith('node ejected')).length,
+          unit: 'nodes',
+          most: 0,
+        },
+        {
+          what: 'nodes the registry knows afterwards',
+          value: services.flatMap(({ nodes }) => nodes).length,
+          unit: 'nodes',
+          least: NODES,
+        },
+      ]
+    })
+  } finally {
+    await stop()
+  }
+}

@@ -1,0 +1,79 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { untilAnswer } from '../ask.ts'
+import { type Figure, toFailures } from '../figures.ts'
+import { startLoad } from '../load.ts'
+import type { FaultOptions } from '../options.ts'
+import { startService } from '../programs.ts'
+import { enlist, KNOWN, LATE, onStage, startConsul, toText } from '../stage.ts'
+
+const NODES = 2
+
+/** Consul is stopped under load, and started again: with its data, or without. */
+export async function measureOutage(
+  empty: boolean,
+  { rate, seconds, outageSeconds, afterSeconds }: FaultOptions,
+): Promise<readonly Figure[]> {
+  const agent = await startConsul()
+  try {
+    return await onStage({ registry: toText(agent), services: NODES }, async (stage) => {
+      const spare = await startService(LATE, '')
+      try {
+        const load = startLoad(stage.url, rate)
+        await wait(seconds * 1000)
+        await agent.kill()
+        await wait(outageSeconds * 1000)
+        await agent.start({ empty })
+        const startedMs = performance.now()
+        // Asked for already, so that what is remembered of its absence has to go.
+        const late = untilAnswer(stage.lateUrl, ({ status }) => status === 200)
+        await enlist(stage, LATE, spare.address)
+        const registeredMs = performance.now() - startedMs
+        const lateMs = await late
+        const again = await untilRegistered(agent.call, NODES, 60_000)
+        const againMs = performance.now() - startedMs
+        await wait(Math.max(0, afterSeconds * 1000 - againMs))
+        const result = await load.stop()
+        return [
+          toFailures('failed requests of the known service', result, 0),
+          { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
+          {
+            what: 'from the restart until a new service could be registered',
+            value: registeredMs,
+            unit: 'ms',
+          },
+          {
+            what: 'from the restart until a new service was reachable',
+            value: lateMs,
+            unit: 'ms',
+            most: 15_000,
+          },
+          {
+            what: 'from the restart until the known nodes were registered',
+            value: again ? againMs / 1000 : Number.NaN,
+            unit: 's',
+            most: 35,
+          },
+        ]
+      } finally {
+        await spare.stop()
+      }
+    })
+  } finally {
+    await agent.stop()
+  }
+}
+
+/** Waits until so many nodes of the known service pass. */
+async function untilRegistered(
+  call: (method: string, path: string) => Promise<unknown>,
+  nodes: number,
+  limitMs: number,
+): Promise<boolean> {
+  const endMs = performance.now() + limitMs
+  while (performance.now() < endMs) {
+    const list = (await call('GET', `/health/service/${KNOWN}?passing`)) as unknown[]
+    if (list.length === nodes) return true
+    await wait(50)
+  }
+  return false
+}

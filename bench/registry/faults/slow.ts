@@ -1,0 +1,42 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { startDelayProxy } from '../delay-proxy.ts'
+import { type Figure, toFailures } from '../figures.ts'
+import { startLoad } from '../load.ts'
+import type { FaultOptions } from '../options.ts'
+import { onStage, startConsul, toText } from '../stage.ts'
+import { measureChanges } from './changes.ts'
+
+const NODES = 3
+
+/** Whatever Consul answers the gateway arrives late; services reach it directly. One of them is stopped meanwhile. */
+export async function measureSlow({
+  rate,
+  seconds,
+  delayMs,
+}: FaultOptions): Promise<readonly Figure[]> {
+  const agent = await startConsul()
+  const proxy = await startDelayProxy(agent.port, delayMs)
+  const options = {
+    registry: toText(agent),
+    gatewayRegistry: toText(proxy),
+    services: NODES,
+  }
+  try {
+    return await onStage(options, async (stage) => {
+      const load = startLoad(stage.url, rate)
+      await wait((seconds * 1000) / 2)
+      await stage.services[0]!.program.stop()
+      await wait((seconds * 1000) / 2)
+      const result = await load.stop()
+      return [
+        { what: 'the gateway was ready after', value: stage.gateway.readyMs, unit: 'ms' },
+        toFailures('failed requests, a node that stops among them', result, 0),
+        { what: 'latency, p99', value: result.latency.p99, unit: 'ms' },
+        ...(await measureChanges(stage, 3 * delayMs + 1000)),
+      ]
+    })
+  } finally {
+    await proxy.close()
+    await agent.stop()
+  }
+}

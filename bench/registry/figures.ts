@@ -1,0 +1,57 @@
+import type { LoadResult } from '../../cli/load/run-load.ts'
+import { listFailures } from './load.ts'
+
+/** One figure of a scenario. */
+export interface Figure {
+  readonly what: string
+  readonly value: number
+  readonly unit: 'ms' | 's' | 'MiB' | 'requests' | 'nodes' | 'µs' | '' | 'per second'
+  /** What it must not exceed. */
+  readonly most?: number
+  /** What it must reach. */
+  readonly least?: number
+  /** What makes up the figure. */
+  readonly detail?: string
+}
+
+/** What was seen in a scenario. */
+export interface Outcome {
+  readonly name: string
+  readonly title: string
+  readonly figures: readonly Figure[]
+}
+
+/** Failed requests of a load by what became of them; `most`: how many there may be. */
+export function toFailures(what: string, result: LoadResult, most?: number): Figure {
+  const failures = listFailures(result)
+  const detail = Object.entries(failures).map(([kind, count]) => `${kind}: ${count}`)
+  return {
+    what: `${what}, of ${result.sent} requests`,
+    value: Object.values(failures).reduce((sum, count) => sum + count, 0),
+    unit: 'requests',
+    ...(most !== undefined && { most }),
+    ...(detail.length > 0 && { detail: detail.join(', ') }),
+  }
+}
+
+/** Whether a figure is as it should be. */
+export function isFine({ value, most = Number.POSITIVE_INFINITY, least = 0 }: Figure): boolean {
+  return value <= most && value >= least
+}
+
+/** The figures as a Markdown table. */
+export function formatFigures(figures: readonly Figure[]): string {
+  const lines = figures.map((figure) => {
+    const { what, value, unit, most, least, detail } = figure
+    const text = Number.isNaN(value) ? 'never' : `${formatValue(value)} ${unit}`.trim()
+    const wanted =
+      most !== undefined ? `<= ${most}` : least !== undefined ? `>= ${formatValue(least)}` : ''
+    const verdict = isFine(figure) ? '' : ' **missed**'
+    return `| ${what} | ${text}${detail === undefined ? '' : ` (${detail})`} | ${wanted}${verdict} |`
+  })
+  return `${['| what | figure | wanted |', '|---|--:|--:|', ...lines].join('\n')}\n`
+}
+
+function formatValue(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(value < 10 ? 2 : 1)
+}

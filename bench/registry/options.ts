@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util'
+
+/** How hard and how long the faults are. */
+export interface FaultOptions {
+  /** Requests per second meanwhile. */
+  readonly rate: number
+  /** Seconds that things are quiet before, or looked at. */
+  readonly seconds: number
+  /** Seconds Consul is away. */
+  readonly outageSeconds: number
+  /** Seconds looked at after it is back: longer than what is missing is kept for (95 s). */
+  readonly afterSeconds: number
+  /** Milliseconds every answer of a slow Consul takes. */
+  readonly delayMs: number
+  /** Seconds, and registrations a second. */
+  readonly burstSeconds: number
+  readonly perSecond: number
+}
+
+const DEFAULTS = {
+  rate: '500',
+  seconds: '10',
+  outage: '60',
+  after: '110',
+  delay: '2000',
+  burst: '30',
+  'per-second': '1000',
+}
+
+/**
+ * Reads `[scenario...] --rate n --seconds n --outage s --after s --delay ms --burst s --per-second n`.
+ *
+ * @throws {RangeError} naming the word or flag that is wrong and what would be right.
+ */
+export function parseFaultOptions(
+  args: readonly string[],
+  known: readonly string[],
+): { readonly names: readonly string[]; readonly options: FaultOptions } {
+  const { values, positionals } = readArgs(args)
+  for (const name of positionals) {
+    if (!known.includes(name))
+      throw new RangeError(`some of ${known.join(', ')} expected, got ${JSON.stringify(name)}`)
+  }
+  const read = (flag: keyof typeof DEFAULTS): number => {
+    const text = values[flag] ?? DEFAULTS[flag]
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= 1 && value <= 100_000) return value
+    throw new RangeError(
+      `--${flag} must be a whole number from 1 to 100000, got ${JSON.stringify(text)}`,
+    )
+  }
+  return {
+    names: positionals.length === 0 ? known : known.filter((name) => positionals.includes(name)),
+    options: {
+      rate: read('rate'),
+      seconds: read('seconds'),
+      outageSeconds: read('outage'),
+      afterSeconds: read('after'),
+      delayMs: read('delay'),
+      burstSeconds: read('burst'),
+      perSecond: read('per-second'),
+    },
+  }
+}
+
+function readArgs(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  const options = {
+    rate: text,
+    seconds: text,
+    outage: text,
+    after: text,
+    delay: text,
+    burst: text,
+    'per-second': text,
+  }
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options })
+  } catch (error) {
+    throw new RangeError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}

@@ -1,0 +1,44 @@
+// Loaded into a measured program: tells of its event loop and memory, and moves its wall clock, over the socket BENCH_PROBE.
+import { createServer } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+const RESOLUTION_MS = 2
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+delay.enable()
+/** Of a histogram that has the time between two looks in it. */
+const toLateMs = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS)
+
+let offsetMs = 0
+/** Before anything else is loaded: whoever keeps `Date.now` keeps this one. */
+function bendClock(): void {
+  const real = Date.now
+  const now = () => real() + offsetMs
+  const RealDate = Date
+  RealDate.now = now
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args, asked) =>
+      Reflect.construct(target, args.length === 0 ? [now()] : args, asked),
+    apply: () => new RealDate(now()).toString(),
+  })
+}
+
+const { BENCH_PROBE, BENCH_CLOCK } = process.env
+if (BENCH_CLOCK === '1') bendClock()
+
+const COMMANDS: Readonly<Record<string, (value: number) => void>> = {
+  '/reset': () => delay.reset(),
+  '/sample': () => {},
+  '/shift': (value) => {
+    offsetMs = value
+  },
+}
+
+const server = createServer((request, reply) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://probe')
+  COMMANDS[pathname]?.(Number(searchParams.get('value')))
+  const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage()
+  const [p50Ms, p99Ms] = [toLateMs(delay.percentile(50)), toLateMs(delay.percentile(99))]
+  const loop = { p50Ms, p99Ms, maxMs: toLateMs(delay.max) }
+  reply.end(JSON.stringify({ loop, rss, heapUsed, external, arrayBuffers, dateMs: Date.now() }))
+})
+server.listen(BENCH_PROBE).unref()

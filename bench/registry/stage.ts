@@ -1,0 +1,110 @@
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+import { openRegistry } from '../../sdk/open-registry.ts'
+import { OTHER_CORES, toPinned } from '../http/processes.ts'
+import { untilAnswer } from './ask.ts'
+import { type ConsulAgent, startConsulAgent } from './consul-agent.ts'
+import type { Probe } from './probe.ts'
+import {
+  type ProbedProgram,
+  type ProgramOptions,
+  startGateway,
+  startRegistryService,
+  startService,
+} from './programs.ts'
+
+/** Full name of the service that is asked. */
+export const KNOWN = 'go.mx.api.bench'
+/** One that is registered while others look. */
+export const LATE = 'go.mx.api.late'
+
+/** A registry in a process of its own. */
+export interface RunningRegistry {
+  /** The text that opens it. */
+  readonly text: string
+  /** Undefined: it is no program of ours. */
+  readonly probe: Probe | undefined
+  readonly stop: () => Promise<void>
+}
+
+/** A gateway, services it knows, and the registry between them: processes of their own. */
+export interface Stage {
+  readonly gateway: ProbedProgram
+  /** Nodes of {@link KNOWN}. */
+  readonly services: readonly Omit<ProbedProgram, 'readyMs'>[]
+  /** The same registry, as this process sees it. */
+  readonly registry: Registry
+  /** {@link KNOWN}, as it was registered. */
+  readonly known: Service
+  /** Calls of {@link KNOWN}, and of {@link LATE}. */
+  readonly url: string
+  readonly lateUrl: string
+}
+
+export interface StageOptions extends ProgramOptions {
+  /** Where services are registered. */
+  readonly registry: string
+  /** Where the gateway looks for them. @default registry */
+  readonly gatewayRegistry?: string
+  readonly services: number
+}
+
+/** Starts Consul, on the processors of everything that is not measured. */
+export function startConsul(): Promise<ConsulAgent> {
+  const wrap = (command: readonly string[]) => toPinned(command, OTHER_CORES)
+  return startConsulAgent({ program: 'consul', wrap })
+}
+
+/** Starts Consul or the registry service, as something to open and to stop. */
+export async function startRegistry(
+  kind: 'consul' | 'mx',
+  options: ProgramOptions = {},
+): Promise<RunningRegistry> {
+  if (kind === 'consul') {
+    const agent = await startConsul()
+    return { text: toText(agent), stop: agent.stop, probe: undefined }
+  }
+  const { address, stop, probe } = await startRegistryService(options)
+  return { text: `mx://${address}`, stop, probe }
+}
+
+export function toText({ host, port }: { readonly host?: string; readonly port: number }): string {
+  return `consul://${host ?? '127.0.0.1'}:${port}`
+}
+
+/** Runs `play` on a stage whose services have all answered through the gateway, and clears it away. */
+export async function onStage<T>(
+  { registry: text, gatewayRegistry = text, services: count, ...options }: StageOptions,
+  play: (stage: Stage) => Promise<T>,
+): Promise<T> {
+  const ends: (() => Promise<unknown>)[] = []
+  try {
+    const { registry, close } = openRegistry(text)
+    ends.push(close)
+    const services: Stage['services'][number][] = []
+    for (let i = 0; i < count; i++) {
+      const service = await startService(KNOWN, text, options)
+      services.push(service)
+      ends.push(service.stop)
+    }
+    const gateway = await startGateway(gatewayRegistry, options)
+    ends.push(gateway.stop)
+    const url = `http://${gateway.address}/bench/where`
+    const missing = new Set(services.map(({ program }) => program.pid))
+    await untilAnswer(url, ({ pid }) => missing.delete(pid) && missing.size === 0)
+    const lateUrl = `http://${gateway.address}/late/bench/where`
+    const [known] = await registry.getService(KNOWN)
+    return await play({ gateway, services, registry, known: known!, url, lateUrl })
+  } finally {
+    for (const end of ends.reverse()) await end()
+  }
+}
+
+/** Registers a running service as one more node of `name`, described as {@link KNOWN} is. */
+export async function enlist(
+  { registry, known }: Pick<Stage, 'registry' | 'known'>,
+  name: string,
+  address: string,
+): Promise<void> {
+  const node = { ...known.nodes[0]!, id: `late-${address}`, address }
+  await registry.register!({ ...known, name, nodes: [node] }, { ttlSeconds: 600 })
+}
