@@ -21,8 +21,8 @@ export interface HeaderBlock {
   readonly fields: readonly string[]
   /** The same as {@link HeaderList.format} writes it. */
   readonly text: string
-  /** The same as {@link HeaderList.formatValue} writes it. */
-  readonly value: string
+  /** The same as {@link HeaderList.formatBehind} writes it. */
+  readonly behind: string
 }
 
 /**
@@ -33,7 +33,7 @@ export interface HeaderBlock {
 export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
   const list = new HeaderList(fields)
   if (!list.ascii) throw new TypeError('the fields of a block must be ASCII')
-  return { fields: list.flat, text: list.format(), value: list.formatValue() }
+  return { fields: list.flat, text: list.format(), behind: list.formatBehind('') }
 }
 
 /**
@@ -63,6 +63,11 @@ export class HeaderList {
     ;(list as { flat: readonly string[] }).flat = block.fields.slice()
     list.#block = block
     return list
+  }
+
+  /** The block it begins with. */
+  get leading(): HeaderBlock | undefined {
+    return this.#blockStart === 0 ? this.#block : undefined
   }
 
   /** Number of fields. */
@@ -162,19 +167,15 @@ export class HeaderList {
     return text
   }
 
-  /** The fields as a writer takes them that asks for one name and one value: all but the name of the first, no CRLF at the end. */
-  formatValue(): string {
+  /** A start line and the fields behind it: CRLF and `name: value`, each. */
+  formatBehind(startLine: string): string {
     const { flat } = this
-    if (flat.length === 0) return ''
-    const block = this.#block
-    let value = flat[1]!
-    let i = 2
-    if (block !== undefined && this.#blockStart === 0 && block.fields.length > 0) {
-      value = block.value
-      i = block.fields.length
-    }
-    for (; i < flat.length; i += 2) value += `\r\n${flat[i]}: ${flat[i + 1]}`
-    return value
+    const block = this.leading
+    let text = startLine
+    if (block !== undefined) text += block.behind
+    for (let i = block?.fields.length ?? 0; i < flat.length; i += 2)
+      text += `\r\n${flat[i]}: ${flat[i + 1]}`
+    return text
   }
 }
 

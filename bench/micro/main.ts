@@ -13,6 +13,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   balance: () => import('./balance.ts'),
   'request-head': () => import('./request-head.ts'),
   'reply-head': () => import('./reply-head.ts'),
+  'reply-head-out': () => import('./reply-head-out.ts'),
   'request-document': () => import('./request-document.ts'),
   plugins: () => import('./plugins.ts'),
   chain: () => import('./chain.ts'),

@@ -1,5 +1,4 @@
 // One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
-import { STATUS_CODES } from 'node:http'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../server-socket.ts'
@@ -7,15 +6,11 @@ import { INTERNAL_ERROR } from './close-codes.ts'
 import type { Guard } from './guard.ts'
 import { expectHandshake, judgeHandshake } from './handshake.ts'
 import { type PeerAddresses, toAddress } from './peer-addresses.ts'
+import { toReplyHead } from './reply-head.ts'
 import type { SocketOwner } from './socket-owner.ts'
 import { readOn, switchBy } from './uws-pause.ts'
 import type { HttpRequest, HttpResponse, SocketContext } from './uws-types.d.ts'
 import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
-
-/** `404 Not Found` and so on: built once, not per reply. */
-const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
-)
 
 // The exchange whose reply is being written: `cork` takes a callback, and one
 // shared by all exchanges saves a closure per reply.
@@ -319,15 +314,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
 
   #writeHead(): void {
     this.#headSent = true
-    const res = this.#res
-    const { status } = this
-    if (status !== 200) res.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`)
-    const headers = this.replyHeaders
-    if (headers.size === 0) return
-    // One call for all fields: each crosses into native code, which costs more
-    // than joining them. Safe because every name and value was checked.
-    const value = headers.formatValue()
-    res.writeHeader(headers.flat[0]!, headers.ascii ? value : Buffer.from(value, 'latin1'))
+    this.#res.writeStatus(toReplyHead(this.status, this.replyHeaders))
   }
 
   /** Sends the head of a stream whose first chunk is not there yet, where the library can. */

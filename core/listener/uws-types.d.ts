@@ -13,7 +13,7 @@ export interface HttpResponse {
   onData(callback: (chunk: ArrayBuffer, last: boolean) => void): void
   onWritable(callback: (offset: number) => boolean): void
   cork(callback: () => void): void
-  writeStatus(status: string): void
+  writeStatus(status: string | Uint8Array): void
   writeHeader(name: string, value: string | Uint8Array): void
   write(chunk: string | Uint8Array): boolean
   tryEnd(chunk: string | Uint8Array, total: number): [ok: boolean, done: boolean]

@@ -102,23 +102,36 @@ t.test('a block is written as its fields are, wherever it stands', async (t) => 
   t.throws(() => createHeaderBlock(['a', '\xe4']), { message: /must be ASCII/ })
 })
 
-t.test('formatValue leaves out the first name and the last line end', async (t) => {
+t.test(
+  'formatBehind writes a line end in front of each field in place of one behind',
+  async (t) => {
+    const block = createHeaderBlock(['a', '1', 'b', '2'])
+    const lists = [
+      new HeaderList(),
+      new HeaderList(['x', '0']),
+      new HeaderList(['x', '0', 'y', '1']),
+      HeaderList.of(createHeaderBlock([])),
+      HeaderList.of(createHeaderBlock(['x', '0'])),
+      HeaderList.of(block),
+    ]
+    const behind = new HeaderList(['x', '0'])
+    behind.appendBlock(block)
+    const before = HeaderList.of(block)
+    before.append('c', '3')
+    for (const list of [...lists, behind, before])
+      t.equal(`${list.formatBehind('200 OK')}\r\n`, `200 OK\r\n${list.format()}`)
+  },
+)
+
+t.test('the leading block is the one it begins with, as long as it is whole', async (t) => {
   const block = createHeaderBlock(['a', '1', 'b', '2'])
-  const lists = [
-    new HeaderList(),
-    new HeaderList(['x', '0']),
-    new HeaderList(['x', '0', 'y', '1']),
-    HeaderList.of(createHeaderBlock([])),
-    HeaderList.of(createHeaderBlock(['x', '0'])),
-    HeaderList.of(block),
-  ]
+  const list = HeaderList.of(block)
+  t.equal(list.leading, block)
+  list.append('c', '3')
+  t.equal(list.leading, block)
+  list.delete('c')
+  t.equal(list.leading, undefined)
   const behind = new HeaderList(['x', '0'])
   behind.appendBlock(block)
-  const before = HeaderList.of(block)
-  before.append('c', '3')
-  for (const list of [...lists, behind, before]) {
-    const whole = list.size === 0 ? '' : `${list.flat[0]}: ${list.formatValue()}\r\n`
-    t.equal(whole, list.format())
-  }
-  t.equal(new HeaderList().formatValue(), '')
+  t.equal(behind.leading, undefined)
 })

@@ -55,10 +55,11 @@ t.test('every way to change a header list checks what it is given, but for a blo
     'constructor',
     'delete',
     'format',
-    'formatValue',
+    'formatBehind',
     'get',
     'getAll',
     'has',
+    'leading',
     'set',
     'size',
   ])

@@ -1,0 +1,89 @@
+import { STATUS_CODES } from 'node:http'
+import type { HeaderBlock, HeaderList } from '../headers.ts'
+
+/** `404 Not Found` and so on: built once, not per reply. */
+const STATUS_LINES: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [code, `${code} ${reason}`]),
+)
+/** Room behind a block for the fields of one reply, bytes. */
+const ROOM_BYTES = 256
+const CARRIAGE_RETURN = 13
+const LINE_FEED = 10
+const COLON = 58
+const BLANK = 32
+
+/**
+ * Status and fields of a reply as one piece, without the last line end, for a writer that puts in what it is given: one
+ * crossing into native code costs more than joining all fields. Safe because every name and value was checked.
+ *
+ * Bytes are valid until the next call. Replies 200 that begin with the same block share its bytes: a fifth of what
+ * flattening and encoding a text costs (bench/micro/reply-head-out.ts).
+ */
+export function toReplyHead(status: number, headers: HeaderList): string | Uint8Array {
+  const block = headers.leading
+  if (status === 200 && block !== undefined && headers.ascii) {
+    const bytes = findHead(block).format(headers.flat, block.fields.length)
+    if (bytes !== undefined) return bytes
+  }
+  const text = headers.formatBehind(STATUS_LINES[status] ?? `${status} Unknown`)
+  return headers.ascii ? text : Buffer.from(text, 'latin1')
+}
+
+/** A reply 200 up to the end of its block, and room for more. */
+class BlockHead {
+  readonly #memory: Uint8Array
+  readonly #start: number
+  /** The name that stands behind the block at present. */
+  #name = ''
+  /** By their number of bytes behind the block. */
+  readonly #views: (Uint8Array | undefined)[] = []
+
+  constructor(block: HeaderBlock) {
+    const text = `${STATUS_LINES[200]}${block.behind}`
+    this.#start = text.length
+    this.#memory = new Uint8Array(text.length + ROOM_BYTES)
+    write(this.#memory, 0, text)
+  }
+
+  /** Adds the fields of `flat` from `from` on; undefined when they do not fit. */
+  format(flat: readonly string[], from: number): Uint8Array | undefined {
+    const memory = this.#memory
+    let at = this.#start
+    for (let i = from; i < flat.length; i += 2) {
+      const name = flat[i]!
+      const value = flat[i + 1]!
+      if (at + name.length + value.length + 4 > memory.length) return undefined
+      // Mostly it is the same name as last time.
+      if (i !== from || name !== this.#name) {
+        memory[at] = CARRIAGE_RETURN
+        memory[at + 1] = LINE_FEED
+        write(memory, at + 2, name)
+        memory[at + 2 + name.length] = COLON
+        memory[at + 3 + name.length] = BLANK
+        if (i === from) this.#name = name
+      }
+      at = write(memory, at + name.length + 4, value)
+    }
+    const bytes = at - this.#start
+    this.#views[bytes] ??= memory.subarray(0, at)
+    return this.#views[bytes]
+  }
+}
+
+/** As long as their blocks. */
+const heads = new WeakMap<HeaderBlock, BlockHead>()
+
+function findHead(block: HeaderBlock): BlockHead {
+  let head = heads.get(block)
+  if (head === undefined) {
+    head = new BlockHead(block)
+    heads.set(block, head)
+  }
+  return head
+}
+
+/** Writes ASCII; the offset behind it. */
+function write(memory: Uint8Array, at: number, text: string): number {
+  for (let i = 0; i < text.length; i++) memory[at + i] = text.charCodeAt(i)
+  return at + text.length
+}
