@@ -4,11 +4,8 @@ import type { RegistryEvent } from '../../../core/contracts/registry.ts'
 import { until } from '../../contracts/registry.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { startConsul } from '../../fixtures/consul.ts'
-import { GREETER, openConsulRegistry, untilNodes } from '../../fixtures/consul-registry.ts'
+import { GREETER, openConsulRegistry, SYNC_MS, untilNodes } from '../../fixtures/consul-registry.ts'
 import { makeService } from '../../fixtures/services.ts'
-
-/** An agent without a leader keeps what it is asked for up to 7 s. */
-const RECOVERY_MS = 20_000
 
 t.test(
   'an agent that is killed and comes back with its data is an outage, not a change',
@@ -35,8 +32,8 @@ t.test(
     await until(() => late.length === 1)
     t.match(late[0]?.message, /does not answer/, 'who comes during it is told, too')
     await agent.start()
-    await until(() => told.at(-1) === 'back', RECOVERY_MS)
-    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'], RECOVERY_MS)
+    await until(() => told.at(-1) === 'back', SYNC_MS)
+    await untilNodes(registry, GREETER.name, ['127.0.0.1:9001'])
     t.notOk(told.includes('create'))
     t.equal(late.at(-1), undefined)
   },
@@ -55,7 +52,7 @@ t.test('an agent that comes back empty tells of it, and is told again by heartbe
   await registry.register?.(GREETER, { ttlSeconds: 90 })
   await until(() => one.length === 1 && all.length === 6)
   await agent.start({ empty: true })
-  await until(() => one.at(-1) === 'delete' && all.at(-1) === 'delete', RECOVERY_MS)
+  await until(() => one.at(-1) === 'delete' && all.at(-1) === 'delete', SYNC_MS)
   await registry.register?.(GREETER, { ttlSeconds: 90 })
   await until(() => one.at(-1) === 'create' && all.at(-1) === 'create')
   t.same(one, ['create', 'delete', 'create'])

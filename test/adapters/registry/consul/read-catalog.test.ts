@@ -24,8 +24,8 @@ t.test('the versions of all services are those of their tags', async (t) => {
   t.same(read({ consul: [], web: [], shop: ['mx.path=/x'], orders }), [
     'web latest',
     'shop latest Http.Any',
-    'orders latest',
     'orders 2 A.B',
+    'orders latest',
   ])
 })
 
