@@ -5,7 +5,7 @@ import { listFailures } from './load.ts'
 export interface Figure {
   readonly what: string
   readonly value: number
-  readonly unit: 'ms' | 's' | 'MiB' | 'requests' | 'nodes' | 'µs' | '' | 'per second'
+  readonly unit: 'ms' | 's' | 'MiB' | 'requests' | 'nodes' | '%' | '' | 'per second'
   /** What it must not exceed. */
   readonly most?: number
   /** What it must reach. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { OTHER_CORES, toPinned } from '../../http/processes.ts'
+import { OTHER_CORES, readUsage, toPinned } from '../../http/processes.ts'
 import { toNodeCommand } from '../../rivals/rival.ts'
 import { type Figure, toFailures } from '../figures.ts'
 import { startLoad } from '../load.ts'
@@ -21,10 +21,14 @@ export async function measureBurst(
     return await onStage({ registry: text, services: 2 }, async ({ gateway, url }) => {
       const { probe } = gateway
       const measure = async (work: () => Promise<unknown>) => {
+        const { pid } = gateway.program
         await probe.reset()
+        const [startMs, { cpuMs }] = [performance.now(), readUsage(pid)]
         const load = startLoad(url, rate)
         await work()
-        return { result: await load.stop(), sample: await probe.sample() }
+        const result = await load.stop()
+        const busy = (readUsage(pid).cpuMs - cpuMs) / (performance.now() - startMs)
+        return { result, sample: await probe.sample(), busy }
       }
       await measure(() => wait(1000))
       const quiet = await measure(() => wait(seconds * 1000))
@@ -49,6 +53,8 @@ export async function measureBurst(
           unit: 'per second',
           detail: `${made.registered} in ${made.seconds.toFixed(1)} s, ${made.failed} failed`,
         },
+        { what: 'processor of the gateway before', value: quiet.busy * 100, unit: '%' },
+        { what: 'processor of the gateway meanwhile', value: busy.busy * 100, unit: '%' },
         toLoop('before', quiet.sample),
         toLoop('meanwhile', busy.sample),
         { what: 'latency, p99, before', value: quiet.result.latency.p99, unit: 'ms' },
