@@ -1,0 +1,183 @@
+import type {
+  StoreAdapter,
+  StoreChange,
+  StoreGroup,
+  StoreOutcome,
+  StorePlace,
+  StoreRange,
+  StoreRecord,
+  StoreTable,
+} from '../../core/contracts/store.ts'
+import { openEnvironment } from './lmdb/environment.ts'
+import { toStoreError } from './lmdb/failures.ts'
+import {
+  fromExpiryKey,
+  parseKey,
+  parseOwnKey,
+  toDatabaseBounds,
+  toExpiryKey,
+  toKey,
+  toTableEnd,
+} from './lmdb/keys.ts'
+import { formatRecord, parseHead, parseRecord, type RecordHead } from './lmdb/record-bytes.ts'
+
+export interface LmdbStoreOptions {
+  /** Where the file lies; made where it is missing, for its owner alone. One process at a time may have it open. */
+  readonly folder: string
+  /**
+   * What an acknowledged write has reached: `os`, the operating system, which writes it to the disk soon: it survives
+   * the end of the process, however sudden; `always`, the disk: it survives that of the machine. Whatever ends when,
+   * the file is as it was after some write. @default 'os'
+   */
+  readonly sync?: 'always' | 'os'
+}
+
+const LAST_VERSION = Buffer.from('last version')
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * Keeps records in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
+ *
+ * @throws {Error} when the folder cannot be used.
+ */
+export function createLmdbStore({ folder, sync = 'os' }: LmdbStoreOptions): StoreAdapter {
+  const { records, expiries, notes, transact, close } = openEnvironment(folder, sync === 'always')
+  let lastVersion = notes.get(LAST_VERSION)?.readDoubleLE() ?? 0
+  let committing: Promise<unknown> = Promise.resolve()
+  let isClosed = false
+
+  const findHead = (key: Buffer): RecordHead | undefined => {
+    const bytes = records.getBinaryFast(key)
+    return bytes === undefined ? undefined : parseHead(bytes)
+  }
+
+  function write(key: Buffer, { value, metadata, expiresMs }: StoreChange): number {
+    const version = ++lastVersion
+    forgetExpiry(key, findHead(key))
+    void records.put(key, formatRecord({ value: value!, metadata, expiresMs, version }))
+    if (expiresMs > 0) void expiries.put(toExpiryKey(expiresMs, key), NOTHING)
+    return version
+  }
+
+  function remove(key: Buffer): number {
+    const head = findHead(key)
+    if (head === undefined) return 0
+    forgetExpiry(key, head)
+    void records.remove(key)
+    return head.version
+  }
+
+  function forgetExpiry(key: Buffer, head: RecordHead | undefined): void {
+    if (head !== undefined && head.expiresMs > 0)
+      void expiries.remove(toExpiryKey(head.expiresMs, key))
+  }
+
+  function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
+    const keys = group.map(({ table, key }) => toKey(table, key))
+    for (const [index, { ifVersion }] of group.entries()) {
+      if (ifVersion === undefined) continue
+      const version = toVersion(findHead(keys[index]!), nowMs)
+      if (version !== ifVersion) return { index, version }
+    }
+    return group.map((change, i) =>
+      change.value === undefined ? remove(keys[i]!) : write(keys[i]!, change),
+    )
+  }
+
+  /** Runs changes; what fails is told as callers should have it. */
+  async function change<T>(run: () => T): Promise<T> {
+    const done = transact(() => {
+      const before = lastVersion
+      const result = run()
+      if (lastVersion !== before) void notes.put(LAST_VERSION, toBytes(lastVersion))
+      return result
+    })
+    committing = done.catch(() => {})
+    try {
+      return await done
+    } catch (error) {
+      throw toStoreError(error, folder)
+    }
+  }
+
+  return {
+    name: 'lmdb',
+
+    read(table, key) {
+      const bytes = records.getBinaryFast(toKey(table, key))
+      return bytes === undefined ? undefined : parseRecord(key, bytes, bytes.length)
+    },
+
+    scan(table, range) {
+      const first = toKey(table, '')
+      const found: StoreRecord[] = []
+      let bytes = 0
+      for (const { key, value } of records.getRange(toBounds(table, range))) {
+        if (found.length === range.limit || bytes >= range.maxBytes)
+          return { records: found, more: true }
+        found.push(parseRecord(parseOwnKey(key, first), value, value.length, range.keysOnly))
+        bytes += value.length
+      }
+      return { records: found, more: false }
+    },
+
+    commit: (groups, nowMs) => change(() => groups.map((group) => commitGroup(group, nowMs))),
+
+    listTables(database) {
+      const tables: StoreTable[] = []
+      const [from, end] = database === undefined ? [NOTHING, undefined] : toDatabaseBounds(database)
+      let start: Buffer = from
+      for (;;) {
+        const [key] = records.getKeys({
+          ...(start.length > 0 && { start }),
+          ...(end !== undefined && { end }),
+          limit: 1,
+        })
+        if (key === undefined) return tables
+        const { table } = parseKey(key)
+        tables.push(table)
+        start = toTableEnd(table)
+      }
+    },
+
+    purge: (nowMs, limit) =>
+      change(() => {
+        const purged: StorePlace[] = []
+        const notes = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, NOTHING), limit })]
+        for (const note of notes) {
+          const key = fromExpiryKey(note)
+          void expiries.remove(note)
+          void records.remove(key)
+          purged.push(parseKey(key))
+        }
+        return purged
+      }),
+
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await committing
+      await close()
+    },
+  }
+}
+
+function toVersion(head: RecordHead | undefined, nowMs: number): number {
+  if (head === undefined || (head.expiresMs > 0 && head.expiresMs <= nowMs)) return 0
+  return head.version
+}
+
+/** A range as LMDB goes through it: backwards, its start is its end. */
+function toBounds(table: StoreTable, { from = '', to, reverse = false }: StoreRange) {
+  const low = toKey(table, from)
+  const high = to === undefined ? toTableEnd(table) : toKey(table, to)
+  return reverse
+    ? { start: high, end: low, reverse, exclusiveStart: true, inclusiveEnd: true }
+    : { start: low, end: high }
+}
+
+function toBytes(version: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeDoubleLE(version)
+  return bytes
+}

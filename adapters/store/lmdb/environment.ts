@@ -1,0 +1,69 @@
+import { mkdirSync } from 'node:fs'
+import { type Database, open, type RootDatabase } from 'lmdb'
+
+/** The tables of the file. */
+export interface Environment {
+  /** Records, by `keys.ts`. */
+  readonly records: Database<Buffer, Buffer>
+  /** What expires, by time, with nothing behind it. */
+  readonly expiries: Database<Buffer, Buffer>
+  /** What the store remembers of itself. */
+  readonly notes: Database<Buffer, Buffer>
+  /** Runs `change` in a transaction of its own: all of its writes or none are there afterwards. */
+  readonly transact: <T>(change: () => T) => Promise<T>
+  readonly close: () => Promise<void>
+}
+
+const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
+
+/**
+ * Opens the file in a folder, which is made where it is missing.
+ *
+ * @param isFlushed whether a transaction waits for the disk, or for the operating system alone.
+ */
+export function openEnvironment(folder: string, isFlushed: boolean): Environment {
+  let root: RootDatabase<Buffer, Buffer>
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    root = open<Buffer, Buffer>({
+      path: folder,
+      noSubdir: false,
+      maxDbs: 8,
+      // A transaction is a turn of the event loop already; otherwise a failed one leaves behind a rejection nobody can handle.
+      eventTurnBatching: false,
+      // On: a transaction is done before it is on the disk, and the disk is always at one that was done.
+      overlappingSync: !isFlushed,
+      ...BYTES,
+    })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`the store cannot be opened in ${folder}: ${reason}`, { cause })
+  }
+  let hasFailed = false
+
+  const transact = async <T>(change: () => T): Promise<T> => {
+    try {
+      const result = await root.transaction(change)
+      hasFailed = false
+      return result
+    } catch (error) {
+      hasFailed = true
+      // The reason is a promise of its own: unhandled, it would end the process (kriszyp/lmdb-js#368).
+      const { commitError } = error as { readonly commitError?: Promise<never> }
+      await commitError
+      throw error
+    }
+  }
+
+  return {
+    records: root.openDB({ name: 'records', ...BYTES }),
+    expiries: root.openDB({ name: 'expiries', ...BYTES }),
+    notes: root.openDB({ name: 'notes', ...BYTES }),
+    transact,
+    async close() {
+      // Closing waits for the last transaction to be flushed: one that failed never is.
+      if (hasFailed) await root.transaction(() => {}).catch(() => {})
+      await root.close()
+    },
+  }
+}

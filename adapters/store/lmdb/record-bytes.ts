@@ -1,0 +1,62 @@
+import type { StoreRecord } from '../../../core/contracts/store.ts'
+
+/** What a record is besides its key and value. */
+export type RecordHead = Pick<StoreRecord, 'version' | 'expiresMs'>
+
+/** Version and expiry, both as 64-bit floats, and how long the metadata are; the metadata as JSON and the value follow. */
+const HEAD_BYTES = 8 + 8 + 4
+const EMPTY = Buffer.alloc(0)
+const NO_METADATA = {}
+
+/** A record as it lies in the file. */
+export function formatRecord({
+  value,
+  metadata,
+  expiresMs,
+  version,
+}: Omit<StoreRecord, 'key'>): Buffer {
+  const json = isEmpty(metadata) ? '' : JSON.stringify(metadata)
+  const jsonBytes = json === '' ? 0 : Buffer.byteLength(json)
+  const bytes = Buffer.allocUnsafe(HEAD_BYTES + jsonBytes + value.length)
+  bytes.writeDoubleLE(version, 0)
+  bytes.writeDoubleLE(expiresMs, 8)
+  bytes.writeUInt32LE(jsonBytes, 16)
+  if (jsonBytes > 0) bytes.write(json, HEAD_BYTES)
+  bytes.set(value, HEAD_BYTES + jsonBytes)
+  return bytes
+}
+
+/** @param bytes those of a record; they may be used again afterwards. */
+export function parseHead(bytes: Buffer): RecordHead {
+  return { version: bytes.readDoubleLE(0), expiresMs: bytes.readDoubleLE(8) }
+}
+
+/**
+ * @param bytes those of a record, `length` of them; they may be used again afterwards.
+ * @param keysOnly leaves value and metadata empty.
+ */
+export function parseRecord(
+  key: string,
+  bytes: Buffer,
+  length: number,
+  keysOnly = false,
+): StoreRecord {
+  const { version, expiresMs } = parseHead(bytes)
+  if (keysOnly) return { key, value: EMPTY, metadata: NO_METADATA, expiresMs, version }
+  const valueAt = HEAD_BYTES + bytes.readUInt32LE(16)
+  return {
+    key,
+    value: Buffer.from(bytes.subarray(valueAt, length)),
+    metadata:
+      valueAt === HEAD_BYTES
+        ? NO_METADATA
+        : (JSON.parse(bytes.toString('utf8', HEAD_BYTES, valueAt)) as StoreRecord['metadata']),
+    expiresMs,
+    version,
+  }
+}
+
+function isEmpty(metadata: StoreRecord['metadata']): boolean {
+  for (const _ in metadata) return false
+  return true
+}

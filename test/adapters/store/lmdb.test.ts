@@ -1,0 +1,15 @@
+import t from 'tap'
+import { createLmdbStore } from '../../../adapters/store/lmdb.ts'
+import { testStore } from '../../contracts/store.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+for (const sync of ['os', 'always'] as const)
+  t.test(sync, async (t) => {
+    testStore(t, (t) => {
+      const folder = makeTempFolder(t, 'lmdb')
+      return {
+        adapter: createLmdbStore({ folder, sync }),
+        reopen: () => createLmdbStore({ folder, sync }),
+      }
+    })
+  })
