@@ -1,0 +1,50 @@
+/** Types of elements, by the numbers of pg_type.dat. */
+const BYTEA = 17
+const INT8 = 20
+const TEXT = 25
+/** Dimensions, whether there are nulls, type; length and lower bound of the one dimension. */
+const HEAD_BYTES = 12 + 8
+
+/**
+ * Arrays in the binary form PostgreSQL receives them in (`array_recv` of its sources), which the library takes as it is: nothing
+ * is escaped, and bytes are not doubled by hexadecimal digits.
+ */
+export function toTextArray(texts: readonly string[]): Buffer {
+  const lengths = texts.map((text) => Buffer.byteLength(text))
+  return toArray(TEXT, lengths, (array, at, i) => array.write(texts[i]!, at))
+}
+
+/** As {@link toTextArray}, of bytea. */
+export function toBytesArray(values: readonly Uint8Array[]): Buffer {
+  const lengths = values.map((value) => value.length)
+  return toArray(BYTEA, lengths, (array, at, i) => array.set(values[i]!, at))
+}
+
+/** As {@link toTextArray}, of bigint; safe integers. */
+export function toBigintArray(numbers: readonly number[]): Buffer {
+  const lengths = numbers.map(() => 8)
+  return toArray(INT8, lengths, (array, at, i) => array.writeBigInt64BE(BigInt(numbers[i]!), at))
+}
+
+function toArray(
+  type: number,
+  lengths: readonly number[],
+  write: (array: Buffer, at: number, index: number) => void,
+): Buffer {
+  const isEmpty = lengths.length === 0
+  const bytes = lengths.reduce((sum, length) => sum + 4 + length, isEmpty ? 12 : HEAD_BYTES)
+  const array = Buffer.allocUnsafe(bytes)
+  array.writeInt32BE(isEmpty ? 0 : 1, 0)
+  array.writeInt32BE(0, 4)
+  array.writeInt32BE(type, 8)
+  if (isEmpty) return array
+  array.writeInt32BE(lengths.length, 12)
+  array.writeInt32BE(1, 16)
+  let at = HEAD_BYTES
+  for (let i = 0; i < lengths.length; i++) {
+    at = array.writeInt32BE(lengths[i]!, at)
+    write(array, at, i)
+    at += lengths[i]!
+  }
+  return array
+}

@@ -1,0 +1,212 @@
+import { Socket } from 'node:net'
+import type { Client, ClientBase, ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg'
+import { storeAway } from '../../../core/store/errors.ts'
+import { createBackOff } from './back-off.ts'
+import { isSqlError, toStoreError } from './errors.ts'
+import { prepareSession } from './session.ts'
+import type { Statement } from './statements.ts'
+import { toTls } from './tls.ts'
+import type { PostgresAddress } from './url.ts'
+
+export interface ConnectionOptions {
+  readonly address: PostgresAddress
+  readonly maxConnections: number
+  readonly connectTimeoutMs: number
+  readonly statementTimeoutMs: number
+  /** Run once, on the first connection, before anything else; again when it failed. */
+  readonly prepare: (client: ClientBase) => Promise<void>
+}
+
+export type Row = readonly (string | null)[]
+/** Runs a statement; rows come as the texts PostgreSQL writes. */
+export type Ask = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
+
+export interface OwnConnection {
+  readonly client: Client
+  /** Cuts it off. */
+  readonly end: () => void
+}
+
+/** Connections to the server, bounded in number, each and all in time. Whatever fails is thrown as the contract of stores has it. */
+export interface Connections {
+  /** Asks on any connection. */
+  readonly ask: Ask
+  /** Asks in one transaction. */
+  readonly transact: <T>(work: (ask: Ask) => Promise<T>) => Promise<T>
+  /** A connection for whoever asked for it alone. */
+  readonly connect: () => Promise<OwnConnection>
+  /** Ends what is not in use. What is, is cut off. */
+  readonly close: () => Promise<void>
+}
+
+/** Most who wait for a connection. */
+const MAX_WAITING = 10_000
+const IDLE_MS = 60_000
+/** Silence of the server after which the system looks whether it is still there. */
+const KEEP_ALIVE_MS = 10_000
+/** What a reply may take longer than the server allows itself: then it does not answer at all. */
+const GRACE_MS = 2000
+/** How long saying good-bye may take. */
+const CLOSE_MS = 1000
+const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text }
+
+export function createConnections(options: ConnectionOptions): Connections {
+  const { address, maxConnections, connectTimeoutMs, statementTimeoutMs, prepare } = options
+  const { host, port, database, user, password } = address
+  const sockets = new Set<Socket>()
+  const config: ClientConfig = {
+    host,
+    port,
+    database,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ssl: toTls(address),
+    application_name: 'mx',
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    // Others wait for the lock it may hold, and are not to run out of time.
+    idle_in_transaction_session_timeout: Math.ceil(statementTimeoutMs / 3),
+    query_timeout: statementTimeoutMs + GRACE_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    stream() {
+      const socket = new Socket()
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      return socket
+    },
+  }
+  const backOff = createBackOff()
+  let pool: Promise<Pool> | undefined
+  let preparing: Promise<void> | undefined
+  let isPrepared = false
+  let closed = false
+  /** Until when the server is left alone, and why. */
+  let retryAtMs = 0
+  let reason: unknown
+
+  async function open(): Promise<Pool> {
+    const { default: pg } = await import('pg')
+    const opened = new pg.Pool({
+      ...config,
+      max: maxConnections,
+      idleTimeoutMillis: IDLE_MS,
+      async onConnect(client) {
+        // Whoever waits for an answer is told, too; without a listener the process would end.
+        client.on('error', () => {})
+        await prepareSession(client)
+      },
+    })
+    opened.on('error', () => {})
+    return opened
+  }
+
+  async function take(): Promise<PoolClient> {
+    if (closed) throw new Error('the store is closed')
+    if (performance.now() < retryAtMs) throw reason
+    pool ??= open()
+    const opened = await pool
+    if (opened.waitingCount >= MAX_WAITING)
+      throw new Error(`${MAX_WAITING} others wait for a connection`)
+    try {
+      const client = await opened.connect()
+      reason = undefined
+      backOff.reset()
+      return client
+    } catch (error) {
+      // Where others stand, the server is not away; of those that fail together the last one counts.
+      if (opened.totalCount === 0) retryAtMs = performance.now() + backOff.next()
+      reason = error
+      throw error
+    }
+  }
+
+  /** Those who come first wait until one of them has prepared. */
+  async function prepareOnce(client: ClientBase): Promise<void> {
+    preparing ??= prepare(client).then(
+      () => {
+        isPrepared = true
+      },
+      (error: unknown) => {
+        preparing = undefined
+        throw error
+      },
+    )
+    await preparing
+  }
+
+  async function use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    let client: PoolClient | undefined
+    try {
+      client = await take()
+      if (!isPrepared) await prepareOnce(client)
+      const result = await work(client)
+      client.release()
+      return result
+    } catch (error) {
+      // After an error of SQL alone it is known in what state the connection is.
+      client?.release(!isSqlError(error))
+      throw toStoreError(error)
+    }
+  }
+
+  return {
+    ask: (statement, values) => use((client) => askOn(client, statement, values)),
+
+    transact: (work) =>
+      use(async (client) => {
+        await client.query('BEGIN')
+        try {
+          const result = await work((statement, values) => askOn(client, statement, values))
+          await client.query('COMMIT')
+          return result
+        } catch (error) {
+          // Where this fails the connection is lost, and the transaction with it.
+          await client.query('ROLLBACK').catch(() => {})
+          throw error
+        }
+      }),
+
+    async connect() {
+      if (closed) throw storeAway(new Error('the store is closed'))
+      const { default: pg } = await import('pg')
+      const socket = new Socket()
+      const client = new pg.Client({ ...config, stream: () => socket })
+      client.on('error', () => {})
+      try {
+        await client.connect()
+        return { client, end: () => socket.destroy() }
+      } catch (error) {
+        socket.destroy()
+        throw toStoreError(error)
+      }
+    },
+
+    async close() {
+      closed = true
+      const opened = await pool
+      if (opened === undefined) return
+      // A server that does not answer does not end connections either.
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, CLOSE_MS)
+      await opened.end()
+      clearTimeout(timer)
+    },
+  }
+}
+
+async function askOn(
+  client: ClientBase,
+  { name, text }: Statement,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const { rows } = await client.query<(string | null)[]>({
+    name,
+    text,
+    values: [...values],
+    rowMode: 'array',
+    types: AS_TEXT,
+  })
+  return rows
+}

@@ -1,0 +1,27 @@
+import type { StoreRecord, StoreTable } from '../../../core/contracts/store.ts'
+import type { Row } from './connections.ts'
+import type { Known } from './decide.ts'
+
+const NO_BYTES = new Uint8Array(0)
+const NO_METADATA = {}
+
+/** @param row key, expires, version, and unless keys alone were asked for value and metadata. */
+export function toRecord([key, expires, version, value, metadata]: Row): StoreRecord {
+  return {
+    key: key!,
+    // `\x` and hexadecimal digits.
+    value: value == null ? NO_BYTES : Buffer.from(value.slice(2), 'hex'),
+    metadata: metadata == null ? NO_METADATA : (JSON.parse(metadata) as Record<string, string>),
+    expiresMs: Number(expires),
+    version: Number(version),
+  }
+}
+
+export function toKnown(expires: string | null, version: string | null): Known {
+  return { expiresMs: Number(expires), version: Number(version) }
+}
+
+/** @param row database, table. */
+export function toTable([database, table]: Row): StoreTable {
+  return { database: database!, table: table! }
+}

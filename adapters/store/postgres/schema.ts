@@ -1,0 +1,150 @@
+import type { ClientBase } from 'pg'
+import { LOCK_CLASS } from './statements.ts'
+
+/** PostgreSQL 12, the first with `plan_cache_mode`. */
+const OLDEST = 120_000
+
+/** Channel of the notifications, quoted: one for each schema of a database. */
+export function toChannel(schema: string): string {
+  return `mx_store:${schema}`
+}
+
+/**
+ * What leads from each version of the schema to the next. A step that was published is never changed; a function that is replaced
+ * gets a new name, since gateways of the version before go on calling theirs.
+ */
+const STEPS: readonly ((schema: string) => string)[] = [
+  (schema) => `
+    CREATE TABLE ${schema}.records (
+      database text COLLATE "C" NOT NULL,
+      "table" text COLLATE "C" NOT NULL,
+      key text COLLATE "C" NOT NULL,
+      value bytea NOT NULL,
+      -- Not jsonb, which has no U+0000 and an order of its own.
+      metadata json NOT NULL,
+      -- Milliseconds since 1970; 0: never.
+      expires bigint NOT NULL,
+      version bigint NOT NULL,
+      PRIMARY KEY (database, "table", key)
+    );
+    CREATE INDEX records_expires ON ${schema}.records (expires) WHERE expires > 0;
+    CREATE SEQUENCE ${schema}.versions;
+
+    -- Writes and deletes records and tells of it, unless one of those to check has another version than told (0: none): then it
+    -- does nothing and returns null. Returns the version of the record at place 0. Who writes is alone: versions rise in the order
+    -- of commits, and nobody waits for a deadlock. Whoever notifies is alone in PostgreSQL anyway, until it has committed.
+    CREATE FUNCTION ${schema}.write_records(
+      check_databases text[], check_tables text[], check_keys text[], check_versions bigint[],
+      put_databases text[], put_tables text[], put_keys text[], put_values bytea[], put_metadata text[],
+      put_expires bigint[], put_places bigint[],
+      gone_databases text[], gone_tables text[], gone_keys text[],
+      events text[], places bigint
+    ) RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE
+      first bigint := 0;
+    BEGIN
+      PERFORM pg_advisory_xact_lock(${LOCK_CLASS}, '${schema}.records'::regclass::oid::integer);
+      IF cardinality(check_keys) > 0 AND EXISTS (
+        SELECT FROM unnest(check_databases, check_tables, check_keys, check_versions)
+          AS told (database, "table", key, version)
+        LEFT JOIN ${schema}.records AS found USING (database, "table", key)
+        WHERE told.version <> coalesce(found.version, 0)
+      ) THEN
+        RETURN NULL;
+      END IF;
+      IF places > 0 THEN
+        first := nextval('${schema}.versions');
+        PERFORM setval('${schema}.versions', first + places - 1);
+      END IF;
+      IF cardinality(put_keys) > 0 THEN
+        INSERT INTO ${schema}.records (database, "table", key, value, metadata, expires, version)
+        SELECT put.database, put."table", put.key, put.value, put.metadata::json, put.expires, first + put.place
+        FROM unnest(put_databases, put_tables, put_keys, put_values, put_metadata, put_expires, put_places)
+          AS put (database, "table", key, value, metadata, expires, place)
+        ON CONFLICT (database, "table", key) DO UPDATE SET
+          value = excluded.value, metadata = excluded.metadata,
+          expires = excluded.expires, version = excluded.version;
+      END IF;
+      IF cardinality(gone_keys) > 0 THEN
+        DELETE FROM ${schema}.records AS found
+        USING unnest(gone_databases, gone_tables, gone_keys) AS gone (database, "table", key)
+        WHERE found.database = gone.database AND found."table" = gone."table" AND found.key = gone.key;
+      END IF;
+      PERFORM pg_notify('${toChannel(schema)}', event) FROM unnest(events) AS told (event);
+      RETURN first;
+    END $$;
+  `,
+]
+
+/**
+ * Creates what is missing of the schema, or brings it up to date; of several gateways that start at once one does.
+ *
+ * @throws {Error} when the server or the database cannot be used, naming what would be right.
+ */
+export async function prepareSchema(
+  client: ClientBase,
+  schema: string,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  await checkServer(client, onWarning)
+  if ((await readVersion(client, schema)) === STEPS.length) return
+  await client.query('BEGIN')
+  try {
+    await client.query(`SELECT pg_advisory_xact_lock(${LOCK_CLASS}, 0)`)
+    const version = await readVersion(client, schema)
+    if (version < STEPS.length) await client.query(toSteps(schema, version))
+    await client.query('COMMIT')
+  } catch (error) {
+    // Where this fails the connection is lost, and the transaction with it.
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+/** 0: there is none. */
+async function readVersion(client: ClientBase, schema: string): Promise<number> {
+  const table = `${schema}.schema_version`
+  const { rows } = await client.query<{ found: string | null }>(
+    `SELECT to_regclass('${table}')::text AS found`,
+  )
+  if (rows[0]?.found == null) return 0
+  const versions = await client.query<{ version: number }>(`SELECT version FROM ${table}`)
+  const version = versions.rows[0]?.version ?? 0
+  if (version > STEPS.length) {
+    throw new RangeError(
+      `the schema ${schema} in PostgreSQL is of version ${version}, made by a newer mx: this one knows ${STEPS.length}`,
+    )
+  }
+  return version
+}
+
+function toSteps(schema: string, from: number): string {
+  const begin =
+    from === 0
+      ? `${`DO $$ BEGIN IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF; END $$;`}
+        CREATE TABLE ${schema}.schema_version (version integer NOT NULL);
+        INSERT INTO ${schema}.schema_version VALUES (0);`
+      : ''
+  const steps = STEPS.slice(from).map((toStep) => toStep(schema))
+  return `${begin} ${steps.join('')} UPDATE ${schema}.schema_version SET version = ${STEPS.length}`
+}
+
+async function checkServer(
+  client: ClientBase,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  const { rows } = await client.query<Record<'encoding' | 'version' | 'fsync', string>>(
+    `SELECT current_setting('server_encoding') AS encoding, current_setting('fsync') AS fsync,
+       current_setting('server_version_num') AS version`,
+  )
+  const { encoding, version, fsync } = rows[0]!
+  if (Number(version) < OLDEST)
+    throw new RangeError(`PostgreSQL must be 12 or newer, not ${Number(version) / 10_000}`)
+  if (encoding !== 'UTF8') {
+    throw new RangeError(
+      `the database in PostgreSQL must be encoded in UTF8, not ${encoding}: CREATE DATABASE ... ENCODING 'UTF8'`,
+    )
+  }
+  if (fsync === 'off')
+    onWarning('PostgreSQL runs with fsync = off: what it acknowledged may be lost with its power')
+}
