@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { createLmdbStore } from '../../../adapters/store/lmdb.ts'
 import { testStore } from '../../contracts/store.ts'
+import { testStoreModel } from '../../contracts/store-model.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 for (const sync of ['os', 'always'] as const)
@@ -13,3 +15,9 @@ for (const sync of ['os', 'always'] as const)
       }
     })
   })
+
+t.test('model', async (t) => {
+  const folder = makeTempFolder(t, 'lmdb')
+  let count = 0
+  testStoreModel(t, () => createLmdbStore({ folder: join(folder, String(count++)) }))
+})

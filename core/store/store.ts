@@ -1,0 +1,211 @@
+import type { Maybe } from '../chain.ts'
+import type {
+  StoreAdapter,
+  StoreChange,
+  StoreGroup,
+  StoreListener,
+  StoreRecord,
+  StoreTable,
+} from '../contracts/store.ts'
+import type { GatewayError } from '../errors.ts'
+import {
+  checkApart,
+  checkChange,
+  checkKey,
+  checkName,
+  checkPart,
+  checkQuery,
+  checkTable,
+  show,
+} from './checks.ts'
+import { createCommitQueue } from './commit-queue.ts'
+import { refuse } from './errors.ts'
+import { readPage, type StorePage, type StoreQuery } from './page.ts'
+import { startPurge } from './purge.ts'
+import { createWatchers } from './watchers.ts'
+
+/** How a store is used. */
+export interface StoreOptions {
+  /** Longest value, bytes; 8 MiB at most. @default 1048576 */
+  readonly maxValueBytes?: number
+  /** Most bytes of writes that wait for the adapter; with more they are refused with 503. @default 67108864 */
+  readonly maxWaitingBytes?: number
+  /** Milliseconds from one look for expired records to the next. @default 1000 */
+  readonly purgeMs?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+  /** Told when expired records cannot be deleted any more. @default a process warning */
+  readonly onError?: (error: unknown) => void
+}
+
+/** A record to write, or without `value` a key to delete. */
+export interface StoreWrite {
+  readonly table: StoreTable
+  readonly key: string
+  /** Not to be changed afterwards. */
+  readonly value?: Uint8Array
+  /** Not to be changed afterwards. @default none */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** When the record ends, milliseconds since 1970; 0: never. @default 0 */
+  readonly expiresMs?: number
+  /** The version the record must have; 0: there must be none. @default whatever is there */
+  readonly ifVersion?: number
+}
+
+/**
+ * Records as their users have them: what comes in is checked, what has expired is not there, what goes out is bounded.
+ *
+ * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 409 where a condition does not hold,
+ * 503 when the store is closed, cannot be reached or has too much to do, 507 when it is full.
+ */
+export interface Store {
+  readonly name: string
+  readonly maxValueBytes: number
+  /** The record of a key; undefined: there is none. */
+  readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
+  /** Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time. */
+  readonly list: (table: StoreTable, query?: StoreQuery) => Promise<StorePage>
+  /**
+   * Writes and deletes, all or nothing; a key is named once. Resolves when it is as durable as the adapter promises.
+   *
+   * @returns of each record the version it was written with; of a deletion, of what it removed, 0 for nothing.
+   */
+  readonly commit: (writes: readonly StoreWrite[]) => Promise<readonly number[]>
+  /** The tables that have records, in order. */
+  readonly listTables: (database?: string) => Maybe<readonly StoreTable[]>
+  /**
+   * Tells of changes of keys that begin with `prefix`, expiry included, from when the function is there that is returned,
+   * until it is called. The listener must not throw.
+   */
+  readonly watch: (
+    table: StoreTable,
+    prefix: string,
+    listener: StoreListener,
+  ) => Promise<() => void>
+  /** Takes nothing more, waits for the writes under way, then closes the adapter. */
+  readonly close: () => Promise<void>
+}
+
+/** Longest value that can be allowed: a page has to hold it. */
+const MOST_VALUE_BYTES = 8 * 1024 * 1024
+const NO_METADATA = {}
+
+/** Puts what all stores have in common in front of an adapter, which is its own from then on. */
+export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
+  const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
+  const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
+  const queue = createCommitQueue(adapter, {
+    nowMs,
+    ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
+  })
+  const watchers = createWatchers()
+  const stopPurge = startPurge(adapter, {
+    everyMs: purgeMs,
+    nowMs,
+    onError,
+    onPurged: (places) => {
+      if (adapter.watch !== undefined) return
+      for (const { table, key } of places) watchers.onEvent({ type: 'delete', table, key })
+    },
+  })
+  let watching: Promise<() => Maybe<void>> | undefined
+  let closing: Promise<void> | undefined
+
+  const isThere = ({ expiresMs }: StoreRecord): boolean => expiresMs === 0 || expiresMs > nowMs()
+  const orNone = (record: StoreRecord | undefined): StoreRecord | undefined =>
+    record !== undefined && isThere(record) ? record : undefined
+
+  function checkOpen(): void {
+    if (closing !== undefined) throw refuse(503, 'the store is closed')
+  }
+
+  function toChange(write: StoreWrite): StoreChange {
+    const { table, key, value, metadata = NO_METADATA, expiresMs = 0, ifVersion } = write
+    const change = { table, key, value, metadata, expiresMs, ifVersion }
+    checkChange(change, maxValueBytes)
+    return change
+  }
+
+  function tell(group: StoreGroup, versions: readonly number[]): void {
+    if (adapter.watch !== undefined || watchers.size === 0) return
+    for (const [index, { table, key, value }] of group.entries()) {
+      if (value !== undefined) watchers.onEvent({ type: 'write', table, key })
+      else if (versions[index]! > 0) watchers.onEvent({ type: 'delete', table, key })
+    }
+  }
+
+  return {
+    name: adapter.name,
+    maxValueBytes,
+
+    read(table, key) {
+      checkOpen()
+      checkTable(table)
+      checkKey(key)
+      const record = adapter.read(table, key)
+      return record instanceof Promise ? record.then(orNone) : orNone(record)
+    },
+
+    async list(table, query = {}) {
+      checkOpen()
+      checkTable(table)
+      checkQuery(query)
+      return readPage(adapter, table, query, isThere)
+    },
+
+    async commit(writes) {
+      checkOpen()
+      const group = writes.map(toChange)
+      checkApart(group)
+      if (group.length === 0) return []
+      const outcome = await queue.push(group)
+      if ('index' in outcome) throw toConflict(group[outcome.index]!, outcome.version)
+      tell(group, outcome)
+      return outcome
+    },
+
+    listTables(database) {
+      checkOpen()
+      if (database !== undefined) checkName('database', database)
+      return adapter.listTables(database)
+    },
+
+    async watch(table, prefix, listener) {
+      checkOpen()
+      checkTable(table)
+      checkPart('prefix', prefix)
+      if (adapter.watch !== undefined) {
+        watching ??= Promise.resolve(adapter.watch(watchers))
+        try {
+          await watching
+        } catch (error) {
+          watching = undefined
+          throw error
+        }
+      }
+      return watchers.add(table, prefix, listener)
+    },
+
+    close() {
+      closing ??= (async () => {
+        await queue.drained()
+        await stopPurge()
+        const stop = await watching?.catch(() => undefined)
+        await stop?.()
+        await adapter.close?.()
+      })()
+      return closing
+    },
+  }
+}
+
+function toConflict({ key, ifVersion }: StoreChange, version: number): GatewayError {
+  const found = version === 0 ? 'is not there' : `has version ${version}`
+  const wanted = ifVersion === 0 ? 'must not be there' : `must have version ${ifVersion}`
+  return refuse(409, `key ${show(key)} ${wanted}, but ${found}`)
+}
+
+function warn(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error)
+  process.emitWarning(`expired records of the store cannot be deleted: ${reason}`)
+}
