@@ -1,8 +1,8 @@
 import type { RegistryEvent } from '../../core/contracts/registry.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
-import { createEventFeed, type EventFeed } from './event-feed.ts'
 
 /** A change as watchers are told it; `service` is the state after it. */
 export interface WatchEvent {

@@ -1,4 +1,4 @@
-import { unavailable } from '../../sdk/errors.ts'
+import { unavailable } from './errors.ts'
 
 /** Changes on their way to one watcher, as its call iterates over them. */
 export interface EventFeed<E> extends AsyncIterableIterator<E> {
@@ -6,6 +6,8 @@ export interface EventFeed<E> extends AsyncIterableIterator<E> {
   readonly push: (key: string, event: E) => void
   /** Nothing more comes: the watcher's stream ends. */
   readonly end: () => void
+  /** Nothing more comes: the watcher gets this error. */
+  readonly fail: (error: Error) => void
 }
 
 export interface EventFeedOptions {
@@ -55,6 +57,7 @@ export function createEventFeed<E>({ id, maxWaiting, onClose }: EventFeedOptions
     },
 
     end: () => close(),
+    fail: close,
 
     async next() {
       if (failure !== undefined) throw failure

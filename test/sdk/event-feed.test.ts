@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createEventFeed } from '../../../services/registry/event-feed.ts'
+import { createEventFeed } from '../../sdk/event-feed.ts'
 
 function open(maxWaiting = 3) {
   const closes = { count: 0 }
@@ -66,4 +66,14 @@ t.test('it can be iterated', async (t) => {
     break
   }
   t.equal(closes.count, 1, 'leaving the loop closes it')
+})
+
+t.test('a feed that fails says why, now and later, and takes nothing more', async (t) => {
+  const { feed, take, closes } = open()
+  const waiting = take()
+  feed.fail(new Error('lost'))
+  feed.push('a', 1)
+  await t.rejects(waiting, { message: 'lost' })
+  await t.rejects(take(), { message: 'lost' })
+  t.equal(closes.count, 1)
 })
