@@ -92,7 +92,9 @@ export async function prepareSchema(
   try {
     await client.query(`SELECT pg_advisory_xact_lock(${LOCK_CLASS}, 0)`)
     const version = await readVersion(client, schema)
-    if (version < STEPS.length) await client.query(toSteps(schema, version))
+    if (version === 0) await createSchema(client, schema)
+    for (const toStep of STEPS.slice(version)) await client.query(toStep(schema))
+    await client.query(`UPDATE ${schema}.schema_version SET version = ${STEPS.length}`)
     await client.query('COMMIT')
   } catch (error) {
     // Where this fails the connection is lost, and the transaction with it.
@@ -103,13 +105,15 @@ export async function prepareSchema(
 
 /** 0: there is none. */
 async function readVersion(client: ClientBase, schema: string): Promise<number> {
-  const table = `${schema}.schema_version`
-  const { rows } = await client.query<{ found: string | null }>(
-    `SELECT to_regclass('${table}')::text AS found`,
+  // By a snapshot of now: to_regclass() goes by what the connection remembers, also behind a lock.
+  const tables = await client.query(
+    `SELECT FROM pg_tables WHERE schemaname = '${schema}' AND tablename = 'schema_version'`,
   )
-  if (rows[0]?.found == null) return 0
-  const versions = await client.query<{ version: number }>(`SELECT version FROM ${table}`)
-  const version = versions.rows[0]?.version ?? 0
+  if (tables.rowCount === 0) return 0
+  const { rows } = await client.query<{ version: number }>(
+    `SELECT version FROM ${schema}.schema_version`,
+  )
+  const version = rows[0]?.version ?? 0
   if (version > STEPS.length) {
     throw new RangeError(
       `the schema ${schema} in PostgreSQL is of version ${version}, made by a newer mx: this one knows ${STEPS.length}`,
@@ -118,15 +122,11 @@ async function readVersion(client: ClientBase, schema: string): Promise<number> 
   return version
 }
 
-function toSteps(schema: string, from: number): string {
-  const begin =
-    from === 0
-      ? `${`DO $$ BEGIN IF to_regnamespace('${schema}') IS NULL THEN CREATE SCHEMA ${schema}; END IF; END $$;`}
-        CREATE TABLE ${schema}.schema_version (version integer NOT NULL);
-        INSERT INTO ${schema}.schema_version VALUES (0);`
-      : ''
-  const steps = STEPS.slice(from).map((toStep) => toStep(schema))
-  return `${begin} ${steps.join('')} UPDATE ${schema}.schema_version SET version = ${STEPS.length}`
+async function createSchema(client: ClientBase, schema: string): Promise<void> {
+  const schemas = await client.query(`SELECT FROM pg_namespace WHERE nspname = '${schema}'`)
+  if (schemas.rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`)
+  await client.query(`CREATE TABLE ${schema}.schema_version (version integer NOT NULL);
+    INSERT INTO ${schema}.schema_version VALUES (0)`)
 }
 
 async function checkServer(

@@ -1,0 +1,87 @@
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { prepareSchema, toChannel } from '../../../../adapters/store/postgres/schema.ts'
+import { type PostgresServer, startPostgres } from '../../../fixtures/postgres.ts'
+
+t.test('the schema', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  const quiet = (): void => {}
+
+  t.test('is made once by however many gateways that start at once', async (t) => {
+    const clients = await Promise.all(Array.from({ length: 8 }, () => connect(t, server)))
+    await Promise.all(clients.map((client) => prepareSchema(client, 'many', quiet)))
+    t.same((await clients[0]!.query('SELECT version FROM many.schema_version')).rows, [
+      { version: 1 },
+    ])
+    t.same((await clients[0]!.query('SELECT count(*)::int FROM many.records')).rows, [{ count: 0 }])
+    await prepareSchema(clients[0]!, 'many', quiet)
+  })
+
+  t.test('is all there or not at all', async (t) => {
+    const client = await connect(t, server)
+    await client.query('CREATE SCHEMA half; CREATE TABLE half.versions ()')
+    await t.rejects(prepareSchema(client, 'half', quiet), { code: '42P07' })
+    t.same((await client.query(`SELECT to_regclass('half.records') AS found`)).rows, [
+      { found: null },
+    ])
+    await client.query('DROP TABLE half.versions')
+    await prepareSchema(client, 'half', quiet)
+  })
+
+  t.test('may be made by an administrator, for a role that may create none', async (t) => {
+    await server.query('CREATE ROLE guest LOGIN PASSWORD $$guest$$')
+    const url = server.url().replace(/mx:[^@]*@/, 'guest:guest@')
+    const client = await connect(t, server, url)
+    await t.rejects(prepareSchema(client, 'given', quiet), {
+      code: '42501',
+      message: /permission denied for database mx/,
+    })
+    await server.query('CREATE SCHEMA given AUTHORIZATION guest', 'mx')
+    await prepareSchema(client, 'given', quiet)
+    t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 1 }])
+  })
+
+  t.test('of a newer mx is left alone', async (t) => {
+    const client = await connect(t, server)
+    await prepareSchema(client, 'newer', quiet)
+    await client.query('UPDATE newer.schema_version SET version = 99')
+    await t.rejects(prepareSchema(client, 'newer', quiet), {
+      message:
+        'the schema newer in PostgreSQL is of version 99, made by a newer mx: this one knows 1',
+    })
+  })
+
+  t.test('is not made where texts are not UTF-8', async (t) => {
+    await server.query(
+      `CREATE DATABASE latin OWNER mx ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`,
+    )
+    const client = await connect(t, server, server.url('sslmode=disable', 'latin'))
+    await t.rejects(prepareSchema(client, 'mx', quiet), {
+      message: /must be encoded in UTF8, not LATIN1: CREATE DATABASE/,
+    })
+  })
+
+  t.test('comes with a warning where the server does not write to its disk', async (t) => {
+    const warnings: string[] = []
+    const client = await connect(t, server)
+    await prepareSchema(client, 'many', (message) => warnings.push(message))
+    t.same(warnings, [])
+    await server.query('ALTER SYSTEM SET fsync = off')
+    await server.query('SELECT pg_reload_conf()')
+    while (warnings.length === 0)
+      await prepareSchema(client, 'many', (message) => warnings.push(message))
+    t.match(warnings, [/fsync = off/])
+  })
+})
+
+t.test('the name of a channel is short enough for PostgreSQL', async (t) => {
+  t.ok(toChannel('x'.repeat(40)).length <= 63)
+})
+
+async function connect(t: Test, server: PostgresServer, url = server.url()): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  await client.connect()
+  t.teardown(() => client.end())
+  return client
+}

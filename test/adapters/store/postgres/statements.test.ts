@@ -1,0 +1,94 @@
+import pg from 'pg'
+import t from 'tap'
+import { prepareSchema } from '../../../../adapters/store/postgres/schema.ts'
+import { prepareSession } from '../../../../adapters/store/postgres/session.ts'
+import { createStatements, type Statement } from '../../../../adapters/store/postgres/statements.ts'
+import { startPostgres } from '../../../fixtures/postgres.ts'
+
+const KEYS = `ARRAY['mx'], ARRAY['t1'], ARRAY['k1']`
+const NONE = `ARRAY[]::text[]`
+
+t.test('every statement goes by an index, before the planner knows anything', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  const client = new pg.Client(server.url())
+  await client.connect()
+  t.teardown(() => client.end())
+  await prepareSession(client)
+  await prepareSchema(client, 'mx', () => {})
+  await client.query(`INSERT INTO mx.records SELECT 'mx', 't' || i % 3, 'k' || i, '', '{}', i % 2, i
+    FROM generate_series(1, 2000) AS i`)
+  const { read, scan, listTables, listTablesOf, look, findExpired, write } = createStatements('mx')
+  const range = { limit: 10, maxBytes: 1000 }
+  const statements: [Statement, string][] = [
+    [read, `'mx', 't1', 'k1'`],
+    [scan(range), `'mx', 't1', '', 10, 1000`],
+    [scan({ ...range, reverse: true }), `'mx', 't1', '', 10, 1000`],
+    [scan({ ...range, to: 'z' }), `'mx', 't1', '', 10, 'z', 1000`],
+    [scan({ ...range, to: 'z', reverse: true }), `'mx', 't1', '', 10, 'z', 1000`],
+    [scan({ ...range, keysOnly: true }), `'mx', 't1', '', 10`],
+    [scan({ ...range, keysOnly: true, reverse: true }), `'mx', 't1', '', 10`],
+    [scan({ ...range, to: 'z', keysOnly: true }), `'mx', 't1', '', 10, 'z'`],
+    [scan({ ...range, to: 'z', keysOnly: true, reverse: true }), `'mx', 't1', '', 10, 'z'`],
+    [listTables, ''],
+    [listTablesOf, `'mx'`],
+    [look, KEYS],
+    [findExpired, '5000, 10'],
+  ]
+  for (const [{ name, text }, values] of statements) {
+    await client.query(`PREPARE "${name}" AS ${text}`)
+    const given = values === '' ? '' : `(${values})`
+    const { rows } = await client.query(`EXPLAIN EXECUTE "${name}"${given}`)
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    t.match(plan, /Index (Only )?Scan/, name)
+    t.notMatch(plan, /Seq Scan|Sort|Hash|Merge/, `${name}: ${plan}`)
+  }
+  const names = statements.map(([{ name }]) => name)
+  t.equal(new Set(names).size, names.length, 'names are apart')
+
+  await client.query('BEGIN')
+  const before = await readStatistics(client)
+  const call = write.text.replace(/\(.*\)/s, '')
+  await client.query(`${call}(${KEYS}, ARRAY[1]::bigint[],
+    ${KEYS}, ARRAY['']::bytea[], ARRAY['{}'], ARRAY[0]::bigint[], ARRAY[0]::bigint[],
+    ARRAY['mx'], ARRAY['t2'], ARRAY['k2'], ${NONE}, 1)`)
+  const after = await readStatistics(client)
+  t.equal(after.scans, before.scans, 'no table was gone through')
+  t.equal(after.changed, before.changed + 2)
+})
+
+t.test('listing tables does not go through their records', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  const client = new pg.Client(server.url())
+  await client.connect()
+  t.teardown(() => client.end())
+  await prepareSession(client)
+  await prepareSchema(client, 'mx', () => {})
+  await client.query(`INSERT INTO mx.records SELECT 'db' || i % 2, 't' || i % 5, 'k' || i, '', '{}', 0, i
+    FROM generate_series(1, 5000) AS i`)
+  const { listTables, listTablesOf } = createStatements('mx')
+  for (const [{ text }, values, tables] of [
+    [listTables, [], 10],
+    [listTablesOf, ['db1'], 5],
+  ] as const) {
+    await client.query('BEGIN')
+    const before = await readStatistics(client)
+    const { rows } = await client.query(text, [...values])
+    t.equal(rows.length, tables)
+    const after = await readStatistics(client)
+    t.equal(after.read - before.read, tables, 'one record was read of each')
+    await client.query('ROLLBACK')
+  }
+})
+
+type Statistics = Record<'scans' | 'read' | 'changed', number>
+
+/** What was done with the records so far; in one transaction, for they are sent away between two. */
+async function readStatistics(client: pg.Client): Promise<Statistics> {
+  const { rows } = await client.query<Statistics>(
+    `SELECT seq_scan::int AS scans, idx_tup_fetch::int AS read, (n_tup_upd + n_tup_del)::int AS changed
+     FROM pg_stat_xact_user_tables WHERE relid = 'mx.records'::regclass`,
+  )
+  return rows[0]!
+}
