@@ -8,6 +8,8 @@ import type { Slots } from './slots.ts'
 export interface Question {
   /** Answered once the state is newer; undefined: at once. */
   readonly index: string | undefined
+  /** {@link Answer.era} of the index; in another one it means nothing. */
+  readonly era: number
   /** Seconds Consul may wait for something newer. */
   readonly waitSeconds: number
   readonly signal: AbortSignal
@@ -82,6 +84,7 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
 
   async function run(): Promise<void> {
     let index = 0n
+    let era = 0
     let digest = ''
     let failures = 0
     let wait = pacer(pace)
@@ -91,9 +94,11 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
       try {
         const answer = await ask({
           index: mayWait && index > 0n ? String(index) : undefined,
+          era,
           waitSeconds: toJittered(pace.waitSeconds, 0.25),
           signal,
         })
+        era = answer.era
         const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
         // Backwards: restored from a snapshot, or another state altogether. Zero: a known fault, and would not wait.
         index = next < index ? 0n : next === 0n ? 1n : next

@@ -19,6 +19,8 @@ export interface Answer {
   readonly index: string
   /** Whether ACLs left something out (`X-Consul-Results-Filtered-By-ACLs`; Consul 1.11 and later). */
   readonly filtered: boolean
+  /** {@link ConsulClient.era} when it came. */
+  readonly era: number
   readonly body: Buffer
 }
 
@@ -46,6 +48,8 @@ type Call = (consul: Consul, options: CallOptions) => Promise<unknown>
 export interface ConsulClient {
   /** @throws {ConsulError} when Consul does not answer, refuses, or fails. */
   readonly ask: (call: Call, options: AskOptions) => Promise<Answer>
+  /** Rises when a connection is lost: who answers from then on may be another Consul, whose indexes are others. */
+  readonly era: () => number
   /** Ends the connections and what is under way on them. */
   readonly close: () => void
 }
@@ -82,7 +86,8 @@ export function createConsulClient({
   ...address
 }: ClientOptions): ConsulClient {
   const { host = '127.0.0.1', secure = false, token, datacenter } = address
-  const agent = createAgent(address, maxSockets)
+  let era = 0
+  const agent = createAgent(address, maxSockets, () => era++)
   let closed = false
   let consul: Promise<Consul> | undefined
 
@@ -134,6 +139,7 @@ export function createConsulClient({
       if (sink.problem() !== undefined) throw createConsulError(sink.problem()!)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined) throw toAnswerError(status, hide(sink.read().toString()), needs)
+      era++
       throw error
     } finally {
       signal?.removeEventListener('abort', abort)
@@ -143,6 +149,7 @@ export function createConsulClient({
     return {
       index: typeof index === 'string' ? index : '',
       filtered: headers()['x-consul-results-filtered-by-acls'] === 'true',
+      era,
       body: sink.read(),
     }
   }
@@ -169,6 +176,8 @@ export function createConsulClient({
         }
       }
     },
+
+    era: () => era,
 
     close() {
       closed = true

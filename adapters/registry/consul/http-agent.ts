@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { isIPv6 } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 
 /** Where a Consul agent is and how to talk to it. */
 export interface ConsulAddress {
@@ -29,11 +29,17 @@ const MAX_FREE_SOCKETS = 16
 /**
  * The connections to a Consul agent, kept and bounded.
  *
+ * @param onLost told when one that was kept is ended by the other side.
  * @throws {Error} when a file of the TLS options cannot be read.
  */
-export function createAgent(address: ConsulAddress, maxSockets: number): http.Agent {
+export function createAgent(
+  address: ConsulAddress,
+  maxSockets: number,
+  onLost: () => void = () => {},
+): http.Agent {
   const { host = '', secure = false } = address
-  return new (secure ? https : http).Agent({
+  const known = new WeakSet<Socket>()
+  const agent = new (secure ? https : http).Agent({
     keepAlive: true,
     maxSockets,
     maxFreeSockets: MAX_FREE_SOCKETS,
@@ -41,6 +47,15 @@ export function createAgent(address: ConsulAddress, maxSockets: number): http.Ag
     // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
     ...(isIPv6(host) && { host }),
   })
+  agent.on('free', (socket: Socket) => {
+    if (known.has(socket)) return
+    known.add(socket)
+    socket.once('end', onLost)
+    socket.once('close', (hadError) => {
+      if (hadError) onLost()
+    })
+  })
+  return agent
 }
 
 function readTls({ caFile, certFile, keyFile }: ConsulAddress): https.AgentOptions {

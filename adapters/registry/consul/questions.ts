@@ -22,6 +22,24 @@ const CATALOG_NEEDS = 'service:read and node:read'
 export function createQuestions(client: ConsulClient, options: ReadOptions): Questions {
   const readCatalog = createCatalogReader(options)
 
+  /** What comes after a lost connection must not wait for an index that another Consul may reach much later. */
+  const mayWait = (question: Question): boolean =>
+    question.index !== undefined && question.era === client.era()
+
+  /** Worked out for each attempt. */
+  function toWait(question: Question | undefined): { index?: string; wait?: string } {
+    if (question?.index === undefined || !mayWait(question)) return {}
+    return { index: question.index, wait: `${Math.ceil(question.waitSeconds * 1000)}ms` }
+  }
+
+  function toAskOptions(needs: string, question: Question | undefined): AskOptions {
+    if (question === undefined) return { needs }
+    const { waitSeconds, signal } = question
+    // Consul itself adds up to a sixteenth, so that not all come at once.
+    const timeoutMs = waitSeconds * 1000 * (17 / 16) + LATE_MS
+    return { needs, signal, ...(mayWait(question) && { timeoutMs }) }
+  }
+
   return {
     askService: (name, question) =>
       client.ask(
@@ -53,17 +71,4 @@ function seen(services: Service[], { filtered }: Answer, needs: string): Service
 
 function toServiceNeeds(name: string): string {
   return `service:read ${JSON.stringify(name)} and node:read`
-}
-
-function toWait(question: Question | undefined): { index?: string; wait?: string } {
-  if (question?.index === undefined) return {}
-  return { index: question.index, wait: `${Math.ceil(question.waitSeconds * 1000)}ms` }
-}
-
-function toAskOptions(needs: string, question: Question | undefined): AskOptions {
-  if (question === undefined) return { needs }
-  const { index, waitSeconds, signal } = question
-  // Consul itself adds up to a sixteenth, so that not all come at once.
-  const timeoutMs = waitSeconds * 1000 * (17 / 16) + LATE_MS
-  return { needs, signal, ...(index !== undefined && { timeoutMs }) }
 }

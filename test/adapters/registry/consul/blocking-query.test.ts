@@ -27,6 +27,7 @@ function play(
   { pace = {}, slots = createSlots(1, 1, () => {}) }: { pace?: Partial<Pace>; slots?: Slots } = {},
 ): {
   asked: (string | undefined)[]
+  eras: number[]
   waits: number[]
   atMs: number[]
   told: string[]
@@ -34,18 +35,25 @@ function play(
   settled: Promise<void>
 } {
   const asked: (string | undefined)[] = []
+  const eras: number[] = []
   const waits: number[] = []
   const atMs: number[] = []
   const told: string[] = []
   const query = startBlockingQuery({
-    ask({ index, waitSeconds, signal }: Question): Promise<Answer> {
+    ask({ index, era, waitSeconds, signal }: Question): Promise<Answer> {
       const step = steps[asked.length]
       asked.push(index)
+      eras.push(era)
       waits.push(waitSeconds)
       atMs.push(performance.now())
       if (step instanceof Error) return Promise.reject(step)
       if (step !== undefined)
-        return Promise.resolve({ index: step[0], filtered: false, body: Buffer.from(step[1]) })
+        return Promise.resolve({
+          index: step[0],
+          filtered: false,
+          era: asked.length,
+          body: Buffer.from(step[1]),
+        })
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('aborted'))),
       )
@@ -59,16 +67,17 @@ function play(
     pace: { ...PACE, ...pace },
   })
   t.teardown(query.stop)
-  return { asked, waits, atMs, told, stop: query.stop, settled: query.settled }
+  return { asked, eras, waits, atMs, told, stop: query.stop, settled: query.settled }
 }
 
 t.test('each question waits for something newer than the last answer', async (t) => {
-  const { asked, told, waits } = play(t, [
+  const { asked, told, waits, eras } = play(t, [
     ['7', 'a'],
     ['9', 'b'],
   ])
   await until(() => asked.length === 3)
   t.same(asked, [undefined, '7', '9'])
+  t.same(eras.slice(1), [1, 2], 'and says whose index it is')
   t.same(told, ['a', 'b'])
   t.ok(waits.every((seconds) => seconds > 45 && seconds <= 60))
   t.ok(new Set(waits).size > 1, 'and not all of them equally long')

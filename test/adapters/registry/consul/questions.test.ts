@@ -1,12 +1,16 @@
 import t, { type Test } from 'tap'
-import { createConsulClient } from '../../../../adapters/registry/consul/client.ts'
+import {
+  type ConsulClient,
+  createConsulClient,
+} from '../../../../adapters/registry/consul/client.ts'
 import { createQuestions, type Questions } from '../../../../adapters/registry/consul/questions.ts'
+import { until } from '../../../contracts/registry.ts'
 import { type ConsulDouble, sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 
-function open(t: Test, double: ConsulDouble): Questions {
+function open(t: Test, double: ConsulDouble): Questions & Pick<ConsulClient, 'era'> {
   const client = createConsulClient({ ...double, maxSockets: 4, maxAnswerBytes: 1000 })
   t.teardown(client.close)
-  return createQuestions(client, { domain: 'mx', warn: () => {} })
+  return { ...createQuestions(client, { domain: 'mx', warn: () => {} }), era: client.era }
 }
 
 t.test(
@@ -18,9 +22,9 @@ t.test(
     const { askService, askCatalog } = open(t, double)
     const { signal } = new AbortController()
     await askService('a.b')
-    await askService('a.b', { index: '7', waitSeconds: 1.5, signal })
+    await askService('a.b', { index: '7', era: 0, waitSeconds: 1.5, signal })
     await askCatalog()
-    await askCatalog({ index: undefined, waitSeconds: 1.5, signal })
+    await askCatalog({ index: undefined, era: 0, waitSeconds: 1.5, signal })
     t.same(
       double.requests.map(({ path, query }) => `${path}?${query}`),
       [
@@ -48,4 +52,27 @@ t.test('an answer that ACLs emptied is a refusal, one they only shortened is not
   })
   const catalog = await askCatalog()
   t.throws(() => readCatalog(catalog), { denied: true, message: /service:read and node:read/ })
+})
+
+t.test('no index goes to who answers after a connection was lost', async (t) => {
+  const double = await startConsulDouble(t, ({ query }, response) => {
+    if (query.get('index') === '9') response.socket?.destroy()
+    else sendJson(response, [], { 'x-consul-index': '7' })
+  })
+  const { askService, era } = open(t, double)
+  const { signal } = new AbortController()
+  const ask = async (index: string, asked: number): Promise<number> =>
+    (await askService('web', { index, era: asked, waitSeconds: 1, signal })).era
+  const first = await askService('web')
+  t.equal(await ask('7', first.era), first.era, 'nothing was lost')
+  double.closeIdle()
+  await until(() => era() > first.era)
+  const second = await ask('7', first.era)
+  t.ok(second > first.era)
+  const third = await ask('9', second)
+  t.ok(third > second, 'lost while it was asked, and asked again')
+  t.same(
+    double.requests.map(({ query }) => query.get('index')),
+    [null, '7', null, '9', null],
+  )
 })

@@ -46,6 +46,7 @@ function open(t: Test): {
         resolve({
           index: String(index++),
           filtered: false,
+          era: 0,
           body: Buffer.from(JSON.stringify(names)),
         })
       await until(() => reply !== undefined)
