@@ -1,0 +1,140 @@
+// What a large Consul costs a gateway, between real processes: `npm run bench:consul [-- services nodes]`.
+import { isInstalled, readUsage } from './http/processes.ts'
+import { readOrigin, writeResult } from './http/results.ts'
+import { untilAnswer } from './registry/ask.ts'
+import { makeLargeService, writeCatalog } from './registry/catalog.ts'
+import { measureChanges } from './registry/faults/changes.ts'
+import { type Figure, formatFigures, isFine } from './registry/figures.ts'
+import { startService } from './registry/programs.ts'
+import { onStage, type Stage, startConsul, toText } from './registry/stage.ts'
+
+const MIB = 1024 ** 2
+/** What is wanted with 5 000 services of 20 nodes. */
+const WANTED = { startMs: 2000, changeMs: 1000, memoryMiB: 300 }
+/** Nobody listens there: services are used without being there. */
+const NOWHERE = '127.0.0.1:1'
+/** Requests under way while services come into use. */
+const CLIENTS = 32
+/** As many questions wait at Consul, the known service's and that of the catalog among them. */
+const WATCHED_AT_ONCE = 100
+
+function* makeServices(services: number, nodes: number) {
+  for (let i = 0; i < services; i++) {
+    const name = toName(i)
+    yield makeLargeService(
+      name,
+      Array.from({ length: nodes }, (_, node) => ({
+        id: `${name}-${node}`,
+        address: NOWHERE,
+        metadata: { protocol: 'mx', transport: 'http', server: 'uws', registry: 'consul' },
+      })),
+    )
+  }
+}
+
+const toName = (i: number): string => `go.mx.api.s${i}`
+
+/** Asks every service once. */
+async function useAll({ gateway }: Stage, from: number, to: number): Promise<void> {
+  let next = from
+  const work = async (): Promise<void> => {
+    while (next < to) {
+      const reply = await fetch(`http://${gateway.address}/s${next++}/bench/get`)
+      await reply.arrayBuffer()
+      if (reply.status !== 502) throw new Error(`s${next - 1} was answered ${reply.status}`)
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, work))
+}
+
+/** From a real node's registration until it answers for a service whose other nodes do not. */
+async function measureNode(stage: Stage, i: number): Promise<number> {
+  const service = await startService(toName(i), '')
+  try {
+    const node = { ...stage.known.nodes[0]!, id: `${toName(i)}-real`, address: service.address }
+    await stage.registry.register!({ ...stage.known, name: toName(i), nodes: [node] })
+    const url = `http://${stage.gateway.address}/s${i}/bench/where`
+    return await untilAnswer(url, ({ status }) => status === 200, 150_000)
+  } finally {
+    await service.stop()
+  }
+}
+
+async function measure(services: number, nodes: number): Promise<readonly Figure[]> {
+  const agent = await startConsul()
+  const note = (text: string): boolean => process.stderr.write(`${text}\n`)
+  try {
+    note(`writing ${services} services of ${nodes} nodes`)
+    const startMs = performance.now()
+    await writeCatalog(agent, makeServices(services, nodes))
+    const writtenMs = performance.now() - startMs
+    return await onStage({ registry: toText(agent), services: 1 }, async (stage) => {
+      const { probe, program, readyMs } = stage.gateway
+      const readMiB = (): number => readUsage(program.pid).rssBytes / MIB
+      const startMiB = readMiB()
+      note('changes')
+      const changes = await measureChanges(stage, WANTED.changeMs)
+      note('some services come into use')
+      const some = Math.min(WATCHED_AT_ONCE, services)
+      await useAll(stage, 0, some)
+      const someMs = await measureNode(stage, some - 1)
+      note('all services come into use')
+      await probe.reset()
+      const useMs = performance.now()
+      await useAll(stage, some, services)
+      const usedMs = performance.now() - useMs
+      const usedMiB = readMiB()
+      const { loop } = await probe.sample()
+      const lastMs = await measureNode(stage, services - 1)
+      const lastMiB = readMiB()
+      const memory = { unit: 'MiB', most: WANTED.memoryMiB } as const
+      const change = { unit: 'ms', most: WANTED.changeMs } as const
+      return [
+        { what: 'Consul took the services in', value: writtenMs / 1000, unit: 's' },
+        {
+          what: 'the gateway was ready after',
+          value: readyMs,
+          unit: 'ms',
+          most: WANTED.startMs,
+        },
+        { what: 'resident memory then', value: startMiB, ...memory },
+        ...changes,
+        { what: `until a new node answered, ${some} services in use`, value: someMs, ...change },
+        { what: 'all services were in use after', value: usedMs / 1000, unit: 's' },
+        { what: 'lateness of the event loop meanwhile, p99', value: loop.p99Ms, unit: 'ms' },
+        { what: 'resident memory with all services in use', value: usedMiB, ...memory },
+        { what: 'until a new node answered, all services in use', value: lastMs, ...change },
+        { what: 'resident memory at the end', value: lastMiB, ...memory },
+      ]
+    })
+  } finally {
+    await agent.stop()
+  }
+}
+
+/** @returns whether every figure is as it should be. */
+async function main([services = '5000', nodes = '20']: readonly string[]): Promise<boolean> {
+  if (!isInstalled('consul'))
+    throw new Error('consul is not installed: scripts/test-servers.sh installs it')
+  const figures = await measure(Number(services), Number(nodes))
+  const title = `Consul with ${services} services of ${nodes} nodes`
+  const passed = figures.every(isFine)
+  const table = formatFigures(figures)
+  const path = writeResult(
+    'registry-consul',
+    title,
+    readOrigin('npm run bench:consul --', 'one Consul agent'),
+    { figures, passed },
+    table,
+  )
+  process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
+  return passed
+}
+
+main(process.argv.slice(2)).then(
+  (passed) => process.exit(passed ? 0 : 1),
+  (error) => {
+    process.stderr.write(`bench:consul: ${error instanceof Error ? error.message : error}\n`)
+    process.exit(1)
+  },
+)

@@ -1,0 +1,87 @@
+import { toRegistration } from '../../adapters/registry/consul/registration.ts'
+import type { Service } from '../../core/contracts/registry.ts'
+import type { ConsulAgent } from './consul-agent.ts'
+
+/** Most operations of a transaction Consul takes. */
+const MAX_OPERATIONS = 64
+/** Transactions under way. */
+const WRITERS = 4
+
+/** What a service of the SDK registers: three endpoints with routes, and many nodes. */
+export function makeLargeService(
+  name: string,
+  nodes: readonly Service['nodes'][number][],
+): Service {
+  const short = name.slice(name.lastIndexOf('.') + 1)
+  const value = {
+    name: 'CallRequest',
+    type: 'CallRequest',
+    values: [{ name: 'name', type: 'string', values: [] }],
+  }
+  return {
+    name,
+    version: 'latest',
+    metadata: {},
+    endpoints: ['Get', 'List', 'Add'].map((method) => ({
+      name: `Bench.${method}`,
+      request: value,
+      response: value,
+      metadata: { path: `/api/${short}/${method.toLowerCase()}`, method: 'GET' },
+    })),
+    nodes,
+  }
+}
+
+/** Writes services into Consul's catalog, past its agents, many at a time: as if each node ran on a host of its number, without checks. */
+export async function writeCatalog(
+  { call }: Pick<ConsulAgent, 'call'>,
+  services: Iterable<Service>,
+): Promise<void> {
+  const hosts = new Set<string>()
+  const batches = toBatches(services)
+  async function write(): Promise<void> {
+    for (const batch of batches) {
+      for (const { Node: host } of batch) {
+        if (hosts.has(host)) continue
+        hosts.add(host)
+        await call('PUT', '/catalog/register', { Node: host, Address: '127.0.0.1' })
+      }
+      await call(
+        'PUT',
+        '/txn',
+        batch.map((entry) => ({ Service: { Verb: 'set', ...entry } })),
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: WRITERS }, write))
+}
+
+interface Entry {
+  readonly Node: string
+  readonly Service: object
+}
+
+function* toBatches(services: Iterable<Service>): Generator<Entry[]> {
+  let batch: Entry[] = []
+  for (const service of services) {
+    for (const [i, node] of service.nodes.entries()) {
+      batch.push(toEntry(service, node, i))
+      if (batch.length < MAX_OPERATIONS) continue
+      yield batch
+      batch = []
+    }
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Written as the adapter registers it. */
+function toEntry(service: Service, node: Service['nodes'][number], host: number): Entry {
+  const { id, name, tags, meta, address, port, weight } = toRegistration(service, node, 'mx', 0)
+  return {
+    Node: `host-${host}`,
+    Service: {
+      ...{ ID: id, Service: name, Tags: tags, Meta: meta, Address: address, Port: port },
+      Weights: { Passing: weight, Warning: 1 },
+    },
+  }
+}
