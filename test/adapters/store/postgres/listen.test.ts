@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createConnections } from '../../../../adapters/store/postgres/connections.ts'
+import { packEvents } from '../../../../adapters/store/postgres/events.ts'
+import { type Listening, listen } from '../../../../adapters/store/postgres/listen.ts'
+import { parsePostgresUrl } from '../../../../adapters/store/postgres/url.ts'
+import { type PostgresServer, startPostgres } from '../../../fixtures/postgres.ts'
+
+const table = { database: 'mx', table: 'users' }
+const [PAYLOAD] = packEvents([{ type: 'write', table, key: 'a' }])
+
+interface Listener extends Listening {
+  /** `write a`, `gap`, ... */
+  readonly told: string[]
+}
+
+t.test('listening', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+
+  t.test('tells of what is notified on the channel, and ends', async (t) => {
+    const { told, settled, stop } = open(t, server.url())
+    await settled
+    await notify(server, 'other')
+    await notify(server)
+    await until(() => told.length > 0)
+    await stop()
+    await notify(server)
+    const connected = `SELECT FROM pg_stat_activity WHERE query LIKE '%LISTEN%' AND pid <> pg_backend_pid()`
+    while ((await server.query(connected)).length > 0) await delay(5)
+    t.same(told, ['write a'])
+  })
+
+  t.test('what somebody else notified may have been anything', async (t) => {
+    const { told, settled } = open(t, server.url())
+    await settled
+    await server.query(`NOTIFY "test", 'hello'`, 'mx')
+    await until(() => told.length > 0)
+    t.same(told, ['gap'])
+  })
+
+  t.test('goes on after the server was away, and tells of the gap', async (t) => {
+    const { told, settled } = open(t, server.url())
+    await settled
+    for (const end of [server.kill, server.stop]) {
+      told.length = 0
+      await end()
+      await server.start()
+      await until(() => told.length > 0)
+      await notify(server)
+      await until(() => told.length > 1)
+      t.same(told, ['gap', 'write a'])
+    }
+  })
+
+  t.test('goes on after the server cut it off', async (t) => {
+    const { told, settled } = open(t, server.url())
+    await settled
+    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%LISTEN%'
+      AND pid <> pg_backend_pid()`)
+    await until(() => told.length > 0)
+    await notify(server)
+    await until(() => told.length > 1)
+    t.same(told, ['gap', 'write a'])
+  })
+
+  t.test('begins as soon as the server is there, with a gap', async (t) => {
+    await server.stop()
+    const { told, settled } = open(t, server.url())
+    await settled
+    t.same(told, [])
+    await server.start()
+    await until(() => told.length > 0)
+    t.same(told, ['gap'])
+  })
+
+  t.test('notices a server that answers no more', async (t) => {
+    const proxy = await startProxy(t, server.port)
+    const { told, settled } = open(t, server.url().replace(`:${server.port}`, `:${proxy.port}`))
+    await settled
+    proxy.freeze()
+    await until(() => told.length > 0)
+    await notify(server)
+    await until(() => told.length > 1)
+    t.same(told, ['gap', 'write a'])
+  })
+
+  t.test('ends while the server is away, at once', async (t) => {
+    const { settled, stop } = open(t, server.url())
+    await settled
+    await server.stop()
+    const beganMs = performance.now()
+    await stop()
+    t.ok(performance.now() - beganMs < 1000)
+  })
+})
+
+function open(t: Test, url: string): Listener {
+  const connections = createConnections({
+    address: parsePostgresUrl(url),
+    maxConnections: 1,
+    connectTimeoutMs: 1000,
+    statementTimeoutMs: 1000,
+    prepare: async () => {},
+  })
+  const told: string[] = []
+  const listening = listen({
+    connect: connections.connect,
+    channel: 'test',
+    heartbeatMs: 100,
+    listener: {
+      onEvent: ({ type, key }) => told.push(`${type} ${key}`),
+      onGap: () => told.push('gap'),
+    },
+  })
+  t.teardown(listening.stop)
+  return { told, ...listening }
+}
+
+function notify(server: PostgresServer, channel = 'test'): Promise<unknown> {
+  return server.query(`NOTIFY "${channel}", '${PAYLOAD}'`, 'mx')
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await delay(1)
+}
+
+/** Passes bytes on to a server, until those of the connections there are go nowhere any more. */
+async function startProxy(t: Test, port: number): Promise<{ port: number; freeze: () => void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((front) => {
+    const back = connect(port, '127.0.0.1')
+    for (const [from, to] of [
+      [front, back],
+      [back, front],
+    ] as const) {
+      sockets.add(from)
+      from.pipe(to)
+      from.on('error', () => to.destroy())
+      from.on('close', () => sockets.delete(from))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return {
+    port: (server.address() as { port: number }).port,
+    freeze() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+  }
+}
