@@ -1,4 +1,4 @@
-// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers] [flags]`.
+// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|flap] [flags]`.
 import { type Backend, startBackend } from './backend.ts'
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import { isInstalled } from './processes.ts'
@@ -14,11 +14,13 @@ const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Meas
   streams: async () => (await import('./streams.ts')).measureStreams,
   latency: async () => (await import('./latency.ts')).measureLatency,
   workers: async () => (await import('./workers.ts')).measureWorkers,
+  flap: async () => (await import('../registry/flap.ts')).measureFlap,
 }
 
 /** Those the backend has to answer. */
 function listScenarios({ measurement, scenarios }: BenchOptions): readonly Scenario[] {
   if (measurement === 'scenarios') return scenarios
+  if (measurement === 'flap') return [findScenario('rpc')]
   return measurement === 'streams' ? [findScenario('rpc-stream')] : [SCENARIOS[0]!]
 }
 

@@ -11,6 +11,7 @@ export const MEASUREMENTS = [
   'streams',
   'latency',
   'workers',
+  'flap',
 ] as const
 
 /** What to measure, and how long. */
