@@ -98,5 +98,18 @@ export {
 } from './service-log.ts'
 export type { ServiceLimits } from './service-port.ts'
 export type { EndpointProxy, HandlerProxy, HandlersOf, ServiceProxy } from './service-proxy.ts'
+export {
+  createStore,
+  type Store,
+  type StoreCallOptions,
+  type StoreDeleteOptions,
+  type StoreListOptions,
+  type StoreOptions,
+  type StoreRange,
+  type StoreReadOptions,
+  type StoreWatchOptions,
+  type StoreWriteOptions,
+} from './store.ts'
+export type { StoreEvent, StoreField, StoreRecord } from './store-record.ts'
 export type { Requests } from './stream-call.ts'
 export type { Subscriber, SubscriberOptions } from './subscriptions.ts'

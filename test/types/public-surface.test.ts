@@ -22,6 +22,7 @@ t.test(
       'conflict',
       'createContext',
       'createServiceLog',
+      'createStore',
       'definePlugin',
       'endpoint',
       'forbidden',

@@ -1,0 +1,77 @@
+/** A value of a record's metadata, and what it stands for, such as `int64`. */
+export interface StoreField {
+  readonly type: string
+  readonly value: string
+}
+
+/** A record of a store (specification: Store record). */
+export interface StoreRecord {
+  readonly key: string
+  readonly value: Uint8Array
+  /** Seconds until it ends, as of when it was read; 0: never. */
+  readonly expirySeconds: number
+  readonly metadata: Readonly<Record<string, StoreField>>
+  /** Rises with every write of the key. */
+  readonly version: number
+  /** The value as UTF-8. */
+  readonly text: () => string
+  /** What the value says as JSON. @throws {SyntaxError} when it is none. */
+  readonly json: <T = unknown>() => T
+}
+
+/** A change of a key. */
+export interface StoreEvent {
+  readonly action: 'write' | 'delete'
+  readonly key: string
+  /** What is there now, of a write. */
+  readonly record?: StoreRecord
+}
+
+/** A record as the service sends it. */
+export interface WireRecord {
+  readonly key: string
+  /** Base64. */
+  readonly value: string
+  readonly expiry: number
+  readonly metadata: Readonly<Record<string, StoreField>>
+  readonly version: number
+}
+
+export function toStoreRecord({ value: base64, expiry, ...record }: WireRecord): StoreRecord {
+  const value = Buffer.from(base64, 'base64')
+  const text = (): string => value.toString()
+  return {
+    ...record,
+    value,
+    expirySeconds: expiry,
+    text,
+    json: <T>() => JSON.parse(text()) as T,
+  }
+}
+
+/**
+ * A record as the service wants it.
+ *
+ * @throws {TypeError} for a value JSON cannot say.
+ */
+export function toWire(
+  key: string,
+  value: unknown,
+  expiry = 0,
+  metadata: Readonly<Record<string, string | StoreField>> = {},
+): Omit<WireRecord, 'version'> {
+  const fields: Record<string, StoreField> = {}
+  for (const [name, field] of Object.entries(metadata))
+    fields[name] = typeof field === 'string' ? { type: 'string', value: field } : field
+  return { key, value: toBytes(value).toString('base64'), expiry, metadata: fields }
+}
+
+function toBytes(value: unknown): Buffer {
+  if (value instanceof Uint8Array)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  if (typeof value === 'string') return Buffer.from(value)
+  const json = JSON.stringify(value) as string | undefined
+  if (json === undefined)
+    throw new TypeError(`value must be bytes, text or what JSON can say, got ${typeof value}`)
+  return Buffer.from(json)
+}

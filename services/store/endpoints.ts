@@ -1,0 +1,196 @@
+import type { StoreTable } from '../../core/contracts/store.ts'
+import { Type } from '../../core/schema.ts'
+import type { StoreQuery } from '../../core/store/page.ts'
+import type { Store } from '../../core/store/store.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, notFound } from '../../sdk/errors.ts'
+import {
+  Condition,
+  DatabaseName,
+  DEFAULT_NAME,
+  GivenRecord,
+  Key,
+  KeyPart,
+  Listing,
+  type RangeOptions,
+  Reading,
+  type ReadOptions,
+  type TableOptions,
+  ToldRecord,
+  Watching,
+} from './messages.ts'
+import { toExpiresMs, toMessage, toMetadata } from './records.ts'
+import type { Watches } from './watches.ts'
+
+/**
+ * What the handler `Store` offers (reference 4).
+ *
+ * Who may read and write what is not decided here.
+ */
+export function createStoreEndpoints(
+  store: Store,
+  watches: Watches,
+  nowMs: () => number,
+): Endpoints {
+  return {
+    read: endpoint({
+      description: 'The record of a key, or those whose keys begin or end alike, a page at a time.',
+      request: Type.Object({ key: Type.Optional(KeyPart), options: Reading }),
+      response: Type.Object({
+        records: Type.Array(ToldRecord),
+        next: Type.Optional(
+          Type.String({ description: 'There are more: read again, after this key.' }),
+        ),
+      }),
+      async handle({ key = '', options }, ctx) {
+        const table = toTable(options)
+        if (!isList(options)) {
+          if (key === '')
+            throw badRequest(
+              idOf(ctx),
+              'request.key must not be empty, or request.options.prefix, suffix, from or to must say what to read',
+            )
+          const record = await store.read(table, key)
+          if (record === undefined) throw notFound(idOf(ctx), `not found: ${key}`)
+          return { records: [toMessage(record, nowMs())] }
+        }
+        const { limit, offset } = options
+        const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
+        const { records, next } = await store.list(table, query)
+        const now = nowMs()
+        const told = records.map((record) => toMessage(record, now))
+        return next === undefined ? { records: told } : { records: told, next }
+      },
+    }),
+
+    write: endpoint({
+      description: 'Writes a record, over one of its key.',
+      request: Type.Object({ record: GivenRecord, options: Condition }),
+      response: Type.Object({ version: Type.Integer({ description: 'Of what was written.' }) }),
+      async handle({ record: { key, value, expiry, metadata }, options }, ctx) {
+        if (value.length > store.maxValueBytes)
+          throw badRequest(
+            idOf(ctx),
+            `request.record.value must be at most ${store.maxValueBytes} bytes, got ${value.length}`,
+          )
+        const [version] = await store.commit([
+          {
+            table: toTable(options),
+            key,
+            value,
+            metadata: toMetadata(metadata),
+            expiresMs: toExpiresMs(expiry, nowMs()),
+            ...toCondition(options),
+          },
+        ])
+        return { version: version! }
+      },
+    }),
+
+    delete: endpoint({
+      description: 'Deletes a record; one that is not there does not matter.',
+      request: Type.Object({ key: Key, options: Condition }),
+      response: Type.Object({}),
+      async handle({ key, options }) {
+        await store.commit([{ table: toTable(options), key, ...toCondition(options) }])
+        return {}
+      },
+    }),
+
+    list: endpoint({
+      description: 'Keys, in messages of at most 1000; one at least.',
+      request: Type.Object({ options: Listing }),
+      response: Type.Object({ keys: Type.Array(Type.String()) }),
+      stream: 'server',
+      async *handle({ options }) {
+        const { limit, offset, prefix, suffix } = options
+        let query: StoreQuery = {
+          ...toBounds(options),
+          prefix,
+          suffix,
+          limit,
+          offset,
+          keysOnly: true,
+        }
+        let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
+        for (;;) {
+          const { records, next } = await store.list(toTable(options), query)
+          yield { keys: records.map(({ key }) => key) }
+          left -= records.length
+          if (next === undefined || left === 0) return
+          query = { ...query, after: next, offset: 0, limit: limit === 0 ? 0 : left }
+        }
+      },
+    }),
+
+    databases: endpoint({
+      description: 'Databases that have records.',
+      response: Type.Object({ databases: Type.Array(Type.String()) }),
+      async handle() {
+        const tables = await store.listTables()
+        return { databases: [...new Set(tables.map(({ database }) => database))] }
+      },
+    }),
+
+    tables: endpoint({
+      description: 'Tables of a database that have records.',
+      request: Type.Object({ database: DatabaseName }),
+      response: Type.Object({ tables: Type.Array(Type.String()) }),
+      async handle({ database }) {
+        const tables = await store.listTables(database || DEFAULT_NAME)
+        return { tables: tables.map(({ table }) => table) }
+      },
+    }),
+
+    watch: endpoint({
+      description: 'Every change from now on. The stream begins at once.',
+      request: Type.Object({ options: Watching }),
+      response: Type.Object({
+        action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
+        key: Type.String(),
+        record: Type.Optional(ToldRecord),
+      }),
+      stream: 'server',
+      handle({ options }, ctx) {
+        const { prefix } = options
+        return watches.open({ table: toTable(options), prefix }, idOf(ctx), () => ctx.start())
+      },
+    }),
+  }
+}
+
+/** Reference 6: `store.Store.Read`, whatever namespace the caller put in front. */
+function idOf(ctx: Context): string {
+  return `store.${ctx.endpoint}`
+}
+
+function toTable({ database, table }: TableOptions): StoreTable {
+  return { database: database || DEFAULT_NAME, table: table || DEFAULT_NAME }
+}
+
+function toCondition({ version }: { readonly version?: number }): { readonly ifVersion?: number } {
+  return version === undefined ? {} : { ifVersion: version }
+}
+
+/** Whether more than the record of the key is asked for. */
+function isList({ prefix, suffix, from, to, after }: ReadOptions): boolean {
+  return prefix !== false || suffix !== false || from !== '' || to !== '' || after !== ''
+}
+
+function toBounds({ from, to, after, order }: RangeOptions): StoreQuery {
+  return {
+    reverse: order === 'desc',
+    ...(from !== '' && { from }),
+    ...(to !== '' && { to }),
+    ...(after !== '' && { after }),
+  }
+}
+
+/** What keys begin and end with: the key, where a flag says so, or the option's own text. */
+function toParts(key: string, { prefix, suffix }: ReadOptions, id: string): StoreQuery {
+  if (key !== '' && prefix !== true && suffix !== true)
+    throw badRequest(id, 'request.key must be empty, or request.options.prefix or suffix true')
+  const toText = (part: boolean | string): string => (part === true ? key : part || '')
+  return { prefix: toText(prefix), suffix: toText(suffix) }
+}

@@ -1,0 +1,46 @@
+import type { StoreAdapter } from '../../core/contracts/store.ts'
+import { createStore, type Store, type StoreOptions } from '../../core/store/store.ts'
+import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createStoreEndpoints } from './endpoints.ts'
+import { createWatches } from './watches.ts'
+
+/** What the store service is told. */
+export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
+  /** Keeps the records; closed with the service. */
+  readonly adapter: StoreAdapter
+  /** Limits of what is stored. */
+  readonly store?: StoreOptions
+  /** Watchers at a time; one more is refused with 429. @default 10000 */
+  readonly maxWatchers?: number
+}
+
+/** The store of a platform, as a service of it. */
+export interface StoreService {
+  /** Not started yet. */
+  readonly service: Service<object>
+  /** What the service works on. */
+  readonly store: Store
+  /** Ends the streams of those who watch, stops the service, then closes the store. */
+  readonly close: () => Promise<void>
+}
+
+/** The service `store` (reference 4), over an adapter. */
+export function createStoreService(options: StoreServiceOptions): StoreService {
+  const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...rest } = options
+  const { nowMs = Date.now } = storeOptions
+  const store = createStore(adapter, storeOptions)
+  const watches = createWatches({ store, maxWatchers, nowMs })
+  const service = new Service({ ...rest, name: 'store' }).handle(
+    'Store',
+    createStoreEndpoints(store, watches, nowMs),
+  )
+  return {
+    service,
+    store,
+    async close() {
+      watches.close()
+      await service.stop()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import t from 'tap'
+import type { RecordMessage } from '../../../services/store/records.ts'
+import { openPlatformStore, type PlatformStore, toBase64 } from '../../fixtures/platform-store.ts'
+
+interface Page {
+  readonly records: readonly RecordMessage[]
+  readonly next?: string
+}
+
+async function write({ call }: PlatformStore, ...keys: string[]): Promise<void> {
+  await Promise.all(
+    keys.map((key) => call('Write', { record: { key, value: toBase64(`of ${key}`) } })),
+  )
+}
+
+async function read({ call }: PlatformStore, key: string, options: object) {
+  const { records, next } = await call<Page>('Read', { key, options })
+  return { keys: records.map(({ key }) => key), next }
+}
+
+t.test('a record is written, read, listed and deleted', async (t) => {
+  const { call, stream } = await openPlatformStore(t)
+  const metadata = { size: { type: 'int64', value: '5' }, 'a:b': { type: '', value: 'x:y' } }
+  const { version } = await call<{ version: number }>('Write', {
+    record: { key: 'a', value: 'AAECAw==', expiry: 60, metadata },
+  })
+  t.ok(version > 0)
+  t.strictSame(await call('Read', { key: 'a' }), {
+    records: [{ key: 'a', value: 'AAECAw==', expiry: 60, metadata, version }],
+  })
+  t.strictSame((await stream<object>('List').next()).value, { keys: ['a'] })
+  t.strictSame(await call('Databases'), { databases: ['mx'] })
+  t.strictSame(await call('Tables'), { tables: ['mx'] })
+  t.strictSame(await call('Delete', { key: 'a' }), {})
+  t.strictSame(await call('Delete', { key: 'a' }), {}, 'again, which does not matter')
+  await t.rejects(call('Read', { key: 'a' }), {
+    id: 'store.Store.Read',
+    code: 404,
+    message: 'not found: a',
+  })
+})
+
+t.test('what was read can be written again', async (t) => {
+  const { call } = await openPlatformStore(t)
+  await call('Write', { record: { key: 'a', value: 'AA==', metadata: { b: { value: 'c' } } } })
+  const before = await call<Page>('Read', { key: 'a' })
+  await call('Write', { record: before.records[0] })
+  const { version: _, ...rest } = before.records[0]!
+  t.match(await call<Page>('Read', { key: 'a' }), { records: [rest] })
+  t.strictSame(rest.metadata, { b: { type: 'string', value: 'c' } })
+})
+
+t.test('prefix and suffix are flags for the key, or texts of their own', async (t) => {
+  const platform = await openPlatformStore(t)
+  await write(platform, 'a/1', 'a/2', 'b/1', 'b/2')
+  for (const [key, options, keys] of [
+    ['a/', { prefix: true }, ['a/1', 'a/2']],
+    ['', { prefix: 'a/' }, ['a/1', 'a/2']],
+    ['', { prefix: true }, ['a/1', 'a/2', 'b/1', 'b/2']],
+    ['/1', { suffix: true }, ['a/1', 'b/1']],
+    ['', { suffix: '/1' }, ['a/1', 'b/1']],
+    ['a/', { prefix: true, suffix: '2' }, ['a/2']],
+    ['', { prefix: 'b', suffix: '2' }, ['b/2']],
+    ['nothing', { prefix: true }, []],
+    ['', { suffix: 'nothing' }, []],
+  ] as const)
+    t.strictSame((await read(platform, key, options)).keys, keys, JSON.stringify([key, options]))
+})
+
+t.test('order, range, offset and limit: the offset first, and 0 is no limit', async (t) => {
+  const platform = await openPlatformStore(t)
+  await write(platform, 'c', 'a', 'e', 'b', 'd')
+  for (const [options, keys, next] of [
+    [{ prefix: '', order: 'asc' }, 'abcde'],
+    [{ prefix: '', order: 'desc' }, 'edcba'],
+    [{ prefix: '', limit: 0 }, 'abcde'],
+    [{ prefix: '', limit: 2 }, 'ab', 'b'],
+    [{ prefix: '', offset: 1, limit: 2 }, 'bc', 'c'],
+    [{ prefix: '', offset: 4, limit: 2 }, 'e'],
+    [{ prefix: '', offset: 9 }, ''],
+    [{ prefix: '', order: 'desc', offset: 1, limit: 2 }, 'dc', 'c'],
+    [{ from: 'b', to: 'd' }, 'bc'],
+    [{ from: 'b' }, 'bcde'],
+    [{ to: 'd', order: 'desc' }, 'cba'],
+    [{ after: 'c' }, 'de'],
+    [{ after: 'c', order: 'desc' }, 'ba'],
+    [{ from: 'd', to: 'b' }, ''],
+  ] as [object, string, string?][]) {
+    const page = await read(platform, '', options)
+    t.strictSame([page.keys.join(''), page.next], [keys, next], JSON.stringify(options))
+  }
+})
+
+t.test('tables and databases are apart', async (t) => {
+  const platform = await openPlatformStore(t)
+  const { call } = platform
+  for (const options of [
+    { database: 'foo', table: 'greeter' },
+    { table: 'users' },
+    { database: 'foo' },
+  ])
+    await call('Write', { record: { key: 'a', value: toBase64(JSON.stringify(options)) }, options })
+  await t.rejects(call('Read', { key: 'a' }), { code: 404 })
+  await t.rejects(call('Read', { key: 'a', options: { table: 'greeter' } }), { code: 404 })
+  const { records } = await call<Page>('Read', {
+    key: 'a',
+    options: { database: 'foo', table: 'greeter' },
+  })
+  t.equal(records[0]!.value, toBase64('{"database":"foo","table":"greeter"}'))
+  t.strictSame(await call('Databases'), { databases: ['foo', 'mx'] })
+  t.strictSame(await call('Tables'), { tables: ['users'] })
+  t.strictSame(await call('Tables', { database: 'foo' }), { tables: ['greeter', 'mx'] })
+  t.strictSame(await call('Tables', { database: 'bar' }), { tables: [] })
+})
+
+t.test('a record that has expired is not there; until then its seconds are counted', async (t) => {
+  const platform = await openPlatformStore(t)
+  const { call, clock } = platform
+  await call('Write', { record: { key: 'a', expiry: 10 } })
+  clock.seconds += 9.5
+  t.match(await call('Read', { key: 'a' }), { records: [{ expiry: 1 }] })
+  clock.seconds += 0.5
+  await t.rejects(call('Read', { key: 'a' }), { code: 404 })
+  t.strictSame((await read(platform, '', { prefix: true })).keys, [])
+})
+
+t.test('compare and set: a version that is not there any more is a conflict', async (t) => {
+  const { call } = await openPlatformStore(t)
+  const put = (version: number) =>
+    call<{ version: number }>('Write', { record: { key: 'a' }, options: { version } })
+  const first = await put(0)
+  await t.rejects(put(0), { code: 409, message: /^key "a" must not be there, but has version/ })
+  const second = await put(first.version)
+  t.ok(second.version > first.version)
+  await t.rejects(put(first.version), { code: 409 })
+  const remove = (version: number) => call('Delete', { key: 'a', options: { version } })
+  await t.rejects(remove(first.version), { code: 409 })
+  await remove(second.version)
+  await t.rejects(put(second.version), { code: 409, message: /but is not there$/ })
+})
+
+t.test('of many who compare and set at once, one at a time wins', async (t) => {
+  const { call } = await openPlatformStore(t)
+  const increase = async (): Promise<void> => {
+    for (;;) {
+      const page = await call<Page>('Read', { options: { from: 'n', to: 'o' } })
+      const [record] = page.records
+      const count = record === undefined ? 0 : Number(Buffer.from(String(record.value), 'base64'))
+      const value = toBase64(String(count + 1))
+      const options = { version: record?.version ?? 0 }
+      try {
+        await call('Write', { record: { key: 'n', value }, options })
+        return
+      } catch (error) {
+        if ((error as { code?: number }).code !== 409) throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, increase))
+  const { records } = await call<Page>('Read', { key: 'n' })
+  t.equal(Buffer.from(String(records[0]!.value), 'base64').toString(), '20')
+})
+
+t.test('keys are listed in messages of 1000; none are one message, too', async (t) => {
+  const platform = await openPlatformStore(t)
+  const { stream } = platform
+  const list = async (options: object) => {
+    const sizes: number[] = []
+    for await (const { keys } of stream<{ keys: string[] }>('List', { options }))
+      sizes.push(keys.length)
+    return sizes
+  }
+  t.strictSame(await list({}), [0])
+  const keys = Array.from({ length: 2500 }, (_, i) => `k${String(i).padStart(4, '0')}`)
+  await write(platform, ...keys)
+  t.strictSame(await list({}), [1000, 1000, 500])
+  t.strictSame(await list({ limit: 1500, offset: 10 }), [1000, 500])
+  t.strictSame(await list({ limit: 1000 }), [1000])
+  t.strictSame(await list({ prefix: 'k24', order: 'desc' }), [100])
+  t.strictSame(await list({ suffix: '99' }), [25])
+  t.strictSame(await list({ from: 'k0010', to: 'k0020' }), [10])
+})

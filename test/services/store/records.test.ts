@@ -1,0 +1,27 @@
+import t from 'tap'
+import { toExpiresMs, toMessage, toMetadata } from '../../../services/store/records.ts'
+
+const RECORD = { key: 'a', value: new Uint8Array(1), metadata: {}, expiresMs: 0, version: 3 }
+
+t.test('fields keep their type, and what has none is a string', (t) => {
+  const fields = {
+    a: { type: 'int64', value: '5' },
+    b: { type: '', value: ':' },
+    c: { type: 'string', value: '' },
+  }
+  const metadata = toMetadata(fields)
+  t.strictSame(toMessage({ ...RECORD, metadata }, 0).metadata, fields)
+  t.strictSame(toMessage({ ...RECORD, metadata: { d: 'plain' } }, 0).metadata, {
+    d: { type: 'string', value: 'plain' },
+  })
+  t.end()
+})
+
+t.test('seconds go from now on, and one is left until the end', (t) => {
+  t.equal(toExpiresMs(0, 5000), 0)
+  t.equal(toExpiresMs(2, 5000), 7000)
+  const left = (nowMs: number) => toMessage({ ...RECORD, expiresMs: 7000 }, nowMs).expiry
+  t.strictSame([left(5000), left(5001), left(6001), left(6999), left(7000)], [2, 2, 1, 1, 1])
+  t.equal(toMessage(RECORD, 5000).expiry, 0)
+  t.end()
+})

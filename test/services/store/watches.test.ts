@@ -1,0 +1,127 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import type { StoreListener } from '../../../core/contracts/store.ts'
+import { createStore, type Store } from '../../../core/store/store.ts'
+import { createWatches, type WatchEvent } from '../../../services/store/watches.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
+const TARGET = { table: TABLE, prefix: '' }
+const ID = 'store.Store.Watch'
+
+function open(t: Test, options: { maxWatchers?: number; maxWaiting?: number } = {}) {
+  const listeners: StoreListener[] = []
+  let stopped = 0
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const spied: Store = {
+    ...store,
+    async watch(table, prefix, listener) {
+      listeners.push(listener)
+      const stop = await store.watch(table, prefix, listener)
+      return () => {
+        stopped++
+        stop()
+      }
+    },
+  }
+  const watches = createWatches({ store: spied, maxWatchers: 10, nowMs: () => 0, ...options })
+  t.teardown(watches.close)
+  const begin = async (target = TARGET) => {
+    let events: AsyncIterableIterator<WatchEvent> | undefined
+    await new Promise<void>((resolve) => {
+      events = watches.open(target, ID, resolve)
+    })
+    return events!
+  }
+  const put = (key: string, text: string) =>
+    store.commit([{ table: TABLE, key, value: Buffer.from(text) }])
+  return { store, watches, begin, put, listeners, stopped: () => stopped }
+}
+
+async function take(events: AsyncIterator<WatchEvent>): Promise<string> {
+  const { value } = await events.next()
+  const { action, key, record } = value as WatchEvent
+  return `${action} ${key} ${record === undefined ? '-' : Buffer.from(record.value).toString()}`
+}
+
+t.test('a watcher is told what there is now, of the keys it watches', async (t) => {
+  const { store, begin, put } = open(t)
+  const all = await begin()
+  const some = await begin({ table: TABLE, prefix: 'b' })
+  await put('a', '1')
+  t.equal(await take(all), 'write a 1')
+  await put('b', '2')
+  await store.commit([{ table: TABLE, key: 'a' }])
+  t.strictSame([await take(all), await take(all)], ['write b 2', 'delete a -'])
+  t.equal(await take(some), 'write b 2')
+})
+
+t.test('for a slow watcher only the last state of a key waits', async (t) => {
+  const { begin, put, store } = open(t)
+  const events = await begin()
+  for (let i = 0; i < 100; i++) await put('a', String(i))
+  await put('b', 'x')
+  await put('gone', 'x')
+  await store.commit([{ table: TABLE, key: 'gone' }])
+  t.strictSame(
+    [await take(events), await take(events), await take(events)],
+    ['write a 99', 'write b x', 'delete gone -'],
+  )
+})
+
+t.test('with too many keys waiting the watcher has to begin again', async (t) => {
+  const { begin, put, watches } = open(t, { maxWaiting: 2 })
+  const events = await begin()
+  for (const key of ['a', 'b', 'c']) await put(key, '1')
+  await t.rejects(events.next(), { code: 503, id: ID, message: /too slow/ })
+  t.equal(watches.count(), 0)
+})
+
+t.test('a watcher learns that changes may have been missed', async (t) => {
+  const { begin, listeners, watches, stopped } = open(t)
+  const events = await begin()
+  const waiting = events.next()
+  listeners[0]!.onGap()
+  await t.rejects(waiting, { code: 503, message: /may have been missed/ })
+  t.equal(watches.count(), 0)
+  t.equal(stopped(), 1)
+})
+
+t.test('whoever leaves, also while waiting, is told no more', async (t) => {
+  const { begin, watches, stopped } = open(t)
+  const events = await begin()
+  const waiting = events.next()
+  await events.return!()
+  t.equal((await waiting).done, true)
+  t.equal(watches.count(), 0)
+  t.equal(stopped(), 1)
+})
+
+t.test('whoever leaves before it has begun leaves nothing behind', async (t) => {
+  const { watches, stopped } = open(t)
+  const events = watches.open(TARGET, ID, () => t.fail('it has begun'))
+  await events.return!()
+  while (stopped() === 0) await new Promise(setImmediate)
+  t.equal(watches.count(), 0)
+})
+
+t.test('what cannot be watched is told to the watcher', async (t) => {
+  const store = {
+    ...createStore(createMemoryStore()),
+    watch: () => Promise.reject(new Error('away')),
+  }
+  t.teardown(store.close)
+  const watches = createWatches({ store, maxWatchers: 1, nowMs: () => 0 })
+  const events = watches.open(TARGET, ID, () => {})
+  await t.rejects(events.next(), { message: 'away' })
+  t.equal(watches.count(), 0)
+})
+
+t.test('one watcher too many is refused, and all are once it is closed', async (t) => {
+  const { begin, watches } = open(t, { maxWatchers: 1 })
+  const events = await begin()
+  t.throws(() => watches.open(TARGET, ID, () => {}), { code: 429, id: ID })
+  watches.close()
+  t.equal((await events.next()).done, true)
+  t.throws(() => watches.open(TARGET, ID, () => {}), { code: 503, id: ID })
+})
