@@ -1,18 +1,17 @@
 import { Socket } from 'node:net'
-import type { Client, ClientBase, ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg'
+import type { Client, ClientBase, CustomTypesConfig, Pool, PoolClient } from 'pg'
 import { storeAway } from '../../../core/store/errors.ts'
 import { createBackOff } from './back-off.ts'
+import { type Timeouts, toClientConfig } from './client-config.ts'
 import { isSqlError, toStoreError } from './errors.ts'
 import { prepareSession } from './session.ts'
+import { createSlots } from './slots.ts'
 import type { Statement } from './statements.ts'
-import { toTls } from './tls.ts'
 import type { PostgresAddress } from './url.ts'
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends Timeouts {
   readonly address: PostgresAddress
   readonly maxConnections: number
-  readonly connectTimeoutMs: number
-  readonly statementTimeoutMs: number
   /** Run once, on the first connection, before anything else; again when it failed. */
   readonly prepare: (client: ClientBase) => Promise<void>
 }
@@ -42,45 +41,22 @@ export interface Connections {
 /** Most who wait for a connection. */
 const MAX_WAITING = 10_000
 const IDLE_MS = 60_000
-/** Silence of the server after which the system looks whether it is still there. */
-const KEEP_ALIVE_MS = 10_000
-/** What a reply may take longer than the server allows itself: then it does not answer at all. */
-const GRACE_MS = 2000
 /** How long saying good-bye may take. */
 const CLOSE_MS = 1000
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
 export function createConnections(options: ConnectionOptions): Connections {
-  const { address, maxConnections, connectTimeoutMs, statementTimeoutMs, prepare } = options
-  const { host, port, database, user, password } = address
+  const { address, maxConnections, connectTimeoutMs, prepare } = options
+  const config = toClientConfig(address, options)
   const sockets = new Set<Socket>()
-  const config: ClientConfig = {
-    host,
-    port,
-    database,
-    ...(user !== undefined && { user }),
-    ...(password !== undefined && { password }),
-    ssl: toTls(address),
-    application_name: 'mx',
-    connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    // Others wait for the lock it may hold, and are not to run out of time.
-    idle_in_transaction_session_timeout: Math.ceil(statementTimeoutMs / 3),
-    query_timeout: statementTimeoutMs + GRACE_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    stream() {
-      const socket = new Socket()
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-      return socket
-    },
-  }
   const backOff = createBackOff()
+  const slots = createSlots(maxConnections, MAX_WAITING, connectTimeoutMs)
   let pool: Promise<Pool> | undefined
   let preparing: Promise<void> | undefined
   let isPrepared = false
   let closed = false
+  /** Connections that stand. */
+  let standing = 0
   /** Until when the server is left alone, and why. */
   let retryAtMs = 0
   let reason: unknown
@@ -91,9 +67,19 @@ export function createConnections(options: ConnectionOptions): Connections {
       ...config,
       max: maxConnections,
       idleTimeoutMillis: IDLE_MS,
+      stream() {
+        const socket = new Socket()
+        sockets.add(socket)
+        socket.once('close', () => sockets.delete(socket))
+        return socket
+      },
       async onConnect(client) {
         // Whoever waits for an answer is told, too; without a listener the process would end.
         client.on('error', () => {})
+        standing++
+        client.once('end', () => {
+          standing--
+        })
         await prepareSession(client)
       },
     })
@@ -106,16 +92,14 @@ export function createConnections(options: ConnectionOptions): Connections {
     if (performance.now() < retryAtMs) throw reason
     pool ??= open()
     const opened = await pool
-    if (opened.waitingCount >= MAX_WAITING)
-      throw new Error(`${MAX_WAITING} others wait for a connection`)
     try {
       const client = await opened.connect()
-      reason = undefined
       backOff.reset()
       return client
     } catch (error) {
-      // Where others stand, the server is not away; of those that fail together the last one counts.
-      if (opened.totalCount === 0) retryAtMs = performance.now() + backOff.next()
+      // Where others stand, the server is not away; those that fail together count as one.
+      if (standing === 0 && performance.now() >= retryAtMs)
+        retryAtMs = performance.now() + backOff.next()
       reason = error
       throw error
     }
@@ -138,6 +122,11 @@ export function createConnections(options: ConnectionOptions): Connections {
   async function use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     let client: PoolClient | undefined
     try {
+      await slots.take()
+    } catch (error) {
+      throw storeAway(error)
+    }
+    try {
       client = await take()
       if (!isPrepared) await prepareOnce(client)
       const result = await work(client)
@@ -147,6 +136,8 @@ export function createConnections(options: ConnectionOptions): Connections {
       // After an error of SQL alone it is known in what state the connection is.
       client?.release(!isSqlError(error))
       throw toStoreError(error)
+    } finally {
+      slots.release()
     }
   }
 

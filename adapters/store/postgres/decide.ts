@@ -29,7 +29,7 @@ export interface Decision {
 }
 
 /** Name of a key among all; none of its parts has a NUL. */
-export function toName({ table: { database, table }, key }: StorePlace): string {
+function toName({ table: { database, table }, key }: StorePlace): string {
   return `${database}\0${table}\0${key}`
 }
 

@@ -104,8 +104,8 @@ t.test('connections', async (t) => {
       [server.url('sslmode=disable', 'missing'), '3D000'],
     ] as const) {
       const { ask, connect } = open(t, url, {})
-      for (const trying of [ask(ONE, []), connect()]) {
-        const error = await trying.then(
+      for (const begin of [() => ask(ONE, []), connect]) {
+        const error = await begin().then(
           () => undefined,
           (error: unknown) => error,
         )
