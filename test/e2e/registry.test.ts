@@ -1,109 +1,26 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { Agent, request } from 'undici'
 import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
-import { startMx } from '../fixtures/mx.ts'
+import {
+  CLIENTS,
+  eventually,
+  load,
+  startGateway as openGateway,
+  startGreeter as openGreeter,
+  type Running,
+  start,
+} from '../fixtures/greeters.ts'
 
 t.setTimeout(120_000)
-
-interface Running {
-  readonly child: ChildProcess
-  readonly pid: number
-  /** `host:port` */
-  readonly address: string
-  readonly ended: Promise<number | null>
-}
-
-/** Starts a program of the fixtures, and waits until it has said where it is. */
-async function start(t: Test, file: URL, env: Record<string, string>): Promise<Running> {
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), fileURLToPath(file)],
-    {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  t.teardown(() => child.kill('SIGKILL'))
-  const ended = once(child, 'close').then(([code]) => code as number | null)
-  const [line] = await once(child.stdout!, 'data')
-  return { child, pid: child.pid!, address: String(line).trim(), ended }
-}
 
 const startRegistry = (t: Test, address = '127.0.0.1:0') =>
   start(t, new URL('../fixtures/registry-process.ts', import.meta.url), {
     MX_SERVICE_ADDRESS: address,
   })
 
-const startGreeter = (t: Test, registry: Running) =>
-  start(t, new URL('../fixtures/greeter-process.ts', import.meta.url), {
-    MX_REGISTRY: `mx://${registry.address}`,
-  })
-
-async function startGateway(t: Test, registry: Running): Promise<string> {
-  const words = ['api', '--address=127.0.0.1:0', '--access_log=off']
-  const env = { MX_REGISTRY: `mx://${registry.address}` }
-  const mx = startMx(words, { cwd: t.testdir(), env })
-  t.teardown(async () => {
-    mx.child.kill('SIGTERM')
-    await mx.ended
-  })
-  return `${await mx.url()}/greeter/where`
-}
-
-const CLIENTS = 8
-
-/** Clients that never rest. */
-function load(t: Test, url: string) {
-  const agent = new Agent({ connections: CLIENTS })
-  const answered = new Map<number, number>()
-  const failures: string[] = []
-  let count = 0
-  let stopped = false
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      const { statusCode, body } = await request(url, { dispatcher: agent })
-      const text = await body.text()
-      count++
-      if (statusCode === 200) {
-        const { pid } = JSON.parse(text) as { pid: number }
-        answered.set(pid, (answered.get(pid) ?? 0) + 1)
-      } else failures.push(`${statusCode} ${text}`)
-    }
-  }
-  const clients = Array.from({ length: CLIENTS }, run)
-  const stop = async (): Promise<void> => {
-    stopped = true
-    await Promise.all(clients)
-  }
-  t.teardown(async () => {
-    await stop()
-    await agent.destroy()
-  })
-  const by = ({ pid }: Running): number => answered.get(pid) ?? 0
-  return {
-    failures,
-    by,
-    stop,
-    /** Waits for some more requests. */
-    more: (n: number) => {
-      const end = count + n
-      return eventually(async () => count >= end)
-    },
-    /** Waits until these have answered more requests. */
-    heard: (...running: Running[]) => {
-      const before = running.map(by)
-      return eventually(async () => running.every((one, i) => by(one) > before[i]!))
-    },
-  }
-}
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
-}
+const toText = ({ address }: Running): string => `mx://${address}`
+const startGateway = (t: Test, registry: Running) => openGateway(t, toText(registry))
+const startGreeter = (t: Test, registry: Running) => openGreeter(t, toText(registry))
 
 function open(t: Test, { address }: Running): Registry {
   const registry = createMxRegistry({ host: '127.0.0.1', port: Number(address.split(':')[1]) })

@@ -1,0 +1,102 @@
+import t, { type Test } from 'tap'
+import { createConsulRegistry } from '../../adapters/registry/consul.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import { startConsul } from '../fixtures/consul.ts'
+import {
+  CLIENTS,
+  eventually,
+  load,
+  type Running,
+  startGateway,
+  startGreeter,
+} from '../fixtures/greeters.ts'
+
+t.setTimeout(120_000)
+
+const NAME = 'go.mx.api.greeter'
+const toText = ({ port }: { port: number }): string => `consul://127.0.0.1:${port}`
+
+function open(t: Test, { port }: { port: number }): Registry {
+  const registry = createConsulRegistry({ port })
+  t.teardown(() => registry.close?.())
+  return registry
+}
+
+async function nodesOf(registry: Registry): Promise<string[]> {
+  const services = await registry.getService(NAME)
+  return services.flatMap(({ nodes }) => nodes.map(({ address }) => address)).sort()
+}
+
+const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
+
+t.test(
+  'a service in Consul is served within two seconds, costs nothing when it stops, and what it was serving when it is killed',
+  async (t) => {
+    const agent = await startConsul(t)
+    if (agent === undefined) return
+    const url = await startGateway(t, toText(agent))
+    t.equal((await fetch(url)).status, 404)
+    const stays = await startGreeter(t, toText(agent))
+    const readyMs = performance.now()
+    await eventually(async () => (await fetch(url)).status === 200)
+    const servedMs = performance.now() - readyMs
+    t.ok(servedMs < 2000, `after ${servedMs} ms`)
+
+    const stops = await startGreeter(t, toText(agent))
+    const { failures, heard, by, more, stop } = load(t, url)
+    await heard(stays, stops)
+    stops.child.kill('SIGTERM')
+    t.equal(await stops.ended, 0)
+    const answered = by(stops)
+    await more(200)
+    t.same(failures, [])
+    t.equal(by(stops), answered, 'it gets no more calls')
+    t.same(await nodesOf(open(t, agent)), [stays.address], 'and is gone from Consul')
+
+    const dies = await startGreeter(t, toText(agent))
+    await heard(stays, dies)
+    dies.child.kill('SIGKILL')
+    await dies.ended
+    // Those that were under way have ended.
+    await more(CLIENTS)
+    const lost = failures.length
+    t.ok(lost <= CLIENTS, `${lost} were under way`)
+    t.ok(failures.every((failure) => failure.startsWith('502 ')))
+    await more(1000)
+    await stop()
+    t.equal(failures.length, lost, 'none later')
+  },
+)
+
+for (const empty of [false, true]) {
+  const how = empty ? 'comes back empty, with a lower index' : 'comes back with its data'
+  t.test(`a Consul that dies and ${how} costs no request, and changes arrive again`, async (t) => {
+    const agent = await startConsul(t)
+    if (agent === undefined) return
+    // What comes after the restart must be below what was seen before.
+    for (let i = 0; i < 50; i++) await agent.call('PUT', `/kv/${i}`, i)
+    const [url, ...services] = await Promise.all([
+      startGateway(t, toText(agent)),
+      startGreeter(t, toText(agent)),
+      startGreeter(t, toText(agent)),
+    ])
+    const { failures, heard, more, stop } = load(t, url)
+    await heard(...services)
+    await agent.kill()
+    await more(200)
+    await heard(...services)
+    await agent.start({ empty })
+    await more(200)
+    await heard(...services)
+    const registry = open(t, agent)
+    if (!empty) await eventually(async () => (await nodesOf(registry)).length === services.length)
+    const third = await startGreeter(t, toText(agent))
+    await heard(...services, third)
+    // Empty, it hears of the others when their heartbeats are due; they are served all the same.
+    const known = empty ? [third] : [...services, third]
+    await eventually(async () => (await nodesOf(registry)).length >= known.length)
+    for (const address of addressesOf(...known)) t.ok((await nodesOf(registry)).includes(address))
+    await stop()
+    t.same(failures, [])
+  })
+}
