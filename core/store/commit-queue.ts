@@ -1,5 +1,4 @@
 import type { StoreAdapter, StoreGroup, StoreOutcome } from '../contracts/store.ts'
-import { GatewayError } from '../errors.ts'
 import { refuse } from './errors.ts'
 
 export interface CommitQueueOptions {
@@ -66,12 +65,7 @@ export function createCommitQueue(
       )
       for (const [index, { resolve }] of taken.entries()) resolve(outcomes[index]!)
     } catch (error) {
-      const isFull = error instanceof GatewayError && error.code === 507
-      const deleting = isFull ? taken.filter(({ group }) => group.every(isDeletion)) : []
-      const isMixed = deleting.length > 0 && deleting.length < taken.length
-      for (const one of taken) if (!isMixed || !deleting.includes(one)) one.reject(error)
-      // A full store has to take deletions, also those that came with a write there is no room for.
-      if (isMixed) await commit(deleting)
+      for (const { reject } of taken) reject(error)
     }
   }
 
@@ -104,10 +98,6 @@ export function createCommitQueue(
 
     drained: () => (isBusy ? new Promise((resolve) => onDrained.push(resolve)) : Promise.resolve()),
   }
-}
-
-function isDeletion({ value }: StoreGroup[number]): boolean {
-  return value === undefined
 }
 
 function sizeOf(group: StoreGroup): number {

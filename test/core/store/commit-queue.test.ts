@@ -1,7 +1,6 @@
 import t from 'tap'
 import type { StoreAdapter, StoreGroup, StoreOutcome } from '../../../core/contracts/store.ts'
 import { createCommitQueue } from '../../../core/store/commit-queue.ts'
-import { storeFull } from '../../../core/store/errors.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
 
@@ -93,25 +92,6 @@ t.test('a failure is told to all it concerns, and the next commit is another', a
   const commit = await next()
   commit.done()
   t.strictSame(await after, [1])
-})
-
-t.test('deletions are not refused for want of room, though a write beside them is', async (t) => {
-  const { queue, next } = open()
-  const write = queue.push(group('a'))
-  const deletion: StoreGroup = [{ ...group('b')[0]!, value: undefined }]
-  const remove = queue.push(deletion)
-  const refused = t.rejects(write, { code: 507 })
-  const both = await next()
-  both.done(storeFull(new Error('ENOSPC')))
-  await refused
-  const again = await next()
-  t.strictSame(again.keys, ['b'])
-  again.done()
-  t.strictSame(await remove, [1])
-  const alone = queue.push(deletion)
-  const failing = await next()
-  failing.done(storeFull(new Error('ENOSPC')))
-  await t.rejects(alone, { code: 507 }, 'and one that fails by itself is not tried for ever')
 })
 
 t.test('it is drained when nothing waits and nothing is being committed', async (t) => {

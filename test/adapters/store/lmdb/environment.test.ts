@@ -1,0 +1,35 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openEnvironment } from '../../../../adapters/store/lmdb/environment.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+t.test('the folder is made, for its owner alone', async (t) => {
+  const folder = join(makeTempFolder(t, 'environment'), 'a/b')
+  const { close } = openEnvironment(folder, false)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.ok(statSync(join(folder, 'data.mdb')).isFile())
+  await close()
+})
+
+t.test('a folder that cannot be used is named', (t) => {
+  const file = join(makeTempFolder(t, 'environment'), 'file')
+  writeFileSync(file, '')
+  t.throws(() => openEnvironment(join(file, 'a'), false), {
+    message: new RegExp(`^the store cannot be opened in ${file}/a: ENOTDIR`),
+  })
+  t.end()
+})
+
+t.test('what a transaction writes can be read once it is done, by others not before', async (t) => {
+  const { records, transact, close } = openEnvironment(makeTempFolder(t, 'environment'), false)
+  t.teardown(close)
+  const key = Buffer.from('a')
+  const done = transact(() => {
+    void records.put(key, Buffer.from('b'))
+    return records.getBinary(key)!.toString()
+  })
+  t.equal(records.getBinary(key), undefined)
+  t.equal(await done, 'b')
+  t.equal(records.getBinary(key)!.toString(), 'b')
+})

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  formatRecord,
+  parseHead,
+  parseRecord,
+} from '../../../../adapters/store/lmdb/record-bytes.ts'
+
+const record = fc.record({
+  value: fc.uint8Array({ maxLength: 50 }),
+  metadata: fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' })),
+  expiresMs: fc.oneof(fc.constant(0), fc.maxSafeNat()),
+  version: fc.maxSafeNat(),
+})
+
+t.test('a record is read as it was written', async () => {
+  fc.assert(
+    fc.property(record, fc.uint8Array({ maxLength: 5 }), (given, behind) => {
+      const bytes = formatRecord(given)
+      const parsed = parseRecord('a', Buffer.concat([bytes, behind]), bytes.length)
+      return (
+        Buffer.compare(parsed.value, given.value) === 0 &&
+        JSON.stringify(parsed.metadata) === JSON.stringify(given.metadata) &&
+        parsed.expiresMs === given.expiresMs &&
+        parsed.version === given.version &&
+        parseHead(bytes).version === given.version
+      )
+    }),
+  )
+})
+
+t.test('the bytes may be used again afterwards', (t) => {
+  const bytes = formatRecord({ value: Buffer.from('a'), metadata: {}, expiresMs: 1, version: 2 })
+  const { value } = parseRecord('k', bytes, bytes.length)
+  bytes.fill(0)
+  t.equal(Buffer.from(value).toString(), 'a')
+  t.end()
+})
+
+t.test('of keys alone value and metadata are not read', (t) => {
+  const bytes = formatRecord({
+    value: Buffer.from('a'),
+    metadata: { b: 'c' },
+    expiresMs: 1,
+    version: 2,
+  })
+  const { value, metadata, ...head } = parseRecord('k', bytes, bytes.length, true)
+  t.strictSame([value.length, metadata, head], [0, {}, { key: 'k', expiresMs: 1, version: 2 }])
+  t.end()
+})

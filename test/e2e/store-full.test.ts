@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t from 'tap'
+import { createLmdbStore } from '../../adapters/store/lmdb.ts'
+import { createStore, type Store } from '../../core/store/store.ts'
+import { mountSmallDisk } from '../fixtures/small-disk.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
+
+async function write(store: Store, i: number): Promise<boolean> {
+  const key = String(i)
+  const value = Buffer.alloc(1 + ((i * 7919) % 9000), i)
+  try {
+    await store.commit([
+      { table: TABLE, key, value },
+      { table: { database: 'mx', table: 'pairs' }, key, value, expiresMs: 8e15 },
+    ])
+    return true
+  } catch (error) {
+    t.match(error, { code: 507, id: 'store', message: 'the store is full: nothing was written' })
+    return false
+  }
+}
+
+async function count(store: Store): Promise<number> {
+  let sum = 0
+  for (const table of [TABLE, { database: 'mx', table: 'pairs' }]) {
+    let after: string | undefined
+    do {
+      const page = await store.list(table, after === undefined ? {} : { after })
+      for (const { key, value } of page.records) {
+        const i = Number(key)
+        if (!Buffer.from(value).equals(Buffer.alloc(1 + ((i * 7919) % 9000), i)))
+          throw new Error(`${key} is torn`)
+        sum++
+      }
+      after = page.next
+    } while (after !== undefined)
+  }
+  return sum
+}
+
+for (const sync of ['os', 'always'] as const) {
+  t.test(
+    `${sync}: on a full disk writes fail with 507, reads go on, and nothing is lost or torn`,
+    async (t) => {
+      const disk = mountSmallDisk(t, 8)
+      if (disk === undefined) return
+      const folder = `${disk.folder}/store`
+      const store = createStore(createLmdbStore({ folder, sync }))
+      t.teardown(store.close)
+      let written = 0
+      while (await write(store, written)) written++
+      t.ok(written > 100, `${written} were written`)
+      for (let i = 0; i < 20; i++) t.notOk(await write(store, written))
+      t.equal(await count(store), 2 * written, 'what was acknowledged is there, and no more')
+      t.ok(await store.read(TABLE, '0'))
+      t.equal(await store.read(TABLE, String(written)), undefined)
+
+      disk.resize(16)
+      t.ok(await write(store, written++), 'with room again, so are writes')
+      while (await write(store, written)) written++
+      await store.close()
+      disk.resize(32)
+      const again = createStore(createLmdbStore({ folder, sync }))
+      t.teardown(again.close)
+      t.equal(await count(again), 2 * written)
+      t.ok(await write(again, written))
+    },
+  )
+}
+
+t.test('a full disk does not end the process', async (t) => {
+  const disk = mountSmallDisk(t, 4)
+  if (disk === undefined) return
+  const program = `
+    import { createLmdbStore } from ${JSON.stringify(import.meta.resolve('../../adapters/store/lmdb.ts'))}
+    import { createStore } from ${JSON.stringify(import.meta.resolve('../../core/store/store.ts'))}
+    const store = createStore(createLmdbStore({ folder: ${JSON.stringify(disk.folder)} }))
+    const codes = new Set()
+    for (let i = 0; i < 100; i++)
+      await Promise.all(Array.from({ length: 20 }, (_, n) => store
+        .commit([{ table: { database: 'a', table: 'b' }, key: i + '/' + n, value: new Uint8Array(4000) }])
+        .catch((error) => codes.add(error.code))))
+    await store.close()
+    console.log([...codes].join())
+  `
+  const words = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  const [code] = await once(child, 'close')
+  t.strictSame([code, output.trim()], [0, '507'])
+})
