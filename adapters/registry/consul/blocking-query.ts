@@ -145,7 +145,8 @@ function pacer({ gapMs, burst }: Pace): (nowMs: number) => number {
   let nextMs = 0
   return (nowMs) => {
     nextMs = Math.max(nextMs, nowMs) + gapMs
-    return Math.max(0, nextMs - nowMs - gapMs * burst)
+    // Whole milliseconds: what rounding errors leave would be a pause, too, and nothing keeps the process while it lasts.
+    return Math.max(0, Math.floor(nextMs - nowMs - gapMs * burst))
   }
 }
 

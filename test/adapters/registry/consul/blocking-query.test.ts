@@ -127,6 +127,13 @@ t.test('answers in quick succession are paced after the first ones', async (t) =
   )
 })
 
+t.test('the first question is asked at once, whatever the time is', async (t) => {
+  const played = Array.from({ length: 500 }, () => play(t, [], { pace: { gapMs: 1000, burst: 1 } }))
+  // Before any timer.
+  for (let i = 0; i < 5; i++) await null
+  t.equal(played.filter(({ asked }) => asked.length === 0).length, 0)
+})
+
 t.test('failures back off, are told once, and the state is asked anew after them', async (t) => {
   const gone = createConsulError('gone')
   const { asked, told, atMs } = play(
