@@ -82,32 +82,44 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
     return taken
   }
 
+  let index = 0n
+  let era = 0
+  let digest = ''
+
+  function hear(answer: Answer): void {
+    era = answer.era
+    const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
+    // Backwards: restored from a snapshot, or another state altogether. Zero: a known fault, and would not wait.
+    index = next < index ? 0n : next === 0n ? 1n : next
+    const found = toDigest(answer)
+    if (found !== digest) onAnswer(answer)
+    digest = found
+    report(undefined)
+    settle()
+  }
+
+  /** A function of its own, so that no answer is kept while the next one is waited for: there are thousands. */
+  async function askOnce(mayWait: boolean): Promise<void> {
+    const waitSeconds = toJittered(pace.waitSeconds, 0.25)
+    hear(
+      await ask({
+        index: mayWait && index > 0n ? String(index) : undefined,
+        era,
+        waitSeconds,
+        signal,
+      }),
+    )
+  }
+
   async function run(): Promise<void> {
-    let index = 0n
-    let era = 0
-    let digest = ''
     let failures = 0
     let wait = pacer(pace)
     for (;;) {
       await pause(wait(performance.now()), signal)
       const mayWait = takePlace()
       try {
-        const answer = await ask({
-          index: mayWait && index > 0n ? String(index) : undefined,
-          era,
-          waitSeconds: toJittered(pace.waitSeconds, 0.25),
-          signal,
-        })
-        era = answer.era
-        const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
-        // Backwards: restored from a snapshot, or another state altogether. Zero: a known fault, and would not wait.
-        index = next < index ? 0n : next === 0n ? 1n : next
-        const found = toDigest(answer)
-        if (found !== digest) onAnswer(answer)
-        digest = found
+        await askOnce(mayWait)
         failures = 0
-        report(undefined)
-        settle()
         if (!mayWait) await pause(toJittered(slots.pollMs(), 0.25), signal)
       } catch (error) {
         if (signal.aborted) return
