@@ -21,7 +21,7 @@ export async function claimPort({ host, port }: Address): Promise<number> {
 /** Why a port cannot be opened, for people. */
 function explainListenError(error: NodeJS.ErrnoException, address: Address): string {
   const where = formatAddress(address)
-  const elsewhere = 'choose another with --address or MX_API_ADDRESS'
+  const elsewhere = 'choose another with --address or MX_ADDRESS'
   switch (error.code) {
     case 'EADDRINUSE':
       return `address ${where} is in use by another program; ${elsewhere}`

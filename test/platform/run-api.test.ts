@@ -222,7 +222,7 @@ t.test('workers share the port, are replaced when they crash, and drain together
     t.equal(await second.ended, 1, `a second gateway with ${workersFlag} gets no share of the port`)
     t.match(
       second.output.stderr,
-      /^mx: address 127\.0\.0\.1:\d+ is in use by another program; choose another with --address or MX_API_ADDRESS\n$/,
+      /^mx: address 127\.0\.0\.1:\d+ is in use by another program; choose another with --address or MX_ADDRESS\n$/,
     )
   }
 
