@@ -27,6 +27,8 @@ export interface Registration {
 
 /** Attempts of the first registration. */
 const ATTEMPTS = 3
+/** Milliseconds a start that failed waits for its node to be taken back. */
+const UNDO_MS = 1000
 const PAUSE_MS = 200
 
 /**
@@ -44,7 +46,13 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   let pending: Promise<void> | undefined
 
   const tell = (what: ServiceEntry): Maybe<void> => registry.register!(what, { ttlSeconds })
-  const sign = (): Promise<void> => inTime(Promise.resolve(tell(entry)), answerMs)
+  const undo = async (): Promise<void> => registry.deregister?.(entry)
+  let failed = false
+  const sign = (): Promise<void> => {
+    const answer = new Promise<void>((resolve) => resolve(tell(entry)))
+    answer.then(() => (failed ? undo() : undefined)).catch(() => {})
+    return inTime(answer, answerMs)
+  }
   const beat = async (): Promise<void> => {
     let nextMs = intervalMs
     try {
@@ -68,8 +76,12 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       break
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
-      if (attempt === ATTEMPTS || cause instanceof TypeError)
+      if (attempt === ATTEMPTS || cause instanceof TypeError) {
+        // That there was no answer in time does not say that nothing was done, or will be.
+        failed = true
+        await inTime(undo(), Math.min(answerMs, UNDO_MS)).catch(() => {})
         throw new Error(`cannot register ${entry.name} (${registry.name}): ${reason}`, { cause })
+      }
       await new Promise((resolve) => setTimeout(resolve, toJittered(PAUSE_MS * attempt)))
     }
   }

@@ -65,6 +65,43 @@ t.test('re-registration (heartbeat) before TTL: TTL restarts', async (t) => {
   await registration.end()
 })
 
+t.test('a start that fails for want of an answer leaves no node registered', async (t) => {
+  const { registry } = open(t)
+  const { log } = createQuietLog()
+  const options = { entry, log, answerMs: 20 }
+  // As the port of a service does.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const failure = { message: 'cannot register greeter (memory): no answer within 20 ms' }
+  const mute: Registry = {
+    ...registry,
+    async register(service) {
+      await registry.register!(service)
+      await new Promise(() => {})
+    },
+  }
+  await t.rejects(register({ ...options, registry: mute }), failure)
+  t.equal(await nodesOf(registry), 0, 'it was done, though not answered')
+
+  const late: (() => void)[] = []
+  const slow: Registry = {
+    ...registry,
+    register: (service) =>
+      new Promise((resolve) => late.push(() => resolve(registry.register!(service)))),
+    deregister: async (service) => {
+      await registry.deregister!(service)
+      await new Promise(() => {})
+    },
+  }
+  await t.rejects(register({ ...options, registry: slow }), failure)
+  for (const answer of late) {
+    answer()
+    t.equal(await nodesOf(registry), 1)
+    await until(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
+  }
+  t.equal(late.length, 3, 'it was done once nobody waited any more')
+})
+
 t.test('a registry that is away for a while is told again, sooner', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
