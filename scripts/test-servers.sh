@@ -15,6 +15,7 @@ wanted=(
   python3=python3
   consul=consul
   postgres=postgresql
+  redis-server=redis-server
 )
 
 # Debian keeps servers where ordinary users do not look.

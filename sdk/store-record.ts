@@ -14,9 +14,9 @@ export interface StoreRecord {
   /** Rises with every write of the key. */
   readonly version: number
   /** The value as UTF-8. */
-  readonly text: () => string
+  text(): string
   /** What the value says as JSON. @throws {SyntaxError} when it is none. */
-  readonly json: <T = unknown>() => T
+  json<T = unknown>(): T
 }
 
 /** A change of a key. */
@@ -37,16 +37,33 @@ export interface WireRecord {
   readonly version: number
 }
 
-export function toStoreRecord({ value: base64, expiry, ...record }: WireRecord): StoreRecord {
-  const value = Buffer.from(base64, 'base64')
-  const text = (): string => value.toString()
-  return {
-    ...record,
-    value,
-    expirySeconds: expiry,
-    text,
-    json: <T>() => JSON.parse(text()) as T,
+/** A class, since pages have thousands: their methods are not made anew for each. */
+class ReadRecord implements StoreRecord {
+  readonly key: string
+  readonly value: Buffer
+  readonly expirySeconds: number
+  readonly metadata: StoreRecord['metadata']
+  readonly version: number
+
+  constructor({ key, value, expiry, metadata, version }: WireRecord) {
+    this.key = key
+    this.value = Buffer.from(value, 'base64')
+    this.expirySeconds = expiry
+    this.metadata = metadata
+    this.version = version
   }
+
+  text(): string {
+    return this.value.toString()
+  }
+
+  json<T>(): T {
+    return JSON.parse(this.text()) as T
+  }
+}
+
+export function toStoreRecord(record: WireRecord): StoreRecord {
+  return new ReadRecord(record)
 }
 
 /**

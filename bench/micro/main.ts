@@ -24,6 +24,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'endpoint-validation': () => import('./endpoint-validation.ts'),
   'in-process-call': () => import('./in-process-call.ts'),
   'registry-list': () => import('./registry-list.ts'),
+  'store-commit': () => import('./store-commit.ts'),
 }
 
 /** Runs the named ones, or all; true when every budget is kept. */

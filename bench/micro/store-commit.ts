@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLmdbStore } from '../../adapters/store/lmdb.ts'
+import { createMemoryStore } from '../../adapters/store/memory.ts'
+import { createStore, type Store } from '../../core/store/store.ts'
+import type { Micro } from './micro.ts'
+
+const CALLERS = 1000
+const RECORDS = 1_000_000
+/** Keys that are written, of those there are. */
+const WRITTEN = 100_000
+const TABLE = { database: 'mx', table: 'bench' }
+const VALUE = Buffer.alloc(128, 'v')
+
+const folder = mkdtempSync(join(tmpdir(), 'mx-store-commit-'))
+const open = (name: string, sync: 'os' | 'always'): Store =>
+  createStore(createLmdbStore({ folder: join(folder, name), sync }))
+const stores = {
+  memory: createStore(createMemoryStore()),
+  os: open('os', 'os'),
+  always: open('always', 'always'),
+}
+
+const toKey = (i: number): string => `user/${String(i).padStart(7, '0')}`
+const write = (store: Store, key: string) => store.commit([{ table: TABLE, key, value: VALUE }])
+
+for (const store of [stores.os, stores.always])
+  for (let i = 0; i < RECORDS; i += CALLERS)
+    await Promise.all(Array.from({ length: CALLERS }, (_, n) => write(store, toKey(i + n))))
+
+let next = 0
+/** As many callers as there are write a record each, in one turn of the event loop. */
+const writeAll = (store: Store) => () => {
+  next = (next + 7919) % WRITTEN
+  return Promise.all(
+    Array.from({ length: CALLERS }, (_, n) => write(store, toKey((next + n * 31) % WRITTEN))),
+  )
+}
+
+/** One record after another; the sum keeps the reads. */
+function read(): number {
+  let bytes = 0
+  for (let i = 0; i < CALLERS; i++) {
+    next = (next + 7919) % RECORDS
+    const record = stores.os.read(TABLE, toKey(next))
+    if (record !== undefined && !(record instanceof Promise)) bytes += record.value.length
+  }
+  return bytes
+}
+
+async function readPage(): Promise<number> {
+  next = (next + 7919) % RECORDS
+  const prefix = toKey(next).slice(0, -3)
+  const { records } = await stores.os.list(TABLE, { prefix })
+  if (records.length !== 1000) throw new Error(`${records.length} records begin with ${prefix}`)
+  return records.length
+}
+
+const micro: Micro = {
+  benches: {
+    [`write ${CALLERS} records at once, memory`]: writeAll(stores.memory),
+    [`write ${CALLERS} records at once, sync os`]: writeAll(stores.os),
+    [`write ${CALLERS} records at once, sync always`]: writeAll(stores.always),
+    'write 1 record, sync os': () => write(stores.os, toKey((next + 1) % RECORDS)),
+    [`read ${CALLERS} records`]: read,
+    [`read a page of 1000 of ${RECORDS} records`]: readPage,
+  },
+  budgetNs: {
+    // 80 000 writes a second, 60 000 of those that reach the disk, 100 000 reads.
+    [`write ${CALLERS} records at once, sync os`]: 12_500_000,
+    [`write ${CALLERS} records at once, sync always`]: 16_600_000,
+    [`read ${CALLERS} records`]: 10_000_000,
+    [`read a page of 1000 of ${RECORDS} records`]: 5_000_000,
+  },
+  async close() {
+    for (const store of Object.values(stores)) await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  },
+}
+
+export default micro

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { Contestant } from './contestant.ts'
+import { connectResp } from './resp.ts'
+
+/** Where all keys are listed: Redis has no order of its own. */
+const KEYS = '\0keys'
+
+/**
+ * Redis on a free port of this machine, with an append-only file: `everysec` survives the end of the process, `always` that of the
+ * machine. A write is a transaction of two commands, value and list of keys; a prefix is looked up in the list.
+ */
+export async function openRedis(
+  program: string,
+  folder: string,
+  sync: 'everysec' | 'always',
+): Promise<Contestant> {
+  const port = await findPort()
+  const options = {
+    port,
+    bind: '127.0.0.1',
+    dir: folder,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: sync,
+  }
+  const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
+  const child = spawn(program, words, { stdio: 'ignore' })
+  const closed = once(child, 'close')
+  const { call, close } = await connectResp(port)
+  return {
+    name: `redis, appendfsync ${sync}`,
+    write(key, value) {
+      void call('MULTI')
+      void call('SET', key, value)
+      void call('ZADD', KEYS, '0', key)
+      return call('EXEC')
+    },
+    read: (key) => call('GET', key) as Promise<string>,
+    async readPrefix(prefix) {
+      const keys = await call('ZRANGE', KEYS, `[${prefix}`, `(${prefix}\uffff`, 'BYLEX')
+      return (await call('MGET', ...(keys as string[]))) as string[]
+    },
+    async close() {
+      close()
+      child.kill()
+      await closed
+    },
+  }
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { readonly port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
