@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { parseConsulUrl } from '../adapters/registry/consul/url.ts'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { suggest } from '../core/suggest.ts'
@@ -19,7 +18,6 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 const ORIGIN =
   /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/
-const CONSUL = /^consuls?:\/\//
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 
 /**
@@ -150,8 +148,7 @@ export function parseRegistryText(text: string): string {
   const word = text.trim()
   if (word === 'static') return word
   // Told now, with status 2, and not when it is opened.
-  if (CONSUL.test(word)) parseConsulUrl(word)
-  else if (!isRegistryText(word)) {
+  if (!isRegistryText(word)) {
     const meant = suggest(word, ['static', 'memory', 'kubernetes'])
     throw wrong(
       `static, ${REGISTRY_FORMS}`,

@@ -1,3 +1,4 @@
+import { type ConsulUrl, parseConsulUrl } from '../adapters/registry/consul/url.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
@@ -22,6 +23,8 @@ interface Source {
 export const REGISTRY_FORMS =
   'memory, mx://host:port, mxs://host:port (TLS), consul://host:port, consuls://host:port or kubernetes'
 const REMOTE = /^(mxs?|consuls?):\/\/(.*)$/s
+/** The host, behind what may be a token, and the port. */
+const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
 
 const opened = new Map<string, { readonly registry: Registry; users: number }>()
 
@@ -29,7 +32,7 @@ const opened = new Map<string, { readonly registry: Registry; users: number }>()
  * What a program was told of its registry: an object, a text, or, where it was told nothing, the variable `MX_REGISTRY`. Of that,
  * `static` is for gateways: there is no registry then.
  *
- * @throws {TypeError} for a text that names no registry, saying what would.
+ * @throws {TypeError} for a text that names no registry, or with a part that is wrong, saying what would be right.
  */
 export function toRegistrySource(
   given: Registry | string | undefined,
@@ -38,7 +41,7 @@ export function toRegistrySource(
   const variable = process.env['MX_REGISTRY'] ?? ''
   const text = given ?? (variable.trim() === 'static' ? '' : variable)
   if (given === undefined && text === '') return undefined
-  parseRegistry(text)
+  parseRegistry(text, given === undefined ? 'MX_REGISTRY' : 'registry')
   return text
 }
 
@@ -69,15 +72,25 @@ export function openRegistry(text: string): OpenedRegistry {
   }
 }
 
-/** Whether a text names a registry. What follows `consul://` is read when it is opened. */
+/**
+ * Whether a text names a registry.
+ *
+ * @throws {RangeError} for one that names it, with a part that is wrong.
+ */
 export function isRegistryText(text: string): boolean {
   return findSource(text) !== undefined
 }
 
-function parseRegistry(text: string): Source {
-  const source = findSource(text)
+/** @param what is given, for errors. */
+function parseRegistry(text: string, what = 'registry'): Source {
+  let source: Source | undefined
+  try {
+    source = findSource(text)
+  } catch (cause) {
+    throw new TypeError(`${what}: ${(cause as Error).message}`, { cause })
+  }
   if (source !== undefined) return source
-  throw new TypeError(`registry must be ${REGISTRY_FORMS}, got ${toShown(text)}`)
+  throw new TypeError(`${what} must be ${REGISTRY_FORMS}, got ${toShown(text)}`)
 }
 
 function findSource(text: string): Source | undefined {
@@ -85,12 +98,17 @@ function findSource(text: string): Source | undefined {
   if (trimmed === 'memory') return { name: 'memory', takes: true, load: loadMemory }
   if (trimmed === 'kubernetes') return { name: 'kubernetes', takes: false, load: loadKubernetes }
   const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
-  if (scheme?.startsWith('consul'))
-    return { name: 'consul', takes: true, load: () => loadConsul(trimmed) }
+  const [, port = '1'] = PORT.exec(rest) ?? []
+  if (Number(port) < 1 || Number(port) > 65_535)
+    throw new RangeError(`the port of ${scheme}://host:port must be from 1 to 65535, got ${port}`)
+  if (scheme?.startsWith('consul')) {
+    const options = parseConsulUrl(trimmed)
+    return { name: 'consul', takes: true, load: () => loadConsul(options) }
+  }
   const address = scheme === undefined ? undefined : parseAddress(rest)
   if (address === undefined) return undefined
-  const { host, port } = address
-  return { name: 'mx', takes: true, load: () => loadMx({ host, port, secure: scheme === 'mxs' }) }
+  const options = { ...address, secure: scheme === 'mxs' }
+  return { name: 'mx', takes: true, load: () => loadMx(options) }
 }
 
 /** Without what may be a token. */
@@ -106,10 +124,8 @@ async function loadMx(options: { host: string; port: number; secure: boolean }):
   return (await import('../adapters/registry/mx.ts')).createMxRegistry(options)
 }
 
-async function loadConsul(text: string): Promise<Registry> {
-  const { parseConsulUrl } = await import('../adapters/registry/consul/url.ts')
-  const { createConsulRegistry } = await import('../adapters/registry/consul.ts')
-  return createConsulRegistry(parseConsulUrl(text))
+async function loadConsul(options: ConsulUrl): Promise<Registry> {
+  return (await import('../adapters/registry/consul.ts')).createConsulRegistry(options)
 }
 
 async function loadKubernetes(): Promise<Registry> {

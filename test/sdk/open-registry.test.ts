@@ -125,7 +125,6 @@ t.test('a text that names no registry is refused, saying what would', async (t) 
     'redis://a:1',
     'mx://',
     'mx://host',
-    'mx://host:0',
     'mx://host:1/x',
     'mx://a b:1',
     'memory:',
@@ -143,8 +142,43 @@ t.test('a text that names no registry is refused, saying what would', async (t) 
     t.throws(() => new Client({ registry: text }), expected)
   }
   setVariable(t, 'redis://a:1')
-  t.throws(() => new Client(), { message: /got "redis:\/\/a:1"$/ })
+  t.throws(() => new Client(), {
+    message: /^MX_REGISTRY must be memory, .* got "redis:\/\/a:1"$/,
+  })
 })
+
+t.test(
+  'what is wrong in the text of a registry is told when it is given, by its name',
+  async (t) => {
+    const wrong: [string, RegExp][] = [
+      ['consul://secret@a?tocken=x', /: consul:\/\/ takes no "tocken"/],
+      ['consul://secret@a/x', /: a path means nothing here: .*"consul:\/\/\[token\]@a\/x"$/],
+      ['consul://a?ca=x.pem', /: certificates are for consuls:\/\//],
+      ['consul://secret@a:99999?dc=x', /: the port of consul:\/\/host:port must be .*, got 99999$/],
+      ['consuls://a:0', /: the port of consuls:\/\/host:port must be from 1 to 65535, got 0$/],
+      ['mx://a:65536', /: the port of mx:\/\/host:port must be from 1 to 65535, got 65536$/],
+      ['mxs://[::1]:0', /: the port of mxs:\/\/host:port must be from 1 to 65535, got 0$/],
+    ]
+    for (const [text, message] of wrong) {
+      const expect = (what: string) => ({
+        name: 'TypeError',
+        message: new RegExp(`^${what}${message.source}`),
+      })
+      t.throws(() => new Service({ name: 'greeter', registry: text }), expect('registry'), text)
+      t.throws(() => new Client({ registry: text }), expect('registry'))
+      t.throws(() => openRegistry(text), expect('registry'))
+      setVariable(t, text)
+      t.throws(() => new Client(), expect('MX_REGISTRY'))
+      t.throws(
+        () => new Client({ registry: text }),
+        { message: /^(?!.*secret)/ },
+        'no token is told',
+      )
+    }
+    for (const text of ['consul://', 'consul://secret@[::1]:8500/?dc=x', 'mx://[::1]:65535'])
+      t.equal(toRegistrySource(text), text)
+  },
+)
 
 t.test('a registry that cannot be reached: the service does not start, and says why', async (t) => {
   const { address, close } = await openPlatformRegistry(t)
