@@ -255,8 +255,17 @@ export class Directory {
     const unwatch =
       name === ALL
         ? this.#registry.watch((event) => this.#hearOfAll(event), { onOutage })
-        : this.#registry.watch((event) => this.#hear(name, event), { service: name, onOutage })
+        : this.#registry.watch((event) => this.#hear(name, event), {
+            service: name,
+            onOutage,
+            idleMs: () => this.#idleMs(name),
+          })
     this.#watches.set(name, unwatch)
+  }
+
+  #idleMs(name: string): number {
+    const entry = this.#entries.get(name)
+    return entry === undefined || entry.upstream.used ? 0 : this.#nowMs() - entry.usedMs
   }
 
   #unwatch(name: string): void {

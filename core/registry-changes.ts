@@ -12,7 +12,8 @@ export function findChanges(
     const known = old.get(keyOf(service))
     old.delete(keyOf(service))
     if (known === undefined) events.push({ type: 'create', service })
-    else if (!isSameService(known, service)) events.push({ type: 'update', service })
+    else if (known !== service && !isSameService(known, service))
+      events.push({ type: 'update', service })
   }
   for (const service of old.values())
     events.push({ type: 'delete', service: { ...service, nodes: [] } })

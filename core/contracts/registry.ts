@@ -68,6 +68,12 @@ export interface WatchOptions {
    * time: the reason, the events and undefined are told at once.
    */
   readonly onOutage?: (reason: Error | undefined) => void
+  /**
+   * Milliseconds since the watcher used the service. Where not all can be told of at once, those used last come first.
+   *
+   * @default in use all the time
+   */
+  readonly idleMs?: () => number
 }
 
 /**

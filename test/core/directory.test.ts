@@ -613,3 +613,26 @@ t.test(
     )
   },
 )
+
+t.test('a registry may ask how long ago a service was used', async (t) => {
+  let now = 1000
+  const options: WatchOptions[] = []
+  const memory = createMemoryRegistry()
+  await memory.register?.(makeService('greeter', ['127.0.0.1:9001']))
+  const registry: Registry = {
+    ...memory,
+    watch: (listener, given = {}) => {
+      options.push(given)
+      return memory.watch!(listener, given)
+    },
+  }
+  const { directory } = open(t, registry, { nowMs: () => now })
+  const upstream = await directory.find('greeter')
+  const idleMs = options.find(({ service }) => service === 'greeter')?.idleMs
+  t.equal(idleMs?.(), 0)
+  directory.sweep()
+  now += 700
+  t.equal(idleMs?.(), 700)
+  upstream!.used = true
+  t.equal(idleMs?.(), 0)
+})

@@ -39,3 +39,14 @@ t.test('any difference of a version is an update', async (t) => {
     t.same(findChanges([USERS], [other]), [{ type: 'update', service: other }])
   }
 })
+
+t.test('what is the same object is not compared', async (t) => {
+  const unread = {
+    name: 'a',
+    version: 'latest',
+    get nodes(): never {
+      throw new Error('compared')
+    },
+  } as unknown as typeof USERS
+  t.same(findChanges([unread], [unread]), [])
+})
