@@ -1,5 +1,7 @@
 import type { GatewayError } from '../../core/errors.ts'
-import { createHeaderBlock, type HeaderBlock } from '../../core/headers.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { createHeaderBlock, type HeaderBlock, type HeaderList } from '../../core/headers.ts'
+import type { OutgoingCall } from '../../core/rpc/call.ts'
 import { StreamReply, toOneLine } from './stream-reply.ts'
 
 export const EVENTS = 'text/event-stream'
@@ -12,6 +14,8 @@ export const SSE_HEADERS: HeaderBlock = createHeaderBlock([
   'x-accel-buffering',
   'no',
 ])
+/** A comment: the head of a reply leaves with its first bytes, and an `EventSource` is open from then on. */
+const OPENING = Buffer.from(':\n\n')
 const BEFORE = Buffer.from('data: ')
 const AFTER = Buffer.from('\n\n')
 
@@ -20,6 +24,11 @@ const AFTER = Buffer.from('\n\n')
  * `EventSource` that is not closed then connects again.
  */
 export class SseReply extends StreamReply {
+  constructor(x: Exchange, call: OutgoingCall, headers: HeaderList) {
+    super(x, call, headers)
+    x.write(OPENING)
+  }
+
   protected format(body: Uint8Array): Uint8Array {
     return Buffer.concat([BEFORE, toOneLine(body), AFTER])
   }

@@ -231,7 +231,7 @@ t.test('a service in a page that speaks the fast form by docs/protocol.md', asyn
     const events = await service.fetch('/browser/count?to=2', { headers })
     t.equal(events.headers.get('content-type'), 'text/event-stream')
     const text = await events.text()
-    t.equal(text, 'data: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n')
+    t.equal(text, ':\n\ndata: {"n":1}\n\ndata: {"n":2}\n\nevent: end\ndata: {}\n\n')
 
     const none = await service.fetch('/browser/count?to=0')
     t.equal(await none.text(), '', 'an empty one')

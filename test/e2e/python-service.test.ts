@@ -145,7 +145,7 @@ t.test('a service in Python with its standard library alone, behind the gateway'
     t.equal(events.headers.get('content-type'), 'text/event-stream')
     t.equal(
       await events.text(),
-      `${greetings.map((greeting) => `data: ${greeting}\n\n`).join('')}event: end\ndata: {}\n\n`,
+      `:\n\n${greetings.map((greeting) => `data: ${greeting}\n\n`).join('')}event: end\ndata: {}\n\n`,
     )
 
     const none = await service.fetch('/helloworld/stream?name=John&count=0')

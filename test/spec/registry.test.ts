@@ -60,7 +60,9 @@ async function observe({ origin, post }: Registry, headers: Record<string, strin
     if (isOver()) break
   }
   await happening
-  return { type: reply.headers.get('content-type'), lines: seen.split('\n').filter(Boolean) }
+  // Server-sent events begin with a comment.
+  const lines = seen.split('\n').filter((line) => line !== '' && line !== ':')
+  return { type: reply.headers.get('content-type'), lines }
 }
 
 for (const listener of ['uws', 'node']) {

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { createNodeListener } from '../../../core/listener/node.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
 import { createGreeter } from '../../fixtures/greeter.ts'
 import { openMxService } from '../../fixtures/mx-service.ts'
 import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
@@ -24,7 +26,7 @@ t.test(
         t.equal(reply.status, 200)
         t.equal(reply.headers.get('content-type'), 'text/event-stream')
         t.equal(reply.headers.get('cache-control'), 'no-store')
-        t.equal(await reply.text(), body, path)
+        t.equal(await reply.text(), `:\n\n${body}`, path)
       }
     }
   },
@@ -48,7 +50,8 @@ t.test('a document of several lines stays one event: line ends would end it', as
   })
   const { origin } = await openRpcGateway(t, [service.entry])
   const text = await (await fetch(`${origin}/greeter/forever`, { headers: HEADERS })).text()
-  const [event, ...more] = text.split('\n\n')
+  const [opening, event, ...more] = text.split('\n\n')
+  t.equal(opening, ':')
   t.strictSame(JSON.parse(event!.slice('data: '.length)), { a: 1, b: 2 })
   t.strictSame(more, ['event: end\ndata: {}', ''])
 })
@@ -63,5 +66,29 @@ t.test('an empty document is {}', async (t) => {
   })
   const { origin } = await openRpcGateway(t, [service.entry])
   const reply = await fetch(`${origin}/greeter/forever`, { headers: HEADERS })
-  t.equal(await reply.text(), 'data: {}\n\nevent: end\ndata: {}\n\n')
+  t.equal(await reply.text(), ':\n\ndata: {}\n\nevent: end\ndata: {}\n\n')
 })
+
+for (const [name, listener] of Object.entries({
+  node: createNodeListener,
+  uws: createUwsListener,
+})) {
+  t.test(`listener ${name}: a stream without events yet is open for its client`, async (t) => {
+    const service = await openMxService(t, createGreeter(), {
+      intercept: (call) => {
+        call.start('')
+        return true
+      },
+    })
+    const { origin } = await openRpcGateway(t, [service.entry], { listener })
+    const away = new AbortController()
+    t.teardown(() => away.abort())
+    const reply = await fetch(`${origin}/greeter/forever`, {
+      headers: HEADERS,
+      signal: away.signal,
+    })
+    t.equal(reply.headers.get('content-type'), 'text/event-stream')
+    const { value } = await reply.body!.getReader().read()
+    t.equal(Buffer.from(value!).toString(), ':\n\n')
+  })
+}
