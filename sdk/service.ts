@@ -16,7 +16,7 @@ import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
 import type { ServiceLog } from './service-log.ts'
 import type { ServiceLimits, ServicePort } from './service-port.ts'
-import { obeySignals } from './signals.ts'
+import { runProcess } from './signals.ts'
 import { type Subscriber, type SubscriberOptions, Subscriptions } from './subscriptions.ts'
 
 /** What a service is told. */
@@ -190,15 +190,7 @@ export class Service<H extends object = Record<never, never>> {
     refuseUnknown('run', options, { signals: true } satisfies KnownOptions<RunOptions>)
     const { signals = true } = options
     if (!signals) return this.start()
-    obeySignals({ stop: () => this.stop(), log: this.log })
-    try {
-      return await this.start()
-    } catch (error) {
-      // With a stack where the program is wrong, not what is around it.
-      const details = error instanceof TypeError ? { err: error } : {}
-      this.log.error(details, error instanceof Error ? error.message : String(error))
-      return process.exit(1)
-    }
+    return runProcess({ start: () => this.start(), stop: () => this.stop(), log: this.log })
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { PluginLog } from '../core/define-plugin.ts'
 
 /** What is to end in order. */
-export interface Stoppable {
+interface Stoppable {
   readonly stop: () => Promise<void>
   readonly log: PluginLog
 }
@@ -9,8 +9,30 @@ export interface Stoppable {
 /** npm passes on the Ctrl-C that the terminal has sent to everyone already: a SIGINT this soon is no second one. */
 const ECHO_MS = 500
 
+/** What a process is for. */
+export interface Runnable extends Stoppable {
+  /** Returns where it is reached. */
+  readonly start: () => Promise<string>
+}
+
 const running: Stoppable[] = []
 let stoppedMs: number | undefined
+
+/**
+ * Starts what this process is for. It ends in order, as {@link obeySignals} says; when it cannot start, the log says why in a
+ * line, and the process ends with status 1.
+ */
+export async function runProcess(runnable: Runnable): Promise<string> {
+  obeySignals(runnable)
+  try {
+    return await runnable.start()
+  } catch (error) {
+    // With a stack where the program is wrong, not what is around it.
+    const details = error instanceof TypeError ? { err: error } : {}
+    runnable.log.error(details, error instanceof Error ? error.message : String(error))
+    return process.exit(1)
+  }
+}
 
 /**
  * Ends this process in order at SIGTERM and SIGINT: status 0 once everything that was given to this function has

@@ -13,6 +13,7 @@ import { createSlots } from './consul/slots.ts'
 import { DEFAULT_DOMAIN } from './consul/tags.ts'
 import { createWarnings } from './consul/warnings.ts'
 
+/** Where Consul is, and how much it is asked. */
 export interface ConsulRegistryOptions extends ConsulAddress {
   /** Only services of this domain are seen, and registered in it. @default mx */
   readonly domain?: string

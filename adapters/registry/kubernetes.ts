@@ -6,6 +6,7 @@ import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
 import { createPicture } from './kubernetes/picture.ts'
 import { type ReflectOptions, reflect } from './kubernetes/reflect.ts'
 
+/** Which cluster is looked at, and what of it. */
 export interface KubernetesRegistryOptions {
   /** Whose Services are known. @default the pod's own in a cluster, that of the kubeconfig's context outside, else `default` */
   readonly namespace?: string

@@ -2,8 +2,8 @@
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
 import { createRegistryService } from '../../services/registry/service.ts'
 
-const { service } = createRegistryService({
+const { run } = createRegistryService({
   createRegistry: () => createMemoryRegistry(),
   address: `127.0.0.1:${process.argv[2]}`,
 })
-await service.run()
+await run()

@@ -1,11 +1,13 @@
 import type { Registry } from '../../core/contracts/registry.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { runProcess } from '../../sdk/signals.ts'
 import { createDomains, DEFAULT_DOMAIN } from './domains.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createWatches } from './watches.ts'
 
 /** What the registry service is told. */
-export interface RegistryServiceOptions extends Omit<ServiceOptions, 'name' | 'registry'> {
+export interface RegistryServiceOptions
+  extends Omit<ServiceOptions, 'name' | 'registry' | 'broker'> {
   /** Makes the registry that holds a domain; closed with the service. */
   readonly createRegistry: (domain: string) => Registry
   /** Watchers at a time; one more is refused with 429. @default 50000 */
@@ -20,11 +22,28 @@ export interface RegistryService {
   readonly service: Service<object>
   /** That of the default domain, where the service itself is registered. */
   readonly registry: Registry
+  /**
+   * Starts the service as what its process is for: it closes in order, those who watch included, at SIGTERM and SIGINT, with
+   * status 0; when it cannot start, the log says why in a line, and the process ends with status 1.
+   *
+   * @returns where it is reached, `host:port`.
+   */
+  readonly run: () => Promise<string>
   /** Ends the streams of those who watch, stops the service, then closes the registries. */
   readonly close: () => Promise<void>
 }
 
-/** The service `registry` (specification: Registry endpoints), over a registry for each domain. */
+/**
+ * The service `registry` (specification: Registry endpoints), over a registry for each domain.
+ *
+ * ```ts
+ * import { createMemoryRegistry, createRegistryService } from 'mx/registry'
+ *
+ * await createRegistryService({ createRegistry: () => createMemoryRegistry() }).run()
+ * ```
+ *
+ * @throws {TypeError} for options nobody knows, and a version or an address that is none.
+ */
 export function createRegistryService(options: RegistryServiceOptions): RegistryService {
   const { createRegistry, maxWatchers = 50_000, nowMs = Date.now, ...rest } = options
   const domains = createDomains(createRegistry)
@@ -34,13 +53,15 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
     'Registry',
     createEndpoints(domains, watches),
   )
+  async function close(): Promise<void> {
+    watches.close()
+    await service.stop()
+    await domains.close()
+  }
   return {
     service,
     registry,
-    async close() {
-      watches.close()
-      await service.stop()
-      await domains.close()
-    },
+    run: () => runProcess({ start: () => service.start(), stop: close, log: service.log }),
+    close,
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import * as registry from '../../platform/registry.ts'
 import * as sdk from '../../sdk/index.ts'
 import * as testing from '../../sdk/testing.ts'
 
@@ -82,12 +83,29 @@ t.test('the entry `mx/testing` exports the test kit, and nothing else', async (t
   ])
 })
 
-t.test('the package opens these two entries and its own description', async (t) => {
+t.test(
+  'the entry `mx/registry` exports what whoever runs a registry needs, and nothing else',
+  async (t) => {
+    t.same(Object.keys(registry).sort(), [
+      'createConsulRegistry',
+      'createKubernetesRegistry',
+      'createMemoryRegistry',
+      'createRegistryService',
+      'openRegistry',
+    ])
+  },
+)
+
+t.test('the package opens these three entries and its own description', async (t) => {
   const { exports, bin } = JSON.parse(
     await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'),
   )
   t.same(exports, {
     '.': { types: './dist/sdk/index.d.ts', default: './dist/sdk/index.js' },
+    './registry': {
+      types: './dist/platform/registry.d.ts',
+      default: './dist/platform/registry.js',
+    },
     './testing': { types: './dist/sdk/testing.d.ts', default: './dist/sdk/testing.js' },
     './package.json': './package.json',
   })

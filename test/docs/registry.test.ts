@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { openClient } from '../fixtures/sdk-services.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const GUIDE = readFileSync(join(ROOT, 'docs/registry.md'), 'utf8')
+const PROGRAMS = [...GUIDE.matchAll(/```ts\n(import [\s\S]*?)```/g)].map(([, text]) => text!)
+const [SERVER, READER] = ['createRegistryService', 'openRegistry'].map(
+  (name) => PROGRAMS.find((text) => text.includes(name))!,
+)
+
+/** Runs a program of the guide, with the port it is told in place of the guide's. */
+function run(t: Test, text: string, port: string): ChildProcess {
+  const folder = t.testdir({ 'main.mts': text.replace('8081', port) })
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), 'main.mts'], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      TSX_TSCONFIG_PATH: join(ROOT, 'test/fixtures/tsconfig.sources.json'),
+    },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+t.test('the registry of the guide is served, and ends at once though it is watched', async (t) => {
+  const child = run(t, SERVER!, '0')
+  const lines = createInterface(child.stderr!)[Symbol.asyncIterator]()
+  const { msg, address } = JSON.parse((await lines.next()).value!) as Record<string, string>
+  t.equal(msg, 'service ready')
+  const client = openClient(t, { address: address! })
+  const told = client.stream('registry', 'Registry.Watch', {}).next()
+  // Behind the watch on its connection: once it is answered, the watch is served.
+  await client.call('registry', 'Registry.ListServices', {})
+
+  await t.test('the other program of the guide lists what it holds', async (t) => {
+    const reader = run(t, READER!, address!.split(':')[1]!)
+    let output = ''
+    reader.stdout!.on('data', (chunk) => {
+      output += chunk
+    })
+    const [code] = await once(reader, 'close')
+    t.equal(output, 'registry latest\n')
+    t.equal(code, 0)
+  })
+
+  const startMs = performance.now()
+  child.kill('SIGINT')
+  const [code] = await once(child, 'close')
+  t.equal(code, 0)
+  t.ok(performance.now() - startMs < 5000, 'before calls under way would be cut off')
+  t.match(await told, { done: true })
+})
