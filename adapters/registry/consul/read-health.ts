@@ -7,6 +7,7 @@ import {
   parseTags,
   pickEndpoints,
   pickMetadata,
+  type ReadTags,
   toPlainEndpoints,
 } from './tags.ts'
 
@@ -40,8 +41,9 @@ export function readHealth(body: Buffer, name: string, options: ReadOptions): Se
   const rows: unknown = JSON.parse(body.toString())
   if (!Array.isArray(rows)) throw new SyntaxError('Consul answers no list of instances')
   const versions = new Map<string, Instance[]>()
+  const readTags = createTagsReader(options.domain)
   for (const row of rows) {
-    const instance = readRow(row, name, options)
+    const instance = readRow(row, name, options, readTags)
     if (instance === undefined) continue
     const { version } = instance.service
     versions.set(version, [...(versions.get(version) ?? []), instance])
@@ -59,7 +61,35 @@ function merge(instances: Instance[]): Service {
   }
 }
 
-function readRow(row: unknown, name: string, { domain, warn }: ReadOptions): Instance | undefined {
+type TagsReader = (tags: unknown, warn: (reason: string) => void) => ReadTags
+
+/** Instances of a service mostly have the same tags, long ones: those of the one before are not read again. */
+function createTagsReader(domain: string): TagsReader {
+  let before: readonly unknown[] | undefined
+  let known: ReadTags | undefined
+  return (tags, warn) => {
+    if (known !== undefined && Array.isArray(tags) && isSameList(tags, before!)) return known
+    let warned = false
+    const read = parseTags(tags, domain, (reason) => {
+      warned = true
+      warn(reason)
+    })
+    before = Array.isArray(tags) ? tags : undefined
+    known = warned || before === undefined ? undefined : read
+    return read
+  }
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((value, i) => value === b[i])
+}
+
+function readRow(
+  row: unknown,
+  name: string,
+  { domain, warn }: ReadOptions,
+  readTags: TagsReader,
+): Instance | undefined {
   if (!isRecord(row) || !isRecord(row['Service']) || !isRecord(row['Node'])) {
     warn(`an instance of ${name} is left out: it has no Service or no Node`)
     return undefined
@@ -70,7 +100,7 @@ function readRow(row: unknown, name: string, { domain, warn }: ReadOptions): Ins
   const id = readText(entry, 'ID')
   const report = (reason: string): void =>
     warn(`instance ${JSON.stringify(id.slice(0, 80))} of ${name}: ${reason}`)
-  const tags = parseTags(entry['Tags'], domain, report)
+  const tags = readTags(entry['Tags'], report)
   if (!(tags.domains.size === 0 ? domain === DEFAULT_DOMAIN : tags.domains.has(domain)))
     return undefined
   const meta = readMap(entry['Meta'])

@@ -78,3 +78,30 @@ t.test('rows of another shape are left out, an answer of another shape is an err
   for (const body of ['', '{', '{}', 'null', '7'])
     t.throws(() => read(body), { name: 'SyntaxError' })
 })
+
+t.test('each instance has what its own tags say, whatever those of the one before', async (t) => {
+  const node = (ID: string, Tags: string[] | null): object =>
+    row({ ID: `web:${ID}`, ModifyIndex: 1, Tags })
+  const [latest] = read([
+    node('a', ['mx', 'mx.node={"zone":"x"}']),
+    node('b', ['mx', 'mx.node={"zone":"x"}']),
+    node('c', ['mx', 'mx.node={"zone":"y"}']),
+    node('d', ['mx']),
+    node('e', null),
+    node('f', ['mx', 'mx.node={']),
+    node('g', ['mx', 'mx.node={']),
+  ])
+  t.same(
+    latest?.nodes.map(({ id, metadata }) => [id, metadata['zone']]),
+    [
+      ['a', 'x'],
+      ['b', 'x'],
+      ['c', 'y'],
+      ['d', undefined],
+      ['f', undefined],
+      ['g', undefined],
+      ['web:e@n1', undefined],
+    ],
+  )
+  t.match(warnings, [/"web:f" of web: the tag "mx.node=\{" is left out/, /"web:g" of web/])
+})
