@@ -1,6 +1,11 @@
 // Loaded into a measured program: tells of its event loop and memory, and moves its wall clock, over the socket BENCH_PROBE.
 import { createServer } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 const RESOLUTION_MS = 2
 const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -28,6 +33,7 @@ if (BENCH_CLOCK === '1') bendClock()
 const COMMANDS: Readonly<Record<string, (value: number) => void>> = {
   '/reset': () => delay.reset(),
   '/sample': () => {},
+  '/collect': collect,
   '/shift': (value) => {
     offsetMs = value
   },

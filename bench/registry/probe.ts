@@ -19,6 +19,8 @@ export interface Probe {
   /** The command with the probe loaded. */
   readonly wrap: (command: readonly string[]) => readonly string[]
   readonly sample: () => Promise<ProbeSample>
+  /** After a collection. */
+  readonly collect: () => Promise<ProbeSample>
   readonly reset: () => Promise<ProbeSample>
   /** Sets its wall clock, and nothing else, off by so much. Takes a probe with a clock. */
   readonly shift: (ms: number) => Promise<ProbeSample>
@@ -53,6 +55,7 @@ export function createProbe(folder: string, clock = false): Probe {
       ...command,
     ],
     sample: () => ask('/sample'),
+    collect: () => ask('/collect'),
     reset: () => ask('/reset'),
     shift: (ms) => ask(`/shift?value=${ms}`),
   }
