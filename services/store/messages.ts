@@ -65,6 +65,22 @@ export interface WatchOptions extends TableOptions {
   readonly prefix: string
 }
 
+/** Where a blob lies, and what is said of one that is written. */
+export interface BlobOptions {
+  /** Empty: `mx`. */
+  readonly namespace: string
+  readonly public: boolean
+  readonly content_type: string
+}
+
+/** Which blobs to list. */
+export interface BlobListing {
+  readonly namespace: string
+  readonly prefix: string
+  readonly limit: number
+  readonly after: string
+}
+
 const Name = (description: string) =>
   Type.Refine(
     Type.String({ default: '', description }),
@@ -145,6 +161,24 @@ export const Listing: TUnsafe<ListOptions> = Type.Unsafe(
 )
 export const Watching: TUnsafe<WatchOptions> = Type.Unsafe(
   Type.Object({ ...where, prefix: Part('What keys begin with.') }, { default: {} }),
+)
+
+const namespace = Name(`${DEFAULT_NAME} where empty.`)
+export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
+  Type.Object(
+    {
+      namespace,
+      public: Type.Boolean({ default: false, description: 'Said of the blob; kept with it.' }),
+      content_type: Type.String({ default: '', maxLength: 256, description: 'Such as image/png.' }),
+    },
+    { default: {} },
+  ),
+)
+export const BlobListing: TUnsafe<BlobListing> = Type.Unsafe(
+  Type.Object(
+    { namespace, prefix: Part('What keys begin with.'), limit: range.limit, after: range.after },
+    { default: {} },
+  ),
 )
 
 const Value = Bytes({ default: '', description: 'Bytes; base64 in JSON.' })

@@ -1,6 +1,8 @@
 import type { StoreAdapter } from '../../core/contracts/store.ts'
 import { createStore, type Store, type StoreOptions } from '../../core/store/store.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createBlobEndpoints } from './blob-endpoints.ts'
+import { createBlobs } from './blobs.ts'
 import { createStoreEndpoints } from './endpoints.ts'
 import { createWatches } from './watches.ts'
 
@@ -12,6 +14,8 @@ export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly store?: StoreOptions
   /** Watchers at a time; one more is refused with 429. @default 10000 */
   readonly maxWatchers?: number
+  /** Longest blob, bytes. @default 1073741824 */
+  readonly maxBlobBytes?: number
 }
 
 /** The store of a platform, as a service of it. */
@@ -26,14 +30,15 @@ export interface StoreService {
 
 /** The service `store` (reference 4), over an adapter. */
 export function createStoreService(options: StoreServiceOptions): StoreService {
-  const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...rest } = options
+  const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...more } = options
+  const { maxBlobBytes = 1024 ** 3, ...rest } = more
   const { nowMs = Date.now } = storeOptions
   const store = createStore(adapter, storeOptions)
   const watches = createWatches({ store, maxWatchers, nowMs })
-  const service = new Service({ ...rest, name: 'store' }).handle(
-    'Store',
-    createStoreEndpoints(store, watches, nowMs),
-  )
+  const blobs = createBlobs({ store, maxBytes: maxBlobBytes, nowMs })
+  const service = new Service({ ...rest, name: 'store' })
+    .handle('Store', createStoreEndpoints(store, watches, nowMs))
+    .handle('BlobStore', createBlobEndpoints(store, blobs))
   return {
     service,
     store,

@@ -19,6 +19,10 @@ t.test('it is the service store, and the registry says what it offers', async (t
       'Store.Databases',
       'Store.Tables',
       'Store.Watch true',
+      'BlobStore.Read true',
+      'BlobStore.Write true',
+      'BlobStore.Delete',
+      'BlobStore.List',
     ],
   )
 })
