@@ -1,6 +1,7 @@
 import type { Registry, RegistryEvent, Service } from './contracts/registry.ts'
+import { Held } from './directory/held.ts'
 import { type Outage, Outages, type OutagesOptions } from './directory/outages.ts'
-import { addMissing, follow } from './directory/versions.ts'
+import { addNodes, findMissing, follow, type VersionNode } from './directory/versions.ts'
 import { GatewayError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { Upstream, type UpstreamOptions } from './upstream/upstream.ts'
@@ -31,8 +32,8 @@ interface Entry {
   readonly upstream: Upstream
   /** All versions, as the registry told them last. */
   told: readonly Service[]
-  /** As they are used: what was told, and what may be missing there because of an outage. */
-  services: readonly Service[]
+  /** Used besides, by id. */
+  readonly held: Held<VersionNode>
   usedMs: number
 }
 
@@ -49,8 +50,8 @@ const ALL = '*'
 
 /**
  * The gateway's own picture of the services it uses: what the registry said last, kept up to
- * date by watching each of them, and kept as it is while the registry does not answer. Afterwards,
- * what is gone from the registry stays in use as long as that is in doubt ({@link Outages.isInDoubt}).
+ * date by watching each of them, and kept as it is while the registry does not answer. A node that goes missing
+ * while the watch of its service is away stays for 95 s, unless it takes no connection; what a watch tells otherwise is true.
  */
 export class Directory {
   /** Rises when a service disappears, and when one appears that was looked up in vain: what was concluded from an earlier one may be wrong. */
@@ -63,8 +64,6 @@ export class Directory {
   /** Ends of the watches, by service. */
   readonly #watches = new Map<string, () => void>()
   readonly #outages: Outages
-  /** Services of which something is in use that the registry does not tell any more. */
-  readonly #held = new Set<string>()
   /** Names somebody was told nobody registered, since the generation rose last. */
   readonly #absent = new Set<string>()
   readonly #sweeper: NodeJS.Timeout
@@ -116,20 +115,22 @@ export class Directory {
       upstream.rebalance(this.#options.upstream(name).balance)
   }
 
-  /** Takes over what was told of these services, though it may be in doubt: the caller knows it. */
+  /** Holds nothing of these services any more: the caller knows what is gone. */
   settle(names: Iterable<string>): void {
     for (const name of names) {
-      const entry = this.#held.has(name) ? this.#entries.get(name) : undefined
-      if (entry !== undefined) this.#use(entry, entry.told)
+      const entry = this.#entries.get(name)
+      if (entry === undefined || entry.held.size === 0) continue
+      entry.held.releaseAll()
+      this.#use(entry)
     }
   }
 
-  /** Forgets services unused for long, lets go of what is in doubt no more, and asks again where the registry has no `watch`. Runs by itself. */
+  /** Forgets services unused for long, lets go of what was held long enough, and asks again where the registry has no `watch`. Runs by itself. */
   sweep(): void {
     const { unusedMs = 60_000, maxUnused = 1000 } = this.#options
     const watched = this.#registry.watch !== undefined
     this.#outages.sweep()
-    this.settle([...this.#held].filter((name) => !this.#outages.isInDoubt(name)))
+    for (const entry of this.#entries.values()) if (entry.held.expire().length > 0) this.#use(entry)
     const now = this.#nowMs()
     const unused: Entry[] = []
     for (const entry of this.#entries.values()) {
@@ -179,8 +180,9 @@ export class Directory {
     const promise = inTime(answer, this.#options.lookupTimeoutMs ?? 5000).then(
       (services) => {
         done()
+        const upstream = this.#apply(name, events.reduce(follow, services))
         this.#outages.tell(name, undefined)
-        return this.#apply(name, events.reduce(follow, services))
+        return upstream
       },
       (error: unknown) => {
         done()
@@ -218,19 +220,32 @@ export class Directory {
     let entry = this.#entries.get(name)
     if (entry === undefined) {
       if (told.length === 0) return this.#miss(name)
-      const upstream = new Upstream(name, this.#options.upstream(name))
-      entry = { upstream, told, services: told, usedMs: this.#nowMs() }
+      entry = this.#open(name)
       this.#entries.set(name, entry)
     }
+    const { held } = entry
+    for (const { nodes } of told) for (const { id } of nodes) held.release(id)
+    if (this.#outages.isAway(name))
+      for (const missing of findMissing(entry.told, told)) held.add(missing.node.id, missing)
     entry.told = told
-    return this.#use(entry, this.#outages.isInDoubt(name) ? addMissing(entry.services, told) : told)
+    return this.#use(entry)
   }
 
-  #use(entry: Entry, services: readonly Service[]): Upstream | undefined {
-    const { upstream, told } = entry
-    if (services === told) this.#held.delete(upstream.name)
-    else this.#held.add(upstream.name)
-    entry.services = services
+  #open(name: string): Entry {
+    const upstream: Upstream = new Upstream(name, {
+      ...this.#options.upstream(name),
+      onRefuse: ({ id }) => {
+        if (!entry.held.release(id)) return false
+        this.#use(entry)
+        return true
+      },
+    })
+    const entry: Entry = { upstream, told: [], held: new Held(this.#nowMs), usedMs: this.#nowMs() }
+    return entry
+  }
+
+  #use({ upstream, told, held }: Entry): Upstream | undefined {
+    const services = held.size === 0 ? told : addNodes(told, held.items)
     if (services.length > 0) {
       upstream.update(services)
       return upstream
@@ -295,7 +310,6 @@ export class Directory {
     const entry = this.#entries.get(name)
     if (entry === undefined) return
     this.#entries.delete(name)
-    this.#held.delete(name)
     this.#unwatch(name)
     this.#raise()
     entry.upstream.close()

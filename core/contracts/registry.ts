@@ -63,9 +63,9 @@ export interface WatchOptions {
   readonly service?: string
   /**
    * Told with the reason when the registry cannot be asked any more, and with undefined once it answers again; not told: it
-   * answers. What changed meanwhile is told as events before undefined is, so what is missing there may be in doubt, and what
-   * is told later is not. A registry that is found to have started anew though no question failed was away for no
-   * time: the reason, the events and undefined are told at once.
+   * answers. What it does not name any more when it is back is told as events before undefined is, for that may be in doubt;
+   * what is told later is not. A registry that is found to have started anew though no question failed was away for
+   * no time: the reason, the events and undefined are told at once.
    */
   readonly onOutage?: (reason: Error | undefined) => void
   /**

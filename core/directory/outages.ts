@@ -16,23 +16,16 @@ export interface OutagesOptions {
   readonly onOutage?: ((state: OutageState, outage: Outage) => void) | undefined
 }
 
-/** Services register again within a heartbeat of 30 s; what does not for a TTL of 90 s is gone. Some time to tell it is added. */
-const DOUBT_MS = 95_000
 const REMIND_MS = 60_000
 
-/**
- * The outages of one registry, as its watches tell of them: one outage, however many watches fail.
- *
- * A registry that comes back knowing less than before (started anew, say) is not believed at once: see {@link isInDoubt}.
- */
+/** The outages of one registry, as its watches tell of them: one outage, however many watches fail. */
 export class Outages {
   readonly #options: OutagesOptions
   /** Watches that are told nothing at present. */
   readonly #away = new Set<string>()
   #reason = new Error('the registry does not answer')
   #sinceMs = 0
-  /** When a watch was cut off or restored last. */
-  #changedMs = Number.NEGATIVE_INFINITY
+  #endedMs = 0
   #reportedMs: number | undefined
 
   constructor(options: OutagesOptions) {
@@ -48,25 +41,21 @@ export class Outages {
   tell(watch: string, reason: Error | undefined): void {
     const now = this.#options.nowMs()
     if (reason === undefined) {
-      if (this.#away.delete(watch)) this.#changedMs = now
+      if (this.#away.delete(watch)) this.#endedMs = now
       return
     }
     this.#reason = reason
     if (this.#away.has(watch)) return
     this.#away.add(watch)
-    this.#changedMs = now
     // One that recurs before its end was told goes on.
     if (this.#reportedMs !== undefined) return
     this.#sinceMs = now
     this.#report('began', now)
   }
 
-  /**
-   * Whether what `watch` says is gone may be there all the same: while it is cut off, and for 95 s after any of the watches
-   * was cut off or restored.
-   */
-  isInDoubt(watch: string): boolean {
-    return this.#away.has(watch) || this.#options.nowMs() - this.#changedMs < DOUBT_MS
+  /** Whether the watch is cut off: what it says is gone may be there all the same. */
+  isAway(watch: string): boolean {
+    return this.#away.has(watch)
   }
 
   /** Tells of an outage that lasts or has ended. To be called now and then: so often at most it is told. */
@@ -74,7 +63,7 @@ export class Outages {
     if (this.#reportedMs === undefined) return
     const now = this.#options.nowMs()
     if (this.#away.size === 0) {
-      this.#report('ended', this.#changedMs)
+      this.#report('ended', this.#endedMs)
       this.#reportedMs = undefined
     } else if (now - this.#reportedMs >= REMIND_MS) this.#report('lasts', now)
   }

@@ -1,4 +1,4 @@
-import type { RegistryEvent, Service } from '../contracts/registry.ts'
+import type { Node, RegistryEvent, Service } from '../contracts/registry.ts'
 
 /** The versions of a service after an event. */
 export function follow(
@@ -9,29 +9,32 @@ export function follow(
   return type === 'delete' ? others : [...others, service]
 }
 
-/**
- * What a registry tells of a service, and besides the nodes and versions known before that it does not name any more:
- * what is used while their end is in doubt. `told` itself when nothing is missing.
- *
- * A node that is told under another version, or with another address, has moved.
- */
-export function addMissing(
-  known: readonly Service[],
-  told: readonly Service[],
+/** A node, and the version it belongs to. */
+export interface VersionNode {
+  readonly service: Service
+  readonly node: Node
+}
+
+/** The nodes that `after` does not name any more. One that is named under another version, or with another address, has moved. */
+export function findMissing(before: readonly Service[], after: readonly Service[]): VersionNode[] {
+  const ids = new Set(after.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
+  return before.flatMap((service) =>
+    service.nodes.filter(({ id }) => !ids.has(id)).map((node) => ({ service, node })),
+  )
+}
+
+/** The versions of a service, with other nodes besides. */
+export function addNodes(
+  services: readonly Service[],
+  others: readonly VersionNode[],
 ): readonly Service[] {
-  const ids = new Set(told.flatMap(({ nodes }) => nodes.map(({ id }) => id)))
-  const versions = new Map(told.map((service) => [service.version, service]))
-  let complete = true
-  for (const service of known) {
-    const missing = service.nodes.filter(({ id }) => !ids.has(id))
-    const now = versions.get(service.version)
-    const moved = now !== undefined || service.nodes.length > 0
-    if (missing.length === 0 && moved) continue
-    complete = false
+  const versions = new Map(services.map((service) => [service.version, service]))
+  for (const { service, node } of others) {
+    const known = versions.get(service.version)
     versions.set(service.version, {
-      ...(now ?? service),
-      nodes: [...(now?.nodes ?? []), ...missing],
+      ...(known ?? service),
+      nodes: [...(known?.nodes ?? []), node],
     })
   }
-  return complete ? told : [...versions.values()]
+  return [...versions.values()]
 }

@@ -21,12 +21,14 @@ export interface UpstreamOptions {
   readonly nowMs?: () => number
   /** 32 random bits as a signed integer. @default seeded by Math.random */
   readonly randomBits?: () => number
-  /** Told of every registry entry that cannot be used, and why. */
+  /** Told once of every registry entry that cannot be used, and why. */
   readonly onSkip?: (node: Node, reason: string) => void
   /** Told when a node is left out for `forMs` milliseconds after failures. */
   readonly onEject?: (node: UpstreamNode, forMs: number) => void
   /** Told when an ejected node takes part again. */
   readonly onReturn?: (node: UpstreamNode) => void
+  /** Told when a node took no connection. True: it is gone by now. */
+  readonly onRefuse?: (node: UpstreamNode) => boolean
 }
 
 const NO_CHOICE: Balancer = { pick: () => undefined }
@@ -51,6 +53,8 @@ export class Upstream {
   #nodes: readonly UpstreamNode[] = []
   #endpoints: ReadonlyMap<string, Endpoint> = new Map()
   #balancer: Balancer = NO_CHOICE
+  /** Why nodes were left out of the last update, by id. */
+  #skipped: ReadonlyMap<string, string> = new Map()
 
   constructor(name: string, options: UpstreamOptions) {
     this.name = name
@@ -93,12 +97,16 @@ export class Upstream {
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
     const { createPool } = this.#options
+    const skipped = new Map<string, string>()
+    const skip = (entry: Node, reason: string): void => {
+      skipped.set(entry.id, reason)
+      if (this.#skipped.get(entry.id) !== reason) this.#options.onSkip?.(entry, reason)
+    }
     let changed = false
     for (const entry of services.flatMap((service) => service.nodes)) {
       const settings = parseNode(entry)
-      if (typeof settings === 'string') this.#options.onSkip?.(entry, settings)
-      else if (next.has(entry.id))
-        this.#options.onSkip?.(entry, `node id ${entry.id} is listed twice`)
+      if (typeof settings === 'string') skip(entry, settings)
+      else if (next.has(entry.id)) skip(entry, `node id ${entry.id} is listed twice`)
       else {
         const old = known.get(entry.id)
         const same = old !== undefined && isSame(old, settings)
@@ -108,6 +116,7 @@ export class Upstream {
         next.set(entry.id, node)
       }
     }
+    this.#skipped = skipped
     const nodes = [...next.values()]
     changed ||= nodes.length !== this.#nodes.length
     if (!changed && nodes.every((node, i) => node === this.#nodes[i])) return
@@ -139,6 +148,7 @@ export class Upstream {
 
   /** The node took no connection (`connect`), or answered 502, 503, 504, malformed, or not to the end (`gateway`). */
   failed(node: UpstreamNode, kind: 'connect' | 'gateway'): void {
+    if (kind === 'connect' && this.#nodes.includes(node) && this.#options.onRefuse?.(node)) return
     if (this.#health.failed(node, kind, this.#nowMs())) this.#balancer = this.#build()
   }
 

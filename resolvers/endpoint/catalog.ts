@@ -1,4 +1,5 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import { Held } from '../../core/directory/held.ts'
 import { Outages } from '../../core/directory/outages.ts'
 import { inTime } from '../../core/in-time.ts'
 import { isSameMap } from '../../core/service-entry.ts'
@@ -18,15 +19,15 @@ export interface CatalogOptions {
 }
 
 /**
- * The routes all services declare, kept up to date, and kept as they are while the registry is away; afterwards, those of
- * services that are gone from it stay as long as that is in doubt ({@link Outages.isInDoubt}).
+ * The routes all services declare, kept up to date, and kept as they are while the registry is away; those of versions that
+ * go missing meanwhile stay for 95 s.
  */
 export interface Catalog {
   /** Settled once the registry answered or failed to. Undefined: it answered at once. */
   readonly ready: Promise<void> | undefined
   /** By service, version and endpoint. */
   readonly listRoutes: () => EndpointRoute[]
-  /** Lets go of what is in doubt no more, and lists the services again where that is needed. Runs by itself. */
+  /** Lets go of what was held long enough, and lists the services again where that is needed. Runs by itself. */
   readonly sweep: () => void
   readonly close: () => void
 }
@@ -53,7 +54,7 @@ export function createCatalog({
   /** By name and version. */
   const entries = new Map<string, Entry>()
   /** Keys of entries the registry does not tell any more. */
-  const held = new Set<string>()
+  const held = new Held<string>(nowMs)
   const outages = new Outages({ nowMs })
   /** What was told while the list is awaited; undefined: none is. */
   let told: RegistryEvent[] | undefined
@@ -73,7 +74,7 @@ export function createCatalog({
   function hear({ type, service }: RegistryEvent): boolean {
     const key = keyOf(service)
     if (type === 'delete') return remove(key)
-    held.delete(key)
+    held.release(key)
     const old = entries.get(key)
     if (old !== undefined && isSame(old, service)) return false
     const entry = readEntry(service)
@@ -82,15 +83,19 @@ export function createCatalog({
   }
 
   function remove(key: string): boolean {
-    const old = entries.get(key)
-    if (old === undefined) return false
-    if (outages.isInDoubt(ALL)) {
-      held.add(key)
+    if (!entries.has(key)) return false
+    if (outages.isAway(ALL)) {
+      held.add(key, key)
       return false
     }
-    held.delete(key)
+    held.release(key)
+    return drop(key)
+  }
+
+  function drop(key: string): boolean {
+    const old = entries.get(key)
     entries.delete(key)
-    return old.routes.length > 0
+    return old !== undefined && old.routes.length > 0
   }
 
   function readEntry(service: Service): Entry {
@@ -104,11 +109,11 @@ export function createCatalog({
   function arrive(services: readonly Service[]): void {
     failing = false
     listed = true
-    if (unwatch === undefined) outages.tell(ALL, undefined)
     const keys = new Set(services.map(keyOf))
     let changed = false
     for (const key of [...entries.keys()]) if (!keys.has(key)) changed = remove(key) || changed
     for (const service of services) changed = hear({ type: 'update', service }) || changed
+    if (unwatch === undefined) outages.tell(ALL, undefined)
     // In order: the last one is at least as new as the list.
     if (hearTold() || changed) onChange()
   }
@@ -116,7 +121,8 @@ export function createCatalog({
   function fail(reason: Error): void {
     if (unwatch === undefined) outages.tell(ALL, reason)
     if (hearTold()) onChange()
-    if (failing) return
+    // An outage is told by whoever looks services up.
+    if (failing || (unwatch !== undefined && outages.current !== undefined)) return
     failing = true
     onWarning(`cannot list services, declared endpoints stay as they were: ${reason.message}`)
   }
@@ -130,7 +136,7 @@ export function createCatalog({
 
   function sweep(): void {
     let changed = false
-    if (!outages.isInDoubt(ALL)) for (const key of held) changed = remove(key) || changed
+    for (const key of held.expire()) changed = drop(key) || changed
     if (changed) onChange()
     // Once it has answered, a registry that can be watched tells.
     if (!listed || unwatch === undefined) void list()

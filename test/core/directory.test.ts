@@ -468,8 +468,8 @@ t.test(
     outage(new Error('connection refused'))
     now = 60_000
     connectAll(upstream)
-    outage(undefined)
     tell({ type: 'delete', service: makeService('greeter', []) })
+    outage(undefined)
     t.same(ports(upstream), [9001, 9002])
     t.equal(directory.find('greeter'), upstream)
     now += 30_000
@@ -483,9 +483,77 @@ t.test(
     directory.sweep()
     t.same(ports(upstream), [9001, 9003], 'what has not come back in 95 s is gone')
     tell({ type: 'delete', service: makeService('greeter', []) })
-    t.same(ports(upstream), [9003], 'and from then on what is told is true')
+    t.same(ports(upstream), [9003], 'and what is told after the outage is true')
   },
 )
+
+t.test('after an outage, nodes that leave are gone at once', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = open(t, registry, { nowMs: () => 0 })
+  const all = Array.from({ length: 40 }, (_, i) => `127.0.0.1:${9001 + i}`)
+  const found = directory.find('greeter')
+  answer([makeService('greeter', all)])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  tell({ type: 'update', service: makeService('greeter', all) })
+  outage(undefined)
+  tell({ type: 'update', service: makeService('greeter', all.slice(36)) })
+  t.same(ports(upstream), [9037, 9038, 9039, 9040])
+})
+
+t.test('watches that come and go keep no node of another service, and none of later', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = open(t, registry, { nowMs: () => 0 })
+  const found = [directory.find('greeter'), directory.find('users')]
+  answer([makeService('greeter', ['127.0.0.1:9000'])])
+  answer([makeService('users', ['127.0.0.1:8000'])])
+  const [greeter] = await Promise.all(found)
+  for (let port = 9001; port <= 9120; port++) {
+    outage(new Error('connection refused'), ['users', undefined])
+    tell({ type: 'update', service: makeService('greeter', [`127.0.0.1:${port}`]) })
+    outage(undefined, ['users', undefined])
+  }
+  t.same(ports(greeter), [9120])
+})
+
+t.test('a node that is named again after an outage is held no more', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory } = open(t, registry, { nowMs: () => 0 })
+  const both = makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002'])
+  const one = makeService('greeter', ['127.0.0.1:9001'])
+  const found = directory.find('greeter')
+  answer([both])
+  const upstream = await found
+  outage(new Error('connection refused'))
+  tell({ type: 'update', service: one })
+  outage(undefined)
+  t.same(ports(upstream), [9001, 9002])
+  tell({ type: 'update', service: both })
+  tell({ type: 'update', service: one })
+  t.same(ports(upstream), [9001])
+})
+
+t.test('held nodes that take no connection are gone, all of them if need be', async (t) => {
+  const { registry, answer, tell, outage } = createRemote(true)
+  const { directory, closedPorts } = open(t, registry, { nowMs: () => 0 })
+  const found = directory.find('greeter')
+  answer([makeService('greeter', ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'])])
+  const upstream = await found
+  connectAll(upstream)
+  outage(new Error('connection refused'))
+  upstream?.failed(upstream.nodes[0]!, 'connect')
+  t.same(ports(upstream), [9001, 9002, 9003], 'one the registry named last is ejected, no more')
+  tell({ type: 'delete', service: makeService('greeter', []) })
+  outage(undefined)
+  upstream?.failed(upstream.nodes[1]!, 'gateway')
+  t.same(ports(upstream), [9001, 9002, 9003], 'one that answers, however badly, is there')
+  upstream?.failed(upstream.nodes[2]!, 'connect')
+  upstream?.failed(upstream.nodes[1]!, 'connect')
+  t.same(ports(upstream), [9001])
+  upstream?.failed(upstream.nodes[0]!, 'connect')
+  t.equal(directory.size, 0)
+  t.same(closedPorts().sort(), [9001, 9002, 9003])
+})
 
 t.test('what the caller knows to be gone goes at once', async (t) => {
   const { registry, answer, tell, outage } = createRemote(true)
@@ -520,63 +588,73 @@ t.test('a node that tells it is draining and is held back gets nothing new', asy
 })
 
 t.test(
-  'whatever happens: no node less than the registry tells, in doubt none less than before, in the end just those',
+  'whatever happens, the nodes are those the registry tells, and those it may have forgotten',
   async () => {
     const NAMES = ['a', 'b'] as const
+    const name = fc.constantFrom(...NAMES)
     const step = fc.oneof(
       fc.record({
         kind: fc.constant('tell' as const),
-        name: fc.constantFrom(...NAMES),
+        name,
         version: fc.constantFrom('v1', 'v2'),
         nodes: fc.uniqueArray(fc.integer({ min: 1, max: 4 })),
       }),
       fc.record({
         kind: fc.constant('outage' as const),
         away: fc.boolean(),
-        of: fc.constantFrom<(string | undefined)[] | undefined>(undefined, ['a'], [undefined]),
+        of: fc.subarray<string | undefined>(['a', 'b', undefined]),
       }),
       fc.record({ kind: fc.constant('turn' as const), ms: fc.integer({ min: 1, max: 120_000 }) }),
+      fc.record({ kind: fc.constant('refuse' as const), name, at: fc.nat(7) }),
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         let now = 0
         const { registry, answer, tell, outage } = createRemote(true)
         const { createPool } = createPools()
         const directory = new Directory(registry, {
-          upstream: () => ({ createPool }),
+          upstream: () => ({ createPool, nowMs: () => now }),
           nowMs: () => now,
           unusedMs: 1e12,
         })
         const state = new Map<string, Service>()
-        let everAway = false
-        let allAway = false
-        let changedMs = Number.NEGATIVE_INFINITY
-        const before = new Map<string, readonly string[]>()
-        // In use whenever it exists, as under a stream of requests.
-        const look = async (name: string): Promise<string[]> => {
-          const found = directory.find(name)
-          const known = [...state.values()].filter((service) => service.name === name)
-          if (found instanceof Promise) answer(known)
-          return (await found)?.nodes.map(({ id }) => id).sort() ?? []
-        }
-        const expected = (name: string): string[] =>
+        const away = new Set<string | undefined>()
+        /** By service: ids of nodes that went missing in its outage, and until when they may be held. */
+        const doubt = { a: new Map<string, number>(), b: new Map<string, number>() }
+        const namedIn = (name: string): string[] =>
           [...state.values()]
             .filter((service) => service.name === name)
             .flatMap(({ nodes }) => nodes.map(({ id }) => id))
-            .sort()
+        // In use whenever it exists, as under a stream of requests.
+        const look = async (name: string): Promise<Upstream | undefined> => {
+          const found = directory.find(name)
+          if (found instanceof Promise)
+            answer([...state.values()].filter((service) => service.name === name))
+          return found
+        }
         try {
           for (const name of NAMES) await look(name)
           for (const step of steps) {
             if (step.kind === 'turn') {
               now += step.ms
               directory.sweep()
+              for (const held of Object.values(doubt))
+                for (const [id, untilMs] of held) if (untilMs <= now) held.delete(id)
             } else if (step.kind === 'outage') {
-              everAway ||= step.away
-              if (step.of?.[0] !== 'a' && step.away !== allAway) {
-                allAway = step.away
-                changedMs = now
+              for (const of of step.of) {
+                // One that is not in use yet has nothing to lose.
+                const isUsed =
+                  of === undefined || doubt[of as 'a'].size > 0 || namedIn(of).length > 0
+                if (step.away && isUsed) away.add(of)
+                if (!step.away) away.delete(of)
               }
               outage(step.away ? new Error('away') : undefined, step.of)
+            } else if (step.kind === 'refuse') {
+              const upstream = await look(step.name)
+              const node = upstream?.nodes[step.at]
+              if (node === undefined) continue
+              upstream!.failed(node, 'connect')
+              doubt[step.name].delete(node.id)
             } else {
               const key = `${step.name} ${step.version}`
               const nodes = step.nodes.map((port) => ({
@@ -584,55 +662,38 @@ t.test(
                 id: `${key} ${port}`,
               }))
               const service = makeService(step.name, nodes, step.version)
+              const before = namedIn(step.name)
               const type = nodes.length === 0 ? 'delete' : state.has(key) ? 'update' : 'create'
               if (type === 'delete') state.delete(key)
               else state.set(key, service)
+              const named = namedIn(step.name)
+              const held = doubt[step.name]
+              for (const id of named) held.delete(id)
+              if (away.has(step.name))
+                for (const id of before) if (!named.includes(id)) held.set(id, now + 95_000)
               tell({ type, service })
             }
             for (const name of NAMES) {
-              const ids = await look(name)
-              const told = expected(name)
-              if (!told.every((id) => ids.includes(id))) return false
-              if (!everAway && ids.length !== told.length) return false
-              const inDoubt = now - changedMs < 95_000
-              if (inDoubt && before.get(name)?.every((id) => ids.includes(id)) === false)
-                return false
-              before.set(name, ids)
+              const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
+              const expected = [...namedIn(name), ...doubt[name].keys()]
+              if (`${ids.sort()}` !== `${expected.sort()}`) return false
+              // Forgotten, it is looked up anew: its watch is another one.
+              if (ids.length === 0) away.delete(name)
             }
           }
           outage(undefined)
           now += 95_000
           directory.sweep()
-          for (const name of NAMES) if (`${await look(name)}` !== `${expected(name)}`) return false
+          for (const name of NAMES) {
+            const ids = (await look(name))?.nodes.map(({ id }) => id) ?? []
+            if (`${ids.sort()}` !== `${namedIn(name).sort()}`) return false
+          }
           return directory.outage === undefined
         } finally {
           directory.close()
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 300 },
     )
   },
 )
-
-t.test('a registry may ask how long ago a service was used', async (t) => {
-  let now = 1000
-  const options: WatchOptions[] = []
-  const memory = createMemoryRegistry()
-  await memory.register?.(makeService('greeter', ['127.0.0.1:9001']))
-  const registry: Registry = {
-    ...memory,
-    watch: (listener, given = {}) => {
-      options.push(given)
-      return memory.watch!(listener, given)
-    },
-  }
-  const { directory } = open(t, registry, { nowMs: () => now })
-  const upstream = await directory.find('greeter')
-  const idleMs = options.find(({ service }) => service === 'greeter')?.idleMs
-  t.equal(idleMs?.(), 0)
-  directory.sweep()
-  now += 700
-  t.equal(idleMs?.(), 700)
-  upstream!.used = true
-  t.equal(idleMs?.(), 0)
-})

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Service } from '../../../core/contracts/registry.ts'
-import { addMissing, follow } from '../../../core/directory/versions.ts'
+import { addNodes, findMissing, follow } from '../../../core/directory/versions.ts'
 import { makeNode, makeService } from '../../fixtures/services.ts'
 
 const [a, b, c] = ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] as [string, string, string]
@@ -20,22 +20,27 @@ t.test('an event replaces the version it is about', async (t) => {
   t.same(follow([latest, next], { type: 'delete', service: latest }), [next])
 })
 
-t.test('nodes and versions that are not told any more are added', async (t) => {
-  const known = [makeService('greeter', [a, b]), makeService('greeter', [c], 'next')]
-  t.same(addMissing(known, []), known)
-  t.same(addMissing(known, [makeService('greeter', [b])]), [
-    makeService('greeter', [b, a]),
-    known[1],
+t.test('what is missing is what is named nowhere any more', async (t) => {
+  const [latest, next] = [makeService('greeter', [a, b]), makeService('greeter', [c], 'next')]
+  const missing = (after: readonly Service[]): string[] =>
+    findMissing([latest, next], after).map(({ service, node }) => `${service.version} ${node.id}`)
+  t.same(missing([latest, next]), [])
+  t.same(missing([]), [`latest ${a}`, `latest ${b}`, `next ${c}`])
+  t.same(missing([makeService('greeter', [{ ...makeNode(c), id: a }])]), [
+    `latest ${b}`,
+    `next ${c}`,
   ])
-  t.same(addMissing([makeService('greeter', [])], []), [makeService('greeter', [])])
+  t.same(missing([makeService('greeter', [a, b, c], 'v3')]), [], 'all have moved')
 })
 
-t.test('what is told counts: of a node that has changed or moved there is one', async (t) => {
-  const known = [makeService('greeter', [a, b])]
-  const changed = [makeService('greeter', [{ ...makeNode(c), id: a }])]
-  t.same(addMissing(known, changed), [makeService('greeter', [{ ...makeNode(c), id: a }, b])])
-  const moved = [makeService('greeter', [a, b], 'next')]
-  t.equal(addMissing(known, moved), moved)
+t.test('nodes are added to their version, which comes back with them', async (t) => {
+  const [latest, next] = [makeService('greeter', [a]), makeService('greeter', [c], 'next')]
+  const others = [
+    { service: makeService('greeter', [a, b]), node: makeNode(b) },
+    { service: next, node: makeNode(c) },
+  ]
+  t.same(addNodes([latest], others), [makeService('greeter', [a, b]), next])
+  t.same(addNodes([], []), [])
 })
 
 const versions = fc.uniqueArray(fc.constantFrom('v1', 'v2', 'v3')).chain((names) =>
@@ -52,17 +57,14 @@ const versions = fc.uniqueArray(fc.constantFrom('v1', 'v2', 'v3')).chain((names)
   ),
 )
 
-t.test('nothing that was told or known is missing, and nothing is there that was neither', (t) => {
+t.test('with what is missing added all is there that was told or known, each once', (t) => {
   fc.assert(
     fc.property(versions, versions, (known, told) => {
-      const services = addMissing(known, told)
-      const expected = new Set([...idsOf(known), ...idsOf(told)])
+      const services = addNodes(told, findMissing(known, told))
       const ids = idsOf(services)
-      t.same(new Set(ids), expected)
-      t.equal(ids.length, expected.size)
-      // Adding again adds nothing; and where nothing was missing, it is what was told.
-      t.equal(addMissing(services, services), services)
-      if (idsOf(told).length === expected.size) t.equal(services, told)
+      t.same(new Set(ids), new Set([...idsOf(known), ...idsOf(told)]))
+      t.equal(ids.length, new Set(ids).size)
+      t.same(findMissing(known, services), [])
     }),
   )
   t.end()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Node } from '../../../core/contracts/registry.ts'
 import type { UpstreamNode } from '../../../core/upstream/node.ts'
 import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
@@ -118,6 +119,53 @@ t.test('malformed entries are skipped with a reason, and never thrown', async (t
     '127.0.0.1:9003: node id 127.0.0.1:9003 is listed twice',
   ])
 })
+
+t.test('why a node is left out is told once, however often the service changes', async (t) => {
+  const skipped: string[] = []
+  const { createPool } = createPools()
+  const upstream = new Upstream('greeter', {
+    createPool,
+    onSkip: (_, reason) => skipped.push(reason),
+  })
+  const [bad, worse] = ['0', '1001'].map((weight) => makeNode('127.0.0.1:9001', { weight }))
+  const update = (...nodes: (string | Node)[]): void =>
+    upstream.update([makeService('greeter', nodes)])
+  for (const port of [9002, 9003, 9004]) update(bad!, `127.0.0.1:${port}`)
+  t.equal(skipped.length, 1)
+  update(worse!)
+  t.match(skipped[1], /got "1001"/, 'another reason is told')
+  update()
+  update(worse!)
+  t.equal(skipped.length, 3, 'and one that was gone meanwhile')
+})
+
+t.test(
+  'a node that takes no connection is told of, and not ejected where it is gone',
+  async (t) => {
+    const refused: string[] = []
+    const ejected: string[] = []
+    let gone = true
+    const upstream = makeUpstream([1, 1], {
+      nowMs: () => 0,
+      onRefuse: ({ id }) => {
+        refused.push(id)
+        return gone
+      },
+      onEject: ({ id }) => ejected.push(id),
+    })
+    const [one, two] = upstream.nodes
+    upstream.failed(one!, 'gateway')
+    upstream.failed(one!, 'connect')
+    t.same(refused, ['127.0.0.1:9001'])
+    t.same(ejected, [])
+    gone = false
+    upstream.failed(two!, 'connect')
+    t.same(ejected, ['127.0.0.1:9002'])
+    upstream.update([makeService('greeter', ['127.0.0.1:9001'])])
+    upstream.failed(two!, 'connect')
+    t.equal(refused.length, 2, 'one that is not listed any more is of no interest')
+  },
+)
 
 t.test('a service without nodes has none to choose', async (t) => {
   const upstream = makeUpstream([1])

@@ -239,8 +239,8 @@ t.test(
     now = 1e6
     t.same(list(catalog), both)
     emit({ type: 'delete', service: books })
-    outage(undefined)
     emit({ type: 'delete', service: users })
+    outage(undefined)
     t.same(list(catalog), both)
     const before = changes()
     emit({ type: 'create', service: { ...users, nodes: [] } })
@@ -257,6 +257,8 @@ t.test(
     t.equal(changes(), before + 2)
     catalog.sweep()
     t.equal(changes(), before + 2)
+    emit({ type: 'delete', service: users })
+    t.same(list(catalog), ['ns.more More.Get /more'], 'what is told after the outage is true')
     t.same(warnings, [])
   },
 )
