@@ -1,7 +1,9 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { checkService, isSameMap, isSameNode } from '../../core/service-entry.ts'
+import { createExpiry } from './memory/expiry.ts'
 
+/** By what clock services expire. */
 export interface MemoryRegistryOptions {
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
@@ -9,10 +11,15 @@ export interface MemoryRegistryOptions {
   readonly sweepMs?: number
 }
 
-/** One version, with the time each of its nodes ends (Infinity: never). */
+/** One version, and by id what stands for each of its nodes in time. */
 interface Entry {
   service: Service
-  readonly expiresMs: Map<string, number>
+  readonly leases: Map<string, Lease>
+}
+
+interface Lease {
+  readonly entry: Entry
+  readonly id: string
 }
 
 /**
@@ -27,8 +34,7 @@ export function createMemoryRegistry({
   /** Name, then version. */
   const services = new Map<string, Map<string, Entry>>()
   const { watch, emit } = createWatchers()
-  /** No node expires before this. */
-  let nextExpiryMs = Number.POSITIVE_INFINITY
+  const expiry = createExpiry<Lease>()
   const sweeper = setInterval(expire, sweepMs).unref()
 
   function find({ name, version }: Service): Entry | undefined {
@@ -37,11 +43,15 @@ export function createMemoryRegistry({
 
   /** Keeps the nodes for which `stays` holds. */
   function retain(entry: Entry, stays: (node: Node) => boolean): void {
-    const { service, expiresMs } = entry
+    const { service, leases } = entry
     const nodes = service.nodes.filter(stays)
     if (nodes.length === service.nodes.length) return
     const kept = new Set(nodes.map(({ id }) => id))
-    for (const { id } of service.nodes) if (!kept.has(id)) expiresMs.delete(id)
+    for (const [id, lease] of leases) {
+      if (kept.has(id)) continue
+      leases.delete(id)
+      expiry.delete(lease)
+    }
     entry.service = { ...service, nodes }
     if (nodes.length > 0) return emit({ type: 'update', service: entry.service })
     const versions = services.get(service.name)!
@@ -51,14 +61,10 @@ export function createMemoryRegistry({
   }
 
   function expire(): void {
-    const now = nowMs()
-    if (now < nextExpiryMs) return
-    const entries = [...services.values()].flatMap((versions) => [...versions.values()])
-    nextExpiryMs = Number.POSITIVE_INFINITY
-    for (const { expiresMs } of entries) {
-      for (const ms of expiresMs.values()) if (ms > now) nextExpiryMs = Math.min(nextExpiryMs, ms)
-    }
-    for (const entry of entries) retain(entry, ({ id }) => entry.expiresMs.get(id)! > now)
+    const gone = new Map<Entry, Set<string>>()
+    for (const { entry, id } of expiry.takeDue(nowMs()))
+      gone.set(entry, (gone.get(entry) ?? new Set()).add(id))
+    for (const [entry, ids] of gone) retain(entry, ({ id }) => !ids.has(id))
   }
 
   return {
@@ -91,9 +97,12 @@ export function createMemoryRegistry({
         nodes.set(node.id, { ...node, metadata: { ...node.metadata } })
         changed = true
       }
-      const entry: Entry = old ?? { service, expiresMs: new Map() }
-      for (const { id } of service.nodes) entry.expiresMs.set(id, expiryMs)
-      nextExpiryMs = Math.min(nextExpiryMs, expiryMs)
+      const entry: Entry = old ?? { service, leases: new Map() }
+      for (const { id } of service.nodes) {
+        const lease = entry.leases.get(id) ?? { entry, id }
+        entry.leases.set(id, lease)
+        expiry.set(lease, expiryMs)
+      }
       if (!changed) return
       entry.service = { ...service, metadata: { ...service.metadata }, nodes: [...nodes.values()] }
       if (old === undefined) {

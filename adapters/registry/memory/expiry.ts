@@ -1,0 +1,60 @@
+/** What ends at some time, found in one step when that has come, however much there is. */
+export interface Expiry<T> {
+  /** Ends at `ms` instead of when it did; Infinity: never. */
+  readonly set: (item: T, ms: number) => void
+  readonly delete: (item: T) => void
+  /** Forgets what has ended, within the second after its time, and returns it. */
+  readonly takeDue: (nowMs: number) => T[]
+}
+
+const SECOND_MS = 1000
+
+/** A bucket for each second: those of a TTL are few. */
+export function createExpiry<T>(): Expiry<T> {
+  const buckets = new Map<number, Set<T>>()
+  const secondOf = new Map<T, number>()
+  /** No bucket is due before. */
+  let next = Number.POSITIVE_INFINITY
+
+  function remove(item: T): void {
+    const second = secondOf.get(item)
+    if (second === undefined) return
+    secondOf.delete(item)
+    const bucket = buckets.get(second)!
+    bucket.delete(item)
+    if (bucket.size === 0) buckets.delete(second)
+  }
+
+  return {
+    delete: remove,
+
+    set(item, ms) {
+      remove(item)
+      if (ms === Number.POSITIVE_INFINITY) return
+      const second = Math.ceil(ms / SECOND_MS)
+      const bucket = buckets.get(second) ?? new Set()
+      buckets.set(second, bucket.add(item))
+      secondOf.set(item, second)
+      next = Math.min(next, second)
+    },
+
+    takeDue(nowMs) {
+      const now = nowMs / SECOND_MS
+      if (now < next) return []
+      const due: T[] = []
+      next = Number.POSITIVE_INFINITY
+      for (const [second, bucket] of buckets) {
+        if (second > now) {
+          next = Math.min(next, second)
+          continue
+        }
+        for (const item of bucket) {
+          due.push(item)
+          secondOf.delete(item)
+        }
+        buckets.delete(second)
+      }
+      return due
+    },
+  }
+}
