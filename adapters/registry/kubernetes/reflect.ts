@@ -38,8 +38,9 @@ const STEADY_MS = 1000
 const MAX_PAGE_BYTES = 256 * 1024 ** 2
 /** etcd holds objects of 1.5 MiB at most. */
 const MAX_EVENT_BYTES = 8 * 1024 ** 2
-/** Answers that refuse the place a watch is to begin at: too old, or later than anything this server knows. */
-const WRONG_PLACE: ReadonlySet<number> = new Set([400, 410, 504])
+/** Answers that refuse the place a watch is to begin at: too old; or later than anything this server knows, which was restored. */
+const TOO_OLD = 410
+const WRONG_PLACE: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
 
 /**
  * Lists a collection and watches it from there on (https://kubernetes.io/docs/reference/using-api/api-concepts/), until the
@@ -153,13 +154,13 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
         failure = error
       }
       if (stop.signal.aborted) return
-      const isRefused = failure instanceof ApiError
-      const isMisplaced = isRefused && WRONG_PLACE.has((failure as ApiError).status)
-      if (isMisplaced || (isRefused && standing)) place = undefined
-      // That changes were missed is mended by a list, at once. A connection that broke may be there again.
+      const status = failure instanceof ApiError ? failure.status : undefined
+      const isMisplaced = status !== undefined && WRONG_PLACE.has(status)
+      if (isMisplaced || (status !== undefined && standing)) place = undefined
+      // That changes were missed is mended by a list. A connection that broke may be there again.
+      const isMended = status === TOO_OLD ? standing || isResumed : standing && status === undefined
+      if (failure !== undefined && !isMended) onOutage(explain(failure, resource))
       if (isMisplaced && isResumed && !standing) continue
-      if (failure !== undefined && (!standing || (isRefused && !isMisplaced)))
-        onOutage(explain(failure, resource))
       if (standing && performance.now() - beganMs >= STEADY_MS) {
         failures = 0
         if (failure === undefined) continue

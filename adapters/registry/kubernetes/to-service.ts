@@ -9,6 +9,8 @@ const ROUTE_KEYS = ['path', 'host', 'method', 'handler']
 /** Annotations that become metadata of every node. */
 const NODE_KEYS = ['protocol', 'weight', 'pipeline']
 const METADATA = 'metadata-'
+/** Of the addresses that are taken. */
+const FAMILIES: readonly string[] = ['IPv4', 'IPv6']
 /** Names of ports, the first that is there is taken, and the protocol each stands for. */
 const PORT_NAMES: readonly string[] = ['mx', 'mxs', 'http', 'https']
 
@@ -101,7 +103,8 @@ function toNodes(
   const found = new Map<string, { node: Node; rank: number }>()
   for (const { addressType, ports, endpoints } of slices) {
     const number = ports.get(port.name)
-    if (number === undefined) continue
+    // A name (`FQDN`) would lead the gateway anywhere, as an ExternalName would.
+    if (number === undefined || !FAMILIES.includes(addressType)) continue
     for (const { address: host, pod, draining } of endpoints) {
       const address = addressType === 'IPv6' ? `[${host}]:${number}` : `${host}:${number}`
       const id = pod ?? address

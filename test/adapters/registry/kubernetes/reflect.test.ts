@@ -135,6 +135,24 @@ t.test('a watch that is ended as too old is followed by a new list', async (t) =
   t.same(told, ['list a b c', 'in', 'list a b c', 'in'])
 })
 
+t.test(
+  'a server that knows less than was told was restored, and was away for no time',
+  async (t) => {
+    const { api, told } = await follow(t)
+    await until(() => api.watchers.size === 1)
+    api.disconnect()
+    api.remove('services', 'a')
+    api.intercept = (url, _, response) => {
+      if (!url.searchParams.has('watch')) return false
+      api.intercept = () => false
+      answerStatus(response, 504, 'Too large resource version: 103, current: 2')
+      return true
+    }
+    await until(() => told.length === 5)
+    t.match(told, ['list a b c', 'in', /^out: .*Too large/, 'list b c', 'in'])
+  },
+)
+
 t.test('a list that expires between its pages begins again', async (t) => {
   let expired = 0
   const { api, told } = await follow(t, { pageSize: 2 }, (api) => {

@@ -15,6 +15,17 @@ function convert(service: ApiObject, ...slices: ApiObject[]): Service {
   return toService(toKubernetesService(service)!, slices.map(toSlice))
 }
 
+t.test('a slice of names is left out: it would lead the gateway anywhere', async (t) => {
+  const names = makeSlice('greeter-b', 'greeter', ['elsewhere.example.com'], {
+    addressType: 'FQDN',
+  })
+  const { nodes } = convert(makeKubernetesService('greeter'), names, SLICE)
+  t.same(
+    nodes.map(({ address }) => address),
+    ['10.0.0.1:8080'],
+  )
+})
+
 t.test('annotations say what Kubernetes does not know', async (t) => {
   const service = convert(
     makeKubernetesService('greeter', {
