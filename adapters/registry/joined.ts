@@ -34,6 +34,7 @@ export function createJoinedRegistry(own: OwnRegistry, other: Watchable): Watcha
       /** Names that are the other registry's now, which could not be asked about them. */
       const unread = new Set<string>()
       let stopped = false
+      let away = false
 
       /** A name that was one registry's is the other's: tells how the versions of the other one come, or go. */
       async function handOver(name: string): Promise<void> {
@@ -55,6 +56,12 @@ export function createJoinedRegistry(own: OwnRegistry, other: Watchable): Watcha
         }
       }
 
+      /** Ends an outage with what could not be asked meanwhile. */
+      async function recover(): Promise<void> {
+        await Promise.all([...unread].map(handOver))
+        if (!stopped && !away) onOutage?.(undefined)
+      }
+
       const hearOwn = (event: RegistryEvent): void => {
         listener(event)
         const { name } = event.service
@@ -70,8 +77,9 @@ export function createJoinedRegistry(own: OwnRegistry, other: Watchable): Watcha
         {
           ...which,
           onOutage(reason) {
-            onOutage?.(reason)
-            if (reason === undefined) for (const name of unread) void handOver(name)
+            away = reason !== undefined
+            if (away || unread.size === 0) onOutage?.(reason)
+            else void recover()
           },
         },
       )
