@@ -84,7 +84,13 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const maxBackendConnections = budgetBackends(maxConnections, fileLimit)
   const budget = { left: maxBackendConnections }
   const services = listServices(configuration)
-  const { registry, replace } = createConfiguredRegistry(settings.registry, services)
+  const { registry, loaded, replace } = createConfiguredRegistry(settings.registry, services)
+  try {
+    await loaded
+  } catch (error) {
+    await registry.close?.()
+    throw error
+  }
   let balances = listBalances(configuration)
   const timeouts = toTimeouts(settings)
 

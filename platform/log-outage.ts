@@ -11,10 +11,10 @@ export function logOutage(
   const seconds = Math.round(forMs / 1000)
   if (state === 'ended') log.info({ seconds }, 'the registry answers again')
   else {
-    const more = state === 'began' ? 'does not answer' : 'still does not answer'
+    const more = state === 'began' ? 'cannot' : 'still cannot'
     log.warn(
       { reason: reason.message, seconds, services },
-      `the registry ${more}; services in use are served from memory`,
+      `the registry ${more} be asked; services in use are served from memory`,
     )
   }
 }

@@ -7,6 +7,8 @@ import { openRegistry } from '../sdk/open-registry.ts'
 /** A registry that holds, besides what is registered with it, the services of the configuration. */
 export interface ConfiguredRegistry {
   readonly registry: Registry
+  /** Settled once it can be asked; rejects when it never can: a file it takes is not there, say. */
+  readonly loaded: Promise<void>
   /** Takes over another list of services. */
   readonly replace: (services: readonly Service[]) => void
 }
@@ -23,10 +25,11 @@ export function createConfiguredRegistry(
   if (text === 'memory') return createOwnMemory(services)
   const own = createStaticRegistry(services)
   const { replace } = own
-  if (text === 'static') return { registry: own, replace }
-  const { registry, close } = openRegistry(text)
+  if (text === 'static') return { registry: own, loaded: Promise.resolve(), replace }
+  const { registry, loaded, close } = openRegistry(text)
   return {
     registry: createJoinedRegistry(own, { ...registry, watch: registry.watch!, close }),
+    loaded,
     replace,
   }
 }
@@ -40,5 +43,5 @@ function createOwnMemory(services: readonly Service[]): ConfiguredRegistry {
     listed = next
   }
   replace(services)
-  return { registry, replace }
+  return { registry, loaded: Promise.resolve(), replace }
 }

@@ -7,9 +7,13 @@ import { parseAddress } from '../core/upstream/parse-node.ts'
 export interface OpenedRegistry {
   /** The same object for everybody in this process who has the same text open. */
   readonly registry: Registry
+  /** Settled once its adapter is loaded; rejects when that has no use: a file or library it takes is not there, or its text is wrong. */
+  readonly loaded: Promise<void>
   /** Closes the registry, when it was the last one that had it open. */
   readonly close: () => Promise<void>
 }
+
+type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
 
 /** What a text stands for. */
 interface Source {
@@ -26,7 +30,7 @@ const REMOTE = /^(mxs?|consuls?):\/\/(.*)$/s
 /** The host, behind what may be a token, and the port. */
 const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
 
-const opened = new Map<string, { readonly registry: Registry; users: number }>()
+const opened = new Map<string, Lazy & { users: number }>()
 
 /**
  * What a program was told of its registry: an object, a text, or, where it was told nothing, the variable `MX_REGISTRY`. Of that,
@@ -54,7 +58,7 @@ export function toRegistrySource(
  */
 export function openRegistry(text: string): OpenedRegistry {
   const key = text.trim()
-  const shared = opened.get(key) ?? { registry: createLazy(parseRegistry(key)), users: 0 }
+  const shared = opened.get(key) ?? { ...createLazy(parseRegistry(key)), users: 0 }
   opened.set(key, shared)
   shared.users++
   let closing: Promise<void> | undefined
@@ -65,6 +69,7 @@ export function openRegistry(text: string): OpenedRegistry {
   }
   return {
     registry: shared.registry,
+    loaded: shared.loaded,
     close() {
       closing ??= close()
       return closing
@@ -129,22 +134,25 @@ async function loadConsul(options: ConsulUrl): Promise<Registry> {
 }
 
 async function loadKubernetes(): Promise<Registry> {
-  return (await import('../adapters/registry/kubernetes.ts')).createKubernetesRegistry({})
+  const { createKubernetesRegistry } = await import('../adapters/registry/kubernetes.ts')
+  const { findCluster } = await import('../adapters/registry/kubernetes/cluster.ts')
+  return createKubernetesRegistry({ cluster: await findCluster({}) })
 }
 
 /** A registry whose adapter is being loaded: what it is asked waits for that. */
-function createLazy({ name, takes, load }: Source): Registry {
+function createLazy({ name, takes, load }: Source): Lazy {
   let adapter: Registry | undefined
   const loading = load().then((registry) => {
     adapter = registry
     return registry
   })
+  const loaded = loading.then(() => {})
   // Told to whoever asks.
-  loading.catch(() => {})
+  loaded.catch(() => {})
   const ask = <T>(question: (registry: Registry) => Maybe<T>): Maybe<T> =>
     adapter === undefined ? loading.then(question) : question(adapter)
 
-  return {
+  const registry: Registry = {
     name,
     getService: (service) => ask((registry) => registry.getService(service)),
     listServices: () => ask((registry) => registry.listServices()),
@@ -176,4 +184,5 @@ function createLazy({ name, takes, load }: Source): Registry {
       await registry?.close?.()
     },
   }
+  return { registry, loaded }
 }

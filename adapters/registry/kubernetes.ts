@@ -14,6 +14,8 @@ export interface KubernetesRegistryOptions {
   readonly context?: string
   /** Where a pod finds its service account. @default /var/run/secrets/kubernetes.io/serviceaccount */
   readonly accountFolder?: string
+  /** The cluster itself, where it is known. @default found by the options above */
+  readonly cluster?: Cluster
   /** Told of every Service that is left out, and why. @default process.emitWarning */
   readonly onProblem?: (message: string) => void
 }
@@ -84,6 +86,7 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
 
   /** Found once; looked for again after it was not there. */
   function find(): Promise<Cluster> {
+    if (options.cluster !== undefined) return Promise.resolve(options.cluster)
     cluster ??= findCluster(options).catch((error: unknown) => {
       cluster = undefined
       throw error

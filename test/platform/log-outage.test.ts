@@ -24,14 +24,14 @@ t.test(
         reason: 'connection refused',
         seconds: 0,
         services: 42,
-        msg: 'the registry does not answer; services in use are served from memory',
+        msg: 'the registry cannot be asked; services in use are served from memory',
       },
       {
         level: WARN,
         reason: 'connection refused',
         seconds: 60,
         services: 42,
-        msg: 'the registry still does not answer; services in use are served from memory',
+        msg: 'the registry still cannot be asked; services in use are served from memory',
       },
       { level: INFO, seconds: 65, msg: 'the registry answers again' },
     ])

@@ -5,6 +5,7 @@ import { endpoint } from '../../sdk/endpoint.ts'
 import { Uint64 } from '../../sdk/schema-types.ts'
 import type { Service } from '../../sdk/service.ts'
 import { openApi } from '../fixtures/api.ts'
+import { startMx } from '../fixtures/mx.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 
@@ -99,4 +100,34 @@ t.test('a gateway starts without its registry, and picks it up when it comes', a
   await startParcels(t, `mx://${gone.address}`)
   await eventually(async () => (await status()) === 200)
   t.equal(await status(), 200)
+})
+
+const unusable: [text: string, reason: RegExp][] = [
+  ['consuls://127.0.0.1:9?ca=/nonexistent/ca.pem', /^mx: cannot read the ca file .*ENOENT.*\n$/],
+  ['kubernetes', /^mx: the kubeconfig \/nonexistent\/config cannot be read: ENOENT.*\n$/],
+]
+for (const [text, reason] of unusable) {
+  t.test(`a registry that can never be asked ends the start: ${text}`, async (t) => {
+    const env = { KUBECONFIG: '/nonexistent/config', KUBERNETES_SERVICE_HOST: '' }
+    const words = ['api', '--address=127.0.0.1:0', `--registry=${text}`]
+    const mx = startMx(words, { cwd: t.testdir(), env })
+    t.teardown(() => mx.child.kill('SIGKILL'))
+    t.equal(await mx.ended, 1)
+    t.match(mx.output.stderr, reason)
+  })
+}
+
+t.test('an outage at the start is one line of the log, with the reason', async (t) => {
+  const gone = await openPlatformRegistry(t)
+  await gone.close()
+  const words = ['api', '--address=127.0.0.1:0', `--registry=mx://${gone.address}`]
+  const mx = startMx(words, { cwd: t.testdir() })
+  t.teardown(async () => {
+    mx.child.kill('SIGKILL')
+    await mx.ended
+  })
+  await mx.url()
+  const told = mx.output.stderr.split('\n').filter((line) => line.includes('ECONNREFUSED'))
+  t.equal(told.length, 1)
+  t.match(told[0], /"msg":"the registry cannot be asked/)
 })
