@@ -1,7 +1,9 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
+import { Outages } from '../core/directory/outages.ts'
 import { inTime } from '../core/in-time.ts'
+import { isRefusal } from '../core/registry-refusal.ts'
 
 export interface RegistrationOptions {
   readonly registry: Registry
@@ -11,10 +13,12 @@ export interface RegistrationOptions {
   readonly ttlSeconds?: number
   /** Milliseconds between two signs of life, at most. @default 30000 */
   readonly intervalMs?: number
-  /** Milliseconds until one that failed is repeated, at most. @default 5000 */
+  /** Milliseconds until one that failed is repeated, at most; sooner at first. @default 5000 */
   readonly retryMs?: number
   /** Milliseconds the registry may take to answer, at the end all that it is told together. @default 5000 */
   readonly answerMs?: number
+  /** Milliseconds that only grow. @default performance.now */
+  readonly nowMs?: () => number
 }
 
 /** The entry of a service in the registry, kept alive until it ends. */
@@ -29,63 +33,89 @@ export interface Registration {
 const ATTEMPTS = 3
 /** Milliseconds a start that failed waits for its node to be taken back. */
 const UNDO_MS = 1000
+/** Milliseconds until an attempt that failed is repeated, doubled each time. */
 const PAUSE_MS = 200
 
 /**
  * Registers a service, and again before its TTL is over (specification: States and transitions). A registry that takes no
- * registrations knows its services by itself, and is left alone.
+ * registrations knows its services by itself, and is left alone; one that does not answer is told as soon as it does, and
+ * the log says so: when that begins, once a minute, and when it is over.
  *
- * @throws {Error} when the registry refuses, or does not answer, three times.
+ * @throws {Error} when the registry refuses.
  */
 export async function register(options: RegistrationOptions): Promise<Registration> {
   const { registry, entry, log, ttlSeconds = 90 } = options
   const { intervalMs = 30_000, retryMs = 5000, answerMs = 5000 } = options
+  const { nowMs = () => performance.now() } = options
   if (registry.register === undefined) return { drain: async () => {}, end: async () => {} }
   let ended = false
+  /** It has left the registry, or is about to: an answer that comes now must not bring it back. */
+  let left = false
+  let failures = 0
+  let isKnown = false
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
 
+  const outages = new Outages({
+    nowMs,
+    onOutage(state, { reason, forMs }) {
+      const details = { registry: registry.name, seconds: Math.round(forMs / 1000) }
+      if (state === 'ended') log.info(details, isKnown ? 'registered again' : 'registered')
+      else {
+        const message = state === 'began' ? 'could not register' : 'still cannot register'
+        log.warn({ ...details, reason: reason.message }, `${message}; trying again`)
+      }
+    },
+  })
   const tell = (what: ServiceEntry): Maybe<void> => registry.register!(what, { ttlSeconds })
-  const undo = async (): Promise<void> => registry.deregister?.(entry)
-  let failed = false
+  const leave = (): Maybe<void> => {
+    left = true
+    return registry.deregister?.(entry)
+  }
   const sign = (): Promise<void> => {
     const answer = new Promise<void>((resolve) => resolve(tell(entry)))
-    answer.then(() => (failed ? undo() : undefined)).catch(() => {})
+    // That there was no answer in time does not say that nothing was done, or will be.
+    answer.then(() => (left ? leave() : undefined)).catch(() => {})
     return inTime(answer, answerMs)
   }
-  const beat = async (): Promise<void> => {
-    let nextMs = intervalMs
-    try {
-      await sign()
-    } catch (error) {
-      nextMs = retryMs
-      log.warn({ err: error, registry: registry.name }, 'could not register')
-    }
-    if (!ended) schedule(nextMs)
+  /** Tells of an attempt, and of the next one. */
+  const follow = (error?: Error): void => {
+    outages.tell(entry.name, error)
+    outages.sweep()
+    isKnown ||= error === undefined
+    failures = error === undefined ? 0 : failures + 1
+    const pauseMs = Math.min(PAUSE_MS * 2 ** (failures - 1), retryMs)
+    if (!ended) schedule(error === undefined ? intervalMs : pauseMs)
   }
   // Jittered: services that began together are not to come together.
   const schedule = (ms: number): void => {
     timer = setTimeout(() => {
-      pending = beat()
+      pending = sign().then(
+        () => follow(),
+        (error) => follow(toError(error)),
+      )
     }, toJittered(ms)).unref()
   }
 
+  const startMs = performance.now()
   for (let attempt = 1; ; attempt++) {
-    try {
-      await sign()
-      break
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
-      if (attempt === ATTEMPTS || cause instanceof TypeError) {
-        // That there was no answer in time does not say that nothing was done, or will be.
-        failed = true
-        await inTime(undo(), Math.min(answerMs, UNDO_MS)).catch(() => {})
-        throw new Error(`cannot register ${entry.name} (${registry.name}): ${reason}`, { cause })
-      }
-      await new Promise((resolve) => setTimeout(resolve, toJittered(PAUSE_MS * attempt)))
+    const error = await sign().then(() => undefined, toError)
+    const pauseMs = PAUSE_MS * attempt
+    const isLate = performance.now() - startMs + pauseMs > answerMs
+    if (error !== undefined && isRefusal(error)) {
+      await inTime(
+        new Promise<void>((resolve) => resolve(leave())),
+        Math.min(answerMs, UNDO_MS),
+      ).catch(() => {})
+      const what = `cannot register ${entry.name} (${registry.name})`
+      throw new Error(`${what}: ${error.message}`, { cause: error })
     }
+    if (error === undefined || attempt === ATTEMPTS || isLate) {
+      follow(error)
+      break
+    }
+    await new Promise((resolve) => setTimeout(resolve, toJittered(pauseMs)))
   }
-  schedule(intervalMs)
 
   let leftMs = answerMs
   /** What there is no time to wait for is sent all the same. */
@@ -99,7 +129,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       const spentMs = performance.now() - startMs
       await inTime(Promise.resolve(send()), Math.max(1, leftMs - spentMs))
     } catch (error) {
-      log.warn({ err: error, registry: registry.name }, `could not ${what}`)
+      log.warn({ reason: toError(error).message, registry: registry.name }, `could not ${what}`)
     }
     leftMs -= performance.now() - startMs
   }
@@ -107,8 +137,12 @@ export async function register(options: RegistrationOptions): Promise<Registrati
     async drain() {
       if (!ended) await tellLast('tell of draining', () => tell(toDraining(entry)))
     },
-    end: () => tellLast('deregister', () => registry.deregister?.(entry)),
+    end: () => tellLast('deregister', leave),
   }
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
 function toDraining(entry: ServiceEntry): ServiceEntry {

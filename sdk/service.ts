@@ -197,7 +197,8 @@ export class Service<H extends object = Record<never, never>> {
    * Listens, subscribes and registers. Once.
    *
    * @returns where it is reached, `host:port`.
-   * @throws {Error} with one clear line when the port is in use, or the registry or the broker refuses; nothing is left open then.
+   * @throws {Error} with one clear line when the port is in use, or the registry or the broker refuses; nothing is left open then. A
+   * registry that does not answer is told later: the log says so.
    */
   start(): Promise<string> {
     this.#mustNotRun('start')
@@ -238,7 +239,7 @@ export class Service<H extends object = Record<never, never>> {
         this.#registration = await register({ registry, entry: this.#toEntry(registry), log })
         this.#unlist = addLocalService(registry, this.#local)
       }
-      log.info({ address: this.#address, server }, 'service ready')
+      log.info({ address: this.#address, server, registry: this.#nameRegistry() }, 'service ready')
       return this.#address
     } catch (error) {
       await this.#close()
@@ -277,6 +278,12 @@ export class Service<H extends object = Record<never, never>> {
     if (typeof this.#registry !== 'string') return this.#registry
     this.#opened = openRegistry(this.#registry)
     return this.#opened.registry
+  }
+
+  /** For the log: without what may be a token. */
+  #nameRegistry(): string {
+    if (typeof this.#registry === 'string') return this.#registry.trim().replace(/[^/]*@/, '')
+    return this.#registry?.name ?? 'none'
   }
 
   #toEntry(registry: Registry): ServiceEntry {

@@ -186,8 +186,11 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     const { code, message, cause } = error
     if (code === 400)
       return new TypeError(`the registry ${url} refuses: ${message}`, { cause: error })
-    if (code < 500 && code !== 408)
-      return new Error(`the registry ${url} refuses (${code}): ${message}`, { cause: error })
+    if (code < 500 && code !== 408) {
+      const refusal = new Error(`the registry ${url} refuses (${code}): ${message}`, { cause: error })
+      // Too many of something (429) may be fewer soon.
+      return Object.assign(refusal, { denied: code !== 429 })
+    }
     const reason = typeof cause === 'string' && cause !== '' ? cause : message
     return new Error(`the registry ${url} does not answer: ${reason}`, { cause: error })
   }

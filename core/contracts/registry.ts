@@ -92,7 +92,10 @@ export interface Registry {
    * `nodes` is empty. @throws {Error} when the registry cannot be asked.
    */
   readonly listServices: () => Maybe<readonly Service[]>
-  /** Adds a version or merges its nodes by id; the same node again restarts its TTL. */
+  /**
+   * Adds a version or merges its nodes by id; the same node again restarts its TTL. @throws {TypeError} for what is malformed; an error
+   * whose `denied` is true when it is refused; any other when the registry cannot be told now.
+   */
   readonly register?: (service: Service, options?: RegisterOptions) => Maybe<void>
   /** Removes the given nodes; a version left without nodes disappears. */
   readonly deregister?: (service: Service) => Maybe<void>

@@ -8,6 +8,7 @@ import { openRegistry, toRegistrySource } from '../../sdk/open-registry.ts'
 import { Service } from '../../sdk/service.ts'
 import { testRegistry } from '../contracts/registry.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { createQuietLog, createService, openClient } from '../fixtures/sdk-services.ts'
 import { makeService, replaceServices } from '../fixtures/services.ts'
 
@@ -180,13 +181,33 @@ t.test(
   },
 )
 
-t.test('a registry that cannot be reached: the service does not start, and says why', async (t) => {
-  const { address, close } = await openPlatformRegistry(t)
-  await close()
-  const { log } = createQuietLog()
-  const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
+t.test(
+  'a registry that is away: the service starts, and is registered once it is there',
+  async (t) => {
+    const { address, close } = await openPlatformRegistry(t)
+    await close()
+    const { log, lines } = createQuietLog()
+    const service = new Service({ name: 'greeter', registry: `mx://${address}`, log })
+    t.teardown(() => service.stop())
+    await service.start()
+    const [told, ready] = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    t.match(told, {
+      msg: 'could not register; trying again',
+      reason: /^the registry mx:\S+ does not answer: .*ECONNREFUSED/,
+    })
+    t.match(ready, { msg: 'service ready', registry: `mx://${address}` })
+    const { registry } = await openPlatformRegistry(t, { address })
+    await until(() => lines.length === 3)
+    t.match(lines[2], /"msg":"registered"/)
+    t.match(await registry.getService('greeter'), [{ nodes: [{ address: service.address }] }])
+  },
+)
+
+t.test('what answers in place of a registry refuses: the service does not start', async (t) => {
+  const other = createService(t, { name: 'other' })
+  const service = createService(t, { registry: `mx://${await other.start()}` })
   await t.rejects(service.start(), {
-    message: /^cannot register greeter \(mx\): the registry mx:\S+ does not answer: .*ECONNREFUSED/,
+    message: /^cannot register greeter \(mx\): the registry mx:\S+ refuses \(404\): /,
   })
 })
 

@@ -65,50 +65,54 @@ t.test('re-registration (heartbeat) before TTL: TTL restarts', async (t) => {
   await registration.end()
 })
 
-t.test('a start that fails for want of an answer leaves no node registered', async (t) => {
+t.test('a refusal leaves nothing registered of what was not answered before', async (t) => {
   const { registry } = open(t)
   const { log } = createQuietLog()
-  const options = { entry, log, answerMs: 20 }
-  // As the port of a service does.
-  const alive = setInterval(() => {}, 1000)
-  t.teardown(() => clearInterval(alive))
-  const failure = { message: 'cannot register greeter (memory): no answer within 20 ms' }
-  const mute: Registry = {
-    ...registry,
-    async register(service) {
-      await registry.register!(service)
-      await new Promise(() => {})
-    },
-  }
-  await t.rejects(register({ ...options, registry: mute }), failure)
-  t.equal(await nodesOf(registry), 0, 'it was done, though not answered')
-
+  const options = { entry, log, answerMs: 500 }
+  const failure = { message: 'cannot register greeter (memory): not you' }
   const late: (() => void)[] = []
   const slow: Registry = {
     ...registry,
     register: (service) =>
-      new Promise((resolve) => late.push(() => resolve(registry.register!(service)))),
+      late.length === 0
+        ? new Promise((resolve) => late.push(() => resolve(registry.register!(service))))
+        : Promise.reject(new TypeError('not you')),
     deregister: async (service) => {
       await registry.deregister!(service)
       await new Promise(() => {})
     },
   }
-  await t.rejects(register({ ...options, registry: slow }), failure)
-  for (const answer of late) {
-    answer()
-    t.equal(await nodesOf(registry), 1)
-    await until(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
+  // As the port of a service does.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const registration = await register({ ...options, registry: slow, answerMs: 20 })
+  await registration.end()
+  late[0]!()
+  t.equal(await nodesOf(registry), 1)
+  await until(() => (registry.getService('greeter') as readonly unknown[]).length === 0)
+
+  let attempts = 0
+  const refusing: Registry = {
+    ...registry,
+    async register(service) {
+      await registry.register!(service)
+      throw ++attempts === 1 ? new Error('gone') : new TypeError('not you')
+    },
   }
-  t.equal(late.length, 3, 'it was done once nobody waited any more')
+  await t.rejects(register({ ...options, registry: refusing }), failure)
+  t.equal(await nodesOf(registry), 0, 'it was done, though the answer was an error')
 })
 
 t.test('a registry that is away for a while is told again, sooner', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   let away = false
+  let now = 0
+  let attempts = 0
   const flaky: Registry = {
     ...registry,
     async register(service, options) {
+      attempts++
       if (away) throw new Error('gone fishing')
       await registry.register!(service, options)
     },
@@ -119,41 +123,96 @@ t.test('a registry that is away for a while is told again, sooner', async (t) =>
     log,
     intervalMs: 5,
     retryMs: 1,
+    nowMs: () => now,
   })
   away = true
-  await until(() => lines.length > 1)
-  t.match(lines[0], /could not register/)
-  t.match(lines[0], /gone fishing/)
+  const some = (more: number) => {
+    const from = attempts
+    return until(() => attempts > from + more)
+  }
+  await some(10)
+  now += 59_999
+  await some(3)
+  t.equal(lines.length, 1, 'one line, however often it is tried')
+  now += 1
+  await some(3)
+  t.equal(lines.length, 2, 'and one a minute')
   await registry.deregister!(entry)
-  let back = false
-  registry.watch!(({ type }) => {
-    back ||= type === 'create'
-  })
+  now += 5000
   away = false
-  await until(() => back)
+  await until(() => lines.length === 3)
+  t.equal(await nodesOf(registry), 1)
+  const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(told, [
+    { level: 40, msg: 'could not register; trying again', reason: 'gone fishing', seconds: 0 },
+    { level: 40, msg: 'still cannot register; trying again', seconds: 60 },
+    { level: 30, msg: 'registered again', registry: 'memory', seconds: 65 },
+  ])
+  t.notOk(
+    lines.some((line) => line.includes('stack') || line.length > 300),
+    'a message, no stack',
+  )
   await registration.end()
   t.equal(await nodesOf(registry), 0)
 })
 
-t.test('up to 3 attempts; then the service does not start', async (t) => {
+t.test('up to 3 attempts at once; then the service starts all the same', async (t) => {
   const { registry } = open(t)
-  const { log } = createQuietLog()
+  const { log, lines } = createQuietLog()
+  let left = 2
   let attempts = 0
   const failing: Registry = {
     ...registry,
     async register(service, options) {
-      if (++attempts < 3) throw new Error('not now')
+      attempts++
+      if (left-- > 0) throw new Error('not now')
       await registry.register!(service, options)
     },
   }
-  const registration = await register({ registry: failing, entry, log })
+  const first = await register({ registry: failing, entry, log })
   t.equal(attempts, 3)
+  t.same(lines, [], 'a registry that answers the third time is worth no line')
+  await first.end()
+
+  attempts = 0
+  left = 5
+  const second = await register({ registry: failing, entry, log, retryMs: 1 })
+  t.equal(attempts, 3)
+  t.equal(await nodesOf(registry), 0)
+  await until(() => lines.length === 2)
+  t.equal(await nodesOf(registry), 1, 'registered as soon as the registry answers')
+  t.match(lines, [/could not register; trying again/, /"msg":"registered"/])
+  await second.end()
+})
+
+t.test('an answer that takes its time is waited for once, then the service starts', async (t) => {
+  const { registry } = open(t)
+  const { log, lines } = createQuietLog()
+  const silent: Registry = { ...registry, register: () => new Promise(() => {}) }
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const startMs = performance.now()
+  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  t.ok(performance.now() - startMs < 390, 'once, not for each attempt')
+  t.match(lines, [/"reason":"no answer within 200 ms".*trying again/])
   await registration.end()
-  attempts = -10
-  await t.rejects(register({ registry: failing, entry, log }), {
-    message: 'cannot register greeter (memory): not now',
+})
+
+t.test('what the registry denies is not tried again', async (t) => {
+  const { registry } = open(t)
+  const { log } = createQuietLog()
+  let attempts = 0
+  const denying: Registry = {
+    ...registry,
+    register() {
+      attempts++
+      throw Object.assign(new Error('the token needs service:write'), { denied: true })
+    },
+  }
+  await t.rejects(register({ registry: denying, entry, log }), {
+    message: 'cannot register greeter (memory): the token needs service:write',
   })
-  t.equal(attempts, -7)
+  t.equal(attempts, 1)
 })
 
 t.test('what the registry calls malformed is not tried again', async (t) => {

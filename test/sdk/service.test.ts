@@ -265,10 +265,24 @@ t.test('it says in its log when it is ready and when it has stopped', async (t) 
   t.match(
     lines.map((line) => JSON.parse(line)),
     [
-      { service: 'greeter', address, server: 'uws', msg: 'service ready' },
+      { service: 'greeter', address, server: 'uws', registry: 'none', msg: 'service ready' },
       { service: 'greeter', msg: 'service stopped' },
     ],
   )
+})
+
+t.test('its log says where it is registered, without a token', async (t) => {
+  const tellRegistry = async (registry: Registry | string): Promise<unknown> => {
+    const { log, lines } = createQuietLog()
+    await createService(t, { log, registry }).start()
+    const line = lines.find((line) => line.includes('service ready'))!
+    return JSON.parse(line)['registry']
+  }
+  const { port } = await closedPort()
+  t.equal(await tellRegistry(openRegistry(t)), 'memory')
+  t.equal(await tellRegistry(` mx://127.0.0.1:${port}`), `mx://127.0.0.1:${port}`)
+  const consul = `127.0.0.1:${port}?dc=a`
+  t.equal(await tellRegistry(`consul://secret@${consul}`), `consul://${consul}`)
 })
 
 for (const listener of ['uws', 'node'] as const) {

@@ -1,6 +1,6 @@
 /** A call Consul did not do. */
 export interface ConsulError extends Error {
-  /** The token may not do it, or is unknown: asking again does not help until somebody changes the ACLs. */
+  /** The token may not do it or is unknown, or Consul calls it malformed: asking again does not help until somebody changes that. */
   readonly denied: boolean
   /** The agent does not know the service or check it was to change. */
   readonly gone: boolean
@@ -43,6 +43,7 @@ export function toAnswerError(status: number, text: string, needs: string): Cons
     )
   }
   return createConsulError(`Consul answers ${status}: ${shown}`, {
+    denied: status === 400,
     gone: status === 404 || GONE.test(text),
   })
 }

@@ -13,6 +13,7 @@ t.test('an answer of Consul becomes an error that says what to do', async (t) =>
     [429, 'too many', { denied: false, message: /http_max_conns_per_client/ }],
     [404, 'x', { gone: true, message: 'Consul answers 404: x' }],
     [500, 'CheckID "x" does not have associated TTL', { gone: true }],
+    [400, 'Invalid tag', { gone: false, denied: true, message: 'Consul answers 400: Invalid tag' }],
     [500, 'No cluster leader', { gone: false, denied: false }],
   ]
   for (const [status, text, wanted] of cases)
