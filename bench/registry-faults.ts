@@ -41,6 +41,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       `Registrations with Consul, as fast as it takes them, ${burstSeconds} s`,
     measure: (options) => measureBurst('consul', { ...options, perSecond: 100_000 }),
   },
+  'burst-catalog': {
+    title: ({ perSecond, burstSeconds }) =>
+      `${perSecond} registrations a second in Consul's catalog, past its agents, ${burstSeconds} s`,
+    measure: (options) => measureBurst('catalog', options),
+  },
   'burst-mx': {
     title: ({ perSecond, burstSeconds }) =>
       `${perSecond} registrations a second with the registry service, ${burstSeconds} s`,

@@ -1,14 +1,15 @@
-// Registers nodes: arguments registry, registrations a second, seconds. What a registry takes no faster is not sent faster.
+// Registers nodes: arguments registry, registrations a second, seconds, and `catalog` for past the agents of Consul. What a registry takes no faster is not sent faster.
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Service } from '../../core/contracts/registry.ts'
 import { openRegistry } from '../../sdk/open-registry.ts'
+import { MAX_OPERATIONS, writeCatalog } from './catalog.ts'
 
 /** Each has its nodes after the others have theirs. */
 const SERVICES = 5000
 /** Registrations under way. */
 const MAX_OPEN = 64
 
-const [text = '', perSecond = '1000', seconds = '30'] = process.argv.slice(2)
+const [text = '', perSecond = '1000', seconds = '30', how = ''] = process.argv.slice(2)
 const { registry, close } = openRegistry(text)
 const counts = { registered: 0, failed: 0 }
 
@@ -34,20 +35,35 @@ function toEntry(i: number): Service {
   }
 }
 
+async function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const url = `http://${text.slice('consul://'.length)}/v1${path}`
+  const reply = await fetch(url, { method, body: JSON.stringify(body) })
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status}`)
+  return reply.json()
+}
+
+const batch = how === 'catalog' ? MAX_OPERATIONS : 1
+const send = async (entries: readonly Service[]): Promise<void> => {
+  if (how === 'catalog') await writeCatalog({ call }, entries)
+  else await registry.register!(entries[0]!, { ttlSeconds: 600 })
+}
+
 const startMs = performance.now()
 let sent = 0
 const work = async (): Promise<void> => {
   for (;;) {
     const nowMs = performance.now() - startMs
     if (nowMs >= Number(seconds) * 1000) return
-    if (sent >= (nowMs / 1000) * Number(perSecond)) await wait(1)
-    else {
-      try {
-        await registry.register!(toEntry(sent++), { ttlSeconds: 600 })
-        counts.registered++
-      } catch {
-        counts.failed++
-      }
+    if (sent + batch > (nowMs / 1000) * Number(perSecond) + 1) {
+      await wait(1)
+      continue
+    }
+    const entries = Array.from({ length: batch }, () => toEntry(sent++))
+    try {
+      await send(entries)
+      counts.registered += batch
+    } catch {
+      counts.failed += batch
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Service } from '../../core/contracts/registry.ts'
 import type { ConsulAgent } from './consul-agent.ts'
 
 /** Most operations of a transaction Consul takes. */
-const MAX_OPERATIONS = 64
+export const MAX_OPERATIONS = 64
 /** Transactions under way. */
 const WRITERS = 4
 
@@ -32,19 +32,22 @@ export function makeLargeService(
   }
 }
 
+/** Registered, or about to be; there is one Consul at a time. */
+const hosts = new Map<string, Promise<unknown>>()
+
 /** Writes services into Consul's catalog, past its agents, many at a time: as if each node ran on a host of its number, without checks. */
 export async function writeCatalog(
   { call }: Pick<ConsulAgent, 'call'>,
   services: Iterable<Service>,
 ): Promise<void> {
-  const hosts = new Set<string>()
   const batches = toBatches(services)
   async function write(): Promise<void> {
     for (const batch of batches) {
       for (const { Node: host } of batch) {
-        if (hosts.has(host)) continue
-        hosts.add(host)
-        await call('PUT', '/catalog/register', { Node: host, Address: '127.0.0.1' })
+        const entry = { Node: host, Address: '127.0.0.1' }
+        const known = hosts.get(host) ?? call('PUT', '/catalog/register', entry)
+        hosts.set(host, known)
+        await known
       }
       await call(
         'PUT',

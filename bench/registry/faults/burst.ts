@@ -13,10 +13,10 @@ const runFile = promisify(execFile)
 
 /** Thousands of nodes are registered, of services the gateway knows the routes of; requests go on meanwhile. */
 export async function measureBurst(
-  kind: 'consul' | 'mx',
+  kind: 'consul' | 'catalog' | 'mx',
   { rate, seconds, burstSeconds, perSecond }: FaultOptions,
 ): Promise<readonly Figure[]> {
-  const { text, stop } = await startRegistry(kind)
+  const { text, stop } = await startRegistry(kind === 'mx' ? 'mx' : 'consul')
   try {
     return await onStage({ registry: text, services: 2 }, async ({ gateway, url }) => {
       const { probe } = gateway
@@ -34,7 +34,7 @@ export async function measureBurst(
       const quiet = await measure(() => wait(seconds * 1000))
       let made = { registered: 0, seconds: 0, failed: 0 }
       const busy = await measure(async () => {
-        const words = [text, String(perSecond), String(burstSeconds)]
+        const words = [text, String(perSecond), String(burstSeconds), kind]
         const command = toNodeCommand('../registry/burst-process', ...words)
         const [program, ...args] = toPinned(command, OTHER_CORES)
         const { stdout } = await runFile(program!, args)
