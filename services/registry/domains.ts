@@ -1,6 +1,7 @@
 import type { Maybe } from '../../core/chain.ts'
 import type { Registry, RegistryEvent } from '../../core/contracts/registry.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
+import { createHeld, type Held } from './held.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
 
 /** The domain of whoever names none. */
@@ -9,7 +10,7 @@ export const DEFAULT_DOMAIN = 'mx'
 export const ALL_DOMAINS = '*'
 
 /** A set of services that knows nothing of the others. */
-export interface Domain extends Omit<SortedList, 'close'> {
+export interface Domain extends Omit<SortedList, 'close'>, Omit<Held, 'close'> {
   readonly name: string
   readonly registry: Registry
 }
@@ -121,12 +122,15 @@ function attach({ name, service, listener, stops }: Watcher, domain: Domain): vo
 
 function createDomain(name: string, registry: Registry): OpenDomain {
   const list = createSortedList(registry)
+  const held = createHeld(registry, name)
   return {
     ...list,
+    ...held,
     name,
     registry,
     close() {
       list.close()
+      held.close()
       return registry.close?.()
     },
   }

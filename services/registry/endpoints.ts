@@ -1,19 +1,21 @@
 import { Type } from '../../core/schema.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
-import { badRequest, notFound, notImplemented, tooManyRequests } from '../../sdk/errors.ts'
+import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
 import { ALL_DOMAINS, DEFAULT_DOMAIN, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
+import { type LeaveOut, takeFitting } from './leave-out.ts'
 import {
+  checkNodes,
   checkSize,
   MAX_PAGE,
-  MAX_VERSIONS,
   SERVICE_NAME,
   SERVICE_NAME_OR_EMPTY,
   TTL_SECONDS,
 } from './limits.ts'
 import { Entries, Entry, GivenEntry, Options } from './messages.ts'
 import { readPage } from './page.ts'
+import { checkRoom } from './room.ts'
 import { compareServices } from './sorted-list.ts'
 import type { Watches } from './watches.ts'
 
@@ -22,7 +24,7 @@ import type { Watches } from './watches.ts'
  *
  * Who may register is not decided here.
  */
-export function createEndpoints(domains: Domains, watches: Watches): Endpoints {
+export function createEndpoints(domains: Domains, watches: Watches, leaveOut: LeaveOut): Endpoints {
   return {
     getService: endpoint({
       description: 'All versions of a service, with their nodes.',
@@ -38,7 +40,7 @@ export function createEndpoints(domains: Domains, watches: Watches): Endpoints {
         })
         const services = (await Promise.all(found)).flat()
         if (services.length === 0) throw notFound(idOf(ctx), `service not found: ${service}`)
-        return { services }
+        return { services: takeFitting(services, leaveOut) }
       },
     }),
 
@@ -55,8 +57,10 @@ export function createEndpoints(domains: Domains, watches: Watches): Endpoints {
         after: Type.String({ default: '', description: 'The next of the page before.' }),
       }),
       response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
-      handle: ({ options, limit, after }, ctx) =>
-        readPage(domains.select(toDomain(options)), { limit: limit || MAX_PAGE, after }, idOf(ctx)),
+      handle({ options, limit, after }, ctx) {
+        const page = { limit: limit || MAX_PAGE, after }
+        return readPage(domains.select(toDomain(options)), page, leaveOut, idOf(ctx))
+      },
     }),
 
     register: endpoint({
@@ -67,10 +71,9 @@ export function createEndpoints(domains: Domains, watches: Watches): Endpoints {
         const id = idOf(ctx)
         const service = toService(entry)
         checkSize(service, id)
-        if (service.nodes.length === 0) throw badRequest(id, 'request.nodes must have a node')
+        checkNodes(service, id)
         const domain = domains.open(toOneDomain(entry.options, id), id)
-        if (domain.size() >= MAX_VERSIONS && !domain.has(service))
-          throw tooManyRequests(id, `there are ${MAX_VERSIONS} versions in ${domain.name} already`)
+        checkRoom(domain, service, id)
         const { register } = domain.registry
         if (register === undefined) throw isFixed(domain, id)
         await register(service, { ttlSeconds: entry.options.ttl || TTL_SECONDS })
@@ -85,10 +88,13 @@ export function createEndpoints(domains: Domains, watches: Watches): Endpoints {
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
+        const service = toService(entry)
+        if (service.nodes.length === 0)
+          throw badRequest(id, 'request.nodes must have a node: those to remove')
         for (const domain of domains.select(toOneDomain(entry.options, id))) {
           const { deregister } = domain.registry
           if (deregister === undefined) throw isFixed(domain, id)
-          await deregister(toService(entry))
+          await deregister(service)
         }
         return {}
       },

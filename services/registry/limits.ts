@@ -1,7 +1,7 @@
 import type { Service, Value } from '../../core/contracts/registry.ts'
 import { isEntryText } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
-import { parseAddress } from '../../core/upstream/parse-node.ts'
+import { parseAddress, parseNode } from '../../core/upstream/parse-node.ts'
 import { badRequest } from '../../sdk/errors.ts'
 
 /** Seconds a registration lives that names no TTL (specification: Limits). */
@@ -12,6 +12,12 @@ export const MAX_TTL_SECONDS = 86_400
 export const MAX_ENDPOINTS = 1000
 /** Nodes of a registration. */
 export const MAX_NODES = 100
+/** Nodes of a version, whoever registered them. */
+export const MAX_VERSION_NODES = 1000
+/** Bytes of a version as JSON, with all its nodes. */
+export const MAX_VERSION_BYTES = 1024 * 1024
+/** Bytes of all versions of a service in a domain as JSON: half of what a reply may have. */
+export const MAX_SERVICE_BYTES = 8 * 1024 * 1024
 /** Versions of services in a domain. */
 export const MAX_VERSIONS = 100_000
 /** Entries of a page. */
@@ -44,13 +50,19 @@ export const DOMAIN: Demand<string> = [
 
 export const TEXT: Demand<string> = [isEntryText, () => 'must be 1 to 253 visible ASCII characters']
 
+export const TEXT_OR_EMPTY: Demand<string> = [
+  (text) => text === '' || isEntryText(text),
+  () => 'must be empty, or 1 to 253 visible ASCII characters',
+]
+
 export const ADDRESS: Demand<string> = [
   (text) => parseAddress(text) !== undefined,
   () => 'must be host:port or [IPv6]:port',
 ]
 
-export const METADATA: Demand<Readonly<Record<string, unknown>>> = [
+export const METADATA: Demand<Readonly<Record<string, unknown>> | null> = [
   (metadata) => {
+    if (metadata === null) return true
     // The domain is not of the entry: what is read has one more than what was registered.
     const keys = Object.keys(metadata).filter((key) => key !== 'domain')
     return (
@@ -66,6 +78,20 @@ export const VALUE: Demand<Value> = [
   (value) => isWithin(value, MAX_VALUE_DEPTH),
   () => `must not nest deeper than ${MAX_VALUE_DEPTH} levels`,
 ]
+
+/**
+ * Checks that callers can use the nodes of a registration.
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 400 when there is none, or naming the first that no caller could use.
+ */
+export function checkNodes({ nodes }: Service, id: string): void {
+  if (nodes.length === 0) throw badRequest(id, 'request.nodes must have a node')
+  for (const [i, node] of nodes.entries()) {
+    const parsed = parseNode(node)
+    if (typeof parsed === 'string') throw badRequest(id, `request.nodes[${i}].metadata: ${parsed}`)
+  }
+}
 
 /**
  * Checks how long a registration is.

@@ -1,7 +1,11 @@
-import type { Service } from '../../core/contracts/registry.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { DEFAULT_DOMAIN } from './domains.ts'
-import type { EntryOptions, ServiceEntry } from './entry.ts'
+import {
+  DEFAULT_VERSION,
+  type EntryOptions,
+  type GivenService,
+  type ServiceEntry,
+} from './entry.ts'
 import {
   ADDRESS,
   DOMAIN,
@@ -12,6 +16,7 @@ import {
   METADATA,
   SERVICE_NAME,
   TEXT,
+  TEXT_OR_EMPTY,
   TTL_SECONDS,
   VALUE,
 } from './limits.ts'
@@ -48,38 +53,52 @@ export const Options: TUnsafe<EntryOptions> = Type.Unsafe<EntryOptions>(
   ),
 )
 
+/** The schema, and `null`, which some languages write for an empty list or map. */
+const orNull = <S extends { readonly type: string }>(schema: S): S => ({
+  ...schema,
+  type: [schema.type, 'null'],
+})
 const Metadata = Type.Refine(
-  Type.Record(Type.String(), Type.String({ maxLength: MAX_METADATA_VALUE }), { default: {} }),
+  orNull(
+    Type.Record(Type.String(), Type.String({ maxLength: MAX_METADATA_VALUE }), { default: {} }),
+  ),
   ...METADATA,
 )
 const GivenValue = Type.Refine({ ...Value, default: {} } as typeof Value, ...VALUE)
 /** A registration: bounded, and what may be missing has a default. */
-export const GivenEntry: TUnsafe<Service & { readonly options: EntryOptions }> = Type.Unsafe(
+export const GivenEntry: TUnsafe<GivenService & { readonly options: EntryOptions }> = Type.Unsafe(
   Type.Object({
     name: Type.Refine(Type.String(), ...SERVICE_NAME),
-    version: Type.Refine(Type.String({ default: 'latest' }), ...TEXT),
-    metadata: Metadata,
-    endpoints: Type.Array(
-      Type.Object({
-        name: Type.Refine(Type.String(), ...TEXT),
-        request: GivenValue,
-        response: GivenValue,
-        // Schemas and descriptions are long; the length of the whole entry bounds them.
-        metadata: Type.Refine(
-          Type.Record(Type.String(), Type.String(), { default: {} }),
-          ...METADATA,
-        ),
-      }),
-      { maxItems: MAX_ENDPOINTS, default: [] },
+    version: Type.Refine(
+      Type.String({ default: '', description: `${DEFAULT_VERSION} where empty.` }),
+      ...TEXT_OR_EMPTY,
     ),
-    nodes: Type.Array(
-      Type.Object({
-        id: Type.Refine(Type.String(), ...TEXT),
-        address: Type.Refine(Type.String(), ...ADDRESS),
-        port: Type.Optional(Type.String({ description: 'That of the address counts.' })),
-        metadata: Metadata,
-      }),
-      { maxItems: MAX_NODES, default: [] },
+    metadata: Metadata,
+    endpoints: orNull(
+      Type.Array(
+        Type.Object({
+          name: Type.Refine(Type.String(), ...TEXT),
+          request: GivenValue,
+          response: GivenValue,
+          // Schemas and descriptions are long; the length of the whole entry bounds them.
+          metadata: Type.Refine(
+            orNull(Type.Record(Type.String(), Type.String(), { default: {} })),
+            ...METADATA,
+          ),
+        }),
+        { maxItems: MAX_ENDPOINTS, default: [] },
+      ),
+    ),
+    nodes: orNull(
+      Type.Array(
+        Type.Object({
+          id: Type.Refine(Type.String(), ...TEXT),
+          address: Type.Refine(Type.String(), ...ADDRESS),
+          port: Type.Optional(Type.String({ description: 'That of the address counts.' })),
+          metadata: Metadata,
+        }),
+        { maxItems: MAX_NODES, default: [] },
+      ),
     ),
     options: Options,
   }),

@@ -2,11 +2,12 @@ import type { Service } from '../../core/contracts/registry.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import type { Domain } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
+import { type LeaveOut, MAX_MESSAGE_BYTES } from './leave-out.ts'
 import { compareServices, compareText } from './sorted-list.ts'
 
 /** Which page of the list. */
 export interface PageRequest {
-  /** Most entries of it. */
+  /** Most entries of it; those that are left out count. */
   readonly limit: number
   /** `next` of the page before; empty: the first one. */
   readonly after: string
@@ -26,18 +27,20 @@ interface Place {
   readonly domain: string
 }
 
-/** JSON of a page, characters, beyond which it ends: what is made in one turn of the event loop has to be short (bench/micro/registry-list.ts). */
-const MAX_PAGE_CHARS = 512 * 1024
+/** Bytes of JSON of a page, beyond which it ends: what is made in one turn of the event loop has to be short (bench/micro/registry-list.ts). */
+const MAX_PAGE_BYTES = 512 * 1024
 
 /**
  * Reads a page of the services of some domains.
  *
+ * @param leaveOut told of each entry that is too long for a reply.
  * @param id of the error.
  * @throws {GatewayError} 400 when `after` is none.
  */
 export async function readPage(
   domains: readonly Domain[],
   { limit, after }: PageRequest,
+  leaveOut: LeaveOut,
   id: string,
 ): Promise<Page> {
   const place = after === '' ? undefined : parsePlace(after, id)
@@ -51,15 +54,24 @@ export async function readPage(
   }
   if (domains.length > 1) found.sort((a, b) => comparePlaces(a.place, b.place))
   const services: ServiceEntry[] = []
-  let chars = 0
+  let used = 0
+  let seen = 0
   for (const { service, place } of found) {
+    if (seen === limit) break
     const entry = toEntry(service, place.domain)
-    chars += JSON.stringify(entry).length
-    if (services.length === limit || (services.length > 0 && chars > MAX_PAGE_CHARS)) break
+    const bytes = Buffer.byteLength(JSON.stringify(entry))
+    const isTooLong = bytes > MAX_MESSAGE_BYTES
+    if (services.length > 0 && !isTooLong && used + bytes > MAX_PAGE_BYTES) break
+    seen++
+    if (isTooLong) {
+      leaveOut(entry, bytes)
+      continue
+    }
+    used += bytes
     services.push(entry)
   }
-  if (services.length === found.length) return { services }
-  return { services, next: formatPlace(found[services.length - 1]!.place) }
+  if (seen === found.length) return { services }
+  return { services, next: formatPlace(found[seen - 1]!.place) }
 }
 
 /** Index of the first service behind a place. */

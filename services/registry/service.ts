@@ -3,6 +3,7 @@ import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { runProcess } from '../../sdk/signals.ts'
 import { createDomains, DEFAULT_DOMAIN } from './domains.ts'
 import { createEndpoints } from './endpoints.ts'
+import { createLeaveOut } from './leave-out.ts'
 import { createWatches } from './watches.ts'
 
 /** What the registry service is told. */
@@ -48,11 +49,10 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
   const { createRegistry, maxWatchers = 50_000, nowMs = Date.now, ...rest } = options
   const domains = createDomains(createRegistry)
   const { registry } = domains.open(DEFAULT_DOMAIN, '')
-  const watches = createWatches({ domains, maxWatchers, nowMs })
-  const service = new Service({ ...rest, name: 'registry', registry }).handle(
-    'Registry',
-    createEndpoints(domains, watches),
-  )
+  const service = new Service({ ...rest, name: 'registry', registry })
+  const leaveOut = createLeaveOut(service.log)
+  const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
+  service.handle('Registry', createEndpoints(domains, watches, leaveOut))
   async function close(): Promise<void> {
     watches.close()
     await service.stop()

@@ -5,24 +5,17 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 export interface SortedList {
   /** All versions of all services, by name and version. Sorted once per change, however often it is asked for. */
   readonly list: () => Maybe<readonly Service[]>
-  /** Versions that came and have not gone since the list was created. */
-  readonly size: () => number
-  /** Whether a version is one of these. */
-  readonly has: (service: Service) => boolean
   /** Listens to the registry no more. */
   readonly close: () => void
 }
 
 /** Orders the services of a registry; one that tells of no changes is sorted each time. */
 export function createSortedList(registry: Registry): SortedList {
-  const versions = new Set<string>()
   let changes = 0
   let sorted: readonly Service[] = []
   let sortedAt = -1
-  const stop = registry.watch?.(({ type, service }) => {
+  const stop = registry.watch?.(() => {
     changes++
-    if (type === 'delete') versions.delete(toKey(service))
-    else versions.add(toKey(service))
   })
 
   const sort = (services: readonly Service[], before: number): readonly Service[] => {
@@ -41,15 +34,8 @@ export function createSortedList(registry: Registry): SortedList {
         ? services.then((all) => sort(all, before))
         : sort(services, before)
     },
-    size: () => versions.size,
-    has: (service) => versions.has(toKey(service)),
     close: () => stop?.(),
   }
-}
-
-/** Neither of the two holds a blank. */
-function toKey({ name, version }: Service): string {
-  return `${name} ${version}`
 }
 
 /** Order of services: by name, then by version, both by their characters' codes. */

@@ -3,6 +3,7 @@ import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
 import type { Domains } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
+import { type LeaveOut, takeFitting } from './leave-out.ts'
 
 /** A change as watchers are told it; `service` is the state after it. */
 export interface WatchEvent {
@@ -16,6 +17,8 @@ export interface WatchesOptions {
   readonly domains: Domains
   /** Watchers at a time. */
   readonly maxWatchers: number
+  /** Told of each change that is too long for a message. */
+  readonly leaveOut: LeaveOut
   /** Changes that may wait for one watcher. @default 20000 */
   readonly maxWaiting?: number
   /** Milliseconds since 1970. */
@@ -40,9 +43,21 @@ export interface Watches {
 }
 
 export function createWatches(options: WatchesOptions): Watches {
-  const { domains, maxWatchers, maxWaiting = 20_000, nowMs } = options
+  const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
   const feeds = new Set<EventFeed<WatchEvent>>()
+  /** Made once for all who are told: there may be many, and a version may be long. Null: too long. */
+  const made = new WeakMap<RegistryEvent, WatchEvent | null>()
   let closed = false
+
+  function toWatchEvent(event: RegistryEvent, domain: string): WatchEvent | null {
+    const known = made.get(event)
+    if (known !== undefined) return known
+    const [service] = takeFitting([toEntry(event.service, domain)], leaveOut)
+    const timestamp = Math.floor(nowMs() / 1000)
+    const told = service === undefined ? null : { action: event.type, service, timestamp }
+    made.set(event, told)
+    return told
+  }
 
   return {
     open(domain, service, id) {
@@ -57,12 +72,10 @@ export function createWatches(options: WatchesOptions): Watches {
           feeds.delete(feed)
         },
       })
-      const stop = domains.watch(domain, service || undefined, ({ type, service }, of) => {
-        feed.push(`${service.name} ${service.version} ${of}`, {
-          action: type,
-          service: toEntry(service, of),
-          timestamp: Math.floor(nowMs() / 1000),
-        })
+      const stop = domains.watch(domain, service || undefined, (event, of) => {
+        const { name, version } = event.service
+        const told = toWatchEvent(event, of)
+        if (told !== null) feed.push(`${name} ${version} ${of}`, told)
       })
       feeds.add(feed)
       return feed

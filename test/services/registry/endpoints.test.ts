@@ -141,9 +141,34 @@ t.test('deregistering what nobody knows is fine', async (t) => {
   t.same(await call('Deregister', GREETER), {})
   await call('Register', GREETER)
   t.same(await call('Deregister', toRegistration('greeter', ['127.0.0.1:9009'])), {})
-  t.same(await call('Deregister', toRegistration('greeter', [])), {})
   t.same(await call('Deregister', { ...GREETER, version: 'v9' }), {})
   t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
+})
+
+t.test('deregistering without nodes says what is missing', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  await call('Register', GREETER)
+  for (const nodes of [[], null, undefined])
+    await t.rejects(call('Deregister', { name: 'greeter', nodes }), {
+      code: 400,
+      message: 'request.nodes must have a node: those to remove',
+    })
+  t.equal((await call<Services>('GetService', { service: 'greeter' })).services.length, 1)
+})
+
+t.test('an empty version, and null for a list or map, are as good as missing', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  const node = { id: 'a', address: '127.0.0.1:9001', metadata: null }
+  const given = { name: 'greeter', version: '', metadata: null, nodes: [node] }
+  await call('Register', { ...given, endpoints: null })
+  await call('Register', { ...given, endpoints: [{ name: 'A.B', metadata: null }] })
+  const { services } = await call<Services>('GetService', { service: 'greeter' })
+  t.match(services, [
+    { version: 'latest', endpoints: [{ name: 'A.B', metadata: {} }], nodes: [{ metadata: {} }] },
+  ])
+  t.equal(services.length, 1)
+  t.same(await call('Deregister', given), {})
+  await t.rejects(call('GetService', { service: 'greeter' }), { code: 404 })
 })
 
 t.test('a registry that takes no registrations is read and says so', async (t) => {

@@ -24,8 +24,19 @@ t.test(
       [{ ...ENTRY, name: 'a/b' }, `request.name ${name}, got "a/b"`],
       [{ ...ENTRY, name: '__proto__' }, `request.name ${name}, got "__proto__"`],
       [{ ...ENTRY, name: 5 }, 'request.name must be a string, got 5'],
-      [{ ...ENTRY, version: '' }, `request.version ${text}, got ""`],
-      [{ ...ENTRY, version: 'a b' }, `request.version ${text}, got "a b"`],
+      [
+        { ...ENTRY, version: 'a b' },
+        `request.version must be empty, or ${text.slice('must be '.length)}, got "a b"`,
+      ],
+      [{ ...ENTRY, nodes: null }, 'request.nodes must have a node'],
+      [
+        { ...ENTRY, nodes: [NODE, { ...NODE, metadata: { weight: 'abc' } }] },
+        'request.nodes[1].metadata: weight must be a whole number from 1 to 1000, got "abc"',
+      ],
+      [
+        { ...ENTRY, nodes: [{ ...NODE, metadata: { protocol: 'ftp' } }] },
+        'request.nodes[0].metadata: protocol must be http, https, mx or mxs, got "ftp"',
+      ],
       [{ ...ENTRY, nodes: [] }, 'request.nodes must have a node'],
       [{ ...ENTRY, nodes: [NODE, { id: 'b' }] }, 'request.nodes[1].address is missing'],
       [

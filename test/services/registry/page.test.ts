@@ -18,7 +18,7 @@ async function readAll(domains: Domains, domain: string, limit: number) {
   const listed: string[] = []
   let pages = 0
   for (let after: string | undefined = ''; after !== undefined; pages++) {
-    const page = await readPage(domains.select(domain), { limit, after }, ID)
+    const page = await readPage(domains.select(domain), { limit, after }, () => {}, ID)
     t.ok(page.services.length <= limit)
     listed.push(...page.services.map(({ name, options }) => `${options.domain}:${name}`))
     after = page.next
@@ -54,7 +54,7 @@ t.test('a list that changes between two pages is read on where it was left', asy
   const domains = open(t)
   const { registry } = domains.open('mx', ID)
   for (const name of ['b', 'd', 'f']) await registry.register?.(makeService(name, ['a:1']))
-  const page = (after = '') => readPage(domains.select('mx'), { limit: 2, after }, ID)
+  const page = (after = '') => readPage(domains.select('mx'), { limit: 2, after }, () => {}, ID)
   const first = await page()
   t.equal(first.next, 'd latest mx')
   await registry.deregister?.(makeService('d', ['a:1']))
@@ -80,11 +80,14 @@ t.test('a page ends before it gets too long, but has an entry', async (t) => {
 t.test('a cursor that is none is refused', async (t) => {
   const domains = open(t)
   for (const after of ['x', 'a b', 'a b c d', ' '.repeat(500)])
-    await t.rejects(readPage(domains.select('mx'), { limit: 1, after }, ID), {
-      id: ID,
-      code: 400,
-      message: /^request\.after must be the next of another page, got "/,
-    })
+    await t.rejects(
+      readPage(domains.select('mx'), { limit: 1, after }, () => {}, ID),
+      {
+        id: ID,
+        code: 400,
+        message: /^request\.after must be the next of another page, got "/,
+      },
+    )
 })
 
 t.test('over the protocol a list of 10 000 services comes in pages', async (t) => {

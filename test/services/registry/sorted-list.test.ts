@@ -45,22 +45,6 @@ t.test('they are sorted once per change', async (t) => {
   t.equal((await list.list())[0]?.nodes.length, 2)
 })
 
-t.test('it knows how many there are, and which', async (t) => {
-  const { registry, list } = open(t)
-  const service = makeService('b', ['a:1'])
-  await registry.register?.(service)
-  await registry.register?.(makeService('b', ['a:2']))
-  t.strictSame(
-    [list.size(), list.has(service), list.has({ ...service, version: 'x' })],
-    [1, true, false],
-  )
-  await registry.deregister?.(makeService('b', ['a:1', 'a:2']))
-  t.strictSame([list.size(), list.has(service)], [0, false])
-  list.close()
-  await registry.register?.(service)
-  t.equal(list.size(), 0, 'it listens no more')
-})
-
 t.test('a registry that answers later, and tells of no changes, is sorted each time', async (t) => {
   let services = [makeService('b', []), makeService('a', [])]
   const registry: Registry = {

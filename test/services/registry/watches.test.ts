@@ -2,7 +2,8 @@ import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import type { Registry } from '../../../core/contracts/registry.ts'
 import { Channel } from '../../../core/rpc/channel.ts'
-import type { WatchEvent } from '../../../services/registry/watches.ts'
+import { createDomains } from '../../../services/registry/domains.ts'
+import { createWatches, type WatchEvent } from '../../../services/registry/watches.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { makeService } from '../../fixtures/services.ts'
@@ -185,6 +186,20 @@ t.test('the number of watchers is bounded, and one that leaves makes room', asyn
   const another = watch()
   await call('Register', GREETER)
   t.match((await another.next()).value, { action: 'create' })
+})
+
+t.test('all who are told of a change get the same object, made once', async (t) => {
+  const domains = createDomains(() => createMemoryRegistry())
+  t.teardown(domains.close)
+  const watches = createWatches({ domains, maxWatchers: 10, leaveOut: () => {}, nowMs: () => 7000 })
+  const feeds = ['', '', 'greeter'].map((service) => watches.open('mx', service, 'registry'))
+  const { registry } = domains.open('mx', 'registry')
+  await registry.register?.(makeService('greeter', ['a:1']))
+  const told: WatchEvent[] = []
+  for (const feed of feeds) for await (const event of feed) if (told.push(event)) break
+  t.match(told[0], { action: 'create', service: { name: 'greeter' }, timestamp: 7 })
+  t.ok(told.every((event) => event === told[0]) && told.length === 3)
+  t.equal(watches.count(), 0)
 })
 
 t.test('streams end when the service is closed, and it does not wait for them', async (t) => {

@@ -1,0 +1,47 @@
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+import { toEntryBytes } from './entry.ts'
+
+/** A version, and how long its entry is. */
+export interface HeldVersion {
+  readonly service: Service
+  readonly bytes: number
+}
+
+/** What a registry holds, counted as it tells: what came and has not gone since. */
+export interface Held {
+  /** Versions of all services. */
+  readonly size: () => number
+  readonly find: (service: Pick<Service, 'name' | 'version'>) => HeldVersion | undefined
+  /** Bytes of the entries of all versions of a service. */
+  readonly bytesOf: (name: string) => number
+  /** Listens to the registry no more. */
+  readonly close: () => void
+}
+
+/** @param domain that of the registry: entries name it. */
+export function createHeld(registry: Registry, domain: string): Held {
+  const versions = new Map<string, HeldVersion>()
+  const bytesByName = new Map<string, number>()
+  const stop = registry.watch?.(({ type, service }) => {
+    const key = toKey(service)
+    const before = versions.get(key)?.bytes ?? 0
+    const bytes = type === 'delete' ? 0 : toEntryBytes(service, domain)
+    if (type === 'delete') versions.delete(key)
+    else versions.set(key, { service, bytes })
+    const all = (bytesByName.get(service.name) ?? 0) - before + bytes
+    if (all > 0) bytesByName.set(service.name, all)
+    else bytesByName.delete(service.name)
+  })
+
+  return {
+    size: () => versions.size,
+    find: (service) => versions.get(toKey(service)),
+    bytesOf: (name) => bytesByName.get(name) ?? 0,
+    close: () => stop?.(),
+  }
+}
+
+/** Neither of the two holds a blank. */
+function toKey({ name, version }: Pick<Service, 'name' | 'version'>): string {
+  return `${name} ${version}`
+}

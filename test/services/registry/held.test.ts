@@ -1,0 +1,39 @@
+import t from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import { toEntryBytes } from '../../../services/registry/entry.ts'
+import { createHeld } from '../../../services/registry/held.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+t.test('it knows how many versions there are, which, and how long they are', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(() => registry.close?.())
+  const held = createHeld(registry, 'staging')
+  const service = makeService('b', ['a:1'])
+  const other = makeService('b', ['a:3'], 'v2')
+  await registry.register?.(service)
+  await registry.register?.(makeService('b', ['a:2']))
+  await registry.register?.(other)
+  const merged = makeService('b', ['a:1', 'a:2'])
+  const bytes = toEntryBytes(merged, 'staging')
+  t.equal(held.size(), 2)
+  t.same(held.find(service), { service: merged, bytes })
+  t.equal(held.find({ ...service, version: 'x' }), undefined)
+  t.equal(held.bytesOf('b'), bytes + toEntryBytes(other, 'staging'))
+  await registry.deregister?.(merged)
+  t.strictSame([held.size(), held.find(service)], [1, undefined])
+  t.equal(held.bytesOf('b'), toEntryBytes(other, 'staging'))
+  await registry.deregister?.(other)
+  t.strictSame([held.size(), held.bytesOf('b')], [0, 0])
+  held.close()
+  await registry.register?.(service)
+  t.equal(held.size(), 0, 'it listens no more')
+})
+
+t.test('of a registry that held services before, what it tells is counted', async (t) => {
+  const registry = createStaticRegistry([makeService('a', ['a:1'])])
+  const held = createHeld(registry, 'mx')
+  t.equal(held.size(), 0)
+  registry.replace([makeService('a', ['a:2'])])
+  t.equal(held.size(), 1)
+})
