@@ -118,7 +118,6 @@ export function endpoint<
     throw new TypeError(`idempotent must be true or false, got ${show(idempotent)}`)
   if (typeof description !== 'string')
     throw new TypeError(`description must be text, got ${show(description)}`)
-  if (http !== undefined) checkRoute(http)
   return {
     kind: stream,
     request: spec.request,
@@ -131,9 +130,9 @@ export function endpoint<
 }
 
 /**
- * Checks a table of endpoints: what the compiler would say.
+ * Checks a table of endpoints: what the compiler would say, and the routes, by the names of their endpoints.
  *
- * @throws {TypeError} for a name that is none, and whatever was not made by {@link endpoint}.
+ * @throws {TypeError} for a name that is none, whatever was not made by {@link endpoint}, and a route no gateway can serve.
  */
 export function checkEndpoints(handler: string, endpoints: Endpoints): void {
   if (typeof endpoints !== 'object' || endpoints === null)
@@ -142,9 +141,10 @@ export function checkEndpoints(handler: string, endpoints: Endpoints): void {
     )
   for (const [method, definition] of Object.entries(endpoints)) {
     const name = toEndpointName(handler, method)
-    const { kind, handle } = (definition ?? {}) as Partial<EndpointDefinition>
+    const { kind, handle, http } = (definition ?? {}) as Partial<EndpointDefinition>
     if (!KINDS.includes(kind as EndpointKind) || typeof handle !== 'function')
       throw new TypeError(`${name} must be made by endpoint({ ... }), got ${show(definition)}`)
+    if (http !== undefined) checkRoute(name, http)
   }
 }
 

@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http'
+import { parsePath } from '../core/path/pattern.ts'
 import { show } from '../core/plugin-options.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 
@@ -16,33 +17,43 @@ export interface HttpRoute {
 
 const OPTIONS: KnownOptions<HttpRoute> = { method: true, path: true, host: true, handler: true }
 const HANDLERS: readonly unknown[] = [undefined, 'rpc', 'api', 'event', 'proxy', 'web']
-/** What every template is like; gateways read it closely. */
-const PATH = /^(?:\/(?:[^\s{}]|\{[A-Za-z_][\w.]*(?:=[^\s{}]*)?\})*|\^\S*\$)$/
 
 /**
- * Checks the route an endpoint declares.
+ * Checks the route an endpoint declares, as gateways will read it.
  *
+ * @param name of the endpoint, for errors.
  * @throws {TypeError} naming what is wrong and what would be right.
  */
-export function checkRoute(route: HttpRoute): void {
-  refuseUnknown('http', route, OPTIONS)
-  for (const method of toTexts('method', route.method))
+export function checkRoute(name: string, route: HttpRoute): void {
+  const what = `${name}: http`
+  refuseUnknown(what, route, OPTIONS)
+  for (const method of toTexts(`${what}.method`, route.method))
     if (!METHODS.includes(method.toUpperCase()))
-      throw new TypeError(`http.method must be an HTTP method, got ${show(method)}`)
-  for (const path of toTexts('path', route.path))
-    if (!PATH.test(path))
-      throw new TypeError(`http.path must be a template such as /items/{id}, got ${show(path)}`)
-  if (route.host !== undefined) toTexts('host', route.host)
+      throw new TypeError(`${what}.method must be an HTTP method, got ${show(method)}`)
+  for (const path of toTexts(`${what}.path`, route.path)) checkPath(`${what}.path`, path)
+  if (route.host !== undefined) toTexts(`${what}.host`, route.host)
   if (!HANDLERS.includes(route.handler))
     throw new TypeError(
-      `http.handler must be rpc, api, event, proxy or web, got ${show(route.handler)}`,
+      `${what}.handler must be rpc, api, event, proxy or web, got ${show(route.handler)}`,
     )
 }
 
+function checkPath(what: string, path: string): void {
+  try {
+    parsePath(path)
+  } catch (cause) {
+    const reason = (cause as RangeError).message
+    throw new TypeError(
+      `${what} must be a template such as /items/{id}, got ${show(path)}: ${reason}`,
+      { cause },
+    )
+  }
+}
+
 /** One text or several, each of which may list some with commas in between, as in a registry. */
-function toTexts(name: string, value: string | readonly string[]): string[] {
+function toTexts(what: string, value: string | readonly string[]): string[] {
   const texts: unknown[] = [value].flat()
   if (texts.length === 0 || !texts.every((text) => typeof text === 'string'))
-    throw new TypeError(`http.${name} must be text, or a list of texts, got ${show(value)}`)
+    throw new TypeError(`${what} must be text, or a list of texts, got ${show(value)}`)
   return texts.flatMap((text) => text.split(',')).map((text) => text.trim())
 }

@@ -1,5 +1,5 @@
+import { decodeSegment } from '../../core/path/decode.ts'
 import { splitPath } from '../../core/split-path.ts'
-import { decodeSegment } from './decode.ts'
 
 /** The path of a request as templates are matched against it. */
 export interface RequestPath {

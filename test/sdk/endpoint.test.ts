@@ -61,7 +61,6 @@ t.test('what looks like a misspelt option is refused where it is declared', asyn
   const handle = () => {}
   t.throws(() => declare({ idempotent: 'no', handle }), /idempotent must be true or false/)
   t.throws(() => declare({ description: 5, handle }), /description must be text, got 5/)
-  t.throws(() => declare({ http: '/x', handle }), /http: options must be an object, got "\/x"/)
 })
 
 t.test('a table holds what was made by endpoint, and nothing else', async (t) => {
@@ -74,6 +73,17 @@ t.test('a table holds what was made by endpoint, and nothing else', async (t) =>
   })
   for (const wrong of [{ handle: () => 1 }, 'x', null, undefined])
     t.throws(() => check({ a: wrong }), /X\.A must be made by endpoint/)
+})
+
+t.test('a route no gateway could serve is refused by the name of its endpoint', async (t) => {
+  const check = (http: unknown) => () =>
+    checkEndpoints('items', { get: endpoint({ http: http as never, handle: () => 1 }) })
+  t.doesNotThrow(check({ method: 'GET', path: '/items/{id}' }))
+  t.throws(check('/x'), { message: 'Items.Get: http: options must be an object, got "/x"' })
+  t.throws(check({ method: 'GTE', path: '/x' }), {
+    name: 'TypeError',
+    message: 'Items.Get: http.method must be an HTTP method, got "GTE"',
+  })
 })
 
 t.test('the name is the handler and the capitalised method', async (t) => {

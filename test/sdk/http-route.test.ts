@@ -1,5 +1,7 @@
 import t from 'tap'
-import { checkRoute } from '../../sdk/http-route.ts'
+import { checkRoute as check, type HttpRoute } from '../../sdk/http-route.ts'
+
+const checkRoute = (route: HttpRoute): void => check('Items.Get', route)
 
 t.test('routes as gateways serve them', async (t) => {
   for (const path of [
@@ -30,6 +32,9 @@ t.test('a route that no gateway could serve is refused where it is declared', as
     [{ method: 'GET', path: 'no-slash' }, /must be a template such as .*, got "no-slash"/],
     [{ method: 'GET', path: '/x/{id' }, /got "\/x\/\{id"/],
     [{ method: 'GET', path: ['/x', '/y/{}'] }, /got "\/y\/\{\}"/],
+    [{ method: 'GET', path: '/x/**/y/**' }, /got "\/x\/\*\*\/y\/\*\*": \*\* may stand only once/],
+    [{ method: 'GET', path: '/x/../y' }, /segment ".." can match no path/],
+    [{ method: 'GET', path: '^/x/(a|b)$' }, /of regular expressions only plain segments/],
     [{ method: 'GET', path: '/x', host: 5 }, /http.host must be text/],
     [{ method: 'GET', path: '/x', handler: 'rcp' }, /http.handler must be rpc, .* got "rcp"/],
   ] as const)

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { parseTemplate } from '../../../core/path/template.ts'
 import { readDeclared } from '../../../resolvers/endpoint/declared.ts'
-import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
 import { makeDeclaring } from '../../fixtures/endpoints.ts'
 
 function read(metadata: Record<string, string>): ReturnType<typeof readDeclared> {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { parseTemplate } from '../../../core/path/template.ts'
 import type { EndpointRoute } from '../../../resolvers/endpoint/declared.ts'
 import { EndpointMatcher } from '../../../resolvers/endpoint/matcher.ts'
 import { parseRequestPath } from '../../../resolvers/endpoint/request-path.ts'
-import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
 import { findNaively } from '../../fixtures/naive-matcher.ts'
 
 interface RouteOptions {

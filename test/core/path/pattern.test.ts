@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parsePath } from '../../../resolvers/endpoint/pattern.ts'
-import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
+import { parsePath } from '../../../core/path/pattern.ts'
+import { parseTemplate } from '../../../core/path/template.ts'
 
 t.test('a path without ^ and $ is a template', async (t) => {
   t.same(parsePath('/users/{id}'), parseTemplate('/users/{id}'))

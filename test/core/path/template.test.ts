@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseTemplate } from '../../../resolvers/endpoint/template.ts'
+import { parseTemplate } from '../../../core/path/template.ts'
 
 t.test('a template is its segments, variables and verb', async (t) => {
   const rows: [string, string[], [string, number, number][], string][] = [
