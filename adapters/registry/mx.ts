@@ -83,6 +83,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       if (again || renewDue) void registrations.renew()
       renewDue = false
       if (watchers.size > 0) catchUp(again)
+      else link.caughtUp()
     },
     onMessage(message) {
       if (watchers.size === 0) return
@@ -132,6 +133,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
         waiting = undefined
         for (const event of told.finish()) watchers.emit(event)
         for (const event of events.values()) hear(event)
+        link.caughtUp()
       },
       (error) => {
         if (listing === read) listing = undefined
@@ -187,7 +189,9 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     if (code === 400)
       return new TypeError(`the registry ${url} refuses: ${message}`, { cause: error })
     if (code < 500 && code !== 408) {
-      const refusal = new Error(`the registry ${url} refuses (${code}): ${message}`, { cause: error })
+      const refusal = new Error(`the registry ${url} refuses (${code}): ${message}`, {
+        cause: error,
+      })
       // Too many of something (429) may be fewer soon.
       return Object.assign(refusal, { denied: code !== 429 })
     }

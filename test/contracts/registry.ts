@@ -10,6 +10,8 @@ export interface RegistrySubject {
   readonly registry: Registry
   /** Makes it hold exactly these services, by whatever means it has. */
   readonly become: (services: readonly Service[]) => Maybe<void>
+  /** Makes it go away and come back with exactly these services, where that can happen to it. */
+  readonly restart?: (services: readonly Service[]) => Maybe<void>
   /** False: lists, and what is told of all services, have no nodes. @default true */
   readonly listsNodes?: boolean
 }
@@ -127,6 +129,41 @@ export function testRegistry(t: Test, create: () => Maybe<RegistrySubject>): voi
     await become([GREETER, USERS])
     await until(() => events.length > 0)
     t.same(events, [{ type: 'create', service: listed([USERS])[0] }])
+  })
+
+  t.test('contract: what is missing after an outage is told before its end', async (t) => {
+    const { registry, become, restart } = await open(t)
+    if (registry.watch === undefined || restart === undefined) return t.comment('is never away')
+    await become([GREETER, GREETER_NEXT, USERS])
+    const watch = (service?: string): string[] => {
+      const told: string[] = []
+      const stop = registry.watch!(
+        ({ type, service: { name, version } }) => told.push(`${type} ${name} ${version}`),
+        {
+          ...(service !== undefined && { service }),
+          onOutage: (reason) => told.push(reason === undefined ? 'back' : 'away'),
+        },
+      )
+      t.teardown(stop)
+      return told
+    }
+    const ofAll = watch()
+    const ofGreeter = watch(GREETER.name)
+    await registry.listServices()
+    await registry.getService(GREETER.name)
+    const smaller = makeService(GREETER.name, ['127.0.0.1:9001'])
+    await restart([smaller])
+    await until(() => ofAll.includes('back') && ofGreeter.includes('back'))
+    const gone = [`delete ${GREETER.name} next`, `update ${GREETER.name} latest`]
+    for (const told of [ofAll, ofGreeter]) {
+      t.equal(told[0], 'away')
+      t.equal(told.indexOf('back'), told.length - 1, 'nothing is told later')
+    }
+    t.same(new Set(ofGreeter.slice(1, -1)), new Set(gone))
+    t.ok(ofAll.includes(`delete ${USERS.name} latest`))
+    await become([])
+    await until(() => ofGreeter.at(-1) === `delete ${GREETER.name} latest`)
+    t.same(ofGreeter.slice(-2), ['back', `delete ${GREETER.name} latest`], 'and so it goes on')
   })
 
   t.test('contract: every listener is told, whatever the others do', async (t) => {

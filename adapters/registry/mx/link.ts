@@ -6,10 +6,10 @@ export interface LinkOptions {
   readonly channel: Channel
   /** Milliseconds a watch may take to begin. */
   readonly timeoutMs: number
-  /** A watch stands; `again`: after one was lost, or failed to begin. */
+  /** A watch stands; `again`: after one was lost, or failed to begin. Answered by {@link Link.caughtUp}. */
   readonly onOpen: (again: boolean) => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
-  /** Told with the reason when there is no watch any more, and with undefined when there is again. */
+  /** Told with the reason when there is no watch any more, and with undefined when there is again, and what was missed is told. */
   readonly onOutage: (reason: GatewayError | undefined) => void
 }
 
@@ -23,6 +23,8 @@ export interface Link {
    * @throws {GatewayError} why there is none.
    */
   readonly opened: () => Promise<void>
+  /** What was missed has been told: an outage there may be is over. */
+  readonly caughtUp: () => void
   /** What was read through the registry is no good: begins anew. */
   readonly fail: (reason: GatewayError) => void
 }
@@ -79,8 +81,6 @@ export function createLink(options: LinkOptions): Link {
     isOpen = true
     openedMs = performance.now()
     opening.resolve()
-    if (isOut) onOutage(undefined)
-    isOut = false
     const again = lost
     lost = false
     onOpen(again)
@@ -98,6 +98,11 @@ export function createLink(options: LinkOptions): Link {
     if (isOut) return
     isOut = true
     onOutage(error)
+  }
+
+  function endOutage(): void {
+    if (isOut) onOutage(undefined)
+    isOut = false
   }
 
   /** Ends the attempt or the watch there is. */
@@ -120,8 +125,7 @@ export function createLink(options: LinkOptions): Link {
       lost = false
       opening.resolve()
       opening = createOpening()
-      if (isOut) onOutage(undefined)
-      isOut = false
+      endOutage()
     },
 
     opened() {
@@ -129,6 +133,8 @@ export function createLink(options: LinkOptions): Link {
       if (call === undefined) attempt()
       return opening.promise
     },
+
+    caughtUp: endOutage,
 
     fail(reason) {
       if (isOpen) fail(reason)

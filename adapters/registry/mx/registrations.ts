@@ -11,8 +11,9 @@ export interface RegistrationsOptions {
 export interface Registrations {
   readonly size: number
   /**
-   * Sends a registration, and remembers it for its time to live once it was taken. One without end is sent again before the
-   * registry's own time is over: there is none without.
+   * Sends a registration, and remembers it for its time to live once it was taken. What it says otherwise of a node that is
+   * remembered is remembered at once: the registry may be away just now. One without end is sent again
+   * before the registry's own time is over: there is none without.
    */
   readonly add: (service: Service, ttlSeconds: number) => Promise<void>
   /** Forgets the nodes, and waits for what is being sent of them: it would bring them back. */
@@ -24,9 +25,9 @@ export interface Registrations {
 
 /** A node that holds, with the version it belongs to. */
 interface Entry {
-  readonly service: Service
+  service: Service
   /** Infinity: until it is removed. */
-  readonly endMs: number
+  endMs: number
   sending: Promise<void>
 }
 
@@ -65,15 +66,24 @@ export function createRegistrations({ send, nowMs }: RegistrationsOptions): Regi
     },
 
     async add(service, ttlSeconds) {
+      const parts = service.nodes.map((node): [string, Service] => [
+        toKey(service, node),
+        { ...service, nodes: [node] },
+      ])
+      for (const [key, part] of parts) {
+        const known = entries.get(key)
+        if (known !== undefined) known.service = part
+      }
       await send(service, ttlSeconds)
       const endMs = ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY
       if (endMs === Number.POSITIVE_INFINITY)
         beat ??= setInterval(() => {
           void renew((entry) => entry.endMs === Number.POSITIVE_INFINITY)
         }, BEAT_MS).unref()
-      for (const node of service.nodes) {
-        const entry = { service: { ...service, nodes: [node] }, endMs, sending: Promise.resolve() }
-        entries.set(toKey(service, node), entry)
+      for (const [key, part] of parts) {
+        const known = entries.get(key)
+        if (known !== undefined) known.endMs = endMs
+        else entries.set(key, { service: part, endMs, sending: Promise.resolve() })
       }
     },
 

@@ -3,7 +3,7 @@ import { createJoinedRegistry } from '../../../adapters/registry/joined.ts'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
 import type { Registry, WatchOptions } from '../../../core/contracts/registry.ts'
-import { testRegistry } from '../../contracts/registry.ts'
+import { type RegistrySubject, testRegistry } from '../../contracts/registry.ts'
 import { turn, until } from '../../fixtures/raw-backend.ts'
 import { makeService, replaceServices } from '../../fixtures/services.ts'
 
@@ -16,11 +16,29 @@ type Watchable = Registry & Required<Pick<Registry, 'watch'>>
 
 for (const half of ['own', 'other'] as const) {
   t.test(`${half} services are told as by the registry that holds them`, async (t) => {
-    testRegistry(t, () => {
+    testRegistry(t, (): RegistrySubject => {
       const own = createStaticRegistry([])
-      const other = createMemoryRegistry() as Watchable
+      const memory = createMemoryRegistry() as Watchable
+      const listeners = new Set<WatchOptions['onOutage']>()
+      const tellOutage = (reason: Error | undefined): void => {
+        for (const onOutage of listeners) onOutage?.(reason)
+      }
+      const other: Watchable = {
+        ...memory,
+        watch(listener, options) {
+          listeners.add(options?.onOutage)
+          return memory.watch(listener, options)
+        },
+      }
       return {
         registry: createJoinedRegistry(own, other),
+        ...(half === 'other' && {
+          async restart(services) {
+            tellOutage(new Error('away'))
+            await replaceServices(memory, services)
+            tellOutage(undefined)
+          },
+        }),
         become: (services) =>
           half === 'own' ? own.replace(services) : replaceServices(other, services),
       }
@@ -83,7 +101,9 @@ t.test('a name that changes hands is told as such', async (t) => {
 
 t.test('a name that comes back while the registry is away is told once it answers', async (t) => {
   const reasons: unknown[] = []
-  const { own, told, setAway } = await open(t, { onOutage: (reason) => reasons.push(reason) })
+  const { own, told, setAway } = await open(t, {
+    onOutage: (reason) => reasons.push(reason ?? told.length),
+  })
   own.replace([OWN])
   await until(() => told.length === 2)
   told.length = 0
@@ -98,7 +118,8 @@ t.test('a name that comes back while the registry is away is told once it answer
     'create greeter latest 127.0.0.1:9002',
     'create greeter next 127.0.0.1:9003',
   ])
-  t.same(reasons, [reason, undefined], 'the outage is told')
+  await turn()
+  t.same(reasons, [reason, 3], 'and the end of the outage behind it')
 })
 
 t.test('nothing is told after the watch was stopped, whatever is being asked', async (t) => {

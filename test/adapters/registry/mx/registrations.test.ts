@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createRegistrations } from '../../../../adapters/registry/mx/registrations.ts'
 import { turn } from '../../../fixtures/raw-backend.ts'
-import { makeService } from '../../../fixtures/services.ts'
+import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 function open() {
   const clock = { ms: 0 }
@@ -16,13 +16,17 @@ function open() {
       await turn()
       underWay--
       if (failing) throw new Error('away')
-      sent.push(`${name} ${nodes.map(({ id }) => id)} ${ttlSeconds}`)
+      const ids = nodes.map(({ id, address }) => (id === address ? id : `${id}=${address}`))
+      sent.push(`${name} ${ids} ${ttlSeconds}`)
     },
   })
   const fail = (): void => {
     failing = true
   }
-  return { clock, sent, registrations, fail, most: () => most }
+  const succeed = (): void => {
+    failing = false
+  }
+  return { clock, sent, registrations, fail, succeed, most: () => most }
 }
 
 t.test('what was taken is sent again, for the time it has left', async (t) => {
@@ -46,6 +50,21 @@ t.test('what was refused is not remembered', async (t) => {
   await t.rejects(registrations.add(makeService('a', ['h:1']), 90), { message: 'away' })
   t.equal(registrations.size, 0)
 })
+
+t.test(
+  'what is told otherwise of a node while the registry is away is what is sent again',
+  async (t) => {
+    const { registrations, fail, succeed, sent } = open()
+    await registrations.add(makeService('a', ['h:1', 'h:2']), 90)
+    fail()
+    const other = makeService('a', [{ ...makeNode('h:3'), id: 'h:1' }])
+    await t.rejects(registrations.add(other, 90), { message: 'away' })
+    succeed()
+    sent.length = 0
+    await registrations.renew()
+    t.same(sent.sort(), ['a h:1=h:3 90', 'a h:2 90'])
+  },
+)
 
 t.test('one that fails to be sent again is tried the next time', async (t) => {
   const { registrations, fail, sent } = open()
