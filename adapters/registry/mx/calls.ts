@@ -1,3 +1,4 @@
+import { isRecord } from '../../../core/entry-reader.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { type LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
 import type { Channel } from '../../../core/rpc/channel.ts'
@@ -112,12 +113,8 @@ function parseBody(body: Uint8Array): Readonly<Record<string, unknown>> | undefi
     const value: unknown = JSON.parse(
       Buffer.from(body.buffer, body.byteOffset, body.length).toString(),
     )
-    return isObject(value) ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
