@@ -1,0 +1,100 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
+import type { Registry } from '../../core/contracts/registry.ts'
+import { openApi } from '../fixtures/api.ts'
+import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
+import { openRawBackend, turn } from '../fixtures/raw-backend.ts'
+import { makeService } from '../fixtures/services.ts'
+
+/** A backend that says its address. */
+async function openBackend(t: Test) {
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.reply(address) })
+  const address = `127.0.0.1:${backend.port}`
+  return { address, close: () => backend.close() }
+}
+
+/** A gateway in front of four nodes of a service, which are in a registry that can be started anew. */
+async function open(t: Test) {
+  const nodes = await Promise.all(Array.from({ length: 4 }, () => openBackend(t)))
+  let remote = await openPlatformRegistry(t)
+  const { address } = remote
+  const register = (registry: Registry, ...addresses: string[]): unknown =>
+    registry.register!(makeService('greeter', addresses))
+  const addresses = nodes.map((node) => node.address)
+  await register(remote.registry, ...addresses)
+  const { port } = await openApi(t, {
+    MX_REGISTRY: `mx://${address}`,
+    MX_HANDLER: 'proxy',
+    MX_NAMESPACE: ' ',
+    MX_LOG_LEVEL: 'silent',
+    MX_ACCESS_LOG: 'off',
+  })
+  const ask = async (): Promise<string> => {
+    const reply = await fetch(`http://127.0.0.1:${port}/greeter`)
+    return `${reply.status} ${await reply.text()}`
+  }
+  /** What some more requests are answered. */
+  const hear = async (requests = 20): Promise<string[]> => {
+    const answers = new Set<string>()
+    for (let i = 0; i < requests; i++) answers.add(await ask())
+    return [...answers].sort()
+  }
+  return {
+    nodes,
+    hear,
+    registry: () => remote.registry,
+    toAnswers: (some: readonly { readonly address: string }[]): string[] =>
+      some.map((node) => `200 ${node.address}`).sort(),
+    /** Started anew, it holds these. */
+    async restart(...kept: string[]): Promise<void> {
+      await remote.close()
+      t.same(await hear(), addresses.map((one) => `200 ${one}`).sort(), 'it is not needed')
+      const registry = createMemoryRegistry()
+      if (kept.length > 0) await register(registry, ...kept)
+      remote = await openPlatformRegistry(t, { address, createRegistry: () => registry })
+    },
+    /** Waits until these answer, and no others. */
+    async untilHeard(expected: readonly string[]): Promise<void> {
+      while (`${await hear()}` !== `${expected}`) await turn()
+    },
+  }
+}
+
+t.test('after a registry came back with its data, nodes that leave are gone at once', async (t) => {
+  const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)
+  await untilHeard(toAnswers(nodes))
+  await restart(...nodes.map(({ address }) => address))
+  const late = await openBackend(t)
+  await registry().register!(makeService('greeter', [late.address]))
+  await untilHeard(toAnswers([...nodes, late]))
+  const [stays, ...gone] = nodes
+  await registry().deregister!(
+    makeService(
+      'greeter',
+      gone.map(({ address }) => address),
+    ),
+  )
+  const rest = toAnswers([stays!, late])
+  await untilHeard(rest)
+  for (const node of gone) await node.close()
+  t.same(await hear(100), rest)
+})
+
+t.test(
+  'a registry that came back empty takes no node away but those that do not answer',
+  async (t) => {
+    const { nodes, hear, registry, restart, toAnswers, untilHeard } = await open(t)
+    await untilHeard(toAnswers(nodes))
+    await restart()
+    const late = await openBackend(t)
+    await registry().register!(makeService('greeter', [late.address]))
+    await untilHeard(toAnswers([...nodes, late]))
+    const [dies, leaves, ...held] = nodes
+    await dies!.close()
+    t.same(await hear(100), toAnswers([leaves!, late, ...held]))
+    const again = makeService('greeter', [leaves!.address])
+    await registry().register!(again)
+    await registry().deregister!(again)
+    await untilHeard(toAnswers([late, ...held]))
+  },
+)
