@@ -47,7 +47,24 @@ testRegistry(t, async () => {
   const { api, registry } = await open(t)
   await registry.listServices()
   await until(() => api.watchers.size === 2)
-  return { registry, become: (services) => becomeServices(api, registry, services) }
+  return {
+    registry,
+    become: (services) => becomeServices(api, registry, services),
+    async restart(services) {
+      const refused = new Set<string>()
+      api.intercept = (url, request) => {
+        refused.add(url.pathname)
+        request.socket.destroy()
+        return true
+      }
+      api.disconnect()
+      await until(() => refused.size === 2)
+      const shown = becomeServices(api, registry, services)
+      api.compact()
+      api.intercept = () => false
+      await shown
+    },
+  }
 })
 
 t.test('nothing is asked before the first question, and that waits for both lists', async (t) => {
