@@ -5,6 +5,7 @@ import type { Directory } from '../core/directory.ts'
 import { Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import call, { isCall } from '../handlers/call.ts'
 import { handlers } from '../handlers/index.gen.ts'
+import { HANDLERS } from '../resolvers/endpoint/declared.ts'
 import type { Settings } from './settings.ts'
 
 /** What handlers stand on. */
@@ -24,7 +25,7 @@ export interface Forwarding {
   readonly close: () => Promise<void>
 }
 
-/** Name of the default handler: it goes by what the endpoints declare, else it is `rpc` (specification: handler-based mode). */
+/** Name of the default handler: it goes by what endpoints declare, or services without any, else it is `rpc` (specification: handler-based mode). */
 const DEFAULT = 'meta'
 
 /**
@@ -69,8 +70,12 @@ export function createForwarding(
   return {
     route: (x) => (isCall(x) ? explicit.route(x) : route(x)),
     handle: (x) => {
-      const asked = x.route!.handler
-      // Declared by an endpoint, which only the default handler goes by, or by the route step above.
+      let asked = x.route!.handler
+      if (asked === undefined && isDefault) {
+        const wanted = x.upstream?.handler
+        if (wanted !== undefined) asked = HANDLERS.get(wanted)
+      }
+      // Declared by an endpoint or its service, which only the default handler goes by, or by the route step above.
       if (asked === undefined || (!isDefault && asked !== explicit.name)) return own.handle(x)
       return (built.get(asked) ?? own).handle(x)
     },

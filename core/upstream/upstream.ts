@@ -52,6 +52,7 @@ export class Upstream {
   #sticky: Sticky | undefined
   #nodes: readonly UpstreamNode[] = []
   #endpoints: ReadonlyMap<string, Endpoint> = new Map()
+  #handler: string | undefined = undefined
   #balancer: Balancer = NO_CHOICE
   /** Why nodes were left out of the last update, by id. */
   #skipped: ReadonlyMap<string, string> = new Map()
@@ -75,6 +76,11 @@ export class Upstream {
     return this.#endpoints
   }
 
+  /** The handler its metadata asks for, where it declares nothing; undefined: none. */
+  get handler(): string | undefined {
+    return this.#handler
+  }
+
   /**
    * The `Set-Cookie` value that binds the client to the node that answers; undefined when it is bound
    * to it already. Undefined itself without sticky balancing.
@@ -94,6 +100,8 @@ export class Upstream {
   update(services: readonly Service[]): void {
     const endpoints = services.flatMap((service) => service.endpoints)
     this.#endpoints = new Map(endpoints.map((endpoint) => [endpoint.name, endpoint]))
+    const [metadata] = services.map((service) => service.metadata)
+    this.#handler = endpoints.length === 0 ? metadata?.['handler'] : undefined
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
     const { createPool } = this.#options

@@ -25,8 +25,8 @@ export interface Declared {
   readonly problems: readonly string[]
 }
 
-/** Handlers an endpoint may ask for, by what its metadata calls them. */
-const HANDLERS: ReadonlyMap<string, string> = new Map([
+/** Handlers that endpoints, and services without any, may ask for, by what their metadata calls them. */
+export const HANDLERS: ReadonlyMap<string, string> = new Map([
   ['api', 'api'],
   ['event', 'event'],
   ['http', 'proxy'],

@@ -106,6 +106,39 @@ t.test(
   },
 )
 
+t.test(
+  'a service that declares nothing is served by the handler its metadata asks for',
+  async (t) => {
+    const address = await openBackend(t, ({ method, url }, response) =>
+      response.end(`${method} ${url}`),
+    )
+    const greeter = await openMxService(t, createGreeter())
+    const plain = (handler: string): Service => ({
+      ...describe(address, {}),
+      name: `go.mx.api.${handler}`,
+      metadata: { handler },
+    })
+    const { origin, port, registry } = await openRpcGateway(t, [
+      plain('proxy'),
+      plain('http'),
+      plain('web'),
+      { ...greeter.entry, endpoints: [], metadata: { handler: 'rpc' } },
+    ])
+    for (const name of ['proxy', 'http']) {
+      t.equal(await (await fetch(`${origin}/${name}`)).text(), `GET /${name}`)
+      const reply = await fetch(`${origin}/${name}/a/b?c=1`, { method: 'PUT', body: '1' })
+      t.equal(await reply.text(), `PUT /${name}/a/b?c=1`)
+    }
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/web/socket`)
+    t.teardown(() => socket.terminate())
+    await once(socket, 'open')
+    const hello = async () => (await fetch(`${origin}/greeter/hello?name=x`)).json()
+    t.strictSame(await hello(), { message: 'Hello x' }, 'rpc')
+    await registry.register?.({ ...greeter.entry, metadata: { handler: 'proxy' } })
+    t.strictSame(await hello(), { message: 'Hello x' }, 'one that declares endpoints is called')
+  },
+)
+
 t.test('where no route matches, the default handler is rpc', async (t) => {
   const greeter = await openMxService(t, createGreeter())
   const { origin } = await openRpcGateway(t, [

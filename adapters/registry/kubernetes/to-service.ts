@@ -23,14 +23,19 @@ export function toService(from: KubernetesService, slices: Iterable<Slice>): Ser
   const { name, annotations } = from
   const port = findPort(from)
   const nodeMetadata = toNodeMetadata(annotations, port)
+  const endpoints = toEndpoints(annotations)
   const metadata: Record<string, string> = {}
+  // One that says nothing of calls is plain HTTP, unless its port takes nothing but calls.
+  const isPlain = endpoints.length === 0 && !annotations.has('endpoints')
+  if (isPlain && !nodeMetadata['protocol']?.startsWith('mx'))
+    metadata['handler'] = annotations.get('handler') ?? 'proxy'
   for (const [key, value] of annotations)
     if (key.startsWith(METADATA)) metadata[key.slice(METADATA.length)] = value
   const service: Service = {
     name: annotations.get('name') ?? name,
     version: annotations.get('version') ?? 'latest',
     metadata,
-    endpoints: toEndpoints(annotations),
+    endpoints,
     nodes: toNodes(slices, port, from.family, nodeMetadata),
   }
   checkService(service)

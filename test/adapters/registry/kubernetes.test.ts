@@ -38,7 +38,7 @@ function writeGreeter(api: KubernetesApi): void {
 const GREETER: Service = {
   name: 'greeter',
   version: 'latest',
-  metadata: {},
+  metadata: { handler: 'proxy' },
   endpoints: [],
   nodes: [{ id: '10.0.0.1:8080', address: '10.0.0.1:8080', metadata: {} }],
 }

@@ -166,3 +166,17 @@ t.test('an endpoint that two slices tell of stays while one of them says so', as
   t.same(convert(service, going, SLICE).nodes, convert(service, SLICE).nodes)
   t.same(convert(service, SLICE, going).nodes, convert(service, SLICE).nodes)
 })
+
+t.test('a Service that says nothing of calls is plain HTTP, or what mx/handler names', (t) => {
+  const handlerOf = (annotations: Record<string, string>): string | undefined =>
+    convert(makeKubernetesService('greeter', annotations), SLICE).metadata['handler']
+  t.equal(handlerOf({}), 'proxy')
+  t.equal(handlerOf({ 'mx/protocol': 'https' }), 'proxy')
+  t.equal(handlerOf({ 'mx/handler': 'web' }), 'web')
+  t.equal(handlerOf({ 'mx/metadata-handler': 'rpc' }), 'rpc')
+  t.equal(handlerOf({ 'mx/protocol': 'mx' }), undefined, 'calls only')
+  t.equal(handlerOf({ 'mx/endpoints': '[{"name": "Greeter.Hello"}]' }), undefined)
+  t.equal(handlerOf({ 'mx/endpoints': '[]' }), undefined)
+  t.equal(handlerOf({ 'mx/path': '/orders/*' }), undefined, 'its endpoint says it')
+  t.end()
+})
