@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
+import { WORKER_COUNT_VARIABLE } from '../core/worker-count.ts'
 import type { Log } from './log.ts'
 
 /** What the primary tells its workers. */
@@ -49,6 +50,7 @@ export async function startWorkers({
 }: WorkersOptions): Promise<Workers> {
   const environment = {
     [PORT_VARIABLE]: String(port),
+    [WORKER_COUNT_VARIABLE]: String(count),
     ...(config === undefined ? {} : { MX_API_CONFIG: config }),
   }
   const running = new Set<Worker>()

@@ -17,11 +17,11 @@ import { createWarnings } from './consul/warnings.ts'
 export interface ConsulRegistryOptions extends ConsulAddress {
   /** Only services of this domain are seen, and registered in it. @default mx */
   readonly domain?: string
-  /** Questions that wait at Consul at once, each on a connection of its own: one for each watched service. Consul allows 200 connections from an address by default. @default 128 */
+  /** Questions that wait at Consul at once, each on a connection of its own: one for each watched service, those used last first. Consul allows 200 connections from an address by default. @default 128, divided among the workers of a gateway */
   readonly maxWaiting?: number
   /** Most services watched; those beyond `maxWaiting` are asked in turn. @default 10000 */
   readonly maxWatched?: number
-  /** Milliseconds between two questions about a service for which no connection is left, at least. @default 5000 */
+  /** Milliseconds between two questions about a service nobody uses for which no connection is left, at least. @default 5000 */
   readonly pollMs?: number
   /** Longest answer read, bytes. @default 67108864 */
   readonly maxAnswerBytes?: number
@@ -31,8 +31,6 @@ export interface ConsulRegistryOptions extends ConsulAddress {
   readonly onWarning?: (message: string) => void
 }
 
-/** Connections for everything that does not wait. */
-const CALL_SOCKETS = 16
 const PACE: Pace = {
   gapMs: 1000,
   burst: 3,
@@ -40,6 +38,7 @@ const PACE: Pace = {
   retryMs: 100,
   maxRetryMs: 10_000,
   deniedMs: 60_000,
+  lingerMs: 50,
 }
 
 /**
@@ -60,21 +59,22 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
   const client = createConsulClient({
     ...options,
-    maxSockets: maxWaiting + 1 + CALL_SOCKETS,
+    // And one for the catalog.
+    maxWaiting: maxWaiting + 1,
     maxAnswerBytes: options.maxAnswerBytes ?? 67_108_864,
   })
   const warn = createWarnings(onWarning)
   const pace = { ...PACE, ...options.pace }
   const slots = createSlots(maxWaiting, pollMs, () =>
     warn(
-      `Consul: more than ${maxWaiting} services are watched, the others are asked every ${pollMs} ms or less often; raise maxWaiting and Consul's limits.http_max_conns_per_client`,
+      `Consul: more services are watched than the ${slots.places()} connections for that, the others are asked in turn; raise consul://...?max_waiting= (maxWaiting) and Consul's limits.http_max_conns_per_client together`,
     ),
   )
   const registrations = createRegistrations(client, domain)
   const questions = createQuestions(client, { domain, warn })
   const watches = new Map<string, SharedWatch>()
   let ofAll: SharedWatch | undefined
-  let guarded = false
+  let guard: 'due' | 'asking' | 'done' = 'due'
   let closed = false
 
   function watchService(name: string): SharedWatch {
@@ -85,6 +85,8 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     const watch = createSharedWatch({
       ask: (question) => questions.askService(name, question),
       read: (answer) => questions.readService(name, answer),
+      // A version whose nodes are all unwell is known, not running.
+      isTold: ({ nodes }) => nodes.length > 0,
       slots,
       pace,
       onIdle: () => watches.delete(name),
@@ -109,9 +111,11 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   /** Before Consul is asked or told anything: what watchers are told begins with the state of before. */
   async function settle(...names: string[]): Promise<void> {
     if (closed) throw createConsulError('the registry is closed')
-    if (!guarded) {
-      guarded = true
-      void warnOfDanger(client, { host, secure, token, warn })
+    if (guard === 'due') {
+      guard = 'asking'
+      void warnOfDanger(client, { host, secure, token, warn }).then((isDone) => {
+        guard = isDone ? 'done' : 'due'
+      })
     }
     await ofAll?.settled
     for (const name of names) await watches.get(name)?.settled
@@ -142,10 +146,10 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
       await registrations.deregister(service)
     },
 
-    watch(listener, { service, onOutage } = {}) {
+    watch(listener, { service, ...options } = {}) {
       if (closed || (service !== undefined && !isServiceName(service))) return () => {}
       const watch = service === undefined ? watchAll() : watchService(service)
-      return watch.add(listener, onOutage)
+      return watch.add(listener, options)
     },
 
     close() {

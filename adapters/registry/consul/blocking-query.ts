@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Maybe } from '../../../core/chain.ts'
 import type { Answer } from './client.ts'
-import { isConsulError } from './errors.ts'
-import type { Slots } from './slots.ts'
+import { createConsulError, isConsulError } from './errors.ts'
+import type { Seat, Slots } from './slots.ts'
 
 /** What is sent with a question. */
 export interface Question {
@@ -17,10 +18,15 @@ export interface Question {
 
 export interface BlockingQueryOptions {
   readonly ask: (question: Question) => Promise<Answer>
-  /** Told the first answer and every one that differs from the one before. What it throws counts as a failure. */
-  readonly onAnswer: (answer: Answer) => void
+  /**
+   * Told the first answer and every one that differs from the one before; long ones may come again though they do not. What it
+   * throws counts as a failure.
+   */
+  readonly onAnswer: (answer: Answer) => Maybe<void>
   /** As `WatchOptions.onOutage`; told again when an outage becomes a refusal, or a refusal an outage. */
   readonly onOutage: (reason: Error | undefined) => void
+  /** As `WatchOptions.idleMs`. */
+  readonly idleMs: () => number
   readonly slots: Slots
   readonly pace: Pace
 }
@@ -38,6 +44,8 @@ export interface Pace {
   readonly maxRetryMs: number
   /** Milliseconds from a refusal to the next question. */
   readonly deniedMs: number
+  /** Milliseconds from the first answer to the first question that waits: who only looks something up is gone by then. */
+  readonly lingerMs: number
 }
 
 export interface BlockingQuery {
@@ -49,6 +57,10 @@ export interface BlockingQuery {
 }
 
 const INDEX = /^\d{1,20}$/
+/** A connection refused as one too many is refused at once, milliseconds. */
+const REFUSED_MS = 1000
+/** Longest answer compared by its hash, bytes: that of a longer one would take too long. */
+const MAX_HASHED = 262_144
 
 /**
  * Asks Consul the same question again and again, each one waiting for the state to become newer than the last answer, by the
@@ -56,7 +68,7 @@ const INDEX = /^\d{1,20}$/
  * is below 1, answers that come too fast are paced, failures back off, and an answer may say nothing new.
  */
 export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery {
-  const { ask, onAnswer, onOutage, slots, pace } = options
+  const { ask, onAnswer, onOutage, idleMs, slots, pace } = options
   const stopper = new AbortController()
   const { signal } = stopper
   let settle = (): void => {}
@@ -64,7 +76,11 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
     settle = resolve
   })
   let failure: Error | undefined
-  let place: 'none' | 'held' | 'polling' = 'none'
+  let question = new AbortController()
+  let seat: Seat | undefined
+  let index = 0n
+  let era = 0
+  let digest = ''
 
   function report(reason: Error | undefined): void {
     const before = failure
@@ -72,27 +88,15 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
     if (kindOf(before) !== kindOf(reason) && !signal.aborted) onOutage(reason)
   }
 
-  /** Whether the next question may wait. */
-  function takePlace(): boolean {
-    if (place === 'held') return true
-    const taken = slots.take()
-    if (place === 'polling') slots.countPolling(-1)
-    place = taken ? 'held' : 'polling'
-    if (!taken) slots.countPolling(1)
-    return taken
-  }
-
-  let index = 0n
-  let era = 0
-  let digest = ''
-
-  function hear(answer: Answer): void {
+  async function hear(answer: Answer): Promise<void> {
     era = answer.era
     const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
-    // Backwards: restored from a snapshot, or another state altogether. Zero: a known fault, and would not wait.
+    // Restored from a snapshot, or another state altogether, which may know less than there is.
+    if (next > 0n && next < index) report(createConsulError('Consul has started anew'))
+    // Zero: a known fault, and would not wait.
     index = next < index ? 0n : next === 0n ? 1n : next
     const found = toDigest(answer)
-    if (found !== digest) onAnswer(answer)
+    if (found === '' || found !== digest) await onAnswer(answer)
     digest = found
     report(undefined)
     settle()
@@ -100,34 +104,67 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
 
   /** A function of its own, so that no answer is kept while the next one is waited for: there are thousands. */
   async function askOnce(mayWait: boolean): Promise<void> {
+    question = new AbortController()
     const waitSeconds = toJittered(pace.waitSeconds, 0.25)
-    hear(
+    await hear(
       await ask({
         index: mayWait && index > 0n ? String(index) : undefined,
         era,
         waitSeconds,
-        signal,
+        signal: question.signal,
       }),
     )
   }
 
+  /** Takes a seat once there is an answer, and somebody still wants the next one. */
+  async function sit(): Promise<Seat> {
+    if (seat === undefined) await pause(pace.lingerMs, signal)
+    signal.throwIfAborted()
+    seat ??= slots.join({ idleMs, onTaken: () => question.abort() })
+    return seat
+  }
+
   async function run(): Promise<void> {
     let failures = 0
-    let wait = pacer(pace)
+    let isWaiting = false
+    let isRefused = false
+    let wait = createPacer(pace)
     for (;;) {
       await pause(wait(performance.now()), signal)
-      const mayWait = takePlace()
+      const askedMs = performance.now()
       try {
-        await askOnce(mayWait)
+        // Its place may have been taken meanwhile.
+        isWaiting &&= seat?.take() === true
+        await askOnce(isWaiting)
         failures = 0
-        if (!mayWait) await pause(toJittered(slots.pollMs(), 0.25), signal)
+        // Consul answers, but not to one who wants to wait.
+        if (isRefused) slots.refuse()
+        const place = await sit()
+        isWaiting = !isRefused && place.take()
+        isRefused = false
+        if (!isWaiting) {
+          await place.turn()
+          isWaiting = place.take()
+        }
       } catch (error) {
         if (signal.aborted) return
+        if (question.signal.aborted) {
+          // Its place is another's.
+          isWaiting = false
+          continue
+        }
+        isRefused =
+          isWaiting &&
+          isConsulError(error) &&
+          error.crowded &&
+          performance.now() - askedMs < REFUSED_MS
+        isWaiting = false
+        if (isRefused) continue
         report(error instanceof Error ? error : new Error(String(error)))
         settle()
         // Whatever comes next may be another Consul: its state at once, not after it was waited for.
         index = 0n
-        wait = pacer(pace)
+        wait = createPacer(pace)
         const denied = kindOf(failure) === 'refusal'
         const backOffMs = Math.min(pace.maxRetryMs, pace.retryMs * 2 ** Math.min(failures++, 20))
         await pause(toJittered(denied ? pace.deniedMs : backOffMs, 0.5), signal)
@@ -145,15 +182,18 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
     stop() {
       if (signal.aborted) return
       stopper.abort()
+      question.abort()
       settle()
-      if (place === 'held') slots.release()
-      if (place === 'polling') slots.countPolling(-1)
+      seat?.leave()
     },
   }
 }
 
 /** How long to wait before the next question: nothing for `burst` of them, then one each `gapMs` (a token bucket). */
-function pacer({ gapMs, burst }: Pace): (nowMs: number) => number {
+export function createPacer({
+  gapMs,
+  burst,
+}: Pick<Pace, 'gapMs' | 'burst'>): (nowMs: number) => number {
   let nextMs = 0
   return (nowMs) => {
     nextMs = Math.max(nextMs, nowMs) + gapMs
@@ -167,7 +207,9 @@ function kindOf(failure: Error | undefined): 'none' | 'outage' | 'refusal' {
   return isConsulError(failure) && failure.denied ? 'refusal' : 'outage'
 }
 
+/** Empty for a long answer. */
 function toDigest({ body, filtered }: Answer): string {
+  if (body.length > MAX_HASHED) return ''
   return createHash('sha1').update(body).digest('base64') + filtered
 }
 

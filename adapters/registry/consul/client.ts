@@ -1,14 +1,17 @@
 import { EventEmitter } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type Consul from 'consul'
 import { createAnswerSink } from './answer-sink.ts'
 import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
 import { type ConsulAddress, createAgent } from './http-agent.ts'
 
 export interface ClientOptions extends ConsulAddress {
-  /** Most connections; further calls wait. */
-  readonly maxSockets: number
+  /** Most connections for questions that wait at Consul. */
+  readonly maxWaiting: number
+  /** Most connections for all other calls, kept; further ones queue. @default 16 */
+  readonly maxCalls?: number
   /** Longest answer read, bytes. */
   readonly maxAnswerBytes: number
 }
@@ -30,6 +33,8 @@ export interface AskOptions {
   /** @default 5000 */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** Whether it waits at Consul, on a connection of those for that. @default false */
+  readonly waits?: boolean
   /** Fields of the request's JSON the library leaves out. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
@@ -74,6 +79,9 @@ interface Context extends EventEmitter {
 const TIMEOUT_MS = 5000
 /** A kept connection the agent closed in this moment: nothing was done, or what is done twice makes no difference. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
+/** How often a call is tried whose connection was one too many, or closed in this moment, and the pause before the third time. */
+const MAX_TRIES = 6
+const RETRY_MS = 20
 
 /**
  * The calls of Consul's HTTP API, by the library `consul`, which is loaded with the first of them.
@@ -81,17 +89,21 @@ const STALE = new Set(['ECONNRESET', 'EPIPE'])
  * @throws {Error} when a file of the TLS options cannot be read.
  */
 export function createConsulClient({
-  maxSockets,
+  maxWaiting,
+  maxCalls = 16,
   maxAnswerBytes,
   ...address
 }: ClientOptions): ConsulClient {
   const { host = '127.0.0.1', secure = false, token, datacenter } = address
   let era = 0
-  const agent = createAgent(address, maxSockets, () => era++)
+  const agents = {
+    waits: createAgent(address, maxWaiting, () => era++),
+    calls: createAgent(address, maxCalls, () => era++),
+  }
   let closed = false
-  let consul: Promise<Consul> | undefined
+  const libraries: Partial<Record<keyof typeof agents, Promise<Consul>>> = {}
 
-  async function load(): Promise<Consul> {
+  async function load(agent: Agent): Promise<Consul> {
     const { default: Consul } = await import('consul').catch((cause: unknown) => {
       throw new Error('the registry consul takes the library consul: npm install consul@2', {
         cause,
@@ -117,10 +129,11 @@ export function createConsulClient({
 
   async function attempt(
     call: Call,
-    { needs, timeoutMs, signal, extra }: AskOptions,
+    { needs, timeoutMs, signal, extra, waits = false }: AskOptions,
   ): Promise<Answer> {
-    consul ??= load()
-    const library = await consul
+    const kind = waits ? 'waits' : 'calls'
+    libraries[kind] ??= load(agents[kind])
+    const library = await libraries[kind]
     const sink = createAnswerSink(maxAnswerBytes, () => ctx.emit('cancel'))
     const ctx: Context = Object.assign(new EventEmitter(), {
       prepare({ opts }: HookedRequest) {
@@ -160,19 +173,25 @@ export function createConsulClient({
 
   return {
     async ask(call, options) {
-      for (let last = false; ; last = true) {
+      // One that waits is told at once: it may ask without.
+      const tries = options.waits === true ? 2 : MAX_TRIES
+      for (let i = 1; ; i++) {
         try {
           return await attempt(call, options)
         } catch (error) {
           options.signal?.throwIfAborted()
-          if (isConsulError(error)) throw error
           const { code = '', message, isPapi } = error as NodeJS.ErrnoException & { isPapi?: true }
-          if (!last && !closed && STALE.has(code)) continue
+          const crowded = isConsulError(error) ? error.crowded : STALE.has(code)
+          if (crowded && i < tries && !closed) {
+            if (i > 1) await delay(RETRY_MS * 2 ** i, undefined, { ref: false })
+            continue
+          }
+          if (isConsulError(error)) throw error
           // Not the error itself: it may lead to the request, and so to the token.
           const reason =
             code === '' || !message.includes(code) ? `${message} ${code}`.trim() : message
           if (code === '' && isPapi === undefined) throw error
-          throw createConsulError(`Consul at ${host} does not answer: ${hide(reason)}`)
+          throw createConsulError(`Consul at ${host} does not answer: ${hide(reason)}`, { crowded })
         }
       }
     },
@@ -181,7 +200,7 @@ export function createConsulClient({
 
     close() {
       closed = true
-      agent.destroy()
+      for (const agent of Object.values(agents)) agent.destroy()
     },
   }
 }

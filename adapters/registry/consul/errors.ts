@@ -4,6 +4,8 @@ export interface ConsulError extends Error {
   readonly denied: boolean
   /** The agent does not know the service or check it was to change. */
   readonly gone: boolean
+  /** The connection was refused or cut off, as one too many is. */
+  readonly crowded: boolean
 }
 
 /** What of Consul's own text goes into a message, characters. */
@@ -17,9 +19,9 @@ const DENIED = /Permission denied|lacks permission/i
 /** An error of this module's making. Never carries the library's own one, which holds the request with the token. */
 export function createConsulError(
   message: string,
-  kind: Partial<Pick<ConsulError, 'denied' | 'gone'>> = {},
+  kind: Partial<Pick<ConsulError, 'denied' | 'gone' | 'crowded'>> = {},
 ): ConsulError {
-  return Object.assign(new Error(message), { denied: false, gone: false, ...kind })
+  return Object.assign(new Error(message), { denied: false, gone: false, crowded: false, ...kind })
 }
 
 /**
@@ -40,6 +42,7 @@ export function toAnswerError(status: number, text: string, needs: string): Cons
   if (status === 429) {
     return createConsulError(
       `Consul has too many connections from this address (${shown}): raise its limits.http_max_conns_per_client`,
+      { crowded: true },
     )
   }
   return createConsulError(`Consul answers ${status}: ${shown}`, {

@@ -9,23 +9,29 @@ export interface GuardOptions {
   readonly warn: (message: string) => void
 }
 
-/** Says what is dangerous about the Consul in use: without ACLs whoever reaches it decides where requests go. */
+/**
+ * Says what is dangerous about the Consul in use: without ACLs whoever reaches it decides where requests go.
+ *
+ * @returns whether Consul answered, so that there is nothing more to ask.
+ */
 export async function warnOfDanger(
   client: ConsulClient,
   { host, secure, token, warn }: GuardOptions,
-): Promise<void> {
-  if (isLoopback(host)) return
+): Promise<boolean> {
+  if (isLoopback(host)) return true
   if (token !== undefined && !secure)
     warn(`Consul: the token goes to ${host} unencrypted; use consuls:// (HTTPS)`)
   try {
     await client.ask((consul, call) => readOwnToken(consul, call), { needs: 'nothing' })
   } catch (error) {
-    if (!isConsulError(error) || !error.message.includes('ACL support disabled')) return
+    if (!isConsulError(error)) return false
+    if (!error.message.includes('ACL support disabled')) return error.denied || error.gone
     warn(
       `Consul at ${host} has no ACLs: whoever reaches it can register any address for any service and receive its requests; ` +
         'enable ACLs (acl { enabled = true, default_policy = "deny" })',
     )
   }
+  return true
 }
 
 /** The library has no call for it, only the one all its calls are made of. */

@@ -23,8 +23,8 @@ export interface ConsulAddress {
   readonly datacenter?: string
 }
 
-/** Connections kept while nothing is asked. */
-const MAX_FREE_SOCKETS = 16
+/** How long after the last byte the other side of a connection is looked for, milliseconds. */
+const PROBE_MS = 10_000
 
 /**
  * The connections to a Consul agent, kept and bounded.
@@ -42,7 +42,8 @@ export function createAgent(
   const agent = new (secure ? https : http).Agent({
     keepAlive: true,
     maxSockets,
-    maxFreeSockets: MAX_FREE_SOCKETS,
+    maxFreeSockets: maxSockets,
+    keepAliveMsecs: PROBE_MS,
     ...(secure && readTls(address)),
     // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
     ...(isIPv6(host) && { host }),

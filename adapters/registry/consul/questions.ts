@@ -12,11 +12,11 @@ export interface Questions {
   readonly readService: (name: string, answer: Answer) => Service[]
   readonly askCatalog: (question?: Question) => Promise<Answer>
   /** @throws {ConsulError} when the token may see no service. */
-  readonly readCatalog: (answer: Answer) => Service[]
+  readonly readCatalog: (answer: Answer) => Promise<readonly Service[]>
 }
 
 /** Milliseconds an answer may take beyond what Consul was told to wait. */
-const LATE_MS = 10_000
+const LATE_MS = 2000
 const CATALOG_NEEDS = 'service:read and node:read'
 
 export function createQuestions(client: ConsulClient, options: ReadOptions): Questions {
@@ -37,14 +37,13 @@ export function createQuestions(client: ConsulClient, options: ReadOptions): Que
     const { waitSeconds, signal } = question
     // Consul itself adds up to a sixteenth, so that not all come at once.
     const timeoutMs = waitSeconds * 1000 * (17 / 16) + LATE_MS
-    return { needs, signal, ...(mayWait(question) && { timeoutMs }) }
+    return { needs, signal, ...(mayWait(question) && { timeoutMs, waits: true }) }
   }
 
   return {
     askService: (name, question) =>
       client.ask(
-        (consul, call) =>
-          consul.health.service({ service: name, passing: true, ...toWait(question), ...call }),
+        (consul, call) => consul.health.service({ service: name, ...toWait(question), ...call }),
         toAskOptions(toServiceNeeds(name), question),
       ),
 
@@ -57,12 +56,12 @@ export function createQuestions(client: ConsulClient, options: ReadOptions): Que
         toAskOptions(CATALOG_NEEDS, question),
       ),
 
-    readCatalog: (answer) => seen(readCatalog(answer.body), answer, CATALOG_NEEDS),
+    readCatalog: async (answer) => seen(await readCatalog(answer.body), answer, CATALOG_NEEDS),
   }
 }
 
 /** What a token may not see is left out of an answer as if it were not there: nothing at all is suspicious. */
-function seen(services: Service[], { filtered }: Answer, needs: string): Service[] {
+function seen<T extends readonly Service[]>(services: T, { filtered }: Answer, needs: string): T {
   if (services.length > 0 || !filtered) return services
   throw createConsulError(`Consul hides its answer from the token: it needs ${needs}`, {
     denied: true,

@@ -1,7 +1,7 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/service-entry.ts'
-import { isRecord } from './json.ts'
 import type { ReadOptions } from './read-health.ts'
+import { scanCatalog } from './scan-catalog.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,
@@ -17,10 +17,14 @@ export const CONSUL_ITSELF = 'consul'
 
 /**
  * Reads answers of `/v1/catalog/services`: the versions of all services, without nodes. What a service's tags said last time is
- * not read again while they are the same.
+ * not read again while they are the same, in whatever order; the same list is given again when nothing changed.
  */
-export function createCatalogReader({ domain, warn }: ReadOptions): (body: Buffer) => Service[] {
-  let known = new Map<string, { readonly tags: string; readonly services: readonly Service[] }>()
+export function createCatalogReader({
+  domain,
+  warn,
+}: ReadOptions): (body: Buffer) => Promise<readonly Service[]> {
+  let known = new Map<string, { readonly hash: string; readonly services: readonly Service[] }>()
+  let listed: readonly Service[] = []
 
   function readService(name: string, tags: unknown): Service[] {
     const read = parseTags(tags, domain, (reason) => warn(`service ${name}: ${reason}`))
@@ -49,21 +53,26 @@ export function createCatalogReader({ domain, warn }: ReadOptions): (body: Buffe
   }
 
   /** @throws {SyntaxError} when the answer is no JSON object. */
-  return (body) => {
-    const catalog: unknown = JSON.parse(body.toString())
-    if (!isRecord(catalog)) throw new SyntaxError('Consul answers no catalog')
-    const before = known
-    known = new Map()
-    for (const [name, list] of Object.entries(catalog)) {
-      if (name === CONSUL_ITSELF) continue
+  return async (body) => {
+    const read: typeof known = new Map()
+    let changes = 0
+    await scanCatalog(body, ({ name, hash, readTags }) => {
+      if (name === CONSUL_ITSELF) return
+      const old = known.get(name)
+      if (old?.hash === hash) {
+        read.set(name, old)
+        return
+      }
+      changes++
+      const tags = readTags()
       // Consul collects them from all instances, in another order each time.
-      const sorted = Array.isArray(list) ? list.sort() : list
-      const tags = JSON.stringify(sorted)
-      const old = before.get(name)
-      const entry = old?.tags === tags ? old : { tags, services: readService(name, sorted) }
-      known.set(name, entry)
-    }
-    return [...known.values()].flatMap(({ services }) => services)
+      const sorted = Array.isArray(tags) ? tags.sort() : tags
+      read.set(name, { hash, services: readService(name, sorted) })
+    })
+    if (changes === 0 && read.size === known.size) return listed
+    known = read
+    listed = [...known.values()].flatMap(({ services }) => services)
+    return listed
   }
 }
 

@@ -22,6 +22,7 @@ interface Instance {
   readonly service: Service
   /** Raft index of its last change: what was registered last describes the version. */
   readonly changed: number
+  readonly passing: boolean
 }
 
 /** Keys of a node's metadata that mean something to mx, and may mean anything in the Meta of others. */
@@ -33,7 +34,8 @@ const MAX_WEIGHT = 1000
 const MAX_TAGS_TEXT = 512
 
 /**
- * The versions of a service from an answer of `/v1/health/service/<name>?passing`, with their nodes by id.
+ * The versions of a service from an answer of `/v1/health/service/<name>`, with their nodes by id: those whose checks all pass. A
+ * version of which none does is there without nodes.
  *
  * @throws {SyntaxError} when the answer is no JSON list.
  */
@@ -54,9 +56,10 @@ export function readHealth(body: Buffer, name: string, options: ReadOptions): Se
 function merge(instances: Instance[]): Service {
   instances.sort((a, b) => a.changed - b.changed)
   const nodes = new Map<string, Node>()
-  for (const { service } of instances) nodes.set(service.nodes[0]!.id, service.nodes[0]!)
+  for (const { service, passing } of instances)
+    if (passing) nodes.set(service.nodes[0]!.id, service.nodes[0]!)
   return {
-    ...instances.at(-1)!.service,
+    ...(instances.findLast(({ passing }) => passing) ?? instances.at(-1)!).service,
     nodes: [...nodes.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
   }
 }
@@ -97,6 +100,8 @@ function readRow(
   const { Service: entry, Node: host } = row
   // Proxies of Consul's own mesh take no plain connections.
   if (readText(entry, 'Kind') !== '') return undefined
+  // Consul finds names in any spelling.
+  if (readText(entry, 'Service') !== name) return undefined
   const id = readText(entry, 'ID')
   const report = (reason: string): void =>
     warn(`instance ${JSON.stringify(id.slice(0, 80))} of ${name}: ${reason}`)
@@ -147,7 +152,16 @@ function readRow(
     return undefined
   }
   const changed = entry['ModifyIndex']
-  return { service, changed: typeof changed === 'number' ? changed : 0 }
+  return {
+    service,
+    changed: typeof changed === 'number' ? changed : 0,
+    passing: isPassing(row['Checks']),
+  }
+}
+
+function isPassing(checks: unknown): boolean {
+  const list: unknown[] = Array.isArray(checks) ? checks : []
+  return list.every((check) => isRecord(check) && readText(check, 'Status') === 'passing')
 }
 
 function toPlainMetadata(protocol: string, weights: unknown): Record<string, string> {

@@ -1,3 +1,4 @@
+import type { Maybe } from '../../../core/chain.ts'
 import type { RegistryEvent, Service, WatchOptions } from '../../../core/contracts/registry.ts'
 import { findChanges } from '../../../core/registry-changes.ts'
 import { createWatchers } from '../../../core/registry-watchers.ts'
@@ -6,17 +7,16 @@ import type { Answer } from './client.ts'
 
 export interface SharedWatchOptions extends Pick<BlockingQueryOptions, 'ask' | 'slots' | 'pace'> {
   /** The services an answer tells of. What it throws is an outage. */
-  readonly read: (answer: Answer) => readonly Service[]
+  readonly read: (answer: Answer) => Maybe<readonly Service[]>
+  /** Whether a version is there as far as events go. @default always */
+  readonly isTold?: (service: Service) => boolean
   /** Told when the last listener has gone. */
   readonly onIdle: () => void
 }
 
 /** One question to Consul, and all who want to hear its answers. */
 export interface SharedWatch {
-  readonly add: (
-    listener: (event: RegistryEvent) => void,
-    onOutage: WatchOptions['onOutage'],
-  ) => () => void
+  readonly add: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
   /** Settled with the first answer or failure. */
   readonly settled: Promise<void>
   /** What the last answer told; undefined while Consul cannot be asked. */
@@ -24,19 +24,29 @@ export interface SharedWatch {
   readonly stop: () => void
 }
 
-export function createSharedWatch({ read, onIdle, ...options }: SharedWatchOptions): SharedWatch {
+export function createSharedWatch({
+  read,
+  onIdle,
+  isTold = () => true,
+  ...options
+}: SharedWatchOptions): SharedWatch {
   const { watch, emit } = createWatchers()
-  const outageListeners = new Set<{ readonly tell: (reason: Error | undefined) => void }>()
+  const outageListeners = new Set<{
+    readonly tell: (reason: Error | undefined) => void
+    readonly idleMs: () => number
+  }>()
   let listeners = 0
   /** Undefined: not asked yet. What the first answer tells is no change. */
   let services: readonly Service[] | undefined
 
   const query = startBlockingQuery({
     ...options,
-    onAnswer(answer) {
+    idleMs: () => Math.min(...[...outageListeners].map(({ idleMs }) => idleMs())),
+    async onAnswer(answer) {
       const before = services
-      services = read(answer)
-      if (before !== undefined) for (const event of findChanges(before, services)) emit(event)
+      services = await read(answer)
+      if (before !== undefined && before !== services)
+        for (const event of findChanges(before.filter(isTold), services.filter(isTold))) emit(event)
     },
     onOutage(reason) {
       for (const { tell } of outageListeners) tell(reason)
@@ -48,9 +58,9 @@ export function createSharedWatch({ read, onIdle, ...options }: SharedWatchOptio
     services: () => (query.failure() === undefined ? services : undefined),
     stop: query.stop,
 
-    add(listener, onOutage) {
+    add(listener, { onOutage, idleMs = () => 0 } = {}) {
       const unwatch = watch(listener)
-      const entry = { tell: toSafe(onOutage) }
+      const entry = { tell: toSafe(onOutage), idleMs }
       let stopped = false
       listeners++
       outageListeners.add(entry)

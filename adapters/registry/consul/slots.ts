@@ -1,42 +1,173 @@
-/** Who may hold a connection open for a question that waits. */
-export interface Slots {
-  /** Whether there was a place; false: ask without waiting, and again after {@link Slots.pollMs}. */
-  readonly take: () => boolean
-  readonly release: () => void
-  /** Milliseconds until one without a place asks again. */
-  readonly pollMs: () => number
-  /** One more, or one less, who has no place. */
-  readonly countPolling: (change: 1 | -1) => void
+/** One that asks again and again, and would rather wait at Consul for its answers. */
+export interface Claim {
+  /** Milliseconds since what it asks for was used. */
+  readonly idleMs: () => number
+  /** Told that its place is another's now: what it waits for is to be given up. */
+  readonly onTaken: () => void
 }
 
-/** Most questions a second of all who poll. */
-const POLLS_PER_SECOND = 50
+export interface Seat {
+  /** Whether the next question may wait; false: {@link Seat.turn} first. */
+  readonly take: () => boolean
+  /** Until there is a place, or it is time to ask without. */
+  readonly turn: () => Promise<void>
+  readonly leave: () => void
+}
+
+/** Who may hold a connection open for a question that waits. Those used last may; the others ask in turn. */
+export interface Slots {
+  readonly join: (claim: Claim) => Seat
+  /** Consul takes no more connections: two places less, down to eight; one comes back each minute. */
+  readonly refuse: () => void
+  /** Places there are. */
+  readonly places: () => number
+}
+
+interface Member extends Claim {
+  held: boolean
+  askedMs: number
+  wake: (() => void) | undefined
+}
+
+/** Most questions a second of those who have no place: those in use, and the others. */
+const USED_PER_SECOND = 150
+const UNUSED_PER_SECOND = 50
+/** What was used more recently than that counts as in use; one place changes hands for a difference of as much. */
+const USED_MS = 10_000
+/** Shortest pause between two questions of one that is in use. */
+const USED_POLL_MS = 500
+const TICK_MS = 100
+const REBALANCE_MS = 1000
+/** Most places that change hands each time. */
+const MAX_MOVES = 16
+const MIN_PLACES = 8
+const RESTORE_MS = 60_000
 
 /**
- * @param places questions that may wait at once.
- * @param minPollMs shortest pause between two questions of one that has no place.
+ * @param wanted questions that may wait at once.
+ * @param minPollMs shortest pause between two questions of one that has no place and is not in use.
  * @param onFull told once, when the first one gets no place.
  */
-export function createSlots(places: number, minPollMs: number, onFull: () => void): Slots {
-  let free = places
-  let polling = 0
+export function createSlots(wanted: number, minPollMs: number, onFull: () => void): Slots {
+  let places = wanted
+  let held = 0
   let told = false
-  return {
-    take() {
-      if (free > 0) {
-        free--
-        return true
+  let loweredMs = 0
+  let balancedMs = 0
+  let budgets = { used: 0, unused: 0 }
+  let timer: NodeJS.Timeout | undefined
+  const members = new Set<Member>()
+  /** Those without a place who wait for their turn; who waits longest comes first. */
+  const waiting = new Set<Member>()
+
+  function give(member: Member): void {
+    member.held = true
+    held++
+  }
+
+  function takeAway(member: Member): void {
+    member.held = false
+    held--
+    member.askedMs = performance.now()
+    member.onTaken()
+  }
+
+  function wake(member: Member): void {
+    waiting.delete(member)
+    member.wake?.()
+  }
+
+  /** Gives free places, and those of services not used for long, to those used last. */
+  function rebalance(): void {
+    const homeless = [...waiting].filter((member) => !member.held)
+    const claims = byIdle(homeless).slice(0, Math.max(MAX_MOVES, places - held))
+    const idlest = byIdle([...members].filter((member) => member.held)).reverse()
+    for (const { member, idleMs } of claims) {
+      if (held >= places) {
+        const last = idlest.shift()
+        if (last === undefined || last.idleMs - idleMs < USED_MS) return
+        takeAway(last.member)
       }
-      if (!told) onFull()
-      told = true
-      return false
+      give(member)
+      wake(member)
+    }
+  }
+
+  function tick(): void {
+    const nowMs = performance.now()
+    if (places < wanted && nowMs - loweredMs >= RESTORE_MS) {
+      places++
+      loweredMs = nowMs
+    }
+    if (nowMs - balancedMs >= REBALANCE_MS) {
+      balancedMs = nowMs
+      rebalance()
+    }
+    const share = TICK_MS / 1000
+    budgets = {
+      used: Math.min(budgets.used, 1) + USED_PER_SECOND * share,
+      unused: Math.min(budgets.unused, 1) + UNUSED_PER_SECOND * share,
+    }
+    for (const member of waiting) {
+      const kind = member.idleMs() < USED_MS ? 'used' : 'unused'
+      const pauseMs = kind === 'used' ? Math.min(USED_POLL_MS, minPollMs) : minPollMs
+      if (budgets[kind] < 1 || nowMs - member.askedMs < pauseMs) continue
+      budgets[kind]--
+      wake(member)
+    }
+    if (waiting.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    places: () => places,
+
+    join(claim) {
+      const member: Member = { ...claim, held: false, askedMs: 0, wake: undefined }
+      members.add(member)
+      return {
+        take() {
+          member.askedMs = performance.now()
+          if (member.held) return true
+          if (held < places) {
+            give(member)
+            return true
+          }
+          if (!told) onFull()
+          told = true
+          return false
+        },
+
+        turn() {
+          waiting.add(member)
+          timer ??= setInterval(tick, TICK_MS).unref()
+          return new Promise((resolve) => {
+            member.wake = resolve
+          })
+        },
+
+        leave() {
+          if (!members.delete(member)) return
+          if (member.held) held--
+          wake(member)
+        },
+      }
     },
-    release() {
-      free++
-    },
-    pollMs: () => Math.max(minPollMs, (polling / POLLS_PER_SECOND) * 1000),
-    countPolling(change) {
-      polling += change
+
+    refuse() {
+      places = Math.min(places, Math.max(MIN_PLACES, held - 2))
+      loweredMs = performance.now()
+      balancedMs = loweredMs
+      const idlest = byIdle([...members].filter((member) => member.held)).reverse()
+      for (const { member } of idlest.slice(0, Math.max(0, held - places))) takeAway(member)
     },
   }
+}
+
+/** Those used last come first. */
+function byIdle(members: Iterable<Member>): { readonly member: Member; readonly idleMs: number }[] {
+  return [...members]
+    .map((member) => ({ member, idleMs: member.idleMs() }))
+    .sort((a, b) => a.idleMs - b.idleMs)
 }

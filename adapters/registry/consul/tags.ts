@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../../core/contracts/registry.ts'
+import { DEFAULT_DOMAIN } from '../../../core/service-entry.ts'
 import { isRecord, readEndpoint, readMap } from './json.ts'
 
-/** The domain that goes without saying. */
-export const DEFAULT_DOMAIN = 'mx'
+export { DEFAULT_DOMAIN }
 /** Tag of every service registered by mx. */
 export const MARKER = 'mx'
 /** The version that goes without saying. */

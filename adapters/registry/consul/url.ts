@@ -1,23 +1,32 @@
 import { suggest } from '../../../core/suggest.ts'
+import { readWorkerCount } from '../../../core/worker-count.ts'
 import type { ConsulAddress } from './http-agent.ts'
 
 /** What a `consul://` text and the environment say. */
 export interface ConsulUrl extends ConsulAddress {
   readonly domain?: string
+  /** As `ConsulRegistryOptions.maxWaiting`. */
+  readonly maxWaiting?: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 const SCHEME = /^consuls?:\/\//
 const TLS_PARAMETERS = ['ca', 'cert', 'key']
-const PARAMETERS = ['dc', 'domain', ...TLS_PARAMETERS]
+const PARAMETERS = ['dc', 'domain', 'max_waiting', ...TLS_PARAMETERS]
+const MAX_WAITING = 100_000
+/** Of the 200 connections Consul takes from an address: what the processes of a gateway share, and what each needs besides. */
+const SHARED_CONNECTIONS = 190
+const OTHER_CONNECTIONS = 17
+const MIN_WAITING = 8
 /** What may stand in a header field. */
 const TOKEN = /^[\x21-\x7e]{1,1024}$/
+const PORT = /:(\d+)(?:[/?#]|$)/
 const ENV_ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)?(?::(\d{1,5}))?\/?$/
 
 /**
- * Reads `consul://[token@][host[:port]][?dc=..&domain=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. What it leaves open is taken
- * from the variables the Consul command line knows: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
+ * Reads `consul://[token@][host[:port]][?dc=..&domain=..&max_waiting=..&ca=..&cert=..&key=..]`; `consuls` is HTTPS. What it
+ * leaves open is taken from the variables the Consul command line knows: `CONSUL_HTTP_ADDR`, `CONSUL_HTTP_TOKEN`, `CONSUL_HTTP_SSL`, `CONSUL_CACERT`,
  * `CONSUL_CLIENT_CERT`, `CONSUL_CLIENT_KEY`.
  *
  * @throws {RangeError} naming the wrong part and what would be right; a token is not shown.
@@ -40,6 +49,7 @@ export function parseConsulUrl(text: string, env: Environment = process.env): Co
   const caFile = parameters['ca'] || env['CONSUL_CACERT']
   const certFile = parameters['cert'] || env['CONSUL_CLIENT_CERT']
   const keyFile = parameters['key'] || env['CONSUL_CLIENT_KEY']
+  const maxWaiting = readMaxWaiting(parameters['max_waiting'], env)
   if (!secure && TLS_PARAMETERS.some((key) => parameters[key]))
     throw wrong('certificates are for consuls://')
   return {
@@ -52,6 +62,7 @@ export function parseConsulUrl(text: string, env: Environment = process.env): Co
     ...(keyFile && { keyFile }),
     ...(dc && { datacenter: dc }),
     ...(domain && { domain }),
+    ...(maxWaiting !== undefined && { maxWaiting }),
   }
 }
 
@@ -63,10 +74,12 @@ interface Place {
 }
 
 function parseUrl(text: string): URL {
-  try {
-    if (SCHEME.test(text)) return new URL(text)
-  } catch {
-    // Told below, without what the parser would repeat of it.
+  if (SCHEME.test(text) && URL.canParse(text)) return new URL(text)
+  const port = PORT.exec(text.replace(/^.*@/s, ''))?.[1]
+  if (SCHEME.test(text) && Number(port) > 65_535) {
+    throw new RangeError(
+      `the port of Consul must be 1 to 65535, got ${port?.slice(0, 20)} in ${toShown(text)}`,
+    )
   }
   throw new RangeError(
     `Consul must be given as consul://[token@]host:port or consuls://..., got ${toShown(text)}`,
@@ -75,6 +88,7 @@ function parseUrl(text: string): URL {
 
 function readAddress({ hostname, port }: URL): Place | undefined {
   if (hostname === '') return undefined
+  if (port === '0') throw new RangeError('the port of Consul must be 1 to 65535, got 0')
   return { host: toBare(hostname), port: port === '' ? undefined : Number(port) }
 }
 
@@ -107,6 +121,20 @@ function readParameters({ searchParams }: URL): Record<string, string> {
     read[key] = value
   }
   return read
+}
+
+/** Undefined: as many as the registry takes by default. */
+function readMaxWaiting(text: string | undefined, env: Environment): number | undefined {
+  const workers = readWorkerCount(env)
+  if (text === undefined) {
+    if (workers === 1) return undefined
+    return Math.max(MIN_WAITING, Math.floor(SHARED_CONNECTIONS / workers) - OTHER_CONNECTIONS)
+  }
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= 1 && value <= MAX_WAITING) return value
+  throw new RangeError(
+    `consul://...?max_waiting= must be 1 to ${MAX_WAITING}, got ${JSON.stringify(text.slice(0, 64))}`,
+  )
 }
 
 function decode(text: string): string {

@@ -10,7 +10,12 @@ import { sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 const TOKEN = 'secret-0123456789'
 
 function open(t: Test, options: Partial<ClientOptions>): ConsulClient {
-  const client = createConsulClient({ maxSockets: 4, maxAnswerBytes: 1000, ...options })
+  const client = createConsulClient({
+    maxWaiting: 4,
+    maxCalls: 4,
+    maxAnswerBytes: 1000,
+    ...options,
+  })
   t.teardown(client.close)
   return client
 }

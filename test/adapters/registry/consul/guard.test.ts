@@ -13,7 +13,7 @@ async function ask(
   const double = await startConsulDouble(t, (_, response) => {
     response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
   })
-  const client = createConsulClient({ ...double, maxSockets: 1, maxAnswerBytes: 1000 })
+  const client = createConsulClient({ ...double, maxWaiting: 1, maxCalls: 1, maxAnswerBytes: 1000 })
   t.teardown(client.close)
   const warnings: string[] = []
   await warnOfDanger(client, {
@@ -49,4 +49,20 @@ t.test('a token that travels unencrypted is warned of', async (t) => {
   t.match(warnings, [/the token goes to consul\.example unencrypted/])
   t.notMatch(warnings[0], /secret/)
   t.same((await ask(t, 200, '', { host, token: 'secret', secure: true })).warnings, [])
+})
+
+t.test('a Consul that does not answer is to be asked again', async (t) => {
+  const isDone = async (status: number, text: string): Promise<boolean> => {
+    const double = await startConsulDouble(t, (_, response) => {
+      response.writeHead(status, { 'content-type': 'text/plain' }).end(text)
+    })
+    const client = createConsulClient({ ...double, maxWaiting: 1, maxAnswerBytes: 1000 })
+    t.teardown(client.close)
+    const options = { host: '10.0.0.1', secure: true, token: undefined, warn: () => {} }
+    return warnOfDanger(client, options)
+  }
+  t.notOk(await isDone(500, 'No cluster leader'))
+  t.ok(await isDone(403, 'ACL not found'))
+  t.ok(await isDone(401, 'ACL support disabled'))
+  t.ok(await isDone(200, ''))
 })

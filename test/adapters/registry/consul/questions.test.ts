@@ -8,7 +8,7 @@ import { until } from '../../../contracts/registry.ts'
 import { type ConsulDouble, sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
 
 function open(t: Test, double: ConsulDouble): Questions & Pick<ConsulClient, 'era'> {
-  const client = createConsulClient({ ...double, maxSockets: 4, maxAnswerBytes: 1000 })
+  const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
   t.teardown(client.close)
   return { ...createQuestions(client, { domain: 'mx', warn: () => {} }), era: client.era }
 }
@@ -28,8 +28,8 @@ t.test(
     t.same(
       double.requests.map(({ path, query }) => `${path}?${query}`),
       [
-        '/v1/health/service/a.b?passing=true',
-        '/v1/health/service/a.b?passing=true&index=7&wait=1500ms',
+        '/v1/health/service/a.b?',
+        '/v1/health/service/a.b?index=7&wait=1500ms',
         '/v1/catalog/services?',
         '/v1/catalog/services?',
       ],
@@ -39,7 +39,10 @@ t.test(
 
 t.test('an answer that ACLs emptied is a refusal, one they only shortened is not', async (t) => {
   const filtered = { 'x-consul-results-filtered-by-acls': 'true' }
-  const web = { Node: { Node: 'n', Address: '10.0.0.1' }, Service: { ID: 'web', Port: 80 } }
+  const web = {
+    Node: { Node: 'n', Address: '10.0.0.1' },
+    Service: { ID: 'web', Service: 'web', Port: 80 },
+  }
   const double = await startConsulDouble(t, ({ path }, response) =>
     sendJson(response, path.endsWith('/web') ? [web] : path.includes('health') ? [] : {}, filtered),
   )
@@ -51,7 +54,7 @@ t.test('an answer that ACLs emptied is a refusal, one they only shortened is not
     message: /it needs service:read "shop" and node:read/,
   })
   const catalog = await askCatalog()
-  t.throws(() => readCatalog(catalog), { denied: true, message: /service:read and node:read/ })
+  await t.rejects(readCatalog(catalog), { denied: true, message: /service:read and node:read/ })
 })
 
 t.test('no index goes to who answers after a connection was lost', async (t) => {

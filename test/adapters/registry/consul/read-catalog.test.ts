@@ -1,13 +1,16 @@
 import t from 'tap'
 import { createCatalogReader } from '../../../../adapters/registry/consul/read-catalog.ts'
 
-function create(domain = 'mx'): { read: (catalog: unknown) => string[]; warnings: string[] } {
+function create(domain = 'mx'): {
+  read: (catalog: unknown) => Promise<string[]>
+  warnings: string[]
+} {
   const warnings: string[] = []
   const reader = createCatalogReader({ domain, warn: (reason) => warnings.push(reason) })
   return {
     warnings,
-    read: (catalog) =>
-      reader(Buffer.from(JSON.stringify(catalog))).map(({ name, version, endpoints }) =>
+    read: async (catalog) =>
+      (await reader(Buffer.from(JSON.stringify(catalog)))).map(({ name, version, endpoints }) =>
         `${name} ${version} ${endpoints.map((endpoint) => endpoint.name)}`.trim(),
       ),
   }
@@ -21,7 +24,7 @@ t.test('the versions of all services are those of their tags', async (t) => {
     'mx.version=2',
     'mx.endpoint={"name":"A.B","version":"2"}',
   ]
-  t.same(read({ consul: [], web: [], shop: ['mx.path=/x'], orders }), [
+  t.same(await read({ consul: [], web: [], shop: ['mx.path=/x'], orders }), [
     'web latest',
     'shop latest Http.Any',
     'orders 2 A.B',
@@ -35,24 +38,24 @@ t.test('a service of several domains is in each with its own versions', async (t
     shop: ['mx', 'mx.domain=shop', 'mx.version@shop=8'],
     plain: ['mx.domain=shop'],
   }
-  t.same(create().read(catalog), ['both latest'])
-  t.same(create('shop').read(catalog), ['both 7', 'shop 8', 'plain latest'])
+  t.same(await create().read(catalog), ['both latest'])
+  t.same(await create('shop').read(catalog), ['both 7', 'shop 8', 'plain latest'])
 })
 
 t.test('names that are none are left out, __proto__ among them', async (t) => {
   const { read, warnings } = create()
-  t.same(read(JSON.parse('{"__proto__": [], "a b": [], "ok": null, "constructor": 7}')), [
+  t.same(await read(JSON.parse('{"__proto__": [], "a b": [], "ok": null, "constructor": 7}')), [
     'ok latest',
     'constructor latest',
   ])
   t.equal(warnings.length, 2)
-  for (const catalog of [[], null, 7]) t.throws(() => read(catalog), { name: 'SyntaxError' })
+  for (const catalog of [[], null, 7]) await t.rejects(read(catalog), { name: 'SyntaxError' })
 })
 
 t.test('what a service says is read again when it says something else', async (t) => {
   const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
   const read = (tag: string) => reader(Buffer.from(JSON.stringify({ a: [tag], b: ['x'] })))
-  const [before, after] = [read('mx.path=/a'), read('mx.path=/b')]
+  const [before, after] = [await read('mx.path=/a'), await read('mx.path=/b')]
   t.equal(before[1], after[1])
   t.match(after[0]?.endpoints[0]?.metadata, { path: '/b' })
 })
@@ -61,5 +64,5 @@ t.test('the order of tags, another one each time, says nothing', async (t) => {
   const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
   const tags = ['mx.path=/a', 'mx.path=/b', 'mx.host=x', 'blue']
   const read = (list: readonly string[]) => reader(Buffer.from(JSON.stringify({ web: list })))
-  t.equal(read(tags)[0], read(tags.toReversed())[0])
+  t.equal(await read(tags), await read(tags.toReversed()), 'the same list')
 })

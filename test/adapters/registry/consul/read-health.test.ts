@@ -10,7 +10,7 @@ function read(rows: unknown, domain = 'mx'): Service[] {
 }
 
 function row(service: object, node: object = { Node: 'n1', Address: '10.0.0.1' }): object {
-  return { Node: node, Service: { ID: 'web', Port: 80, ...service } }
+  return { Node: node, Service: { ID: 'web', Service: 'web', Port: 80, ...service } }
 }
 
 t.test('instances are merged by version; what was changed last describes it', async (t) => {
@@ -104,4 +104,24 @@ t.test('each instance has what its own tags say, whatever those of the one befor
     ],
   )
   t.match(warnings, [/"web:f" of web: the tag "mx.node=\{" is left out/, /"web:g" of web/])
+})
+
+t.test('a name in another spelling is another service', async (t) => {
+  t.same(read([row({ Service: 'WEB' }), row({ Service: 'Web' }), row({ Service: undefined })]), [])
+  t.same(warnings, [])
+})
+
+t.test('a version none of whose checks pass is there without nodes', async (t) => {
+  const checked = (ID: string, ...states: string[]): object => ({
+    ...row({ ID }),
+    Checks: states.map((Status) => ({ Status })),
+  })
+  t.match(read([checked('web', 'passing', 'critical')]), [{ name: 'web', nodes: [] }])
+  t.match(read([checked('web', 'warning')])[0]?.nodes.length, 0)
+  t.match(
+    read([checked('a', 'passing', 'passing'), checked('b', 'critical')])[0]?.nodes.map(
+      ({ id }) => id,
+    ),
+    ['a@n1'],
+  )
 })

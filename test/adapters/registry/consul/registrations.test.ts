@@ -11,7 +11,7 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 const SERVICE = makeService('greeter', ['10.0.0.1:80'])
 
 function open(t: Test, double: ConsulDouble): Registrations {
-  const client = createConsulClient({ ...double, maxSockets: 4, maxAnswerBytes: 1000 })
+  const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
   t.teardown(client.close)
   return createRegistrations(client, 'mx')
 }

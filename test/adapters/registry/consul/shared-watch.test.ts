@@ -9,7 +9,15 @@ import type { RegistryEvent } from '../../../../core/contracts/registry.ts'
 import { until } from '../../../contracts/registry.ts'
 import { makeService } from '../../../fixtures/services.ts'
 
-const PACE = { gapMs: 0, burst: 1, waitSeconds: 1, retryMs: 1, maxRetryMs: 1, deniedMs: 1 }
+const PACE = {
+  gapMs: 0,
+  burst: 1,
+  waitSeconds: 1,
+  retryMs: 1,
+  maxRetryMs: 1,
+  deniedMs: 1,
+  lingerMs: 0,
+}
 
 function open(t: Test): {
   watch: SharedWatch
@@ -61,8 +69,8 @@ t.test(
     const told: string[] = []
     const listen = ({ type, service }: RegistryEvent): void =>
       void told.push(`${type} ${service.name}`)
-    watch.add(listen, undefined)
-    watch.add(listen, undefined)
+    watch.add(listen)
+    watch.add(listen)
     t.equal(watch.services(), undefined)
     await answer(['a'])
     await watch.settled
@@ -77,30 +85,20 @@ t.test('an outage is told when it begins and ends, and to who comes meanwhile', 
   const { watch, answer } = open(t)
   const told: (string | undefined)[] = []
   const warnings = t.capture(process, 'emitWarning', () => {})
-  watch.add(
-    () => {},
-    () => {
+  watch.add(() => {}, {
+    onOutage: () => {
       throw new Error('a faulty listener')
     },
-  )
-  watch.add(
-    () => {},
-    (reason) => told.push(reason?.message),
-  )
+  })
+  watch.add(() => {}, { onOutage: (reason) => told.push(reason?.message) })
   await answer(['a'])
   await answer(new Error('away'))
   await answer(new Error('away'))
   t.same(told, ['away'])
   t.equal(watch.services(), undefined, 'what was known is not what is')
   const late: (string | undefined)[] = []
-  watch.add(
-    () => {},
-    (reason) => late.push(reason?.message),
-  )
-  const left = watch.add(
-    () => {},
-    () => t.fail('told although it left'),
-  )
+  watch.add(() => {}, { onOutage: (reason) => late.push(reason?.message) })
+  const left = watch.add(() => {}, { onOutage: () => t.fail('told although it left') })
   left()
   t.same(late, [], 'not before it knows its own watch')
   await until(() => late.length === 1)
@@ -118,7 +116,7 @@ t.test('an outage is told when it begins and ends, and to who comes meanwhile', 
 
 t.test('the question ends with its last listener', async (t) => {
   const { watch, answer, idle } = open(t)
-  const stops = [watch.add(() => {}, undefined), watch.add(() => {}, undefined)]
+  const stops = [watch.add(() => {}), watch.add(() => {})]
   await answer(['a'])
   stops[0]!()
   stops[0]!()

@@ -1,20 +1,96 @@
-import t from 'tap'
-import { createSlots } from '../../../../adapters/registry/consul/slots.ts'
+import t, { type Test } from 'tap'
+import { createSlots, type Seat, type Slots } from '../../../../adapters/registry/consul/slots.ts'
+import { until } from '../../../contracts/registry.ts'
+
+function join(slots: Slots, idleMs: () => number = () => 0): { seat: Seat; taken: () => number } {
+  let taken = 0
+  return { seat: slots.join({ idleMs, onTaken: () => taken++ }), taken: () => taken }
+}
+
+/** Asks whenever it is its turn, until it has a place. */
+function poll(t: Test, seat: Seat): { turns: () => number; has: () => boolean } {
+  let turns = 0
+  let has = false
+  let stopped = false
+  void (async () => {
+    for (; !stopped; turns++) {
+      has = seat.take()
+      if (has) return
+      await seat.turn()
+    }
+  })()
+  t.teardown(() => {
+    stopped = true
+    seat.leave()
+  })
+  return { turns: () => turns, has: () => has }
+}
 
 t.test('places are given until there are none, which is told once', async (t) => {
   let told = 0
   const slots = createSlots(2, 10, () => told++)
-  t.same([slots.take(), slots.take(), slots.take(), slots.take()], [true, true, false, false])
+  const seats = [1, 2, 3, 4].map(() => join(slots).seat)
+  t.same(
+    seats.map((seat) => seat.take()),
+    [true, true, false, false],
+  )
   t.equal(told, 1)
-  slots.release()
-  t.same([slots.take(), slots.take()], [true, false])
+  t.ok(seats[0]?.take(), 'a place is kept')
+  seats[0]?.leave()
+  seats[0]?.leave()
+  t.same([seats[2]?.take(), seats[3]?.take()], [true, false])
 })
 
-t.test('the more ask in turn, the less often each: fifty a second of all', async (t) => {
-  const slots = createSlots(0, 5000, () => {})
-  t.equal(slots.pollMs(), 5000)
-  for (let i = 0; i < 500; i++) slots.countPolling(1)
-  t.equal(slots.pollMs(), 10_000)
-  slots.countPolling(-1)
-  t.equal(slots.pollMs(), 9980)
+t.test('those in use ask more often than the others', async (t) => {
+  const slots = createSlots(0, 100_000, () => {})
+  const used = poll(t, join(slots).seat)
+  const unused = poll(t, join(slots, () => 20_000).seat)
+  await until(() => used.turns() > 0)
+  t.equal(unused.turns(), 0)
 })
+
+t.test('all together ask no more than two hundred times a second', async (t) => {
+  const slots = createSlots(0, 1, () => {})
+  const pollers = Array.from({ length: 400 }, (_, i) =>
+    poll(t, join(slots, () => (i < 200 ? 0 : 20_000)).seat),
+  )
+  const beganMs = performance.now()
+  const count = (): number => pollers.reduce((sum, { turns }) => sum + turns(), 0)
+  await until(() => count() >= 100)
+  const seconds = (performance.now() - beganMs) / 1000
+  t.ok(count() <= 200 * (seconds + 0.2), `${count()} in ${seconds} s`)
+  const first = pollers.slice(0, 200).filter(({ turns }) => turns() > 0).length
+  t.ok(first > 0 && pollers.some(({ turns }, i) => i >= 200 && turns() > 0), 'of both kinds')
+})
+
+t.test('a place goes from who is not used any more to who is', async (t) => {
+  const slots = createSlots(1, 100_000, () => {})
+  let idleMs = 0
+  const holder = join(slots, () => idleMs)
+  t.ok(holder.seat.take())
+  const other = poll(t, join(slots).seat)
+  await until(() => other.turns() > 1)
+  t.equal(holder.taken(), 0, 'not while both are in use')
+  idleMs = 20_000
+  await until(() => other.has())
+  t.equal(holder.taken(), 1)
+  t.notOk(holder.seat.take())
+})
+
+t.test(
+  'where Consul takes no more connections there are less places, eight at least',
+  async (t) => {
+    const slots = createSlots(20, 100_000, () => {})
+    const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
+    for (const { seat } of members.slice(0, 15)) t.ok(seat.take())
+    slots.refuse()
+    t.equal(slots.places(), 13)
+    t.same(
+      members.slice(0, 15).filter(({ taken }) => taken() > 0),
+      members.slice(13, 15),
+      'those used least recently lose theirs',
+    )
+    for (let i = 0; i < 10; i++) slots.refuse()
+    t.equal(slots.places(), 8)
+  },
+)

@@ -53,16 +53,34 @@ t.test('what the text leaves open the variables of Consul say', async (t) => {
     t.match(parseConsulUrl('consul://', { CONSUL_HTTP_SSL: text }), { port, secure: port === 8501 })
 })
 
+t.test('the connections Consul takes from an address are divided among workers', async (t) => {
+  t.equal(parseConsulUrl('consul://h?max_waiting=6000', {}).maxWaiting, 6000)
+  const shared = (MX_WORKER_COUNT: string, text = 'consul://h'): number | undefined =>
+    parseConsulUrl(text, { MX_WORKER_COUNT }).maxWaiting
+  t.equal(shared('1'), undefined)
+  t.equal(shared('2'), 78)
+  t.equal(shared('4'), 30)
+  t.equal(shared('64'), 8)
+  t.equal(shared('4', 'consul://h?max_waiting=500'), 500, 'unless somebody said how many')
+})
+
 t.test('a mistake is named, and no token is shown', async (t) => {
   const wrong: [string, RegExp][] = [
     ['http://h', /must be given as consul:\/\//],
-    ['consul://h:99999', /must be given as consul:\/\//],
-    ['consul://secret@h:99999', /got "consul:\/\/\[token\]@h:99999"/],
+    ['consul://h:99999', /the port of Consul must be 1 to 65535, got 99999/],
+    ['consul://h:0', /the port of Consul must be 1 to 65535, got 0/],
+    ['consul://secret@h?max_waiting=0', /max_waiting= must be 1 to 100000, got "0"/],
+    ['consul://secret@h?max_waiting=1e3', /max_waiting= must be 1 to 100000/],
+    ['consul://a b', /must be given as consul:\/\//],
+    ['consul://secret@h:99999', /in "consul:\/\/\[token\]@h:99999"/],
     ['consul://secret:x@h', /a token stands alone/],
     ['consul://secret@h/path', /a path means nothing/],
     ['consul://secret@h#x', /# means nothing/],
     ['consul://secret@h?dcc=eu', /takes no "dcc": meant dc\?/],
-    ['consul://secret@h?zzzzz=eu', /takes no "zzzzz": known are dc, domain, ca, cert, key/],
+    [
+      'consul://secret@h?zzzzz=eu',
+      /takes no "zzzzz": known are dc, domain, max_waiting, ca, cert, key/,
+    ],
     ['consul://secret@h?dc=', /\?dc= must have a value/],
     ['consul://secret@h?ca=/x', /certificates are for consuls/],
     ['consul://secret%0d@h', /must be visible ASCII/],

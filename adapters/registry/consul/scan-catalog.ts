@@ -1,0 +1,119 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
+/** A service of the catalog and its tags, not yet parsed. */
+export interface ScannedService {
+  readonly name: string
+  /** Of the tags, whatever their order. */
+  readonly hash: string
+  /** Parses the tags. @throws {SyntaxError} when they are no JSON. */
+  readonly readTags: () => unknown
+}
+
+/** Longest time without a turn for others, milliseconds. */
+const SLICE_MS = 4
+/** Bytes between two looks at the clock. */
+const LOOK_BYTES = 32_768
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d]
+const [COMMA, COLON] = [0x2c, 0x3a]
+
+/**
+ * The members of a JSON object, told one after the other, with pauses: the catalog of a large datacenter is megabytes long, and
+ * nearly all of it is as it was. Values are told apart by their strings alone.
+ *
+ * @throws {SyntaxError} when it is no JSON object.
+ */
+export async function scanCatalog(
+  body: Buffer,
+  tell: (service: ScannedService) => void,
+): Promise<void> {
+  let at = 0
+  let endMs = performance.now() + SLICE_MS
+  let lookAt = LOOK_BYTES
+  /** Of the string read last. */
+  let first = 0
+  let second = 0
+
+  const skipBlanks = (): void => {
+    while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++
+  }
+
+  function expect(byte: number): void {
+    skipBlanks()
+    if (body[at] !== byte) throw new SyntaxError('Consul answers no catalog')
+    at++
+  }
+
+  /** FNV-1a, twice. */
+  function skipString(): void {
+    first = 0x811c9dc5
+    second = 0x1b873593
+    for (at++; at < body.length; at++) {
+      const byte = body[at]!
+      if (byte === QUOTE) {
+        at++
+        return
+      }
+      first = Math.imul(first ^ byte, 0x01000193)
+      second = Math.imul(second ^ byte, 0x5bd1e995) ^ (second >>> 15)
+      if (byte === BACKSLASH) {
+        at++
+        first = Math.imul(first ^ body[at]!, 0x01000193)
+        second = Math.imul(second ^ body[at]!, 0x5bd1e995)
+      }
+    }
+    throw new SyntaxError('Consul answers no catalog: a string has no end')
+  }
+
+  function readString(): string {
+    skipBlanks()
+    const start = at
+    if (body[at] !== QUOTE) throw new SyntaxError('Consul answers no catalog')
+    skipString()
+    return JSON.parse(body.toString('utf8', start, at)) as string
+  }
+
+  function skipValue(): string {
+    let depth = 0
+    let strings = 0
+    let [sum, mixed, others] = [0, 0, 0]
+    for (; at < body.length; ) {
+      const byte = body[at]!
+      if (byte === QUOTE) {
+        skipString()
+        strings++
+        sum = (sum + first) | 0
+        mixed = (mixed + second) | 0
+        continue
+      }
+      if (depth === 0 && (byte === COMMA || byte === CLOSE)) break
+      if (byte === OPEN_LIST || byte === OPEN) depth++
+      else if (byte === CLOSE_LIST || byte === CLOSE) depth--
+      else if (byte !== COMMA) others = Math.imul(others ^ byte, 0x01000193)
+      at++
+    }
+    return `${strings} ${sum} ${mixed} ${others}`
+  }
+
+  expect(OPEN)
+  skipBlanks()
+  if (body[at] === CLOSE) return
+  for (;;) {
+    const name = readString()
+    expect(COLON)
+    skipBlanks()
+    const start = at
+    const hash = skipValue()
+    const end = at
+    tell({ name, hash, readTags: () => JSON.parse(body.toString('utf8', start, end)) })
+    skipBlanks()
+    if (body[at] === CLOSE) return
+    expect(COMMA)
+    if (at < lookAt) continue
+    lookAt = at + LOOK_BYTES
+    if (performance.now() < endMs) continue
+    await turn()
+    endMs = performance.now() + SLICE_MS
+  }
+}

@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type ScannedService,
+  scanCatalog,
+} from '../../../../adapters/registry/consul/scan-catalog.ts'
+
+async function scan(text: string): Promise<ScannedService[]> {
+  const found: ScannedService[] = []
+  await scanCatalog(Buffer.from(text), (service) => found.push(service))
+  return found
+}
+
+t.test('what any JSON object holds is found, however it is written', async (t) => {
+  const tags = fc.oneof(fc.array(fc.string({ unit: 'binary' })), fc.jsonValue())
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(fc.string({ unit: 'binary' }), tags, { noNullPrototype: true }),
+      fc.nat(3),
+      async (catalog, indent) => {
+        const found = await scan(JSON.stringify(catalog, null, indent))
+        const read = found.map(({ name, readTags }) => [name, readTags()])
+        t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+t.test('the hash is that of the tags in whatever order, and no other', async (t) => {
+  const hashOf = async (tags: readonly string[]): Promise<string | undefined> =>
+    (await scan(JSON.stringify({ a: tags })))[0]?.hash
+  t.equal(await hashOf(['a', 'b\\"],"c', 'd']), await hashOf(['d', 'a', 'b\\"],"c']))
+  const lists = [[], [''], ['a'], ['b'], ['a', 'a'], ['ab'], ['ba'], ['a', 'b'], ['a', 'c'], ['"']]
+  t.equal(new Set(await Promise.all(lists.map(hashOf))).size, lists.length)
+})
+
+t.test('what is cut off or no object is no catalog', async (t) => {
+  for (const text of [
+    '',
+    '[]',
+    'null',
+    '{',
+    '{"a"',
+    '{"a":',
+    '{"a":["x"',
+    '{"a":[] "b"',
+    '{"a":[]',
+  ])
+    await t.rejects(scan(text), { name: 'SyntaxError' }, text)
+})
+
+t.test('others get their turn while a long one is read', async (t) => {
+  const tags = Array.from({ length: 8 }, (_, i) => `mx.endpoint={"name":"A.B${i}"}`.repeat(3))
+  const catalog = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`s${i}`, tags]))
+  const body = Buffer.from(JSON.stringify(catalog))
+  let turns = 0
+  let done = false
+  const count = (): void => {
+    turns++
+    if (!done) setImmediate(count)
+  }
+  setImmediate(count)
+  let services = 0
+  await scanCatalog(body, () => services++)
+  done = true
+  t.equal(services, 20_000)
+  t.ok(turns > 3, `${turns} turns`)
+})
