@@ -2,6 +2,8 @@ import type { Node, Service } from './contracts/registry.ts'
 import { isServiceName } from './service-name.ts'
 import { parseAddress } from './upstream/parse-node.ts'
 
+/** The domain of whoever names none. */
+export const DEFAULT_DOMAIN = 'mx'
 const MAX_TEXT = 253
 const PRINTABLE = /^[\x21-\x7e]+$/
 

@@ -1,11 +1,10 @@
 import type { Maybe } from '../../core/chain.ts'
 import type { Registry, RegistryEvent } from '../../core/contracts/registry.ts'
+import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import { createHeld, type Held } from './held.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
 
-/** The domain of whoever names none. */
-export const DEFAULT_DOMAIN = 'mx'
 /** Not a domain, but all of them. */
 export const ALL_DOMAINS = '*'
 

@@ -1,8 +1,9 @@
 import { Type } from '../../core/schema.ts'
+import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
-import { ALL_DOMAINS, DEFAULT_DOMAIN, type Domain, type Domains } from './domains.ts'
+import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
 import { type LeaveOut, takeFitting } from './leave-out.ts'
 import {
