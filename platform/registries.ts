@@ -1,5 +1,4 @@
 import { createJoinedRegistry } from '../adapters/registry/joined.ts'
-import { createMemoryRegistry } from '../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../adapters/registry/static.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
 import { openRegistry } from '../sdk/open-registry.ts'
@@ -22,7 +21,6 @@ export function createConfiguredRegistry(
   text: string,
   services: readonly Service[],
 ): ConfiguredRegistry {
-  if (text === 'memory') return createOwnMemory(services)
   const own = createStaticRegistry(services)
   const { replace } = own
   if (text === 'static') return { registry: own, loaded: Promise.resolve(), replace }
@@ -32,16 +30,4 @@ export function createConfiguredRegistry(
     loaded,
     replace,
   }
-}
-
-function createOwnMemory(services: readonly Service[]): ConfiguredRegistry {
-  const registry = createMemoryRegistry()
-  let listed: readonly Service[] = []
-  const replace = (next: readonly Service[]): void => {
-    for (const service of listed) void registry.deregister?.(service)
-    for (const service of next) void registry.register?.(service)
-    listed = next
-  }
-  replace(services)
-  return { registry, loaded: Promise.resolve(), replace }
 }

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { Type } from '../../core/schema.ts'
 import { configurationFrom } from '../../platform/configuration.ts'
+import { createConfiguredRegistry } from '../../platform/registries.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { Uint64 } from '../../sdk/schema-types.ts'
 import type { Service } from '../../sdk/service.ts'
@@ -8,6 +9,7 @@ import { openApi } from '../fixtures/api.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
 import { createService } from '../fixtures/sdk-services.ts'
+import { makeService } from '../fixtures/services.ts'
 
 const NAME = 'go.mx.api.parcels'
 
@@ -101,6 +103,27 @@ t.test('a gateway starts without its registry, and picks it up when it comes', a
   await eventually(async () => (await status()) === 200)
   t.equal(await status(), 200)
 })
+
+t.test(
+  'with the registry of this process its services are found, beside the configured ones',
+  async (t) => {
+    const service = createService(t, { name: NAME, registry: 'memory' }).handle('Parcels', {
+      who: endpoint({ handle: async () => ({ name: 'registered' }) }),
+    })
+    await service.start()
+    const configured = makeService('go.mx.api.greeter', ['127.0.0.1:9001'])
+    const { registry, replace } = createConfiguredRegistry('memory', [configured])
+    t.teardown(() => registry.close?.())
+    t.same(await registry.getService('go.mx.api.greeter'), [configured])
+    t.match(await registry.getService(NAME), [{ nodes: [{ metadata: { protocol: 'mx' } }] }])
+    const told: string[] = []
+    registry.watch?.(({ type, service: { name } }) => told.push(`${type} ${name}`))
+    replace([structuredClone(configured)])
+    t.same(told, [], 'a reload that changes nothing is told to nobody')
+    replace([])
+    t.same(told, ['delete go.mx.api.greeter'])
+  },
+)
 
 const unusable: [text: string, reason: RegExp][] = [
   ['consuls://127.0.0.1:9?ca=/nonexistent/ca.pem', /^mx: cannot read the ca file .*ENOENT.*\n$/],
