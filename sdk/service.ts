@@ -235,6 +235,7 @@ export class Service<H extends object = Record<never, never>> {
       this.#address = toReachable({ ...address, port })
       await this.#subscriptions?.begin()
       const registry = this.#openRegistry()
+      await this.#opened?.loaded
       if (registry !== undefined) {
         this.#registration = await register({ registry, entry: this.#toEntry(registry), log })
         this.#unlist = addLocalService(registry, this.#local)

@@ -203,6 +203,14 @@ t.test(
   },
 )
 
+t.test(
+  'a registry that has no use, whatever is waited for: the service does not start',
+  async (t) => {
+    const service = createService(t, { registry: 'consuls://127.0.0.1:1?ca=/nonexistent.pem' })
+    await t.rejects(service.start(), { message: /^cannot read the ca file for Consul: ENOENT/ })
+  },
+)
+
 t.test('what answers in place of a registry refuses: the service does not start', async (t) => {
   const other = createService(t, { name: 'other' })
   const service = createService(t, { registry: `mx://${await other.start()}` })
