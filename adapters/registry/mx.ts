@@ -2,7 +2,7 @@ import type { Registry, RegistryEvent, Service } from '../../core/contracts/regi
 import { GatewayError } from '../../core/errors.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { Channel } from '../../core/rpc/channel.ts'
-import { checkService } from '../../core/service-entry.ts'
+import { checkService, DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import { ask } from './mx/calls.ts'
 import { readEntries, readEntry, toEntry } from './mx/entry.ts'
@@ -26,8 +26,6 @@ export interface MxRegistryOptions {
   readonly nowMs?: () => number
 }
 
-/** The domain of the registry service where none is named. */
-const DEFAULT_DOMAIN = 'mx'
 /** Services of a page: some 20 ms of work where each has 20 nodes. */
 const PAGE = 200
 /** More pages than there can be services. */
