@@ -1,4 +1,4 @@
-import type { Registry } from './contracts/registry.ts'
+import type { Registry, Service } from './contracts/registry.ts'
 import { isServiceName } from './service-name.ts'
 
 /** What a resolver may look at. An exchange is one. */
@@ -57,6 +57,8 @@ export interface ResolverOptions {
   readonly domain: string
   /** Told, for an operator, what is left out and why. */
   readonly onWarning: (message: string) => void
+  /** Told of what the registry lists, by a resolver that asks for that, and of every version that comes later. */
+  readonly onServices?: ((services: readonly Service[]) => void) | undefined
 }
 
 export type CreateResolver = (options: ResolverOptions) => Resolver

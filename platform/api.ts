@@ -21,6 +21,7 @@ import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import { createForwarding } from './handlers.ts'
 import type { Log } from './log.ts'
 import { logOutage } from './log-outage.ts'
+import { createOutsideCheck } from './outside-namespace.ts'
 import { findResolver } from './parts.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
@@ -120,7 +121,13 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const onOutage = (state: OutageState, outage: Outage): void =>
     logOutage(log, state, outage, directory.size)
   const directory: Directory = new Directory(registry, { upstream, onError, onOutage })
-  const resolver = createResolver({ registry, onWarning: (message) => log.warn(message) })
+  const onWarning = (message: string): void => log.warn(message)
+  const onServices = createOutsideCheck({
+    settings: () => current.settings,
+    configured: () => listNames(current),
+    onWarning,
+  })
+  const resolver = createResolver({ registry, onWarning, onServices })
   const broker = createBroker(createMemoryBroker(), {
     onDrop: (subscription, count) =>
       log.warn({ ...subscription, count }, 'a subscriber is too slow: messages dropped'),

@@ -1,5 +1,4 @@
-import type { Registry } from '../core/contracts/registry.ts'
-import type { Resolver } from '../core/route.ts'
+import type { Resolver, ResolverOptions } from '../core/route.ts'
 import { suggest } from '../core/suggest.ts'
 import { resolvers } from '../resolvers/index.gen.ts'
 import { isBaseDomain } from '../resolvers/subdomain.ts'
@@ -7,10 +6,7 @@ import type { Settings } from './settings.ts'
 import { SettingsError } from './settings-sources.ts'
 
 /** What resolvers may need that is not known before the registry is. */
-export interface ResolverContext {
-  readonly registry: Registry
-  readonly onWarning: (message: string) => void
-}
+export type ResolverContext = Pick<ResolverOptions, 'registry' | 'onWarning' | 'onServices'>
 
 /** The resolver that belongs to each handler (specification: the handler table); to the default one, `endpoint`. */
 const RESOLVER_OF: ReadonlyMap<string, string> = new Map([

@@ -22,7 +22,12 @@ const ROUTES_PER_TURN = 1000
  * Which keys declare what: {@link readDeclared}; which of several routes is taken: {@link EndpointMatcher}.
  * Better than the original, an endpoint that lists no method takes any, and hosts are looked at.
  */
-export default function createEndpoint({ inner, registry, onWarning }: ResolverOptions): Resolver {
+export default function createEndpoint({
+  inner,
+  registry,
+  onWarning,
+  onServices,
+}: ResolverOptions): Resolver {
   let matcher = new EndpointMatcher()
   let generation = 0
   let running: NodeJS.Immediate | undefined
@@ -30,6 +35,7 @@ export default function createEndpoint({ inner, registry, onWarning }: ResolverO
   const { ready, listRoutes, close } = createCatalog({
     registry,
     onWarning,
+    onServices,
     // Many services change at once when a platform starts: they are waited for until the turn ends.
     onChange: () => {
       changed = true

@@ -2,6 +2,7 @@ import type { Registry, RegistryEvent, Service } from '../../core/contracts/regi
 import { Held } from '../../core/directory/held.ts'
 import { Outages } from '../../core/directory/outages.ts'
 import { inTime } from '../../core/in-time.ts'
+import type { ResolverOptions } from '../../core/route.ts'
 import { isSameMap } from '../../core/service-entry.ts'
 import { type Declared, type EndpointRoute, readDeclared } from './declared.ts'
 
@@ -16,6 +17,8 @@ export interface CatalogOptions {
   /** Told when other routes are declared than before. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
+  /** As {@link ResolverOptions.onServices}. */
+  readonly onServices?: ResolverOptions['onServices']
 }
 
 /**
@@ -50,6 +53,7 @@ export function createCatalog({
   nowMs = () => performance.now(),
   onChange,
   onWarning,
+  onServices,
 }: CatalogOptions): Catalog {
   /** By name and version. */
   const entries = new Map<string, Entry>()
@@ -63,6 +67,7 @@ export function createCatalog({
   let closed = false
   const unwatch = registry.watch?.(
     (event) => {
+      if (event.type === 'create') onServices?.([event.service])
       if (told !== undefined) told.push(event)
       else if (hear(event)) onChange()
     },
@@ -109,6 +114,7 @@ export function createCatalog({
   function arrive(services: readonly Service[]): void {
     failing = false
     listed = true
+    onServices?.(services)
     const keys = new Set(services.map(keyOf))
     let changed = false
     for (const key of [...entries.keys()]) if (!keys.has(key)) changed = remove(key) || changed
