@@ -65,9 +65,11 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   })
   const warn = createWarnings(onWarning)
   const pace = { ...PACE, ...options.pace }
-  const slots = createSlots(maxWaiting, pollMs, () =>
+  const slots = createSlots(maxWaiting, pollMs, (why) =>
     warn(
-      `Consul: more services are watched than the ${slots.places()} connections for that, the others are asked in turn; raise consul://...?max_waiting= (maxWaiting) and Consul's limits.http_max_conns_per_client together`,
+      why === 'full'
+        ? `Consul: more services are watched than the ${maxWaiting} connections for that, the others are asked in turn; raise consul://...?max_waiting= (maxWaiting) and Consul's limits.http_max_conns_per_client together`
+        : `Consul takes no more connections from this address: ${slots.places()} services are watched, the others are asked in turn; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= (maxWaiting) of all who share the address`,
     ),
   )
   const registrations = createRegistrations(client, domain)

@@ -6,6 +6,7 @@ import * as https from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface ConsulAgentOptions {
@@ -15,6 +16,8 @@ export interface ConsulAgentOptions {
   readonly acl?: boolean
   /** HTTPS instead of HTTP, with this certificate. */
   readonly certificate?: { readonly cert: string; readonly key: string } | undefined
+  /** Connections it takes from an address. @default as Consul: 200 */
+  readonly maxConnections?: number
   /** Adds to the command, in front. */
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
@@ -40,12 +43,15 @@ export interface ConsulAgent {
 
 const TOKEN = '5d7a1c8e-0000-4000-8000-6b3f1f0a9c11'
 const START_MS = 30_000
+/** Becomes the program; beside it something waits that kills it when the process that started it ends, however it ends. */
+const TIED = '(read -r _ <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /** Starts an agent, with its data in a temporary folder; bench and tests run it. */
 export async function startConsulAgent({
   program,
   acl = false,
   certificate,
+  maxConnections,
   wrap = (command) => command,
 }: ConsulAgentOptions): Promise<ConsulAgent> {
   const folder = mkdtempSync(join(tmpdir(), 'mx-consul-'))
@@ -75,6 +81,9 @@ export async function startConsulAgent({
         serf_wan: serfWan,
       },
       performance: { raft_multiplier: 1 },
+      ...(maxConnections !== undefined && {
+        limits: { http_max_conns_per_client: maxConnections },
+      }),
       ...tls,
       ...(acl && {
         acl: { enabled: true, default_policy: 'deny', tokens: { master: TOKEN, agent: TOKEN } },
@@ -120,10 +129,15 @@ export async function startConsulAgent({
   async function start({ empty = false }: { readonly empty?: boolean } = {}): Promise<void> {
     await kill()
     if (empty) rmSync(data, { recursive: true, force: true })
-    const [first, ...words] = wrap([program, 'agent', '-config-file', configFile])
-    const started = spawn(first!, words, {
-      stdio: ['ignore', 'pipe', 'ignore'],
+    const command = wrap([program, 'agent', '-config-file', configFile])
+    const started = spawn('sh', ['-c', TIED, 'sh', ...command], {
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     })
+    const tie = started.stdio[3] as Writable
+    // Already gone with its process, at times.
+    tie.on('error', () => {})
+    // So that nothing is killed that has the same number by then.
+    started.once('exit', () => tie.end('\n'))
     let log = ''
     started.stdout?.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4096)

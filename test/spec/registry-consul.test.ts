@@ -43,3 +43,45 @@ t.test(
     await until(async () => (await get('/users/1')).startsWith('404'))
   },
 )
+
+t.test(
+  'a service whose instances are all unwell is 503, and served within a second of one being well',
+  async (t) => {
+    const consul = await startConsul(t)
+    if (consul === undefined) return
+    const backend = createServer((_, response) => response.end('orders'))
+    await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
+    t.teardown(() => {
+      backend.closeAllConnections()
+      backend.close()
+    })
+    const { port } = backend.address() as AddressInfo
+    const Check = { CheckID: 'health', TTL: '60s', Status: 'critical' }
+    const Tags = ['mx.path=/orders']
+    await consul.call('PUT', '/agent/service/register', {
+      Name: 'orders',
+      Address: '127.0.0.1',
+      Port: port,
+      Tags,
+      Check,
+    })
+    const api = await openApi(t, {
+      MX_REGISTRY: `consul://127.0.0.1:${consul.port}`,
+      MX_NAMESPACE: ' ',
+      MX_ACCESS_LOG: 'off',
+    })
+    const get = async (): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${api.port}/orders`)).status
+    await until(async () => (await get()) === 503)
+    for (const [action, status] of [
+      ['pass', 200],
+      ['fail', 503],
+      ['pass', 200],
+    ] as const) {
+      await consul.call('PUT', `/agent/check/${action}/health`)
+      const toldMs = performance.now()
+      await until(async () => (await get()) === status)
+      t.ok(performance.now() - toldMs < 1000, `${action}: ${performance.now() - toldMs} ms`)
+    }
+  },
+)

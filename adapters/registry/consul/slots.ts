@@ -46,12 +46,16 @@ const RESTORE_MS = 60_000
 /**
  * @param wanted questions that may wait at once.
  * @param minPollMs shortest pause between two questions of one that has no place and is not in use.
- * @param onFull told once, when the first one gets no place.
+ * @param onShort told once each: when the first one gets no place, and when Consul refuses one.
  */
-export function createSlots(wanted: number, minPollMs: number, onFull: () => void): Slots {
+export function createSlots(
+  wanted: number,
+  minPollMs: number,
+  onShort: (why: 'full' | 'refused') => void,
+): Slots {
   let places = wanted
   let held = 0
-  let told = false
+  const told = new Set<'full' | 'refused'>()
   let loweredMs = 0
   let balancedMs = 0
   let budgets = { used: 0, unused: 0 }
@@ -59,6 +63,11 @@ export function createSlots(wanted: number, minPollMs: number, onFull: () => voi
   const members = new Set<Member>()
   /** Those without a place who wait for their turn; who waits longest comes first. */
   const waiting = new Set<Member>()
+
+  function tell(why: 'full' | 'refused'): void {
+    if (!told.has(why)) onShort(why)
+    told.add(why)
+  }
 
   function give(member: Member): void {
     member.held = true
@@ -134,8 +143,8 @@ export function createSlots(wanted: number, minPollMs: number, onFull: () => voi
             give(member)
             return true
           }
-          if (!told) onFull()
-          told = true
+          // Where Consul has refused some, that is told.
+          if (told.size === 0) tell('full')
           return false
         },
 
@@ -157,6 +166,7 @@ export function createSlots(wanted: number, minPollMs: number, onFull: () => voi
 
     refuse() {
       places = Math.min(places, Math.max(MIN_PLACES, held - 2))
+      tell('refused')
       loweredMs = performance.now()
       balancedMs = loweredMs
       const idlest = byIdle([...members].filter((member) => member.held)).reverse()

@@ -80,7 +80,8 @@ t.test('a place goes from who is not used any more to who is', async (t) => {
 t.test(
   'where Consul takes no more connections there are less places, eight at least',
   async (t) => {
-    const slots = createSlots(20, 100_000, () => {})
+    const told: string[] = []
+    const slots = createSlots(20, 100_000, (why) => told.push(why))
     const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
     for (const { seat } of members.slice(0, 15)) t.ok(seat.take())
     slots.refuse()
@@ -91,6 +92,7 @@ t.test(
       'those used least recently lose theirs',
     )
     for (let i = 0; i < 10; i++) slots.refuse()
+    t.same(told, ['refused'])
     t.equal(slots.places(), 8)
   },
 )
