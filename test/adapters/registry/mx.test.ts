@@ -73,9 +73,11 @@ async function openRelay(t: Test) {
   const server = createServer((socket) => {
     const far = target === undefined ? undefined : connect(target, '127.0.0.1')
     keep(socket, () => far)
-    if (far === undefined) return socket.destroy()
-    keep(far, () => socket)
-    socket.pipe(far).pipe(socket)
+    if (far === undefined) socket.destroy()
+    else {
+      keep(far, () => socket)
+      socket.pipe(far).pipe(socket)
+    }
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const lead = (port: number | undefined): void => {
