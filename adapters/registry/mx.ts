@@ -1,5 +1,6 @@
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { explainTls } from '../../core/explain-tls.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { Channel } from '../../core/rpc/channel.ts'
 import { checkService, DEFAULT_DOMAIN } from '../../core/service-entry.ts'
@@ -194,7 +195,8 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       return Object.assign(refusal, { denied: code !== 429 })
     }
     const reason = typeof cause === 'string' && cause !== '' ? cause : message
-    return new Error(`the registry ${url} does not answer: ${reason}`, { cause: error })
+    const told = secure ? explainTls(reason, 'mx://') : reason
+    return new Error(`the registry ${url} does not answer: ${told}`, { cause: error })
   }
 
   function want(): void {

@@ -3,6 +3,7 @@ import type { Agent, IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Consul from 'consul'
+import { explainTls } from '../../../core/explain-tls.ts'
 import { createAnswerSink } from './answer-sink.ts'
 import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
 import { type ConsulAddress, createAgent } from './http-agent.ts'
@@ -95,6 +96,8 @@ export function createConsulClient({
   ...address
 }: ClientOptions): ConsulClient {
   const { host = '127.0.0.1', secure = false, token, datacenter } = address
+  const { port = secure ? 8501 : 8500 } = address
+  const where = `${isIPv6(host) ? `[${host}]` : host}:${port}`
   let era = 0
   const agents = {
     waits: createAgent(address, maxWaiting, () => era++),
@@ -111,7 +114,7 @@ export function createConsulClient({
     })
     const consul = new Consul({
       host: isIPv6(host) ? `[${host}]` : host,
-      port: address.port ?? (secure ? 8501 : 8500),
+      port,
       secure,
       agent,
       defaults: {
@@ -191,7 +194,8 @@ export function createConsulClient({
           const reason =
             code === '' || !message.includes(code) ? `${message} ${code}`.trim() : message
           if (code === '' && isPapi === undefined) throw error
-          throw createConsulError(`Consul at ${host} does not answer: ${hide(reason)}`, { crowded })
+          const told = secure ? explainTls(hide(reason), 'consul://') : hide(reason)
+          throw createConsulError(`Consul at ${where} does not answer: ${told}`, { crowded })
         }
       }
     },

@@ -10,6 +10,7 @@ import {
   pickMetadata,
   type ReadTags,
   toPlainEndpoints,
+  toPlainHandler,
 } from './tags.ts'
 
 /** Consul's servers list themselves; what they serve is not for others to call. */
@@ -33,7 +34,7 @@ export function createCatalogReader({
       const service: Service = {
         name,
         version,
-        metadata: read.marked ? pickMetadata(read, version) : {},
+        metadata: read.marked ? pickMetadata(read, version) : toPlainHandler(read, read.protocol),
         endpoints: [
           ...(read.marked ? pickEndpoints(read, version, only) : []),
           ...(version === DEFAULT_VERSION ? toPlainEndpoints(read) : []),

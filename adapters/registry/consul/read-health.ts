@@ -9,6 +9,7 @@ import {
   pickMetadata,
   type ReadTags,
   toPlainEndpoints,
+  toPlainHandler,
 } from './tags.ts'
 
 export interface ReadOptions {
@@ -111,6 +112,7 @@ function readRow(
   const meta = readMap(entry['Meta'])
   const version = tags.versions[0] ?? (tags.marked && meta['mx-version']) ?? ''
   const address = toAddress(readText(entry, 'Address') || readText(host, 'Address'), entry['Port'])
+  const protocol = tags.protocol || (meta['mx-protocol'] ?? '')
   const service: Service = tags.marked
     ? {
         name,
@@ -128,7 +130,7 @@ function readRow(
     : {
         name,
         version: DEFAULT_VERSION,
-        metadata: {},
+        metadata: toPlainHandler(tags, protocol),
         endpoints: toPlainEndpoints(tags),
         nodes: [
           {
@@ -137,7 +139,7 @@ function readRow(
             address,
             metadata: {
               ...omit(meta, KNOWN_KEYS),
-              ...toPlainMetadata(tags.protocol || (meta['mx-protocol'] ?? ''), entry['Weights']),
+              ...toPlainMetadata(protocol, entry['Weights']),
               ...(tags.others.length > 0 && {
                 tags: tags.others.join(',').slice(0, MAX_TAGS_TEXT),
               }),

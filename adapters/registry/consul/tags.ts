@@ -140,6 +140,15 @@ export function toPlainEndpoints({ route }: ReadTags): Endpoint[] {
   return [{ name: 'Http.Any', request: nothing, response: nothing, metadata }]
 }
 
+/** Metadata of a plain service: the handler that carries requests to it, where no endpoint names one and its protocol is not that of calls. */
+export function toPlainHandler(
+  { route }: ReadTags,
+  protocol: string,
+): Readonly<Record<string, string>> {
+  if (route['path'] !== undefined || protocol.startsWith('mx')) return {}
+  return { handler: route['handler'] ?? 'proxy' }
+}
+
 function show(text: string): string {
   return JSON.stringify(text.slice(0, 80))
 }

@@ -24,7 +24,7 @@ t.test(
     await registry.getService(GREETER.name)
     await agent.kill()
     await until(() => told.length === 1)
-    t.match(told[0], /away: Consul at 127\.0\.0\.1 does not answer: .*(ECONN|hang up)/)
+    t.match(told[0], /away: Consul at 127\.0\.0\.1:\d+ does not answer: .*(ECONN|hang up)/)
     await t.rejects(async () => registry.getService(GREETER.name), /does not answer.*ECONNREFUSED/)
     await t.rejects(async () => registry.getService('other'), /does not answer.*ECONNREFUSED/)
     const late: (Error | undefined)[] = []

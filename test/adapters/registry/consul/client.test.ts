@@ -165,6 +165,6 @@ t.test('once closed it says so', async (t) => {
 
 t.test('an agent may have an IPv6 address', async (t) => {
   await t.rejects(list(open(t, { host: '::1', port: 1 })), {
-    message: /Consul at ::1 .*ECONNREFUSED/,
+    message: /Consul at \[::1\]:1 .*ECONNREFUSED/,
   })
 })

@@ -6,6 +6,7 @@ import {
   pickMetadata,
   type ReadTags,
   toPlainEndpoints,
+  toPlainHandler,
 } from '../../../../adapters/registry/consul/tags.ts'
 
 function read(tags: unknown, domain = 'mx'): ReadTags & { warnings: string[] } {
@@ -81,3 +82,16 @@ t.test(
     t.match(toPlainEndpoints(read(['mx.path=/a'])), [{ metadata: { handler: 'proxy' } }])
   },
 )
+
+t.test('a plain service without a route names the handler that forwards to it', (t) => {
+  const handlerOf = (protocol: string, ...tags: string[]) =>
+    toPlainHandler(
+      parseTags(tags, 'mx', () => {}),
+      protocol,
+    )
+  t.same(handlerOf('', 'blue'), { handler: 'proxy' })
+  t.same(handlerOf('https', 'mx.handler=web'), { handler: 'web' })
+  t.same(handlerOf('', 'mx.path=/x'), {}, 'its endpoint says it')
+  t.same(handlerOf('mx'), {}, 'calls only')
+  t.end()
+})
