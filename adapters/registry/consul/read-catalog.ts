@@ -2,6 +2,7 @@ import type { Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/service-entry.ts'
 import type { ReadOptions } from './read-health.ts'
 import { scanCatalog } from './scan-catalog.ts'
+import { findTagOddities } from './tag-oddities.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,
@@ -28,7 +29,9 @@ export function createCatalogReader({
   let listed: readonly Service[] = []
 
   function readService(name: string, tags: unknown): Service[] {
-    const read = parseTags(tags, domain, (reason) => warn(`service ${name}: ${reason}`))
+    const tell = (reason: string): void => warn(`service ${name}: ${reason}`)
+    const read = parseTags(tags, domain, tell)
+    for (const oddity of findTagOddities(read)) tell(oddity)
     return listVersions(read, domain).flatMap((version) => {
       const only = read.versions.length <= 1
       const service: Service = {

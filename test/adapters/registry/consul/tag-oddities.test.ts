@@ -1,0 +1,36 @@
+import t from 'tap'
+import { createCatalogReader } from '../../../../adapters/registry/consul/read-catalog.ts'
+import { findTagOddities } from '../../../../adapters/registry/consul/tag-oddities.ts'
+import { parseTags } from '../../../../adapters/registry/consul/tags.ts'
+
+const find = (...tags: string[]): string[] => findTagOddities(parseTags(tags, 'mx', () => {}))
+
+t.test('tags that are nearly those of mx are told with what was meant', (t) => {
+  for (const tag of ['mx.paht=/x', 'MX.PATH=/x', 'mx.path = /x', ' mx.path=/x', 'mx.path'])
+    t.same(find(tag), [`the tag ${JSON.stringify(tag)} means nothing, did you mean mx.path=?`])
+  t.same(find('mx.colour=1'), ['the tag "mx.colour=1" means nothing'])
+  t.end()
+})
+
+t.test('a route without a path is told', (t) => {
+  t.same(find('mx.host=a', 'mx.method=GET'), [
+    'mx.host says nothing without mx.path',
+    'mx.method says nothing without mx.path',
+  ])
+  t.end()
+})
+
+t.test('everything else is no oddity', (t) => {
+  t.same(find('mx.host=a', 'mx.path=/x', 'blue', 'mxlike=1', 'mx.handler=web', 'mx.domain=d'), [])
+  t.same(find('mx', 'mx.version=1', 'mx.version@other=1', 'mx.node={}'), [])
+  t.end()
+})
+
+t.test('the catalog tells it once', async (t) => {
+  const warnings: string[] = []
+  const read = createCatalogReader({ domain: 'mx', warn: (reason) => warnings.push(reason) })
+  const body = Buffer.from('{"shop":["mx.paht=/x"]}')
+  await read(body)
+  await read(body)
+  t.same(warnings, ['service shop: the tag "mx.paht=/x" means nothing, did you mean mx.path=?'])
+})
