@@ -13,7 +13,10 @@ function open(settings: { namespace?: string; resolver?: string } = {}) {
     configured: () => ['www.example.com'],
     onWarning: (message) => warnings.push(message),
   })
-  return { warnings, tell: (...names: string[]) => check(names.map((name) => makeService(name, []))) }
+  return {
+    warnings,
+    tell: (...names: string[]) => check(names.map((name) => makeService(name, []))),
+  }
 }
 
 t.test('services outside the namespace are warned of once: how many, and three names', (t) => {
