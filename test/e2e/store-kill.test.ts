@@ -1,6 +1,8 @@
 // Specification, by way of docs/store.md: an acknowledged write survives kill -9. `MX_KILLS=200` kills more often.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
@@ -17,18 +19,17 @@ const MAX_LIFE_MS = 250
 
 /** Has a process write, kills it at some moment, and tells what was acknowledged: keys and versions. */
 async function writeAndKill(t: Test, folder: string, sync: string, round: number) {
-  const words = ['--import', import.meta.resolve('tsx'), WRITER, folder, sync, String(round)]
+  // Not by its output: a pipe nobody reads for a moment takes no more.
+  const notes = join(folder, `notes-${round}`)
+  const words = ['--import', import.meta.resolve('tsx'), WRITER, folder, sync, String(round), notes]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
-  let told = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text
-  })
   const closed = once(child, 'close')
   await once(child.stdout, 'data')
   setTimeout(() => child.kill('SIGKILL'), Math.random() * MAX_LIFE_MS)
   const [code, signal] = await closed
   t.strictSame({ code, signal }, { code: null, signal: 'SIGKILL' })
+  const told = readFileSync(notes, 'utf8')
   // The last line may have been cut off.
   const lines = told
     .slice(0, told.lastIndexOf('\n') + 1)
