@@ -49,8 +49,16 @@ const TIDIED_AT_ONCE = 10
 const NO_VALUE = new Uint8Array(0)
 const ID = 'store'
 
-/** The tables of a namespace's blobs: what there is, their parts, and parts nobody needs unless an upload ends well. */
-export function toBlobTables(namespace: string) {
+/** Where the blobs of a namespace lie. */
+export interface BlobTables {
+  /** What there is. */
+  readonly heads: StoreTable
+  readonly parts: StoreTable
+  /** Of which there are parts nobody needs, unless an upload ends well. */
+  readonly loose: StoreTable
+}
+
+export function toBlobTables(namespace: string): BlobTables {
   const toTable = (table: string): StoreTable => ({ database: namespace, table })
   return { heads: toTable('blobs'), parts: toTable('blobs.parts'), loose: toTable('blobs.loose') }
 }
