@@ -43,7 +43,7 @@ t.test(
     t.ok(servedMs < 2000, `after ${servedMs} ms`)
 
     const stops = await startGreeter(t, toText(agent))
-    const { failures, heard, by, more, stop } = load(t, url)
+    const { failures, heard, by, more, round, stop } = load(t, url)
     await heard(stays, stops)
     stops.child.kill('SIGTERM')
     t.equal(await stops.ended, 0)
@@ -58,7 +58,7 @@ t.test(
     dies.child.kill('SIGKILL')
     await dies.ended
     // Those that were under way have ended.
-    await more(CLIENTS)
+    await round()
     const lost = failures.length
     t.ok(lost <= CLIENTS, `${lost} were under way`)
     t.ok(failures.every((failure) => failure.startsWith('502 ')))

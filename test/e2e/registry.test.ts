@@ -49,7 +49,7 @@ t.test(
     const registry = await startRegistry(t)
     const url = await startGateway(t, registry)
     const [stays, stops] = [await startGreeter(t, registry), await startGreeter(t, registry)]
-    const { failures, heard, by, more, stop } = load(t, url)
+    const { failures, heard, by, more, round, stop } = load(t, url)
     await heard(stays, stops)
     stops.child.kill('SIGTERM')
     t.equal(await stops.ended, 0)
@@ -63,7 +63,7 @@ t.test(
     dies.child.kill('SIGKILL')
     await dies.ended
     // Those that were under way have ended.
-    await more(CLIENTS)
+    await round()
     const lost = failures.length
     t.ok(lost <= CLIENTS, `${lost} were under way`)
     t.ok(failures.every((failure) => failure.startsWith('502 ')))
