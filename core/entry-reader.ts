@@ -16,7 +16,7 @@ export function isRecord(value: unknown): value is Fields {
 }
 
 /** An endpoint as a registry stores it (specification: Endpoint); what is missing is empty. */
-export function readEndpoint(fields: Fields, path = '', onWrong = leaveOut): Endpoint {
+export function readEndpoint(fields: Fields, path = '', onWrong: OnWrong = leaveOut): Endpoint {
   return {
     name: readText(fields, 'name', path, onWrong),
     request: readValue(fields['request'], `${path}.request`, onWrong),
@@ -26,7 +26,11 @@ export function readEndpoint(fields: Fields, path = '', onWrong = leaveOut): End
 }
 
 /** The texts of a map, without `__proto__`, which no copy of an object keeps. */
-export function readMap(map: unknown, path = '', onWrong = leaveOut): Record<string, string> {
+export function readMap(
+  map: unknown,
+  path = '',
+  onWrong: OnWrong = leaveOut,
+): Record<string, string> {
   const read: Record<string, string> = {}
   if (map === undefined) return read
   if (!isRecord(map)) {

@@ -15,9 +15,9 @@ export const MAX_NODES = 100
 /** Nodes of a version, whoever registered them. */
 export const MAX_VERSION_NODES = 1000
 /** Bytes of a version as JSON, with all its nodes. */
-export const MAX_VERSION_BYTES = 1024 * 1024
+export const MAX_VERSION_BYTES: number = 1024 * 1024
 /** Bytes of all versions of a service in a domain as JSON: half of what a reply may have. */
-export const MAX_SERVICE_BYTES = 8 * 1024 * 1024
+export const MAX_SERVICE_BYTES: number = 8 * 1024 * 1024
 /** Versions of services in a domain. */
 export const MAX_VERSIONS = 100_000
 /** Entries of a page. */
