@@ -57,6 +57,9 @@ const WINDOW_TOO_LARGE = toBreach('window is too large')
 /** Bytes of answers waiting for a slow caller at which it is no longer read; at half of them it is again. */
 const PAUSE_BYTES = 4 * 1024 * 1024
 
+/** How long a caller may take to close a connection that is left, milliseconds. */
+const PATIENCE_MS = 2000
+
 const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
 
@@ -77,6 +80,8 @@ export class ServerConnection implements FrameReceiver {
   #lastId = 0
   #requestBytes = 0
   #leaving = false
+  /** Runs once the calls of a connection that is left are over. */
+  #patience: NodeJS.Timeout | undefined = undefined
   #paused = false
   #dispatching = false
 
@@ -100,7 +105,7 @@ export class ServerConnection implements FrameReceiver {
     this.#writer = new FrameWriter(socket, this.#payloadMaxBytes)
   }
 
-  /** Takes no more calls; closes the connection once those under way are over. */
+  /** Takes no more calls; those under way go on. Then the caller closes the connection, or after 2 s this end. */
   goAway(): void {
     if (this.#leaving || this.closed) return
     this.#leaving = true
@@ -357,7 +362,10 @@ export class ServerConnection implements FrameReceiver {
   #rest(): void {
     if (!this.#leaving || this.#calls.size > 0 || this.#dispatching || this.closed) return
     this.#writer.flush()
-    if (this.#writer.waitingBytes === 0) this.close()
+    if (this.#writer.waitingBytes > 0) return
+    // Closed here at once, calls on their way would meet a closed socket: the reset that answers them has the
+    // caller lose what it has not read yet, GOAWAY among it.
+    this.#patience ??= setTimeout(() => this.close(), PATIENCE_MS)
   }
 
   #end(code: number, reason: string): void {
@@ -370,6 +378,7 @@ export class ServerConnection implements FrameReceiver {
   #lose(): void {
     if (this.closed) return
     this.closed = true
+    clearTimeout(this.#patience)
     this.#writer.close()
     for (const call of this.#calls.list()) {
       if (call.over) continue
