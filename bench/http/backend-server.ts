@@ -52,6 +52,7 @@ function stream(response: ServerResponse, count: number, events: boolean, slowly
     // nginx is to hand on what there is, and not to wait for more.
     'x-accel-buffering': 'no',
   })
+  if (events) response.write(':\n\n')
   let sent = 0
   const send = () => {
     const text = JSON.stringify(createTick(sent++))
