@@ -2,27 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, TunnelTarget } from '../exchange.ts'
 import { HeaderList } from '../headers.ts'
+import { NOT_OF_SERVICES } from '../not-of-services.ts'
 
 /** How long a backend may keep silent in the middle of a reply. */
 const SILENCE_MAX_MS = 60_000
 
 /** Fields that end at the gateway (RFC 9110 §7.6.1), those of the WebSocket handshake, and `Date`, which listeners write. */
 const ENDS_HERE = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
+  ...NOT_OF_SERVICES,
   'sec-websocket-accept',
   'sec-websocket-extensions',
   'sec-websocket-protocol',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ])
 
 /** The end-to-end fields of a message that node:http has parsed. */
