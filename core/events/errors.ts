@@ -1,0 +1,24 @@
+import { GatewayError } from '../errors.ts'
+
+/** Id of their errors: the built-in service's name. */
+const EVENTS_ID = 'events'
+
+/** 507: there is no room for what was to be stored. Nothing of it was; reading goes on. */
+export function eventsFull(cause: unknown): GatewayError {
+  return new GatewayError(EVENTS_ID, 507, 'the event store is full: nothing was written', { cause })
+}
+
+/** 503: what keeps the events cannot be reached. */
+export function eventsAway(cause: unknown): GatewayError {
+  return new GatewayError(EVENTS_ID, 503, 'the event store cannot be reached', { cause })
+}
+
+/** 404, for members of a group that was deleted. */
+export function groupDeleted(name: string): GatewayError {
+  return new GatewayError(EVENTS_ID, 404, `the group ${name} was deleted`)
+}
+
+/** Another error of events. */
+export function refuse(code: number, detail: string): GatewayError {
+  return new GatewayError(EVENTS_ID, code, detail)
+}
