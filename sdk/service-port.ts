@@ -6,12 +6,12 @@ import { Gateway } from '../core/gateway.ts'
 import { chooseProtocol } from '../core/listener/handshake.ts'
 import type { CreateListener, Listener } from '../core/listener/listener.ts'
 import { compileOrigins, refuseOrigin } from '../core/origin-policy.ts'
+import type { Dispatch } from '../core/rpc/call.ts'
 import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../core/rpc/frames.ts'
 import { sendFail } from '../core/rpc/plain-served-call.ts'
 import { servePlain } from '../core/rpc/plain-server.ts'
 import { ServerConnection, type ServerLimits } from '../core/rpc/server-connection.ts'
-import type { Dispatcher } from './dispatch.ts'
-import type { ListenAddress } from './listen-address.ts'
+import { type ListenAddress, toReachable } from './listen-address.ts'
 
 /** What one caller, and all callers together, may take of a service. */
 export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
@@ -21,7 +21,9 @@ export interface ServiceLimits extends Omit<ServerLimits, 'onClosed'> {
 
 export interface ServicePortOptions {
   readonly address: ListenAddress
-  readonly dispatcher: Dispatcher
+  /** Id of the errors of what is no call. */
+  readonly id: string
+  readonly dispatch: Dispatch
   readonly log: PluginLog
   readonly limits: ServiceLimits
   /** @default uws where it loads */
@@ -30,9 +32,11 @@ export interface ServicePortOptions {
   readonly origins: readonly string[]
 }
 
-/** The open port of a service: both forms of the call protocol (docs/protocol.md). */
+/** An open port for calls, in both forms of the protocol (docs/protocol.md). */
 export interface ServicePort {
   readonly port: number
+  /** Where others reach it, `host:port`. */
+  readonly address: string
   /** Which listener it is. */
   readonly server: Listener['name']
   /** Takes no more connections and no more calls; resolves once those under way are answered, and all callers have gone. */
@@ -46,23 +50,22 @@ const LINGER_MS = 1000
 const LOOK_MS = 10
 
 /**
- * Opens the port of a service.
+ * Opens a port for calls.
  *
  * @throws {Error} with one clear line when it is in use or may not be opened.
  * @throws {TypeError} when an origin is none.
  */
 export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
-  const { address, dispatcher, log, limits, origins } = options
-  const { service, dispatch } = dispatcher
+  const { address, id, dispatch, log, limits, origins } = options
   const isAllowed = compileOrigins(origins)
   const connections = new Set<ServerConnection>()
   let leaving = false
 
   const accept = (x: Exchange): void => {
     // A page is no part of the platform, though its browser may reach this port.
-    if (!isAllowed(x)) throw refuseOrigin(service)
+    if (!isAllowed(x)) throw refuseOrigin(id)
     if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
-      throw new GatewayError(service, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
+      throw new GatewayError(id, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
     const connection: ServerConnection = new ServerConnection(dispatch, {
       ...limits,
       onClosed: () => connections.delete(connection),
@@ -78,12 +81,12 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
   const serve = (x: Exchange): void => {
     if (x.path === RPC_PATH) {
-      if (!x.upgrade) throw new GatewayError(service, 426, 'calls come by WebSocket here')
+      if (!x.upgrade) throw new GatewayError(id, 426, 'calls come by WebSocket here')
       accept(x)
     } else if (x.upgrade) {
-      throw new GatewayError(service, 404, `a WebSocket is served at ${RPC_PATH} only`)
-    } else if (!isAllowed(x)) sendFail(x, refuseOrigin(service, 'calls'))
-    else servePlain(x, dispatch, { id: service })
+      throw new GatewayError(id, 404, `a WebSocket is served at ${RPC_PATH} only`)
+    } else if (!isAllowed(x)) sendFail(x, refuseOrigin(id, 'calls'))
+    else servePlain(x, dispatch, { id })
   }
   const gateway = new Gateway({
     chain: compileChain([], () => {}, serve),
@@ -105,6 +108,7 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
   }
   return {
     port: listener.port,
+    address: toReachable({ ...address, port: listener.port }),
     server: listener.name,
     async drain() {
       leaving = true

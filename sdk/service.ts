@@ -9,11 +9,12 @@ import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import { checkEndpoints, type Endpoints } from './endpoint.ts'
 import { InProcessCaller } from './in-process.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
-import { parseListenAddress, readListenAddress, toReachable } from './listen-address.ts'
+import { parseListenAddress, readListenAddress } from './listen-address.ts'
 import { addLocalService, setLocalService } from './local-services.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
+import { joinHost, type ServiceHost } from './service-host.ts'
 import type { ServiceLog } from './service-log.ts'
 import type { ServiceLimits, ServicePort } from './service-port.ts'
 import { runProcess } from './signals.ts'
@@ -40,6 +41,8 @@ export interface ServiceOptions {
   readonly listener?: 'uws' | 'node'
   /** Web origins whose pages may connect, such as `https://app.example.com`. @default none */
   readonly origins?: readonly string[]
+  /** Serves its calls at a port it shares with others: it opens none, and the options of one are refused. */
+  readonly host?: ServiceHost
 }
 
 /** How a service runs. */
@@ -65,7 +68,10 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   limits: true,
   listener: true,
   origins: true,
+  host: true,
 }
+/** What a service with a port of its own is told. */
+const OF_PORTS = ['address', 'limits', 'listener', 'origins'] as const
 /** Variables of services, without the `MX_` they begin with. */
 const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY']
 const DRAIN_MS = 10_000
@@ -104,7 +110,7 @@ export class Service<H extends object = Record<never, never>> {
   #address = ''
   #starting: Promise<string> | undefined = undefined
   #stopping: Promise<void> | undefined = undefined
-  #port: ServicePort | undefined = undefined
+  #port: Omit<ServicePort, 'port'> | undefined = undefined
   #registration: Registration | undefined = undefined
   /** Clients of this process find it no more. */
   #unlist: () => void = () => {}
@@ -119,6 +125,9 @@ export class Service<H extends object = Record<never, never>> {
     this.version = version
     this.#options = options
     if (options.address !== undefined) parseListenAddress(options.address)
+    const ofPort = OF_PORTS.find((option) => options[option] !== undefined)
+    if (options.host !== undefined && ofPort !== undefined)
+      throw new TypeError(`${ofPort} is for a port of its own, and the service ${name} has a host`)
     this.#registry = toRegistrySource(options.registry)
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
@@ -216,23 +225,11 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   async #begin(): Promise<string> {
-    const { limits = {}, listener, origins = [] } = this.#options
     const { log } = this
     for (const problem of findMisspeltVariables(process.env, VARIABLES)) log.warn({}, problem)
     try {
-      const address = readListenAddress(this.#options.address)
-      // Loaded by the first service that starts: programs that only call others need no server.
-      const { openServicePort } = await import('./service-port.ts')
-      this.#port = await openServicePort({
-        address,
-        dispatcher: this.#dispatcher,
-        log,
-        limits,
-        listener,
-        origins,
-      })
-      const { port, server } = this.#port
-      this.#address = toReachable({ ...address, port })
+      const { address, server } = await this.#openPort()
+      this.#address = address
       await this.#subscriptions?.begin()
       const registry = this.#openRegistry()
       await this.#opened?.loaded
@@ -240,8 +237,8 @@ export class Service<H extends object = Record<never, never>> {
         this.#registration = await register({ registry, entry: this.#toEntry(registry), log })
         this.#unlist = addLocalService(registry, this.#local)
       }
-      log.info({ address: this.#address, server, registry: this.#nameRegistry() }, 'service ready')
-      return this.#address
+      log.info({ address, server, registry: this.#nameRegistry() }, 'service ready')
+      return address
     } catch (error) {
       await this.#close()
       throw error
@@ -273,6 +270,20 @@ export class Service<H extends object = Record<never, never>> {
     await this.#subscriptions?.end()
     await this.#port?.close()
     await this.#opened?.close()
+  }
+
+  async #openPort(): Promise<Omit<ServicePort, 'port'>> {
+    const { host, limits = {}, listener, origins = [] } = this.#options
+    if (host !== undefined) {
+      this.#port = joinHost(host, this.#dispatcher)
+      return this.#port
+    }
+    const address = readListenAddress(this.#options.address)
+    const { service: id, dispatch, log } = this.#dispatcher
+    // Loaded by the first service that starts: programs that only call others need no server.
+    const { openServicePort } = await import('./service-port.ts')
+    this.#port = await openServicePort({ address, id, dispatch, log, limits, listener, origins })
+    return this.#port
   }
 
   #openRegistry(): Registry | undefined {

@@ -34,7 +34,8 @@ async function open(t: Test, options: Partial<ServicePortOptions> = {}) {
   })
   const port = await openServicePort({
     address,
-    dispatcher,
+    id: dispatcher.service,
+    dispatch: dispatcher.dispatch,
     log,
     limits: {},
     listener: undefined,
