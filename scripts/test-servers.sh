@@ -16,6 +16,7 @@ wanted=(
   consul=consul
   postgres=postgresql
   redis-server=redis-server
+  nats-server=nats-server
 )
 
 # Debian keeps servers where ordinary users do not look.

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
@@ -6,8 +6,8 @@ import * as https from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { spawnTied } from '../../test/fixtures/spawn-tied.ts'
 
 export interface ConsulAgentOptions {
   /** Path of the program `consul`. */
@@ -43,8 +43,6 @@ export interface ConsulAgent {
 
 const TOKEN = '5d7a1c8e-0000-4000-8000-6b3f1f0a9c11'
 const START_MS = 30_000
-/** Becomes the program; beside it something waits that kills it when the process that started it ends, however it ends. */
-const TIED = '(read -r _ <&3 || kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&-'
 
 /** Starts an agent, with its data in a temporary folder; bench and tests run it. */
 export async function startConsulAgent({
@@ -130,23 +128,12 @@ export async function startConsulAgent({
     await kill()
     if (empty) rmSync(data, { recursive: true, force: true })
     const command = wrap([program, 'agent', '-config-file', configFile])
-    const started = spawn('sh', ['-c', TIED, 'sh', ...command], {
-      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
-    })
-    const tie = started.stdio[3] as Writable
-    // Already gone with its process, at times.
-    tie.on('error', () => {})
-    // So that nothing is killed that has the same number by then.
-    started.once('exit', () => tie.end('\n'))
-    let log = ''
-    started.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      log = (log + text).slice(-4096)
-    })
+    const { child: started, log } = spawnTied(command, 'stdout')
     child = started
     const endMs = performance.now() + START_MS
     for (;;) {
       if (started.exitCode !== null || performance.now() > endMs)
-        throw new Error(`the Consul agent did not start: ${log}`)
+        throw new Error(`the Consul agent did not start: ${log()}`)
       // Its own node is in the catalog once it leads, and is registered with what it knows.
       const nodes = await call('GET', '/health/service/consul?passing').catch(() => [])
       if (Array.isArray(nodes) && nodes.length > 0) return
