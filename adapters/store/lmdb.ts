@@ -8,8 +8,9 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
-import { openEnvironment } from './lmdb/environment.ts'
-import { toStoreError } from './lmdb/failures.ts'
+import { openEnvironment } from '../../core/lmdb/environment.ts'
+import { isFull } from '../../core/lmdb/is-full.ts'
+import { storeAway, storeFull } from '../../core/store/errors.ts'
 import {
   fromExpiryKey,
   parseKey,
@@ -41,7 +42,16 @@ const NOTHING = Buffer.alloc(0)
  * @throws {Error} when the folder cannot be used.
  */
 export function createLmdbStore({ folder, sync = 'os' }: LmdbStoreOptions): StoreAdapter {
-  const { records, expiries, notes, transact, close } = openEnvironment(folder, sync === 'always')
+  const { openTable, transact, close } = openEnvironment(folder, {
+    what: 'the store',
+    isFlushed: sync === 'always',
+  })
+  /** By `keys.ts`. */
+  const records = openTable('records')
+  /** What expires, by time, with nothing behind it. */
+  const expiries = openTable('expiries')
+  /** What the store remembers of itself. */
+  const notes = openTable('notes')
   let lastVersion = notes.get(LAST_VERSION)?.readDoubleLE() ?? 0
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
@@ -96,7 +106,7 @@ export function createLmdbStore({ folder, sync = 'os' }: LmdbStoreOptions): Stor
     try {
       return await done
     } catch (error) {
-      throw toStoreError(error, folder)
+      throw isFull(error, folder) ? storeFull(error) : storeAway(error)
     }
   }
 

@@ -1,5 +1,4 @@
 import { statfsSync } from 'node:fs'
-import { storeAway, storeFull } from '../../../core/store/errors.ts'
 
 /** ENOSPC, EDQUOT, EFBIG of errno.h, and LMDB's own: the map, or a transaction, is full. */
 const FULL = new Set([28, 122, 27, -30792, -30788])
@@ -8,12 +7,10 @@ const IO_ERROR = 5
 /** With less than this free, a write that was cut short was so for want of room. */
 const LITTLE_ROOM_BYTES = 16 * 1024 * 1024
 
-/** Why a transaction failed, for callers. */
-export function toStoreError(error: unknown, folder: string): Error {
+/** Whether a transaction failed for want of room in the folder of its file. */
+export function isFull(error: unknown, folder: string): boolean {
   const { code } = error as { readonly code?: unknown }
-  if (FULL.has(code as number) || (code === IO_ERROR && hasLittleRoom(folder)))
-    return storeFull(error)
-  return storeAway(error)
+  return FULL.has(code as number) || (code === IO_ERROR && hasLittleRoom(folder))
 }
 
 function hasLittleRoom(folder: string): boolean {

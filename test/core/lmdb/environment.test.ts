@@ -1,12 +1,14 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEnvironment } from '../../../../adapters/store/lmdb/environment.ts'
-import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+import { openEnvironment } from '../../../core/lmdb/environment.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const OPTIONS = { what: 'the store', isFlushed: false }
 
 t.test('the folder is made, for its owner alone', async (t) => {
   const folder = join(makeTempFolder(t, 'environment'), 'a/b')
-  const { close } = openEnvironment(folder, false)
+  const { close } = openEnvironment(folder, OPTIONS)
   t.equal(statSync(folder).mode & 0o777, 0o700)
   t.ok(statSync(join(folder, 'data.mdb')).isFile())
   await close()
@@ -15,14 +17,15 @@ t.test('the folder is made, for its owner alone', async (t) => {
 t.test('a folder that cannot be used is named', (t) => {
   const file = join(makeTempFolder(t, 'environment'), 'file')
   writeFileSync(file, '')
-  t.throws(() => openEnvironment(join(file, 'a'), false), {
+  t.throws(() => openEnvironment(join(file, 'a'), OPTIONS), {
     message: new RegExp(`^the store cannot be opened in ${file}/a: ENOTDIR`),
   })
   t.end()
 })
 
 t.test('what a transaction writes can be read once it is done, by others not before', async (t) => {
-  const { records, transact, close } = openEnvironment(makeTempFolder(t, 'environment'), false)
+  const { openTable, transact, close } = openEnvironment(makeTempFolder(t, 'environment'), OPTIONS)
+  const records = openTable('records')
   t.teardown(close)
   const key = Buffer.from('a')
   const done = transact(() => {

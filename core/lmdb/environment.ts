@@ -1,27 +1,35 @@
 import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
 
-/** The tables of the file. */
+/** A table of the file: bytes by bytes, in their order. */
+export type LmdbTable = Database<Buffer, Buffer>
+
+/** An open file. */
 export interface Environment {
-  /** Records, by `keys.ts`. */
-  readonly records: Database<Buffer, Buffer>
-  /** What expires, by time, with nothing behind it. */
-  readonly expiries: Database<Buffer, Buffer>
-  /** What the store remembers of itself. */
-  readonly notes: Database<Buffer, Buffer>
+  readonly openTable: (name: string) => LmdbTable
   /** Runs `change` in a transaction of its own: all of its writes or none are there afterwards. */
   readonly transact: <T>(change: () => T) => Promise<T>
   readonly close: () => Promise<void>
 }
 
+export interface EnvironmentOptions {
+  /** What it is for errors: `the store`. */
+  readonly what: string
+  /** Whether a transaction waits for the disk, or for the operating system alone. */
+  readonly isFlushed: boolean
+}
+
 const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
 
 /**
- * Opens the file in a folder, which is made where it is missing.
+ * Opens the file in a folder, which is made where it is missing, for its owner alone.
  *
- * @param isFlushed whether a transaction waits for the disk, or for the operating system alone.
+ * @throws {Error} when the folder cannot be used.
  */
-export function openEnvironment(folder: string, isFlushed: boolean): Environment {
+export function openEnvironment(
+  folder: string,
+  { what, isFlushed }: EnvironmentOptions,
+): Environment {
   let root: RootDatabase<Buffer, Buffer>
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -37,7 +45,7 @@ export function openEnvironment(folder: string, isFlushed: boolean): Environment
     })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`the store cannot be opened in ${folder}: ${reason}`, { cause })
+    throw new Error(`${what} cannot be opened in ${folder}: ${reason}`, { cause })
   }
   let hasFailed = false
 
@@ -56,9 +64,7 @@ export function openEnvironment(folder: string, isFlushed: boolean): Environment
   }
 
   return {
-    records: root.openDB({ name: 'records', ...BYTES }),
-    expiries: root.openDB({ name: 'expiries', ...BYTES }),
-    notes: root.openDB({ name: 'notes', ...BYTES }),
+    openTable: (name) => root.openDB({ name, ...BYTES }),
     transact,
     async close() {
       // Closing waits for the last transaction to be flushed: one that failed never is.
