@@ -4,10 +4,12 @@ import type {
   StoreChange,
   StoreGroup,
   StoreListener,
+  StoreOutcome,
   StoreRecord,
   StoreTable,
 } from '../contracts/store.ts'
 import type { GatewayError } from '../errors.ts'
+import { createGroupCommit } from '../group-commit.ts'
 import {
   checkApart,
   checkChange,
@@ -18,7 +20,6 @@ import {
   checkTable,
   show,
 } from './checks.ts'
-import { createCommitQueue } from './commit-queue.ts'
 import { refuse } from './errors.ts'
 import { readPage, type StorePage, type StoreQuery } from './page.ts'
 import { startPurge } from './purge.ts'
@@ -88,14 +89,18 @@ export interface Store {
 
 /** Longest value that can be allowed: a page has to hold it. */
 const MOST_VALUE_BYTES = 8 * 1024 * 1024
+/** What a change takes besides its key, value and metadata. */
+const CHANGE_BYTES = 200
 const NO_METADATA = {}
 
 /** Puts what all stores have in common in front of an adapter, which is its own from then on. */
 export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
   const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
   const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
-  const queue = createCommitQueue(adapter, {
-    nowMs,
+  const queue = createGroupCommit<StoreGroup, StoreOutcome>({
+    commit: (groups) => adapter.commit(groups, nowMs()),
+    sizeOf,
+    tooMuch: () => refuse(503, 'too many writes are waiting'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })
   const watchers = createWatchers()
@@ -197,6 +202,15 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
       return closing
     },
   }
+}
+
+function sizeOf(group: StoreGroup): number {
+  let size = 0
+  for (const { key, value, metadata } of group) {
+    size += CHANGE_BYTES + key.length + (value?.length ?? 0)
+    for (const name in metadata) size += name.length + metadata[name]!.length
+  }
+  return size
 }
 
 function toConflict({ key, ifVersion }: StoreChange, version: number): GatewayError {

@@ -232,3 +232,11 @@ t.test('closing waits for the writes under way, and then nothing is taken', asyn
   await t.rejects(store.watch(TABLE, '', { onEvent() {}, onGap() {} }), { code: 503 })
   await store.close()
 })
+
+t.test('writes are refused while too much is waiting', async (t) => {
+  const { store } = open(t, { maxWaitingBytes: 2000 })
+  const first = write(store, 'a', { value: new Uint8Array(2000) })
+  await t.rejects(write(store, 'b'), { code: 503, message: 'too many writes are waiting' })
+  t.ok(await first)
+  t.ok(await write(store, 'b'))
+})
