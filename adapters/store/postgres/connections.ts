@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { Client, ClientBase, CustomTypesConfig, Pool, PoolClient } from 'pg'
+import { createBackOff } from '../../../core/back-off.ts'
 import { storeAway } from '../../../core/store/errors.ts'
-import { createBackOff } from './back-off.ts'
 import { type Timeouts, toClientConfig } from './client-config.ts'
 import { isSqlError, toStoreError } from './errors.ts'
 import { prepareSession } from './session.ts'

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
+import { createBackOff } from '../../../core/back-off.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
 import { inTime } from '../../../core/in-time.ts'
-import { createBackOff } from './back-off.ts'
 import type { OwnConnection } from './connections.ts'
 import { unpackEvents } from './events.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createBackOff } from '../../../../adapters/store/postgres/back-off.ts'
+import { createBackOff } from '../../core/back-off.ts'
 
 t.test('pauses grow to five seconds, jittered, and begin anew after a success', async (t) => {
   const backOff = createBackOff()
