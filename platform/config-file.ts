@@ -6,32 +6,33 @@ import type { Node } from '../core/contracts/registry.ts'
 import { suggest } from '../core/suggest.ts'
 import type { ConfigFile, PluginEntry, ServiceEntry } from './config.ts'
 import { type YamlEntry, YamlSource, type YamlText } from './config-yaml.ts'
-import { SETTINGS, type Settings } from './settings.ts'
+import { type Command, SETTINGS, type Settings } from './settings.ts'
 import {
+  explainElsewhere,
   findSetting,
   type Given,
-  SETTING_KEYS,
+  keysOf,
   SettingsError,
   splitList,
 } from './settings-sources.ts'
 
-const KEYS: readonly string[] = [
-  'services',
-  'plugins',
-  ...SETTING_KEYS.filter((key) => SETTINGS[key].notInFile === undefined).map(
-    (key) => SETTINGS[key].name,
-  ),
-]
 const SERVICE_KEYS: readonly string[] = ['nodes', 'balance']
 /** Settings that name files, which belong to the folder of the file that names them. */
-const FILE_SETTINGS: readonly (keyof Settings)[] = ['tlsCertFiles', 'tlsKeyFiles', 'accessLog']
+const FILE_SETTINGS: readonly (keyof Settings)[] = [
+  'tlsCertFiles',
+  'tlsKeyFiles',
+  'accessLog',
+  'dataDir',
+]
+/** A file that belongs to no folder: a word that stands for something else, or one of the home folder. */
+const NO_FILE = /^(?:on|off|true|false|~(?:\/.*)?)$/s
 
 /**
- * Reads a configuration file.
+ * Reads the configuration file of a command.
  *
  * @throws {SettingsError} with file, line, column and reason of every problem.
  */
-export async function readConfig(file: string): Promise<ConfigFile> {
+export async function readConfig(file: string, command: Command = 'api'): Promise<ConfigFile> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
@@ -41,11 +42,11 @@ export async function readConfig(file: string): Promise<ConfigFile> {
       { cause: error },
     )
   }
-  return parseConfig(text, file)
+  return parseConfig(text, file, command)
 }
 
 /** {@link readConfig} of a text; `file` is what errors call it. */
-export function parseConfig(text: string, file: string): ConfigFile {
+export function parseConfig(text: string, file: string, command: Command = 'api'): ConfigFile {
   const source = new YamlSource(text, file)
   // A text that is no YAML would only give more, misleading problems.
   if (source.problems.length > 0) throw new SettingsError(source.problems)
@@ -61,10 +62,11 @@ export function parseConfig(text: string, file: string): ConfigFile {
     source.report(root, 'a map of settings expected, such as "address: 127.0.0.1:8080"')
   for (const entry of isMap(root) ? source.entries(root) : []) {
     const key = findSetting(entry.name)
-    const elsewhere = key === undefined ? undefined : SETTINGS[key].notInFile
+    const elsewhere =
+      key === undefined ? undefined : (explainElsewhere(key, command) ?? SETTINGS[key].notInFile)
     if (entry.name === 'services') services = readServices(source, entry)
     else if (entry.name === 'plugins') plugins = readPlugins(source, entry, folder)
-    else if (key === undefined) source.report(entry.key, unknownKey(entry.name, KEYS))
+    else if (key === undefined) source.report(entry.key, unknownKey(entry.name, toKeys(command)))
     else if (elsewhere !== undefined)
       source.report(entry.key, `"${entry.name}" is no key of this file: ${elsewhere}`)
     else if (settings.has(key))
@@ -111,7 +113,7 @@ function readSetting(
     source.report(value, `${name} ${error.message}`)
     return undefined
   }
-  const isFile = FILE_SETTINGS.includes(key) && !['on', 'off', 'true', 'false'].includes(values[0]!)
+  const isFile = FILE_SETTINGS.includes(key) && !NO_FILE.test(values[0]!)
   return {
     source: `${source.at(value)}: ${name}`,
     values: isFile ? values.map((each) => resolve(folder, each)) : values,
@@ -211,6 +213,11 @@ function readPlugin(source: YamlSource, item: unknown, folder: string): PluginEn
 /** A plugin as a file of `folder` when it is written like a file. */
 function locate(specifier: string, folder: string): string {
   return /^\.{0,2}\//.test(specifier) ? resolve(folder, specifier) : specifier
+}
+
+function toKeys(command: Command): readonly string[] {
+  const keys = keysOf(command).filter((key) => SETTINGS[key].notInFile === undefined)
+  return ['services', 'plugins', ...keys.map((key) => SETTINGS[key].name)]
 }
 
 function unknownKey(name: string, known: readonly string[]): string {

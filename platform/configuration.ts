@@ -1,24 +1,25 @@
 import { existsSync } from 'node:fs'
 import { type ConfigFile, NO_CONFIG } from './config.ts'
 import { planPlugins } from './plan-plugins.ts'
-import { SETTINGS, type Settings } from './settings.ts'
+import { type Command, SETTINGS, type Settings } from './settings.ts'
+import { readProfile } from './settings-command.ts'
 import { readEnvironment } from './settings-env.ts'
 import { type GivenSettings, mergeGiven, mergeSettings, SETTING_KEYS } from './settings-sources.ts'
 
 /** Used when it lies in the working folder and no other is named. */
 const DEFAULT_FILE = 'mx.yaml'
 
-/** What the gateway was told, by whomever: flags, environment, configuration file. */
+/** What a command was told, by whomever: flags, environment, configuration file. */
 export interface Configuration {
   readonly settings: Settings
   readonly config: ConfigFile
-  /** What somebody set, and where; the other settings have their defaults. */
+  /** What somebody set, and where; the other settings are those of the profile, or have their defaults. */
   readonly given: GivenSettings
   /** As named, or undefined when there is none. */
   readonly file: string | undefined
 }
 
-/** Reads everything again. Flags win over the environment, that over the file, that over defaults. */
+/** Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults. */
 export type LoadConfiguration = () => Promise<Configuration>
 
 /**
@@ -26,25 +27,36 @@ export type LoadConfiguration = () => Promise<Configuration>
  *
  * @throws {SettingsError} (the function it returns) naming every problem and where it stands.
  */
-export function configurationFrom(flags: GivenSettings, env: NodeJS.ProcessEnv): LoadConfiguration {
-  const environment = readEnvironment(env)
+export function configurationFrom(
+  flags: GivenSettings,
+  env: NodeJS.ProcessEnv,
+  command: Command = 'api',
+): LoadConfiguration {
+  const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
   // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
   let file = named
   return async () => {
     file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
-    const config = file === undefined ? NO_CONFIG : await read(file)
+    const config = file === undefined ? NO_CONFIG : await read(file, command)
     const given = mergeGiven(flags, environment, config.settings)
-    const configuration = { settings: mergeSettings(given), config, given, file }
+    const configuration = { settings: merge(given, command), config, given, file }
     planPlugins(configuration)
     return configuration
   }
 }
 
 /** With the YAML library, which costs 9 MB, loaded by those only who have a file. */
-async function read(file: string): Promise<ConfigFile> {
+async function read(file: string, command: Command): Promise<ConfigFile> {
   const { readConfig } = await import('./config-file.ts')
-  return readConfig(file)
+  return readConfig(file, command)
+}
+
+function merge(given: GivenSettings, command: Command): Settings {
+  if (command === 'api') return mergeSettings(given)
+  const profile = given.get('profile')
+  const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
+  return mergeSettings(given, readProfile(named.profile))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Configuration } from './configuration.ts'
-import { type DefaultPlugin, LOCAL_PLUGINS } from './profiles/local.ts'
+import { DEFAULT_PLUGINS, type DefaultPlugin } from './default-plugins.ts'
 import { SETTINGS } from './settings.ts'
 import { type GivenSettings, SettingsError } from './settings-sources.ts'
 
@@ -33,7 +33,7 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
 
 function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[] | undefined {
   return config.plugins?.flatMap(({ specifier, options, at }) => {
-    const standard = LOCAL_PLUGINS.find(({ name }) => name === specifier)
+    const standard = DEFAULT_PLUGINS.find(({ name }) => name === specifier)
     const own = standard?.options(settings)
     // Switched off by its setting, as in --access_log=off; options written in the list would want it.
     const isOff = standard !== undefined && own === undefined && givenFor(standard, given)
@@ -43,7 +43,7 @@ function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[
 }
 
 function standardPlugins({ settings, given }: Configuration): PlannedPlugin[] {
-  return LOCAL_PLUGINS.flatMap((plugin) => {
+  return DEFAULT_PLUGINS.flatMap((plugin) => {
     const options = plugin.options(settings)
     const source = givenFor(plugin, given)?.source ?? 'default plugin'
     return options === undefined ? [] : [{ specifier: plugin.name, options, source }]
@@ -72,7 +72,7 @@ function findUnserved(
   { settings, config, given, file }: Configuration,
 ): string[] {
   if (config.plugins === undefined) return []
-  return LOCAL_PLUGINS.flatMap((plugin) => {
+  return DEFAULT_PLUGINS.flatMap((plugin) => {
     const source = givenFor(plugin, given)?.source
     const isWanted = source !== undefined && plugin.options(settings) !== undefined
     if (!isWanted || plan.some(({ specifier }) => specifier === plugin.name)) return []

@@ -1,23 +1,24 @@
 import { suggest } from '../core/suggest.ts'
-import { SETTINGS, type Settings } from './settings.ts'
+import { type Command, SETTINGS, type Settings } from './settings.ts'
 import {
+  explainElsewhere,
   findSetting,
   type Given,
   type GivenSettings,
-  SETTING_KEYS,
+  keysOf,
   SettingsError,
   splitList,
 } from './settings-sources.ts'
 
 /**
- * Settings from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
+ * Settings of a command from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
  *
  * Reads the words itself: the command line library turns values that look like
  * numbers into numbers, so a namespace of one blank would arrive as 0.
  *
  * @throws {SettingsError} for an unknown flag, a missing value, a single value given twice, and a word that is no flag.
  */
-export function readFlags(words: readonly string[]): GivenSettings {
+export function readFlags(words: readonly string[], command: Command = 'api'): GivenSettings {
   const given = new Map<keyof Settings, Given>()
   const problems: string[] = []
   for (let i = 0; i < words.length; i++) {
@@ -34,11 +35,9 @@ export function readFlags(words: readonly string[]): GivenSettings {
     }
     const key = findSetting(flag.slice(2))
     let value = equals === -1 ? undefined : word.slice(equals + 1)
-    if (key === undefined) {
-      const meant = suggest(flag.slice(2).replaceAll('-', '_'), FLAG_NAMES)
-      problems.push(
-        `unknown flag ${flag}${meant === undefined ? '' : `, did you mean --${meant}?`}`,
-      )
+    const elsewhere = key && explainElsewhere(key, command)
+    if (key === undefined || elsewhere !== undefined) {
+      problems.push(`unknown flag ${flag}${elsewhere ? `: ${elsewhere}` : hint(flag, command)}`)
       // What follows is most likely its value: naming it too would only confuse.
       if (value === undefined && isValue(words[i + 1])) i++
       continue
@@ -62,7 +61,11 @@ export function readFlags(words: readonly string[]): GivenSettings {
   return given
 }
 
-const FLAG_NAMES: readonly string[] = SETTING_KEYS.map((key) => SETTINGS[key].name)
+function hint(flag: string, command: Command): string {
+  const names = keysOf(command).map((key) => SETTINGS[key].name)
+  const meant = suggest(flag.slice(2).replaceAll('-', '_'), names)
+  return meant === undefined ? '' : `, did you mean --${meant}?`
+}
 
 function isValue(word: string | undefined): word is string {
   return word !== undefined && !word.startsWith('-')

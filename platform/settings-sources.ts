@@ -1,4 +1,4 @@
-import { SETTINGS, type Settings } from './settings.ts'
+import { type Command, SETTINGS, type Settings } from './settings.ts'
 
 /** A setting as somebody wrote it. */
 export interface Given {
@@ -55,6 +55,17 @@ export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
 
 /** All keys, in table order. */
 export const SETTING_KEYS: readonly (keyof Settings)[] = Object.keys(SETTINGS) as (keyof Settings)[]
+
+/** The keys of the settings a command has, in table order. */
+export function keysOf(command: Command): readonly (keyof Settings)[] {
+  return SETTING_KEYS.filter((key) => (SETTINGS[key].only ?? command) === command)
+}
+
+/** Why a command has no such setting; undefined: it has it. */
+export function explainElsewhere(key: keyof Settings, command: Command): string | undefined {
+  const { only = command } = SETTINGS[key]
+  return only === command ? undefined : `it is a setting of mx ${only}, not of mx ${command}`
+}
 
 /** The key of a setting by its flag name, in which `-` and `_` are the same. */
 export function findSetting(name: string): keyof Settings | undefined {

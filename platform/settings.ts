@@ -1,4 +1,6 @@
 // Longer than other files: the one table all ways of setting something are derived from.
+import { PROFILES, type ProfileName } from './profiles.ts'
+import { parseStoreText, STORE_FORMS } from './settings-server-values.ts'
 import {
   type Address,
   parseAccessLog,
@@ -19,9 +21,15 @@ import {
   parseWebOrigins,
 } from './settings-values.ts'
 
-/** Everything `mx api` can be told, checked. One property per row of {@link SETTINGS}. */
+/** Everything `mx api` and `mx server` can be told, checked. One property per row of {@link SETTINGS}. */
 export interface Settings {
+  /** What `mx server` is made of where nothing else is said. */
+  readonly profile: ProfileName
   readonly address: Address
+  /** Of the RPC proxy. */
+  readonly proxyAddress: Address
+  /** Of the dashboard. */
+  readonly webAddress: Address
   readonly handler: (typeof HANDLERS)[number]
   /** Empty: the one that belongs to the handler. */
   readonly resolver: string
@@ -29,6 +37,12 @@ export interface Settings {
   readonly namespace: string
   /** `static`, `memory`, or the text of a registry elsewhere. */
   readonly registry: string
+  /** Where `mx server` keeps what it keeps in files; may begin with `~/`. */
+  readonly dataDir: string
+  /** `memory`, `lmdb` (a file), or the text of a store elsewhere. */
+  readonly store: string
+  /** What an acknowledged write to a file has reached. */
+  readonly storeSync: (typeof SYNCS)[number]
   /** `name=host:port[;weight],...` each. */
   readonly backends: readonly string[]
   /** Names or files, in chain order, after the default plugins. */
@@ -62,6 +76,9 @@ export interface Settings {
   readonly logLevel: LogLevel
 }
 
+/** What is started. */
+export type Command = 'api' | 'server'
+
 /** From most to least severe. */
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
@@ -82,6 +99,10 @@ export interface Setting<T> {
   readonly separator?: string
   /** Whether one flag may hold several values. */
   readonly splitFlag?: boolean
+  /** The one command that has it; undefined: both. */
+  readonly only?: Command
+  /** What differs for `mx server`. */
+  readonly inServer?: Partial<Pick<Setting<T>, 'description' | 'default' | 'unset'>>
   /** Where else than in `mx.yaml` it is set, if it is no key there: the key to use, or why there is none. */
   readonly notInFile?: string
   /** Whether a change in `mx.yaml` takes effect without a restart. */
@@ -97,15 +118,58 @@ export interface Setting<T> {
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** The handler table of the specification, and the default handler. */
 const HANDLERS = ['meta', 'api', 'rpc', 'proxy', 'event', 'web'] as const
+const PROFILE_NAMES = Object.keys(PROFILES) as readonly ProfileName[]
+/** As the adapter that keeps records in a file has it. */
+const SYNCS = ['os', 'always'] as const
 
 /** Every setting, in the order of help and documentation. */
 export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
+  profile: {
+    name: 'profile',
+    kind: 'text',
+    form: 'name',
+    description: `What the server is made of where nothing else is said: ${PROFILE_NAMES.join(', ')}`,
+    default: 'local',
+    only: 'server',
+    live: false,
+    parse: one(parseOneOf(PROFILE_NAMES)),
+  },
+  dataDir: {
+    name: 'data_dir',
+    kind: 'text',
+    form: 'folder',
+    description: 'Where state lies that is kept in files; one server at a time has it',
+    default: '~/.mx/server',
+    only: 'server',
+    live: false,
+    parse: one(parseNonEmpty('a folder')),
+  },
   address: {
     name: 'address',
     kind: 'text',
     form: 'host:port',
     description: 'Where to listen; ":8080" is every interface, port 0 any free port',
     default: '127.0.0.1:8080',
+    live: false,
+    parse: one(parseAddress),
+  },
+  proxyAddress: {
+    name: 'proxy_address',
+    kind: 'text',
+    form: 'host:port',
+    description: 'Where the RPC proxy listens, for services, clients and the command line',
+    default: '127.0.0.1:8081',
+    only: 'server',
+    live: false,
+    parse: one(parseAddress),
+  },
+  webAddress: {
+    name: 'web_address',
+    kind: 'text',
+    form: 'host:port',
+    description: 'Where the dashboard listens',
+    default: '127.0.0.1:8082',
+    only: 'server',
     live: false,
     parse: one(parseAddress),
   },
@@ -116,6 +180,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     description:
       'How requests are forwarded: rpc, api (as calls), proxy, web (proxy and WebSockets), event (as messages), or meta: as the endpoint declares, else rpc',
     default: 'meta',
+    only: 'api',
     live: false,
     parse: one(parseOneOf(HANDLERS)),
   },
@@ -127,6 +192,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
       'How a request line names a service: proxy, rpc, event, endpoint, host, path, vpath, grpc, or subdomain:domain=example.com',
     default: '',
     unset: "the handler's own",
+    only: 'api',
     live: false,
     parse: one((text) => text.trim()),
   },
@@ -136,6 +202,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     form: 'prefix',
     description: 'Prefix of service names, joined by a dot; a single blank disables it',
     default: 'go.mx.api',
+    inServer: { default: ' ', unset: 'none' },
     live: true,
     parse: one(parseNamespace),
   },
@@ -158,8 +225,33 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     description:
       'Where services are looked up that neither --backend nor mx.yaml lists: static (nowhere), mx://host:port, mxs://host:port, consul://host:port, consuls://host:port, kubernetes, or memory',
     default: 'static',
+    inServer: {
+      description:
+        'mx server registers services there, too: memory (its own), consul://, consuls:// or kubernetes',
+    },
     live: false,
     parse: one(parseRegistryText),
+  },
+  store: {
+    name: 'store',
+    kind: 'text',
+    form: 'name or url',
+    description: `Where records are kept: ${STORE_FORMS}`,
+    default: 'lmdb',
+    only: 'server',
+    live: false,
+    parse: one(parseStoreText),
+  },
+  storeSync: {
+    name: 'store_sync',
+    kind: 'text',
+    form: 'os or always',
+    description:
+      'What a write to a file has reached when it is acknowledged: os survives the end of the process, always (the disk) that of the machine',
+    default: 'os',
+    only: 'server',
+    live: false,
+    parse: one(parseOneOf(SYNCS)),
   },
   config: {
     name: 'config',
@@ -198,6 +290,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     form: 'number',
     description: 'Processes sharing the port; auto is one per processor',
     default: '1',
+    only: 'api',
     live: false,
     parse: one(parseCountOrAuto(1, 256)),
   },

@@ -1,26 +1,67 @@
 /**
- * Writes the table of flags in README.md from the table of settings.
- * `--check` writes nothing and fails when the table is not what it would be.
+ * Writes the tables of flags in README.md and docs/configuration.md from the table of settings.
+ * `--check` writes nothing and fails when a table is not what it would be.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { SETTINGS } from '../platform/settings.ts'
+import { PROFILES } from '../platform/profiles.ts'
+import { SETTINGS, type Setting, type Settings } from '../platform/settings.ts'
 import { SETTING_KEYS } from '../platform/settings-sources.ts'
 
-const README = fileURLToPath(new URL('../README.md', import.meta.url))
+const FILES: readonly { readonly name: string; readonly format: () => string }[] = [
+  { name: 'README.md', format: formatFlags },
+  { name: 'docs/configuration.md', format: formatSettings },
+]
 const START = '<!-- flags: written by `npm run gen` -->\n'
 const END = '<!-- /flags -->'
 
-/** Every setting as a row: flag, default, meaning. */
+/** Every setting as a row: flag, the command that alone has it, default, meaning. */
 export function formatFlags(): string {
+  const rows = SETTING_KEYS.map((key) => toRow(toCells(key)))
+  return ['| flag | only | default | |', '|---|---|---|---|', ...rows, ''].join('\n')
+}
+
+/** {@link formatFlags}, and what becomes of a change in `mx.yaml`. */
+export function formatSettings(): string {
   const rows = SETTING_KEYS.map((key) => {
-    const { name, form, kind, description, default: standard, unset } = SETTINGS[key]
-    const flag = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
-    const value = standard === '' ? (unset ?? '') : `\`${standard}\``
-    const meaning = `${description}${kind === 'list' ? '; repeatable' : ''}`
-    return `| \`${flag}\` | ${value} | ${meaning.replaceAll('|', '\\|')} |`
+    const { live, notInFile } = SETTINGS[key]
+    return toRow([...toCells(key), notInFile === undefined ? (live ? 'live' : 'restart') : '-'])
   })
-  return ['| flag | default | |', '|---|---|---|', ...rows, ''].join('\n')
+  const head = ['| flag | only | default | meaning | in mx.yaml |', '|---|---|---|---|---|']
+  return ['', ...head, ...rows, '', ''].join('\n')
+}
+
+/** What is said of a setting, a text for each column. */
+function toCells(key: keyof Settings): readonly string[] {
+  const setting: Setting<unknown> = SETTINGS[key]
+  const { name, kind, form, description, only, inServer } = setting
+  const flag = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
+  const repeated = `${description}${kind === 'list' ? '; repeatable' : ''}`
+  const meaning =
+    inServer?.description === undefined ? repeated : `${repeated}. ${inServer.description}`
+  return [`\`${flag}\``, only ?? '', toDefault(key, setting), meaning]
+}
+
+/** As a line of a table. */
+function toRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+/** Of `mx server` that of the profile `local`, where it is another. */
+function toDefault(key: keyof Settings, { only, inServer, ...setting }: Setting<unknown>): string {
+  const standard = quote(setting)
+  if (only === 'api') return standard
+  const profiled = PROFILES.local.settings[key]
+  const server = quote({
+    ...setting,
+    ...inServer,
+    ...(profiled !== undefined && { default: profiled }),
+  })
+  return only === 'server' || server === standard ? server : `${standard}; server: ${server}`
+}
+
+function quote({ default: text, unset = '' }: Pick<Setting<unknown>, 'default' | 'unset'>): string {
+  return text.trim() === '' ? unset : `\`${text}\``
 }
 
 /**
@@ -32,18 +73,21 @@ export function replaceFlags(text: string, table: string): string {
   const start = text.indexOf(START)
   const end = text.indexOf(END, start)
   if (start < 0 || end < 0)
-    throw new Error(`README.md must hold ${START.trim()} and ${END} behind it`)
+    throw new Error(`the text must hold ${START.trim()} and ${END} behind it`)
   return text.slice(0, start + START.length) + table + text.slice(end)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const text = await readFile(README, 'utf8')
-  const wanted = replaceFlags(text, formatFlags())
-  if (wanted !== text && process.argv.includes('--check')) {
-    console.log('the table of flags in README.md is stale: run `npm run gen`')
-    process.exitCode = 1
-  } else if (wanted !== text) {
-    await writeFile(README, wanted)
-    console.log('README.md written')
+  for (const { name, format } of FILES) {
+    const file = fileURLToPath(new URL(`../${name}`, import.meta.url))
+    const text = await readFile(file, 'utf8')
+    const wanted = replaceFlags(text, format())
+    if (wanted !== text && process.argv.includes('--check')) {
+      console.log(`the table of flags in ${name} is stale: run \`npm run gen\``)
+      process.exitCode = 1
+    } else if (wanted !== text) {
+      await writeFile(file, wanted)
+      console.log(`${name} written`)
+    }
   }
 }

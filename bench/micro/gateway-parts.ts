@@ -4,7 +4,7 @@ import type { Service } from '../../core/contracts/registry.ts'
 import { createPlugin } from '../../core/define-plugin.ts'
 import { Directory } from '../../core/directory.ts'
 import { Pool } from '../../core/upstream/pool.ts'
-import { LOCAL_PLUGINS } from '../../platform/profiles/local.ts'
+import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
 import type { Settings } from '../../platform/settings.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
 import { plugins } from '../../plugins/index.gen.ts'
@@ -51,7 +51,7 @@ export function createBenchPlugin(name: string, options: object): Plugin {
 /** The plugins a gateway runs without being asked; the access log only where it has a file. */
 export function createDefaultPlugins(accessLog: string): readonly Plugin[] {
   const settings: Settings = { ...mergeSettings(), accessLog }
-  return LOCAL_PLUGINS.flatMap(({ name, options }) => {
+  return DEFAULT_PLUGINS.flatMap(({ name, options }) => {
     const given = options(settings)
     return given === undefined ? [] : [createBenchPlugin(name, given)]
   })

@@ -1,46 +1,13 @@
-import type { Settings } from '../settings.ts'
+import type { Profile } from '../profiles.ts'
 
-/** A plugin that runs without being asked for. */
-export interface DefaultPlugin {
-  readonly name: string
-  /** The setting that is void without it. */
-  readonly setting?: keyof Settings
-  /** Its options; undefined when it would have no effect and is left out. */
-  readonly options: (settings: Settings) => object | undefined
+export const local: Profile = {
+  description: 'one machine: nothing to install, state in files, reached from this machine only',
+  settings: {
+    address: '127.0.0.1:8080',
+    proxyAddress: '127.0.0.1:8081',
+    webAddress: '127.0.0.1:8082',
+    rpcAddressAllow: 'loopback',
+    registry: 'memory',
+    store: 'lmdb',
+  },
 }
-
-/** The default plugins of a gateway on one machine, in chain order. `plugins:` in `mx.yaml` replaces the list. */
-export const LOCAL_PLUGINS: readonly DefaultPlugin[] = [
-  { name: 'request-id', options: () => ({}) },
-  {
-    name: 'access-log',
-    setting: 'accessLog',
-    options: ({ accessLog }) =>
-      accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog },
-  },
-  {
-    name: 'server-timing',
-    setting: 'serverTiming',
-    options: ({ serverTiming }) => {
-      if (serverTiming === 'any') return {}
-      return serverTiming.length === 0 ? undefined : { clients: serverTiming }
-    },
-  },
-  {
-    name: 'cors',
-    setting: 'corsOrigins',
-    options: ({ corsOrigins }) => (corsOrigins.length === 0 ? undefined : { origins: corsOrigins }),
-  },
-  { name: 'namespace', options: ({ namespace }) => (namespace === '' ? undefined : { namespace }) },
-  {
-    name: 'forwarded',
-    setting: 'trustedProxies',
-    options: ({ trustedProxies }) => ({ trusted: trustedProxies }),
-  },
-  {
-    name: 'body-limit',
-    setting: 'maxBodyBytes',
-    options: ({ maxBodyBytes }) =>
-      maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes },
-  },
-]

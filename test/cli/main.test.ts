@@ -1,5 +1,5 @@
 import t from 'tap'
-import { SETTINGS } from '../../platform/settings.ts'
+import { listSettings } from '../../platform/settings-command.ts'
 import { runMx } from '../fixtures/mx.ts'
 
 t.jobs = 2
@@ -64,7 +64,7 @@ for (const words of [[], ['--help'], ['help']]) {
 t.test('mx api --help shows every flag with its default', async (t) => {
   const { code, stdout } = await runMx(['api', '--help'], { cwd })
   t.equal((await runMx(['help', 'api'], { cwd })).stdout, stdout, 'mx help api is the same')
-  for (const { name } of Object.values(SETTINGS))
+  for (const { name } of listSettings('api'))
     t.match(stdout, new RegExp(`^  --${name}\\b`, 'm'))
   t.match(stdout.replace(/\s+/g, ' '), /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)
   t.ok(stdout.split('\n').every((line) => line.length <= 110))

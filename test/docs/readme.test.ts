@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import type { PluginDefinition } from '../../core/define-plugin.ts'
 import { parseConfig } from '../../platform/config-file.ts'
-import { LOCAL_PLUGINS } from '../../platform/profiles/local.ts'
+import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
 import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -22,7 +22,7 @@ t.test('the configuration file of the README is accepted', async (t) => {
   t.match(services, [{ name: 'greeter', nodes: ['127.0.0.1:9001', '127.0.0.1:9002'] }])
   t.same(
     plugins?.slice(0, -1).map(({ specifier }) => specifier),
-    LOCAL_PLUGINS.map(({ name }) => name).filter(
+    DEFAULT_PLUGINS.map(({ name }) => name).filter(
       (name) => name !== 'cors' && name !== 'server-timing',
     ),
     'and leaves out no default plugin that has an effect',

@@ -1,12 +1,23 @@
 import t from 'tap'
-import { formatFlags, replaceFlags } from '../../scripts/gen-flags.ts'
+import { formatFlags, formatSettings, replaceFlags } from '../../scripts/gen-flags.ts'
 
-t.test('every setting is a row with flag, default and meaning', async (t) => {
+t.test('every setting is a row with flag, command, default and meaning', async (t) => {
   const table = formatFlags()
-  t.match(table, /^\| flag \| default \| \|\n\|---\|---\|---\|\n/)
-  t.match(table, '| `--address <host:port>` | `127.0.0.1:8080` | Where to listen')
-  t.match(table, /\| `--enable_tls` \| `false` \|/)
-  t.match(table, /\| `--backend <[^|]+>` \| {2}\|[^|]+; repeatable \|/)
+  t.match(table, /^\| flag \| only \| default \| \|\n\|---\|---\|---\|---\|\n/)
+  t.match(table, '| `--address <host:port>` |  | `127.0.0.1:8080` | Where to listen')
+  t.match(table, '| `--handler <name>` | api | `meta` | How requests')
+  t.match(table, '| `--store <name or url>` | server | `lmdb` | Where records')
+  t.match(table, '| `--namespace <prefix>` |  | `go.mx.api`; server: none | Prefix')
+  t.match(table, /\| `--enable_tls` \| {2}\| `false` \|/)
+  t.match(table, /\| `--backend <[^|]+>` \| {2}\| {2}\|[^|]+; repeatable \|/)
+})
+
+t.test('in the documentation a row says what becomes of a change in mx.yaml, too', async (t) => {
+  const table = formatSettings()
+  t.match(table, /^\n\| flag \| only \| default \| meaning \| in mx.yaml \|\n/)
+  t.match(table, /\| `--max_body <size>` .* \| live \|\n/)
+  t.match(table, /\| `--listener <name>` .* \| restart \|\n/)
+  t.match(table, /\| `--config <file>` .* \| - \|\n/)
 })
 
 t.test('only what stands between the marks is replaced', async (t) => {
@@ -17,6 +28,6 @@ t.test('only what stands between the marks is replaced', async (t) => {
   )
 })
 
-t.test('a README without the marks is refused', async (t) => {
-  t.throws(() => replaceFlags('nothing', ''), /README.md must hold/)
+t.test('a text without the marks is refused', async (t) => {
+  t.throws(() => replaceFlags('nothing', ''), /the text must hold/)
 })

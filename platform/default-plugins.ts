@@ -1,0 +1,46 @@
+import type { Settings } from './settings.ts'
+
+/** A plugin that runs without being asked for. */
+export interface DefaultPlugin {
+  readonly name: string
+  /** The setting that is void without it. */
+  readonly setting?: keyof Settings
+  /** Its options; undefined when it would have no effect and is left out. */
+  readonly options: (settings: Settings) => object | undefined
+}
+
+/** The default plugins, in chain order. `plugins:` in `mx.yaml` replaces the list. */
+export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
+  { name: 'request-id', options: () => ({}) },
+  {
+    name: 'access-log',
+    setting: 'accessLog',
+    options: ({ accessLog }) =>
+      accessLog === 'off' ? undefined : { path: accessLog === 'on' ? 'stdout' : accessLog },
+  },
+  {
+    name: 'server-timing',
+    setting: 'serverTiming',
+    options: ({ serverTiming }) => {
+      if (serverTiming === 'any') return {}
+      return serverTiming.length === 0 ? undefined : { clients: serverTiming }
+    },
+  },
+  {
+    name: 'cors',
+    setting: 'corsOrigins',
+    options: ({ corsOrigins }) => (corsOrigins.length === 0 ? undefined : { origins: corsOrigins }),
+  },
+  { name: 'namespace', options: ({ namespace }) => (namespace === '' ? undefined : { namespace }) },
+  {
+    name: 'forwarded',
+    setting: 'trustedProxies',
+    options: ({ trustedProxies }) => ({ trusted: trustedProxies }),
+  },
+  {
+    name: 'body-limit',
+    setting: 'maxBodyBytes',
+    options: ({ maxBodyBytes }) =>
+      maxBodyBytes === Number.POSITIVE_INFINITY ? undefined : { limit: maxBodyBytes },
+  },
+]

@@ -1,0 +1,13 @@
+import type { Profile } from '../profiles.ts'
+
+export const cluster: Profile = {
+  description: 'many machines: Consul, NATS with JetStream, PostgreSQL',
+  settings: {
+    address: ':8080',
+    proxyAddress: ':8081',
+    webAddress: ':8082',
+    rpcAddressAllow: '',
+    registry: 'consul://127.0.0.1:8500',
+    store: 'postgres://127.0.0.1:5432/mx',
+  },
+}

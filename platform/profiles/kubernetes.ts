@@ -1,0 +1,13 @@
+import type { Profile } from '../profiles.ts'
+
+export const kubernetes: Profile = {
+  description: 'a Kubernetes namespace: its Services, NATS with JetStream, PostgreSQL',
+  settings: {
+    address: ':8080',
+    proxyAddress: ':8081',
+    webAddress: ':8082',
+    rpcAddressAllow: '',
+    registry: 'kubernetes',
+    store: 'postgres://postgres:5432/mx',
+  },
+}

@@ -1,0 +1,13 @@
+import type { Profile } from '../profiles.ts'
+
+export const test: Profile = {
+  description: 'everything in memory, gone with the process',
+  settings: {
+    address: ':8080',
+    proxyAddress: ':8081',
+    webAddress: ':8082',
+    rpcAddressAllow: '',
+    registry: 'memory',
+    store: 'memory',
+  },
+}

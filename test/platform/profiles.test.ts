@@ -1,0 +1,30 @@
+import t from 'tap'
+import { PROFILES, type ProfileName } from '../../platform/profiles.ts'
+import { readProfile } from '../../platform/settings-command.ts'
+import { mergeSettings } from '../../platform/settings-sources.ts'
+
+t.test('every profile names settings of mx server, with values they accept', async (t) => {
+  for (const name of Object.keys(PROFILES) as ProfileName[]) {
+    const known = Object.keys(PROFILES[name].settings)
+    t.same(
+      known.filter((key) => !readProfile(name).has(key as never)),
+      [],
+      name,
+    )
+    const settings = mergeSettings(readProfile(name))
+    t.equal(settings.namespace, '', `${name}: no namespace (reference 15.7)`)
+  }
+})
+
+t.test('profile local listens on loopback only, the others on all interfaces', async (t) => {
+  for (const name of Object.keys(PROFILES) as ProfileName[]) {
+    const { address, proxyAddress, webAddress, rpcAddressAllow } = mergeSettings(readProfile(name))
+    const host = name === 'local' ? '127.0.0.1' : '0.0.0.0'
+    t.same(
+      [address, proxyAddress, webAddress],
+      [8080, 8081, 8082].map((port) => ({ host, port })),
+      name,
+    )
+    t.same(rpcAddressAllow, name === 'local' ? ['loopback'] : [], `${name}: reference 15.3`)
+  }
+})

@@ -1,0 +1,97 @@
+import t from 'tap'
+import { parseConfig } from '../../platform/config-file.ts'
+import { configurationFrom } from '../../platform/configuration.ts'
+import { listSettings } from '../../platform/settings-command.ts'
+import { readEnvironment } from '../../platform/settings-env.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import { SettingsError } from '../../platform/settings-sources.ts'
+
+function problemsOf(run: () => unknown): readonly string[] {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems
+    throw error
+  }
+  return []
+}
+
+const namesOf = (command: 'api' | 'server') => listSettings(command).map(({ name }) => name)
+
+t.test('mx api and mx server share settings, and each has some of its own', async (t) => {
+  const [api, server] = [namesOf('api'), namesOf('server')]
+  for (const name of ['address', 'namespace', 'registry', 'max_body', 'log_level'])
+    t.ok(api.includes(name) && server.includes(name), name)
+  for (const name of ['handler', 'resolver', 'workers'])
+    t.same([api.includes(name), server.includes(name)], [true, false], name)
+  for (const name of ['profile', 'data_dir', 'proxy_address', 'web_address', 'store'])
+    t.same([api.includes(name), server.includes(name)], [false, true], name)
+})
+
+t.test('the defaults of mx server are those of the profile local', async (t) => {
+  const registry = listSettings('server').find(({ name }) => name === 'registry')
+  t.match(registry, { default: 'memory' })
+  t.match(
+    listSettings('api').find(({ name }) => name === 'registry'),
+    { default: 'static' },
+  )
+})
+
+t.test('a setting of the other command is refused, and said to be one', async (t) => {
+  t.same(
+    problemsOf(() => readFlags(['--store=memory'], 'api')),
+    ['unknown flag --store: it is a setting of mx server, not of mx api'],
+  )
+  t.same(
+    problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
+    [
+      'unknown flag --handler: it is a setting of mx api, not of mx server',
+      'unknown flag --profil, did you mean --profile?',
+    ],
+  )
+  t.same(
+    problemsOf(() => parseConfig('store: memory\naddress: :1\n', 'mx.yaml', 'api')),
+    ['mx.yaml:1:1: "store" is no key of this file: it is a setting of mx server, not of mx api'],
+  )
+  t.match(
+    problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
+    [
+      'mx.yaml:1:1: unknown key "stor", did you mean "store"?',
+      'mx.yaml:2:1: "workers" is no key of this file: it is a setting of mx api',
+    ],
+  )
+})
+
+t.test('MX_API_ is of the gateway, which mx server has, too', async (t) => {
+  const env = { MX_API_ADDRESS: ':1', MX_API_STORE: 'memory', MX_STORE: 'lmdb', MX_WORKERS: '2' }
+  t.same([...readEnvironment(env, 'server').keys()], ['address', 'store'])
+  t.same(readEnvironment(env, 'server').get('store')?.values, ['lmdb'])
+  t.same([...readEnvironment(env, 'api').keys()], ['address', 'workers'])
+})
+
+t.test('flags win over the environment, that over the file, that over the profile', async (t) => {
+  const cwd = t.testdir({ 'mx.yaml': 'store: memory\nmax_body: 1kb\ndata_dir: state\n' })
+  const load = (words: string[], env: Record<string, string>) =>
+    configurationFrom(readFlags(words, 'server'), env, 'server')()
+  const env = { MX_PROFILE: 'cluster', MX_CONFIG: `${cwd}/mx.yaml` }
+  const { settings, given } = await load(['--registry=memory'], env)
+  t.match(settings, {
+    profile: 'cluster',
+    registry: 'memory',
+    store: 'memory',
+    maxBodyBytes: 1024,
+    address: { host: '0.0.0.0', port: 8080 },
+    dataDir: `${cwd}/state`,
+    namespace: '',
+  })
+  t.notOk(given.has('address'), 'the profile gives nothing by itself')
+  t.match((await load([], {})).settings, { profile: 'local', store: 'lmdb', registry: 'memory' })
+  t.match((await load(['--profile=test'], env)).settings, { profile: 'test', store: 'memory' })
+})
+
+t.test('an unknown profile is an error that lists those there are', async (t) => {
+  const load = configurationFrom(new Map(), { MX_PROFILE: 'clutser' }, 'server')
+  const message =
+    'MX_PROFILE must be one of local, test, cluster, kubernetes, got "clutser", did you mean cluster?'
+  await t.rejects(load(), { name: 'SettingsError', message })
+})
