@@ -37,6 +37,8 @@ export interface ApiOptions {
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
   readonly shared?: boolean
+  /** How services of this process are called without sockets. @default all are called at their ports */
+  readonly findCaller?: UpstreamOptions['findCaller']
 }
 
 /** A running gateway. */
@@ -74,7 +76,8 @@ const MAX_WAITING = 1024
  * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line
  *   for anything else; nothing is left open then.
  */
-export async function startApi({ configuration, log, shared = false }: ApiOptions): Promise<Api> {
+export async function startApi(options: ApiOptions): Promise<Api> {
+  const { configuration, log, shared = false, findCaller } = options
   let current = configuration
   let asked = configuration.settings
   let plan = planPlugins(configuration)
@@ -111,6 +114,7 @@ export async function startApi({ configuration, log, shared = false }: ApiOption
   const upstream = (service: string): UpstreamOptions => ({
     balance: parseBalance(balances.get(service) ?? current.settings.balance),
     createPool,
+    ...(findCaller && { findCaller }),
     onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
     onEject: (node, forMs) =>
       log.warn({ service, node: node.id, forMs }, 'node ejected after failures'),

@@ -11,9 +11,10 @@ import {
 import type { Caller } from '../core/rpc/caller.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
 import { toFailFields } from '../core/rpc/fail.ts'
+import { costOf } from '../core/rpc/frames.ts'
 import { json } from './codec.ts'
 import { copyJson, NOT_PLAIN } from './copy-json.ts'
-import { Credit } from './credit.ts'
+import { Credit, VALUE_COST } from './credit.ts'
 import type { Dispatcher } from './dispatch.ts'
 import type { ServableCall } from './served-call.ts'
 
@@ -33,7 +34,8 @@ interface LocalCalling {
 export class InProcessCaller implements Caller {
   readonly #dispatcher: Dispatcher
   readonly #calls = new Set<LocalCall>()
-  #closed = false
+  /** Why no more calls are taken; undefined: they are. */
+  #refusal: 'unsent' | 'connect' | undefined = undefined
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher
@@ -44,9 +46,9 @@ export class InProcessCaller implements Caller {
   }
 
   readonly call = (call: OutgoingCall): void => {
-    if (this.#closed) {
+    if (this.#refusal !== undefined) {
       call.release()
-      call.onLost('unsent', `${this.#dispatcher.service} has stopped`)
+      call.onLost(this.#refusal, `${this.#dispatcher.service} has stopped`)
       return
     }
     new LocalCall(call, this.#dispatcher, this.#calls).begin()
@@ -54,12 +56,12 @@ export class InProcessCaller implements Caller {
 
   /** Takes no more calls; those under way go on. */
   readonly drain = (): void => {
-    this.#closed = true
+    this.#refusal ??= 'unsent'
   }
 
   /** Takes no more calls; those under way are lost. */
   readonly close = (): void => {
-    this.#closed = true
+    this.#refusal = 'connect'
     for (const call of [...this.#calls]) call.lose('the service has stopped')
   }
 }
@@ -163,9 +165,10 @@ class LocalCall implements ServableCall {
     this.#down ??= new Credit(() => {
       if (!this.over) this.receiver.onCredit()
     })
-    if (!this.#down.take()) return false
+    const received = this.#toReceived(body)
+    if (!this.#down.take(this.#costOf(received))) return false
     this.#call.answering = true
-    this.#call.onData(this.#toReceived(body))
+    this.#call.onData(received)
     return true
   }
 
@@ -173,8 +176,8 @@ class LocalCall implements ServableCall {
     if (this.#finish()) this.#call.onEnd()
   }
 
-  consumed(): void {
-    this.#up?.consumed()
+  consumed(bytes: number): void {
+    this.#up?.consumed(this.#isLocal ? VALUE_COST : costOf(bytes))
   }
 
   // From the caller
@@ -183,12 +186,13 @@ class LocalCall implements ServableCall {
   takeData(body: unknown): boolean {
     if (this.#isEnded || !this.more) throw new Error('no body may follow the last one')
     this.#up ??= new Credit(() => this.#resume())
-    if (!this.#dispatched || !this.#up.take()) {
+    const received = this.#toReceived(body)
+    if (!this.#dispatched || !this.#up.take(this.#costOf(received))) {
       this.#call.held = true
       return false
     }
     this.#call.started = true
-    this.receiver.onData(body as Uint8Array)
+    this.receiver.onData(received)
     return true
   }
 
@@ -198,8 +202,8 @@ class LocalCall implements ServableCall {
     if (this.#dispatched) this.receiver.onEnd()
   }
 
-  takeConsumed(): void {
-    this.#down?.consumed()
+  takeConsumed(bytes: number): void {
+    this.#down?.consumed(this.#isLocal ? VALUE_COST : costOf(bytes))
   }
 
   /** Nobody waits for the answer any more; false: there was one. */
@@ -233,6 +237,11 @@ class LocalCall implements ServableCall {
     return true
   }
 
+  /** What a body takes from its window. */
+  #costOf(body: Uint8Array): number {
+    return this.#isLocal ? VALUE_COST : costOf(body.length)
+  }
+
   /** Values stay what they are; text becomes what a connection would have brought. */
   #toReceived(body: unknown): Uint8Array {
     return typeof body === 'string' && !this.#isLocal ? Buffer.from(body) : (body as Uint8Array)
@@ -255,8 +264,8 @@ class LocalCarrier implements Carrier {
     this.#call.takeEnd()
   }
 
-  consumed(): void {
-    this.#call.takeConsumed()
+  consumed(_call: OutgoingCall, bytes: number): void {
+    this.#call.takeConsumed(bytes)
   }
 
   cancel(): void {

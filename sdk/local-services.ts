@@ -1,10 +1,13 @@
 import type { Registry } from '../core/contracts/registry.ts'
+import type { Caller } from '../core/rpc/caller.ts'
 import type { LocalService } from './call-plan.ts'
 
 /** How a service that was built in this process is called. */
 const callable = new WeakMap<object, LocalService>()
 /** The services of this process that run, by the registry they are in, in the order they began. */
 const running = new WeakMap<Registry, Set<LocalService>>()
+/** Callers of the nodes of this process, by the ids they are registered with, which are nobody else's. */
+const nodes = new Map<string, Caller>()
 
 /** Says how a service is called without sockets. */
 export function setLocalService(service: object, local: LocalService): void {
@@ -35,4 +38,15 @@ export function findLocalService(registry: Registry, name: string): LocalService
   if (services === undefined) return undefined
   for (const service of services) if (service.name === name) return service
   return undefined
+}
+
+/** Lets whoever finds a node in a registry call it without sockets. Returns what ends that. */
+export function addLocalNode(id: string, caller: Caller): () => void {
+  nodes.set(id, caller)
+  return () => void nodes.delete(id)
+}
+
+/** How a node of this process is called without sockets: `UpstreamOptions.findCaller`. */
+export function findLocalCaller({ id }: { readonly id: string }): Caller | undefined {
+  return nodes.get(id)
 }

@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks'
 import { GatewayError } from '../core/errors.ts'
-import type { Exchange } from '../core/exchange.ts'
 import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
 import { toLostError } from '../core/rpc/lost-error.ts'
@@ -14,8 +13,6 @@ import { CLIENT_LEFT } from './served-call.ts'
 const NODES_MAX = 5
 /** Back-off before the second repetition; doubled for each one more. */
 const BACK_OFF_MS = 100
-/** Nodes are taken in turn: that looks at no request. */
-const NO_EXCHANGE = undefined as unknown as Exchange
 
 /**
  * A call on its way to some node of a service.
@@ -177,7 +174,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   #pick(): UpstreamNode | undefined {
-    const node = this.#upstream!.pick(NO_EXCHANGE, this.#node)
+    const node = this.#upstream!.pick(undefined, this.#node)
     this.#node = node
     if (node === undefined) return undefined
     this.#attempts++

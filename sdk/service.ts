@@ -10,7 +10,7 @@ import { checkEndpoints, type Endpoints } from './endpoint.ts'
 import { InProcessCaller } from './in-process.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { parseListenAddress, readListenAddress } from './listen-address.ts'
-import { addLocalService, setLocalService } from './local-services.ts'
+import { addLocalNode, addLocalService, setLocalService } from './local-services.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
@@ -102,7 +102,10 @@ export class Service<H extends object = Record<never, never>> {
   readonly #options: ServiceOptions
   readonly #dispatcher: Dispatcher
   readonly #local: LocalService
+  /** For clients of this process. */
   readonly #caller: InProcessCaller
+  /** For whoever finds its node in a registry, in this process: takes calls as long as the port does. */
+  readonly #nodeCaller: InProcessCaller
   readonly #subscriptions: Subscriptions | undefined
   readonly #registry: Registry | string | undefined
   #opened: OpenedRegistry | undefined = undefined
@@ -114,6 +117,7 @@ export class Service<H extends object = Record<never, never>> {
   #registration: Registration | undefined = undefined
   /** Clients of this process find it no more. */
   #unlist: () => void = () => {}
+  #unlistNode: () => void = () => {}
 
   /** @throws {TypeError} when name, version, address or the text of the registry are malformed. */
   constructor(options: ServiceOptions) {
@@ -131,6 +135,7 @@ export class Service<H extends object = Record<never, never>> {
     this.#registry = toRegistrySource(options.registry)
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
+    this.#nodeCaller = new InProcessCaller(this.#dispatcher)
     this.#local = { name, caller: this.#caller }
     this.#subscriptions = broker && new Subscriptions(broker, name, this.#dispatcher.log)
     setLocalService(this, this.#local)
@@ -234,7 +239,9 @@ export class Service<H extends object = Record<never, never>> {
       const registry = this.#openRegistry()
       await this.#opened?.loaded
       if (registry !== undefined) {
-        this.#registration = await register({ registry, entry: this.#toEntry(registry), log })
+        const entry = this.#toEntry(registry)
+        this.#unlistNode = addLocalNode(entry.nodes[0]!.id, this.#nodeCaller)
+        this.#registration = await register({ registry, entry, log })
         this.#unlist = addLocalService(registry, this.#local)
       }
       log.info({ address, server, registry: this.#nameRegistry() }, 'service ready')
@@ -250,6 +257,7 @@ export class Service<H extends object = Record<never, never>> {
     await this.#starting?.catch(() => {})
     this.#unlist()
     await this.#registration?.drain()
+    this.#nodeCaller.drain()
     const idle = Promise.all([
       this.#port?.drain(),
       this.#subscriptions?.end(),
@@ -266,6 +274,8 @@ export class Service<H extends object = Record<never, never>> {
   }
 
   async #close(): Promise<void> {
+    this.#unlistNode()
+    this.#nodeCaller.close()
     this.#caller.close()
     await this.#subscriptions?.end()
     await this.#port?.close()

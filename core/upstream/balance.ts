@@ -7,9 +7,12 @@ import { buildSequence, createDraw } from './weighted.ts'
 /** Chooses among the usable nodes it was built for. */
 export interface Balancer {
   /** Undefined when there is no node; `tried` only when there is no other. Allocates nothing. */
-  readonly pick: (x: Exchange, tried: UpstreamNode | undefined) => UpstreamNode | undefined
+  readonly pick: (
+    x: Exchange | undefined,
+    tried: UpstreamNode | undefined,
+  ) => UpstreamNode | undefined
   /** Whether the client counts on its node, so that its request must not find out if another one is back. */
-  readonly isBound?: (x: Exchange) => boolean
+  readonly isBound?: (x: Exchange | undefined) => boolean
 }
 
 /** The ways to choose, each by weight. */

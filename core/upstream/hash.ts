@@ -68,7 +68,7 @@ export function createHash(
 
   return {
     pick(x, tried) {
-      const key = readKey(x)
+      const key = x === undefined ? -1 : readKey(x)
       if (key < 0) return keyless.pick(x, tried)
       for (let i = 0; i < PROBES; i++) {
         const node = nodeOf(mix((key + Math.imul(i, STRIDE)) | 0) & (SLOTS - 1))

@@ -1,7 +1,10 @@
 import { type Caller, createCaller } from '../rpc/caller.ts'
 import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool.ts'
-import type { PoolAddress } from './upstream.ts'
+import type { UpstreamOptions } from './upstream.ts'
+
+/** How a node is reached. */
+export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'findCaller'>
 
 /**
  * A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged.
@@ -35,17 +38,14 @@ export class UpstreamNode {
   ejectedUntilMs = 0
   /** Ejected, and one request is finding out whether it is back. */
   onTrial = false
-  readonly #createPool: (address: PoolAddress) => Pool
+  readonly #options: NodeOptions
   #pool: Pool | undefined = undefined
   #caller: Caller | undefined = undefined
+  /** The caller is that of a service of this process, and not the node's to close. */
+  #isShared = false
   #retired = false
 
-  constructor(
-    service: string,
-    id: string,
-    settings: NodeSettings,
-    createPool: (address: PoolAddress) => Pool,
-  ) {
+  constructor(service: string, id: string, settings: NodeSettings, options: NodeOptions) {
     this.id = id
     this.service = service
     this.host = settings.host
@@ -55,7 +55,7 @@ export class UpstreamNode {
     this.weight = settings.weight
     this.pipeline = settings.pipeline
     this.draining = settings.draining
-    this.#createPool = createPool
+    this.#options = options
   }
 
   /** Its connections for HTTP. */
@@ -72,21 +72,23 @@ export class UpstreamNode {
   retire(): void {
     this.#retired = true
     this.#pool?.close()
-    this.#caller?.drain()
+    if (!this.#isShared) this.#caller?.drain()
   }
 
   #openPool(): Pool {
     const { host, port, secure, pipeline } = this
-    const pool = this.#createPool({ host, port, secure, pipeline })
+    const pool = this.#options.createPool({ host, port, secure, pipeline })
     this.#pool = pool
     if (this.#retired) pool.close()
     return pool
   }
 
   #openCaller(): Caller {
-    const caller = createCaller(this)
+    const shared = this.#options.findCaller?.(this)
+    this.#isShared = shared !== undefined
+    const caller = shared ?? createCaller(this)
     this.#caller = caller
-    if (this.#retired) caller.drain()
+    if (this.#retired && !this.#isShared) caller.drain()
     return caller
   }
 }

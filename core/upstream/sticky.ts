@@ -55,8 +55,8 @@ export function createSticky(service: string, { cookie, secret = '' }: StickyOpt
         const binding = bindingOf(node)
         byIndex.set(Number.parseInt(binding.token.slice(0, INDEX_LENGTH), 16), binding)
       }
-      const boundNode = (x: Exchange): UpstreamNode | undefined => {
-        if (!findCookie(x.headers, name, span)) return undefined
+      const boundNode = (x: Exchange | undefined): UpstreamNode | undefined => {
+        if (x === undefined || !findCookie(x.headers, name, span)) return undefined
         const binding = byIndex.get(readIndex(span))
         return binding !== undefined && names(binding.token) ? binding.node : undefined
       }

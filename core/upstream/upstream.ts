@@ -1,5 +1,6 @@
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Caller } from '../rpc/caller.ts'
 import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
 import { UpstreamNode } from './node.ts'
@@ -16,6 +17,8 @@ export interface UpstreamOptions {
   readonly balance?: BalanceOptions
   /** Makes the connections of a node, for the first request to it; `close` is called when the node is gone. */
   readonly createPool: (address: PoolAddress) => Pool
+  /** Carries the calls to a node of this process, without sockets; asked before the first call to each node, and never closed. Undefined: the node is elsewhere. */
+  readonly findCaller?: (node: UpstreamNode) => Caller | undefined
   readonly ejection?: EjectionOptions
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
@@ -104,7 +107,6 @@ export class Upstream {
     this.#handler = endpoints.length === 0 ? metadata?.['handler'] : undefined
     const known = new Map(this.#nodes.map((node) => [node.id, node]))
     const next = new Map<string, UpstreamNode>()
-    const { createPool } = this.#options
     const skipped = new Map<string, string>()
     const skip = (entry: Node, reason: string): void => {
       skipped.set(entry.id, reason)
@@ -118,7 +120,7 @@ export class Upstream {
       else {
         const old = known.get(entry.id)
         const same = old !== undefined && isSame(old, settings)
-        const node = same ? old : new UpstreamNode(this.name, entry.id, settings, createPool)
+        const node = same ? old : new UpstreamNode(this.name, entry.id, settings, this.#options)
         changed ||= node.draining !== settings.draining
         node.draining = settings.draining
         next.set(entry.id, node)
@@ -135,8 +137,12 @@ export class Upstream {
     }
   }
 
-  /** The node for this request, or undefined when there is none. `tried` is returned only when no other node is usable. */
-  pick(x: Exchange, tried?: UpstreamNode): UpstreamNode | undefined {
+  /**
+   * The node for this request, or undefined when there is none. `tried` is returned only when no other node is usable.
+   *
+   * @param x undefined: of a call that is no HTTP request, and has nothing a choice could go by.
+   */
+  pick(x: Exchange | undefined, tried?: UpstreamNode): UpstreamNode | undefined {
     this.used = true
     if (
       this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&

@@ -6,6 +6,7 @@ import { endpoint } from '../../sdk/endpoint.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import {
+  FORMS,
   type MxService,
   type MxServiceOptions,
   metadataOf,
@@ -15,7 +16,6 @@ import { until } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import { openRpcGateway, type RpcGateway, type RpcGatewayOptions } from '../fixtures/rpc-gateway.ts'
 
-const FORMS = ['mx', 'http'] as const
 const FORM = 'application/x-www-form-urlencoded'
 
 interface Open {
@@ -134,7 +134,7 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       t.notOk('Mx-Account' in header)
       t.same(metadataOf(service.calls[0]!, 'content-type'), ['application/json'])
       // In the plain form the field is the node's own.
-      t.same(metadataOf(service.calls[0]!, 'host'), protocol === 'mx' ? ['a.test'] : [])
+      t.same(metadataOf(service.calls[0]!, 'host'), protocol === 'http' ? [] : ['a.test'])
     })
 
     t.test(`${name}, ${protocol}: any method, any content type, any body`, async (t) => {

@@ -7,6 +7,7 @@ import type { Endpoint, Service } from '../../core/contracts/registry.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
 import {
+  FORMS,
   type MxService,
   type MxServiceOptions,
   metadataOf,
@@ -16,7 +17,6 @@ import { PROBES } from '../fixtures/probes.ts'
 import { RawClient, statusCodes } from '../fixtures/raw-client.ts'
 import { openRpcGateway, type RpcGateway, type RpcGatewayOptions } from '../fixtures/rpc-gateway.ts'
 
-const FORMS = ['mx', 'http'] as const
 const JSON_TYPE = { 'content-type': 'application/json' }
 const ERROR_KEYS = ['Id', 'Code', 'Detail', 'Status']
 /** Longer than a gateway that waits for more of a request would be quiet. */

@@ -13,8 +13,12 @@ import type { Configuration } from '../../platform/configuration.ts'
 import { createLog } from '../../platform/log.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { findLocalCaller } from '../../sdk/local-services.ts'
+import { Service } from '../../sdk/service.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { until } from '../fixtures/raw-backend.ts'
+import { createQuietLog } from '../fixtures/sdk-services.ts'
 
 const LOG = createLog('silent')
 
@@ -77,6 +81,29 @@ t.test(
     t.equal(await text(`${url}/greeter`), 'two')
   },
 )
+
+t.test('services of this process are called without sockets where the gateway may', async (t) => {
+  // Where nobody listens.
+  const host = { address: '127.0.0.1:1', server: 'node' as const, add: () => () => {} }
+  const { log } = createQuietLog()
+  const service = new Service({ name: 'greeter', registry: 'memory', host, log }).handle(
+    'Greeter',
+    {
+      hello: endpoint({ handle: () => ({ message: 'Hello' }) }),
+    },
+  )
+  t.teardown(() => service.stop())
+  await service.start()
+  const words = ['--registry=memory', '--namespace', ' ', '--handler=rpc']
+  const configuration = configure(words)
+  const start = async (findCaller?: typeof findLocalCaller): Promise<number> => {
+    const api = await startApi({ configuration, log: LOG, ...(findCaller && { findCaller }) })
+    t.teardown(api.close)
+    return (await fetch(`http://127.0.0.1:${api.port}/greeter/hello`)).status
+  }
+  t.equal(await start(findLocalCaller), 200)
+  t.equal(await start(), 502)
+})
 
 t.test('the default plugins that have an effect are built', async (t) => {
   t.same((await start(t, configure(['--namespace', ' ']))).api.plugins, [

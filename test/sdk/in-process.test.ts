@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../core/errors.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
+import { WINDOW_BYTES } from '../../core/rpc/frames.ts'
 import { Type } from '../../core/schema.ts'
 import type { Client } from '../../sdk/client.ts'
 import { createDispatcher } from '../../sdk/dispatch.ts'
@@ -197,7 +198,10 @@ t.test('a service that stops: calls under way are lost, no more are taken', asyn
   await new Promise(setImmediate)
   await service.stop({ timeoutMs: 1 })
   await t.rejects(pending, { code: 502 })
-  await t.rejects(client.call('greeter', 'A.Wait'), { code: 502, message: /went away/ })
+  await t.rejects(client.call('greeter', 'A.Wait'), {
+    code: 502,
+    message: /refused the connection/,
+  })
 })
 
 t.test(
@@ -277,7 +281,35 @@ t.test('pending calls are counted, and lost when the caller is closed', async (t
   caller.close()
   for (const { events } of calls) t.strictSame(events, ['lost closed'])
   t.equal(caller.pending, 0)
+  t.strictSame(send(caller, { endpoint: 'A.Wait' }).events, ['lost connect'], 'as of a closed port')
 })
+
+t.test(
+  'bodies that are bytes are counted, so that large ones fill the window as well',
+  async (t) => {
+    const large = Buffer.alloc(WINDOW_BYTES / 2, '1')
+    const caller = createCaller(t, {
+      slow: endpoint({ stream: 'client', handle: () => new Promise(() => {}) }),
+      fast: endpoint({
+        response: Bytes(),
+        stream: 'server',
+        *handle() {
+          for (;;) yield large
+        },
+      }),
+    })
+    const up = send(caller, { endpoint: 'A.Slow', body: '', more: true })
+    t.notOk(up.sendData(large))
+    await until(() => up.events.length === 1)
+    t.strictSame([up.sendData(large), up.sendData(large), up.sendData(large)], [true, true, false])
+    const down = send(caller, { endpoint: 'A.Fast', stream: true })
+    await until(() => down.events.length > 0)
+    const count = down.events.length
+    t.ok(count <= 3, `${count} were sent`)
+    for (let i = 0; i < count; i++) down.consumed(large.length * 2)
+    await until(() => down.events.length > count)
+  },
+)
 
 t.test('two ends that only wait for one another let the event loop turn', async (t) => {
   const service = createService(t).handle('A', {

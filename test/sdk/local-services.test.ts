@@ -1,7 +1,9 @@
 import t from 'tap'
 import type { LocalService } from '../../sdk/call-plan.ts'
 import {
+  addLocalNode,
   addLocalService,
+  findLocalCaller,
   findLocalService,
   setLocalService,
   toLocalService,
@@ -34,4 +36,14 @@ t.test('what is no service of this process cannot be called as one', async (t) =
   setLocalService(service, local)
   t.equal(toLocalService(service), local)
   t.throws(() => toLocalService({}), /must be services of this process/)
+})
+
+t.test('nodes are found by their ids, while they run', async (t) => {
+  const { caller } = create('a')
+  t.equal(findLocalCaller({ id: 'a-1' }), undefined)
+  const remove = addLocalNode('a-1', caller)
+  t.equal(findLocalCaller({ id: 'a-1' }), caller)
+  t.equal(findLocalCaller({ id: 'a-2' }), undefined)
+  remove()
+  t.equal(findLocalCaller({ id: 'a-1' }), undefined)
 })

@@ -8,8 +8,10 @@ import type { Registry } from '../../core/contracts/registry.ts'
 import { Type } from '../../core/schema.ts'
 import type { Client } from '../../sdk/client.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
+import { findLocalCaller } from '../../sdk/local-services.ts'
 import { Service } from '../../sdk/service.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { RecordedCall } from '../fixtures/rpc.ts'
 import {
   createQuietLog,
   createService,
@@ -106,6 +108,42 @@ t.test('a name as long as may be still makes a node id', async (t) => {
   const name = 'x'.repeat(253)
   await createService(t, { registry, name }).start()
   t.equal((await registry.getService(name)).length, 1)
+})
+
+t.test('whoever finds its node in this process may call it without sockets', async (t) => {
+  const registry = openRegistry(t)
+  let release: (() => void) | undefined
+  const service = createService(t, { registry }).handle('A', {
+    call,
+    wait: endpoint({
+      handle: () =>
+        new Promise<object>((resolve) => {
+          release = () => resolve({})
+        }),
+    }),
+  })
+  await service.start()
+  const [entry] = await registry.getService('greeter')
+  const [node] = entry!.nodes
+  const caller = findLocalCaller(node!)!
+  const send = (name: string): RecordedCall => {
+    const sent = new RecordedCall({ service: 'greeter', endpoint: `A.${name}` })
+    caller.call(sent)
+    return sent
+  }
+  const waiting = send('Wait')
+  const done = send('Call')
+  await until(() => done.events.length === 1)
+  t.strictSame(done.events, ['reply "" {"message":"Hello John"}'])
+  const stopping = service.stop()
+  await until(() => send('Call').lost !== undefined)
+  t.equal(send('Call').lost?.kind, 'unsent', 'it may go elsewhere')
+  t.strictSame(waiting.events, [])
+  release!()
+  await stopping
+  t.strictSame(waiting.events, ['reply "" {}'])
+  t.equal(send('Call').lost?.kind, 'connect')
+  t.equal(findLocalCaller(node!), undefined)
 })
 
 t.test('two services of one name are two nodes', async (t) => {

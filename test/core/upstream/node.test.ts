@@ -1,16 +1,23 @@
 import t from 'tap'
-import { UpstreamNode } from '../../../core/upstream/node.ts'
+import type { Caller } from '../../../core/rpc/caller.ts'
+import { type NodeOptions, UpstreamNode } from '../../../core/upstream/node.ts'
 import { type NodeSettings, parseNode } from '../../../core/upstream/parse-node.ts'
 import { createPools, makeNode } from '../../fixtures/services.ts'
 
-function open(protocol: string): {
+function open(
+  protocol: string,
+  findCaller?: NodeOptions['findCaller'],
+): {
   node: UpstreamNode
   ports: () => number[]
   closedPorts: () => number[]
 } {
   const { pools, createPool, closedPorts } = createPools()
   const settings = parseNode(makeNode('127.0.0.1:9001', { protocol })) as NodeSettings
-  const node = new UpstreamNode('greeter', 'a', settings, createPool)
+  const node = new UpstreamNode('greeter', 'a', settings, {
+    createPool,
+    ...(findCaller && { findCaller }),
+  })
   return { node, ports: () => pools.map(({ port }) => port), closedPorts }
 }
 
@@ -47,3 +54,34 @@ t.test('a node that is gone makes none that stay', async (t) => {
   gone.node.caller.call(call as never)
   t.equal(lost, 'unsent')
 })
+
+t.test(
+  'a node of this process is called by the caller it has there, which outlives it',
+  async (t) => {
+    const told: string[] = []
+    const shared: Caller = {
+      pending: 0,
+      call: () => told.push('call'),
+      drain: () => told.push('drain'),
+      close: () => told.push('close'),
+    }
+    const asked: string[] = []
+    const find = (found: Caller | undefined) =>
+      open('mx', ({ service, id }) => {
+        asked.push(`${service} ${id}`)
+        return found
+      }).node
+    const early = find(shared)
+    t.equal(early.caller, shared)
+    t.equal(early.caller, shared)
+    early.retire()
+    const late = find(shared)
+    late.retire()
+    t.equal(late.caller, shared)
+    t.same(told, [])
+    t.same(asked, ['greeter a', 'greeter a'], 'once for each node')
+    const elsewhere = find(undefined)
+    t.not(elsewhere.caller, shared)
+    elsewhere.retire()
+  },
+)

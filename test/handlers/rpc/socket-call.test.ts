@@ -4,7 +4,12 @@ import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog, type GreeterLog } from '../../fixtures/greeter.ts'
-import { type MxService, type MxServiceOptions, openMxService } from '../../fixtures/mx-service.ts'
+import {
+  FORMS,
+  type MxService,
+  type MxServiceOptions,
+  openMxService,
+} from '../../fixtures/mx-service.ts'
 import { turn, until } from '../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
@@ -14,7 +19,6 @@ import {
 import { settled } from '../../fixtures/streams.ts'
 import { refusedWebSocket } from '../../fixtures/web-gateway.ts'
 
-const FORMS = ['mx', 'http'] as const
 /** What the sockets between a service and a client that does not read may hold, messages of 1 KiB. */
 const HELD_MAX = 40_000
 

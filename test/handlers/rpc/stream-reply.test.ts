@@ -1,7 +1,12 @@
 import t, { type Test } from 'tap'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog, type GreeterLog } from '../../fixtures/greeter.ts'
-import { type MxService, type MxServiceOptions, openMxService } from '../../fixtures/mx-service.ts'
+import {
+  FORMS,
+  type MxService,
+  type MxServiceOptions,
+  openMxService,
+} from '../../fixtures/mx-service.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
@@ -10,7 +15,6 @@ import {
 } from '../../fixtures/rpc-gateway.ts'
 import { openStream, settled } from '../../fixtures/streams.ts'
 
-const FORMS = ['mx', 'http'] as const
 /** What the sockets between a service and a reader who does not read may hold, messages of 1 KiB. */
 const HELD_MAX = 40_000
 
