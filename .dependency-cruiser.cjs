@@ -19,6 +19,8 @@ const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|protobufjs|@nats-io/|@kubernetes
 /** The file of the SDK that loads adapters. */
 const OPENS_REGISTRIES = '^sdk/open-registry[.]ts$'
 const GENERATED = '[.]gen[.]ts$'
+/** What adapters of several contracts that stand on the same server share: no adapter itself. */
+const SHARED_BY_ADAPTERS = 'adapters/nats/'
 
 module.exports = {
   forbidden: [
@@ -67,7 +69,10 @@ module.exports = {
         path: `^(${folder}/${folder === 'adapters' ? '[^/]+/' : ''}[^/.]+)`,
         pathNot: GENERATED,
       },
-      to: { path: `^(${PARTS.join('|')})/`, pathNot: '^$1([.]ts$|/)' },
+      to: {
+        path: `^(${PARTS.join('|')})/`,
+        pathNot: folder === 'adapters' ? `^($1([.]ts$|/)|${SHARED_BY_ADAPTERS})` : '^$1([.]ts$|/)',
+      },
     })),
     {
       name: 'indexes-list-their-own-folder',

@@ -1,0 +1,96 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { connectNats } from '../../../adapters/nats/connect.ts'
+import { type NatsHost, parseNatsUrl } from '../../../adapters/nats/url.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { startNats } from '../../fixtures/nats.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
+
+async function connect(t: Test, url: string, host?: NatsHost) {
+  const address = parseNatsUrl(url)
+  const { signal } = new AbortController()
+  const options = { timeoutMs: 2000, pingMs: 5000, signal }
+  const connection = await connectNats(address, host ?? address.hosts[0]!, options)
+  t.teardown(() => connection.close())
+  return connection
+}
+
+t.test('who comes is known by user and password, or by a token', async (t) => {
+  const server = await startNats(t, {
+    settings: ['authorization { user: ann, password: "p@ss: word" }'],
+  })
+  if (server === undefined) return
+  const at = `127.0.0.1:${server.port}`
+  const connection = await connect(t, `nats://ann:p%40ss%3A%20word@${at}`)
+  await connection.flush()
+  for (const wrong of ['', 'ann:wrong@', 'p%40ss%3A%20word@'])
+    await t.rejects(connect(t, `nats://${wrong}${at}`), {
+      denied: true,
+      message: /it refuses who comes: .*Authorization Violation/i,
+    })
+  await server.start(['authorization { token: "s3cret" }'])
+  await (await connect(t, `nats://s3cret@${at}`)).flush()
+  await t.rejects(connect(t, `nats://other@${at}`), { denied: true, message: /refuses who comes/ })
+})
+
+t.test('TLS is what the text says, nothing less', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const certificate = createCertificate(['localhost', '127.0.0.1'])
+  const { certFile, keyFile } = folder.write('server', certificate)
+  const server = await startNats(t, { certificate })
+  if (server === undefined) return
+  const { port } = server
+  for (const host of ['localhost', '127.0.0.1'])
+    await (await connect(t, `tls://${host}:${port}?ca=${certFile}`)).flush()
+  const other = folder.write('other', createCertificate(['elsewhere'], { ownKey: true }))
+  const refusals: [string, RegExp][] = [
+    [`nats://localhost:${port}`, /it requires TLS; was tls:\/\/ meant\?/],
+    [`tls://localhost:${port}`, /TLS: self-signed certificate/],
+    [`tls://localhost:${port}?ca=${other.certFile}`, /TLS: /],
+    [`tls://localhost:${port}?ca=${join(folder.path, 'none')}`, /cannot read its ca: ENOENT/],
+    [
+      `tls://localhost:${port}?ca=${certFile}&cert=${certFile}&key=${other.certFile}`,
+      /its certificates cannot be used/,
+    ],
+  ]
+  for (const [url, message] of refusals)
+    await t.rejects(connect(t, url), { denied: true, message }, url)
+  const named = createCertificate(['elsewhere'])
+  const elsewhere = await startNats(t, { certificate: named })
+  const { certFile: namedFile } = folder.write('named', named)
+  await t.rejects(
+    connect(t, `tls://localhost:${elsewhere!.port}?ca=${namedFile}`),
+    { denied: true, message: /TLS: .*altnames/ },
+    'a certificate of another name',
+  )
+
+  await server.start([
+    `tls { cert_file: "${certFile}", key_file: "${keyFile}", ca_file: "${certFile}", verify: true }`,
+  ])
+  await t.rejects(connect(t, `tls://localhost:${port}?ca=${certFile}`), {
+    denied: true,
+    message: /TLS: .*certificate/,
+  })
+  const withOwn = `tls://localhost:${port}?ca=${certFile}&cert=${certFile}&key=${keyFile}`
+  await (await connect(t, withOwn)).flush()
+
+  const plain = await startNats(t)
+  await t.rejects(connect(t, `tls://localhost:${plain!.port}?ca=${certFile}`), {
+    denied: true,
+    message: /it speaks no TLS; was nats:\/\/ meant\?/,
+  })
+})
+
+t.test('a server that takes no headers is refused', async (t) => {
+  const server = await startNats(t, { settings: ['no_header_support: true'] })
+  if (server === undefined) return
+  await t.rejects(connect(t, server.url), { denied: true, message: /it takes no headers/ })
+})
+
+t.test('a server that is not there is no refusal', async (t) => {
+  const backend = await openRawBackend(t)
+  backend.close()
+  const failure = await connect(t, `nats://127.0.0.1:${backend.port}`).catch((error) => error)
+  t.match(failure, { message: 'connection refused', denied: undefined })
+})
