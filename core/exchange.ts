@@ -9,6 +9,7 @@ import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './server-socket.ts'
+import { turnMs } from './turn-clock.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** The far side of an exchange: whoever consumes the request body and produces a streamed reply. */
@@ -153,7 +154,7 @@ export abstract class Exchange implements RequestLine {
     this.secure = secure
     this.bodyLength = bodyLength
     this.upgrade = upgrade
-    this.startMs = performance.now()
+    this.startMs = turnMs()
     this.bodyDone = bodyLength === 0
   }
 

@@ -23,6 +23,14 @@ export interface HeaderBlock {
   readonly text: string
   /** The same as {@link HeaderList.formatBehind} writes it. */
   readonly behind: string
+  /** What {@link joinOnce} made of it last, by place. */
+  readonly joined: (JoinedBlock | undefined)[]
+}
+
+interface JoinedBlock {
+  readonly host: string
+  readonly method: string
+  readonly text: string
 }
 
 /**
@@ -33,7 +41,28 @@ export interface HeaderBlock {
 export function createHeaderBlock(fields: readonly string[]): HeaderBlock {
   const list = new HeaderList(fields)
   if (!list.ascii) throw new TypeError('the fields of a block must be ASCII')
-  return { fields: list.flat, text: list.format(), behind: list.formatBehind('') }
+  return { fields: list.flat, text: list.format(), behind: list.formatBehind(''), joined: [] }
+}
+
+/**
+ * A block's text joined with more, which requests for the same host share: the same one string as last time, if it was
+ * for the same host and method.
+ *
+ * @param place of that kind of text: each kind has its own.
+ */
+export function joinOnce(
+  block: HeaderBlock,
+  place: 0 | 1,
+  host: string,
+  method: string,
+  join: (host: string, method: string, text: string) => string,
+): string {
+  const last = block.joined[place]
+  if (last !== undefined && last.host === host && last.method === method) return last.text
+  // In one piece: a joined string is a tree, which is walked whenever it is written.
+  const text = Buffer.from(join(host, method, block.text), 'latin1').toString('latin1')
+  block.joined[place] = { host, method, text }
+  return text
 }
 
 /**
@@ -63,6 +92,11 @@ export class HeaderList {
     ;(list as { flat: readonly string[] }).flat = block.fields.slice()
     list.#block = block
     return list
+  }
+
+  /** The block in it, at whatever place. */
+  get block(): HeaderBlock | undefined {
+    return this.#block
   }
 
   /** The block it begins with. */
@@ -143,13 +177,20 @@ export class HeaderList {
     this.#block = undefined
   }
 
-  /** Adds all fields of a block. One block a list is written in its joined form, which costs a tenth of joining five fields. */
-  appendBlock(block: HeaderBlock): void {
+  /** Adds the fields of a block, as fields of their own. */
+  appendAll({ fields }: HeaderBlock): void {
     const flat = this.flat as string[]
-    this.#block = block
-    this.#blockStart = flat.length
-    const { fields } = block
     for (let i = 0; i < fields.length; i++) flat.push(fields[i]!)
+  }
+
+  /**
+   * Adds all fields of a block. One block a list is written in its joined form, which costs a tenth of joining five fields;
+   * requests are written with it first, so it must hold no name that stands before it.
+   */
+  appendBlock(block: HeaderBlock): void {
+    this.#block = block
+    this.#blockStart = this.flat.length
+    this.appendAll(block)
   }
 
   /** The fields as they stand in a message: `name: value` and CRLF, each. */
@@ -163,6 +204,18 @@ export class HeaderList {
         text += block!.text
         i += block!.fields.length - 2
       } else text += `${flat[i]}: ${flat[i + 1]}\r\n`
+    }
+    return text
+  }
+
+  /** {@link format} without the block, behind a text. */
+  formatRest(start: string): string {
+    const { flat } = this
+    const blockEnd = this.#blockStart + (this.#block?.fields.length ?? 0)
+    let text = start
+    for (let i = 0; i < flat.length; i += 2) {
+      if (i === this.#blockStart && i !== blockEnd) i = blockEnd
+      if (i < flat.length) text += `${flat[i]}: ${flat[i + 1]}\r\n`
     }
     return text
   }

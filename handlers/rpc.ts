@@ -4,6 +4,7 @@ import type { Exchange } from '../core/exchange.ts'
 import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { openEnvelope } from '../core/request/envelope.ts'
 import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
+import { formatPlainQuery } from '../core/request/plain-query.ts'
 import { toRequestDocument } from '../core/request/request-document.ts'
 import { shapeOf } from '../core/request/shape.ts'
 import { formatContext, isJson, JSON_REPLY } from '../core/rpc/context.ts'
@@ -83,16 +84,14 @@ class RpcCall extends ForwardedCall {
     const { x, declared } = this
     const type = this.#type
     const request = body.length === 0 ? body : openEnvelope(type, body, this.service)
-    this.body = toRequestDocument(
-      {
-        variables: x.route!.variables?.flat() ?? NO_VARIABLES,
-        query: x.query,
-        type,
-        body: request,
-        shape: declared === undefined ? undefined : shapeOf(declared),
-      },
-      this.service,
-    )
+    const { query } = x
+    const variables = x.route!.variables?.flat() ?? NO_VARIABLES
+    const shape = declared === undefined ? undefined : shapeOf(declared)
+    const isPlain = query !== '' && body.length === 0 && variables.length === 0
+    const plain = isPlain && type.kind !== 'protobuf' ? formatPlainQuery(query, shape) : undefined
+    this.ascii = plain !== undefined
+    this.body =
+      plain ?? toRequestDocument({ variables, query, type, body: request, shape }, this.service)
     const isMade = typeof this.body === 'string'
     // What is made here is JSON, whatever it was made of; what was in an envelope has none any more.
     if ((isMade || request !== body) && x.headers.has('content-type')) {

@@ -105,6 +105,7 @@ const plugin: PluginDefinition = definePlugin({
         const { flat } = x.headers
         let passes = 0
         let claims = false
+        let chained = false
         for (let i = 0; i < flat.length; i += 2) {
           const name = flat[i]!
           const first = name.charCodeAt(0)
@@ -112,13 +113,18 @@ const plugin: PluginDefinition = definePlugin({
           if (first !== 120 && first !== 99 && first !== 102 && first !== 116 && first !== 118)
             continue
           if (name === 'x-request-id') continue
-          if (name === 'via') passes += countPasses(flat[i + 1]!, via)
-          else if (!claims) claims = isClaim(name)
+          if (name === 'via') {
+            chained = true
+            passes += countPasses(flat[i + 1]!, via)
+          } else if (!claims) claims = isClaim(name)
         }
         if (via !== '' && passes >= hops) return x.fail(loop)
         if (claims && peer.inside) return keepClaims(x, peer)
         if (claims) dropClaims(x)
-        x.headers.appendBlock(findBlock(peer, x.host, x.secure))
+        const block = findBlock(peer, x.host, x.secure)
+        // A block may be written first: behind the Via of those before, ours has to stay.
+        if (chained) x.headers.appendAll(block)
+        else x.headers.appendBlock(block)
       },
     }
   },

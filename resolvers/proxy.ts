@@ -1,8 +1,11 @@
 import { type RequestLine, type Resolver, toServiceRoute } from '../core/route.ts'
 import { isVersion } from '../core/split-path.ts'
+import { TextMemo } from '../core/text-memo.ts'
 
 const SLASH = '/'
 const LETTER_V = 118
+
+const keys = new TextMemo<string>()
 
 /**
  * First path segment as service name (specification: Proxy resolver). In paths of three or more
@@ -18,18 +21,27 @@ const proxy: Resolver = {
   expected: '/<service>[/...]',
 
   key({ path }: RequestLine) {
-    const first = path.indexOf(SLASH, 1)
-    if (first < 0) return path
-    if (path.charCodeAt(1) === LETTER_V && isVersion(path.slice(1, first))) {
-      const second = path.indexOf(SLASH, first + 1)
-      if (second > 0 && second < path.length - 1) return path.slice(0, second)
-    }
-    return path.slice(0, first)
+    const known = keys.find(path)
+    if (known !== undefined) return known
+    const key = toKey(path)
+    keys.keep(path, key)
+    return key
   },
 
   resolve(request) {
     return toServiceRoute(request.namespace, proxy.key(request).slice(1).replace(SLASH, '.'))
   },
+}
+
+/** The segments that name the service. */
+function toKey(path: string): string {
+  const first = path.indexOf(SLASH, 1)
+  if (first < 0) return path
+  if (path.charCodeAt(1) === LETTER_V && isVersion(path.slice(1, first))) {
+    const second = path.indexOf(SLASH, first + 1)
+    if (second > 0 && second < path.length - 1) return path.slice(0, second)
+  }
+  return path.slice(0, first)
 }
 
 export default proxy

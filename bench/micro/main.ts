@@ -12,6 +12,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   router: () => import('./router.ts'),
   balance: () => import('./balance.ts'),
   'request-head': () => import('./request-head.ts'),
+  'text-memo': () => import('./text-memo.ts'),
   'reply-head': () => import('./reply-head.ts'),
   'reply-head-out': () => import('./reply-head-out.ts'),
   'request-document': () => import('./request-document.ts'),

@@ -1,11 +1,13 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../headers.ts'
+import { TextMemo } from '../text-memo.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?::\d{1,5})?$/
 /** RFC 3986 §3.3 and what browsers send beside it; no control or non-ASCII byte, no blank, `#` or `\`. */
 const PATH = /^\/[!"$-[\]-~]*$/
+const NOT_ENCODED = 'the request target holds a character that must be percent-encoded'
 const QUERY = /^[!"$-~]*$/
 const LENGTH = /^\d{1,15}$/
 /** Bytes that change what a path means after decoding: NUL, `/`, `\` and malformed escapes. */
@@ -26,6 +28,8 @@ const UNNAMEABLE =
 export class Guard {
   headers: HeaderList = new HeaderList()
   host = ''
+  /** As it was judged. */
+  path = ''
   /** 0: none; -1: chunked. */
   bodyLength = 0
   /** The client asks for, or its framing demands, the end of the connection after the reply. */
@@ -40,6 +44,8 @@ export class Guard {
   #upgrade = ''
   /** The last host that was a correct one. */
   #lastHost = 'localhost'
+  /** Paths that were right, each as the same string as last time, which whoever looks it up need not hash again. */
+  readonly #paths = new TextMemo<string>()
   readonly #internalFields: boolean
 
   /** @param internalFields whether `mx-*` fields are kept: who sends them is part of the platform. */
@@ -136,6 +142,7 @@ export class Guard {
 
   /** After the last field: the error to answer with, connection closed, or undefined for a request that may be served. */
   judge(method: string, path: string, query: string): GatewayError | undefined {
+    this.path = path
     const lengths = this.#contentLengths
     const encodings = this.#transferEncodings
     if (encodings > 0) this.bodyLength = -1
@@ -145,14 +152,14 @@ export class Guard {
     if (this.#badEncoding) return refuse('Transfer-Encoding must be chunked')
     if (this.#hosts !== 1 || !this.#isHost(this.host))
       return refuse('one Host field with a name or an address expected')
-    if (!PATH.test(path) || (query !== '' && !QUERY.test(query)))
-      return refuse('the request target holds a character that must be percent-encoded')
-    if (path.includes('%') && ENCODED_TRAP.test(path)) {
-      return refuse('the path must not hold %00, %2F, %5C or a malformed escape')
+    const known = this.#paths.find(path)
+    if (known !== undefined) this.path = known
+    else {
+      const wrong = judgePath(path)
+      if (wrong !== undefined) return refuse(wrong)
+      this.#paths.keep(path, path)
     }
-    if ((path.includes('/.') || path.includes('%')) && DOT_SEGMENT.test(path)) {
-      return refuse('the path must not hold "." or ".." segments')
-    }
+    if (query !== '' && !QUERY.test(query)) return refuse(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()
     switch (method) {
       case 'GET':
@@ -178,7 +185,11 @@ export class Guard {
 
   /** The host of one request is mostly that of the next. */
   #isHost(host: string): boolean {
-    if (host === this.#lastHost) return true
+    if (host === this.#lastHost) {
+      // The same string, too: who compares it with what he knows need not look into it.
+      this.host = this.#lastHost
+      return true
+    }
     if (!HOST.test(host)) return false
     this.#lastHost = host
     return true
@@ -198,6 +209,17 @@ export class Guard {
       else if (token !== '' && !UNNAMEABLE.test(token)) this.headers.delete(token)
     }
   }
+}
+
+/** What is wrong with a path; undefined: nothing. */
+function judgePath(path: string): string | undefined {
+  if (!PATH.test(path)) return NOT_ENCODED
+  const isEscaped = path.includes('%')
+  if (isEscaped && ENCODED_TRAP.test(path))
+    return 'the path must not hold %00, %2F, %5C or a malformed escape'
+  if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(path))
+    return 'the path must not hold "." or ".." segments'
+  return undefined
 }
 
 function refuse(detail: string): GatewayError {

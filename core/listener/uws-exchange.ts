@@ -102,7 +102,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
     // The library takes a request for a WebSocket by its key alone.
     const upgrade = guard.websocket && method === 'GET'
     if (upgrade) malformed ??= judgeHandshake(guard.headers, guard.bodyLength)
-    super(method, path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
+    super(method, guard.path, query, guard.host, guard.headers, secure, guard.bodyLength, upgrade)
     this.#res = res
     this.#life = life
     this.#address = life.peers.sole

@@ -32,6 +32,7 @@ const PAUSES_WEBSOCKETS = /^20\.51\./
 let pausesWebSockets = false
 
 const NON_ASCII = /[^\0-\x7f]/
+const SHORT = 24
 
 /**
  * The µWebSockets of this platform, or undefined where there is none: the
@@ -55,6 +56,13 @@ export function loadUws(): Uws | undefined {
   return undefined
 }
 
+function isAscii(value: string): boolean {
+  // Most values are this short: a look at each character is less than beginning an expression.
+  if (value.length > SHORT) return !NON_ASCII.test(value)
+  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 0x7f) return false
+  return true
+}
+
 /** A listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
 export const createUwsListener: CreateListener = async (options: ListenerOptions) => {
   const uws = loadUws()
@@ -76,7 +84,7 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
 
   const add = (name: string, value: string) => {
     // The library decodes UTF-8; header values are strings of bytes.
-    if (NON_ASCII.test(value)) {
+    if (!isAscii(value)) {
       guard.headers.ascii = false
       guard.add(name, Buffer.from(value, 'utf8').toString('latin1'))
     } else guard.add(name, value)

@@ -6,6 +6,9 @@ const PAIRS_MAX = 16
 const AMPERSAND = 38
 const EQUALS = 61
 const NINE = 57
+const UNDERSCORE = 95
+const C = 99
+const P = 112
 
 /** What a character may be part of: names and values, values only, or neither. */
 const BOTH = 2
@@ -35,7 +38,7 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
       const name = query.slice(nameStart, nameEnd)
       if (seen === undefined) seen = []
       else if (seen.length === PAIRS_MAX || seen.includes(name)) return undefined
-      if (FORBIDDEN.has(name) || !isText(query, nameEnd + 1, i, name, shape)) return undefined
+      if (isForbidden(name) || !isText(query, nameEnd + 1, i, name, shape)) return undefined
       json += `${seen.length === 0 ? '' : ','}"${name}":"${query.slice(nameEnd + 1, i)}"`
       seen.push(name)
       nameStart = i + 1
@@ -46,6 +49,12 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
     } else if (KIND[code] === 0 || code >= 128) return undefined
   }
   return `${json}}`
+}
+
+/** By the first character: a set would have to work out the hash of every name. */
+function isForbidden(name: string): boolean {
+  const first = name.charCodeAt(0)
+  return (first === UNDERSCORE || first === C || first === P) && FORBIDDEN.has(name)
 }
 
 /** Whether a value stands for its own text, whatever else values may be. */

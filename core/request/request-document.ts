@@ -6,7 +6,6 @@ import { parseForm } from './form.ts'
 import type { RequestType } from './media-type.ts'
 import { mergeFields, mergeJson } from './merge.ts'
 import { parseMultipart } from './multipart.ts'
-import { formatPlainQuery } from './plain-query.ts'
 import { nestPairs, parseQuery } from './query.ts'
 import type { Shape } from './shape.ts'
 
@@ -48,10 +47,6 @@ export function toRequestDocument(
     )
   }
   if (kind === 'json' && isBare) return body.length > 0 ? body : '{}'
-  if (variables.length === 0 && body.length === 0) {
-    const plain = formatPlainQuery(query, shape)
-    if (plain !== undefined) return plain
-  }
   let fields: Fields = parseQuery(query, id)
   if (variables.length > 0) fields = mergeFields(nestPairs(variables, 'path variable', id), fields)
   if (body.length > 0) {

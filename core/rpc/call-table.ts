@@ -1,5 +1,7 @@
-/** Slots at first, and the fewest. Power of two. */
+/** Slots at first. Power of two. */
 const SLOTS_MIN = 64
+/** Slots that are kept: calls come in bursts, one a turn, and a table that follows them is rebuilt all the time. */
+const SLOTS_KEPT = 1024
 
 /** 2^32 divided by the golden ratio: spreads ids that follow one another (Knuth, TAOCP 3, §6.4). */
 const SPREAD = 0x9e3779b1
@@ -57,7 +59,7 @@ export class CallTable<T> {
     calls[hole] = undefined
     this.size--
     // After a burst; an eighth, so that it does not grow again at once.
-    if (mask >= SLOTS_MIN && this.size * 8 < mask) this.#resize((mask + 1) / 2)
+    if (mask >= SLOTS_KEPT && this.size * 8 < mask) this.#resize((mask + 1) / 2)
     return true
   }
 

@@ -41,6 +41,10 @@ export abstract class OutgoingCall implements Timed {
   timeoutMs = 0
   /** The request, or the first of the bodies. Its memory must not change until the call is over: the call may be sent twice. */
   body: string | Uint8Array = ''
+  /** The body is text of ASCII, one byte a character. */
+  ascii = false
+  /** `performance.now()` when it is sent, where the caller knows it; 0: to be asked for. */
+  sentMs = 0
   /** The caller takes a stream. */
   stream = false
   /** More bodies follow by {@link sendData}, then {@link endData}. */

@@ -112,7 +112,7 @@ export class ClientConnection implements Carrier, FrameReceiver {
     call.answering = false
     let leftMs = call.timeoutMs
     if (leftMs > 0) {
-      if (call.timedNext === undefined) deadlines.add(call, leftMs)
+      if (call.timedNext === undefined) deadlines.add(call, leftMs, call.sentMs)
       else leftMs = deadlines.left(call)
     }
     this.#calls.add(id, call)

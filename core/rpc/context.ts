@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { createHeaderBlock, type HeaderBlock, HeaderList } from '../headers.ts'
+import { createHeaderBlock, type HeaderBlock, HeaderList, joinOnce } from '../headers.ts'
 import { NOT_OF_SERVICES } from '../not-of-services.ts'
 import { parseMetadata } from './metadata.ts'
 
@@ -21,10 +21,20 @@ export const JSON_REPLY: HeaderBlock = createHeaderBlock([
 export function formatContext(x: Exchange): string {
   const { headers } = x
   for (const name of OWN) if (headers.has(name)) headers.delete(name)
-  return `host: ${x.host}\r\nmethod: ${x.method}\r\nurl: ${x.target}\r\n${headers.format()}`
+  const { block } = headers
+  const start =
+    block === undefined
+      ? formatStart(x.host, x.method, '')
+      : joinOnce(block, 1, x.host, x.method, formatStart)
+  return headers.formatRest(`${start}${x.target}\r\n`)
 }
 
 const OWN = ['host', 'method', 'url']
+
+/** What comes before the target. */
+function formatStart(host: string, method: string, text: string): string {
+  return `host: ${host}\r\nmethod: ${method}\r\n${text}url: `
+}
 
 /**
  * Fields of the reply from the metadata of an answer; those of `standard` where it has none of that name. Undefined when the

@@ -38,10 +38,14 @@ export class Deadlines {
     this.#now = now
   }
 
-  /** Sets the deadline of an entry that is not in the wheel. */
-  add(entry: Timed, leftMs: number): void {
+  /**
+   * Sets the deadline of an entry that is not in the wheel.
+   *
+   * @param knownMs the time, where the caller knows it; 0: it is asked for.
+   */
+  add(entry: Timed, leftMs: number, knownMs = 0): void {
     // The real time: after a stall the last tick is long ago, and the call would be over before it was sent.
-    const nowMs = this.#now()
+    const nowMs = knownMs === 0 ? this.#now() : knownMs
     if (this.#interval === undefined) this.#start(nowMs)
     const deadlineMs = nowMs + leftMs
     entry.deadlineMs = deadlineMs

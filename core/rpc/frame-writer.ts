@@ -34,6 +34,8 @@ export interface CallParts {
   readonly endpoint: string
   readonly metadata: string
   readonly body: string | Uint8Array
+  /** The body is text of ASCII. */
+  readonly ascii: boolean
 }
 
 /** A packed message that waits for a slow socket. */
@@ -61,6 +63,10 @@ export class FrameWriter {
   #memory: Memory = NOTHING as Memory
   #used = 0
   #lastCallId = 0
+  // Of the last CALL, and both names in one.
+  #service = ''
+  #endpoint = ''
+  #names = ''
   #sealed: Sealed[] = []
   #sealedBytes = 0
   #closed = false
@@ -77,9 +83,16 @@ export class FrameWriter {
 
   /** @param timeoutMs milliseconds left; 0: no deadline. */
   call(id: number, flags: number, timeoutMs: number, parts: CallParts): boolean {
-    const { service, endpoint, metadata, body } = parts
+    const { service, endpoint, metadata, ascii } = parts
+    // Mostly the same as last time.
+    if (service !== this.#service || endpoint !== this.#endpoint) {
+      this.#service = service
+      this.#endpoint = endpoint
+      this.#names = service + endpoint
+    }
     // One text: written by one call into the runtime.
-    const text = service + endpoint + metadata
+    const text = ascii ? this.#names + metadata + parts.body : this.#names + metadata
+    const body = ascii ? NOTHING : parts.body
     const fixed = CALL_BYTES + text.length
     const at = this.#reserve(fixed, body)
     if (at < 0) return false
@@ -250,7 +263,8 @@ export class FrameWriter {
 }
 
 function writeBody(memory: Memory, at: number, body: string | Uint8Array): number {
-  if (typeof body === 'string') return body === '' ? 0 : memory.utf8Write(body, at)
+  if (body.length === 0) return 0
+  if (typeof body === 'string') return memory.utf8Write(body, at)
   memory.set(body, at)
   return body.length
 }

@@ -1,7 +1,7 @@
-import { performance } from 'node:perf_hooks'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { turnMs } from '../turn-clock.ts'
 import type { FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
 import type { Http1Connection } from './http1.ts'
 import type { UpstreamNode } from './node.ts'
@@ -37,7 +37,7 @@ class Forwarding implements Peer, UpstreamCall {
 
   start(): void {
     const x = this.#x
-    x.upstreamStartMs = performance.now()
+    x.upstreamStartMs = turnMs()
     this.#attempt()
   }
 
@@ -150,7 +150,7 @@ class Forwarding implements Peer, UpstreamCall {
     const x = this.#x
     const node = this.#node!
     const upstream = x.upstream!
-    x.upstreamReplyMs = performance.now()
+    x.upstreamReplyMs = turnMs()
     if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
     else upstream.succeeded(node)
     const cookie = upstream.replyCookie?.(x, node)

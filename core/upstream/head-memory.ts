@@ -14,8 +14,11 @@ const NO_BLOCK: HeaderBlock = createHeaderBlock([])
 export class HeadMemory {
   readonly lines: LineMemory = []
   #bytes: Uint8Array = new Uint8Array(0)
-  /** The same, four bytes at a time; up to three bytes at the end are left out. */
-  #words: Int32Array = new Int32Array(0)
+  /**
+   * The same, eight bytes at a time; up to seven bytes at the end are left out. Two numbers are equal if their bytes are, but for
+   * zeros, which a head has none of, and those that are none (NaN), which are not equal to themselves: then it is parsed.
+   */
+  #words: Float64Array = new Float64Array(0)
   #block = NO_BLOCK
   #status = 0
   #length = 0
@@ -25,11 +28,11 @@ export class HeadMemory {
   /**
    * Fills `head` if the head kept is what stands at `at`; says how long it is, 0 if it is another.
    *
-   * @param words the same memory as `bytes`: compared in a quarter of the time where `at` allows.
+   * @param words the same memory as `bytes`: compared in an eighth of the time where `at` allows.
    */
   recall(
     bytes: Uint8Array,
-    words: Int32Array | undefined,
+    words: Float64Array | undefined,
     at: number,
     to: number,
     head: ReplyHead,
@@ -38,11 +41,11 @@ export class HeadMemory {
     const { length } = known
     if (length === 0 || length > to - at) return 0
     let compared = 0
-    if (words !== undefined && (at & 3) === 0) {
+    if (words !== undefined && (at & 7) === 0) {
       const knownWords = this.#words
-      const start = at >> 2
+      const start = at >> 3
       for (let i = 0; i < knownWords.length; i++) if (knownWords[i] !== words[start + i]) return 0
-      compared = knownWords.length * 4
+      compared = knownWords.length * 8
     }
     for (let i = compared; i < length; i++) if (known[i] !== bytes[at + i]) return 0
     head.status = this.#status
@@ -58,7 +61,7 @@ export class HeadMemory {
     const { headers } = head
     if (!head.repeated || !headers.ascii || length > HEAD_MAX_BYTES) return
     this.#bytes = Uint8Array.from(bytes.subarray(at, at + length))
-    this.#words = new Int32Array(this.#bytes.buffer, 0, length >> 2)
+    this.#words = new Float64Array(this.#bytes.buffer, 0, length >> 3)
     this.#block = createHeaderBlock(headers.flat)
     this.#status = head.status
     this.#length = head.length

@@ -56,7 +56,7 @@ const DISCARD_MAX_BYTES = 256 * 1024
  * before the next one begins, and what must outlast it is copied.
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
-const READ_WORDS = new Int32Array(READ_BUFFER.buffer)
+const READ_WORDS = new Float64Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
 
 const HEAD = 0
@@ -399,7 +399,7 @@ export class Http1Connection {
     }
     const { length } = head
     if (length >= 0 && length <= to - from) {
-      call.onReply(status, head.headers, bytes.subarray(from, from + length))
+      call.onReply(status, head.headers, viewOf(bytes, from, length))
       this.#finish(false)
       return from + length
     }
@@ -497,6 +497,19 @@ export class Http1Connection {
     }
     this.#owner.onIdle(this)
   }
+}
+
+/** The part of the read buffer that was last looked at as a whole body: replies of one kind lie in the same place. */
+let lastView: Buffer = READ_BUFFER.subarray(0, 0)
+let lastFrom = 0
+
+function viewOf(bytes: Buffer, from: number, length: number): Buffer {
+  if (bytes !== READ_BUFFER) return bytes.subarray(from, from + length)
+  if (from !== lastFrom || length !== lastView.length) {
+    lastView = READ_BUFFER.subarray(from, from + length)
+    lastFrom = from
+  }
+  return lastView
 }
 
 /** Whether somebody still waits for the reply to a call. */

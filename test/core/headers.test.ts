@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createHeaderBlock, HeaderList } from '../../core/headers.ts'
+import { createHeaderBlock, HeaderList, joinOnce } from '../../core/headers.ts'
 
 t.test('fields keep their order and repeats, names become lower case', async (t) => {
   const list = new HeaderList(['Set-Cookie', 'a=1', 'X', 'y', 'set-cookie', 'b=2'])
@@ -134,4 +134,35 @@ t.test('the leading block is the one it begins with, as long as it is whole', as
   const behind = new HeaderList(['x', '0'])
   behind.appendBlock(block)
   t.equal(behind.leading, undefined)
+})
+
+t.test('formatRest writes what is not of the block, behind a text', async (t) => {
+  const block = createHeaderBlock(['a', '1', 'b', '2'])
+  const list = new HeaderList(['x', '0'])
+  t.equal(list.formatRest('> '), '> x: 0\r\n')
+  list.appendBlock(block)
+  t.equal(list.formatRest('> '), '> x: 0\r\n')
+  list.append('c', '3')
+  t.equal(list.formatRest(''), 'x: 0\r\nc: 3\r\n')
+  list.delete('a')
+  t.equal(list.block, undefined)
+  t.equal(list.formatRest(''), 'x: 0\r\nb: 2\r\nc: 3\r\n', 'a block that is not whole is none')
+  t.equal(HeaderList.of(block).formatRest('> '), '> ')
+  t.equal(HeaderList.of(createHeaderBlock([])).formatRest('> '), '> ')
+})
+
+t.test('a block is joined once with what stays the same', async (t) => {
+  const block = createHeaderBlock(['a', '1'])
+  let joined = 0
+  const join = (host: string, method: string, text: string): string => {
+    joined++
+    return `${method} ${host}\r\n${text}`
+  }
+  t.equal(joinOnce(block, 0, 'h', 'GET', join), 'GET h\r\na: 1\r\n')
+  t.equal(joinOnce(block, 0, 'h', 'GET', join), 'GET h\r\na: 1\r\n')
+  t.equal(joined, 1)
+  t.equal(joinOnce(block, 1, 'h', 'PUT', join), 'PUT h\r\na: 1\r\n')
+  t.equal(joinOnce(block, 0, 'i', 'GET', join), 'GET i\r\na: 1\r\n')
+  t.equal(joinOnce(block, 0, 'i', 'PUT', join), 'PUT i\r\na: 1\r\n')
+  t.equal(joined, 4)
 })

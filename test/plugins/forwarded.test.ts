@@ -1,4 +1,5 @@
 import t from 'tap'
+import { formatRequestHead } from '../../core/upstream/request-head.ts'
 import plugin from '../../plugins/forwarded.ts'
 import { buildPlugin, runPlugin, type TestRequest } from '../../sdk/testing.ts'
 
@@ -148,8 +149,9 @@ t.test('a peer on a Unix socket has no address to pass on', async (t) => {
 })
 
 t.test('Via of earlier proxies stays and this gateway is added', async (t) => {
-  const { all } = await forward({ headers: { via: '1.0 fred, 1.1 p.example (Apache)' } })
+  const { x, all } = await forward({ headers: { via: '1.0 fred, 1.1 p.example (Apache)' } })
   t.same(all('via'), ['1.0 fred, 1.1 p.example (Apache)', '1.1 mx'])
+  t.match(formatRequestHead(x), /\r\nvia: 1.0 fred, .*\r\nvia: 1.1 mx\r\n/, 'in that order')
 })
 
 t.test('a request that passed ten times is a loop and is answered 508', async (t) => {

@@ -25,7 +25,13 @@ function write(writer: FrameWriter, frame: VectorFrame): void {
   const { service = '', endpoint = '', metadata = '' } = frame
   switch (type) {
     case 'CALL':
-      writer.call(stream, flags, frame.timeoutMs!, { service, endpoint, metadata, body })
+      writer.call(stream, flags, frame.timeoutMs!, {
+        service,
+        endpoint,
+        metadata,
+        body,
+        ascii: false,
+      })
       break
     case 'REPLY':
       writer.reply(stream, flags, metadata, body)
@@ -106,11 +112,28 @@ t.test('a payload as long as may be is written, a longer one is not', async (t) 
     t.equal(writer.data(1, Buffer.from(`${most}x`)), -1)
     t.equal(writer.fail(1, `${most}x`), false)
     t.equal(writer.reply(1, 0, '', most), false)
-    const parts = { service: 's', endpoint: 'e', metadata: 'a: b\r\n', body: most }
+    const parts = { service: 's', endpoint: 'e', metadata: 'a: b\r\n', body: most, ascii: false }
     t.equal(writer.call(1, 0, 0, parts), false)
     writer.flush()
     t.equal(socket.takeFrames().length, 1, `${fill}: nothing of those that were too long`)
   }
+})
+
+t.test('a body told to be ASCII is written to the same bytes', async (t) => {
+  for (const body of ['', '{"name":"John"}', 'x'.repeat(20_000)]) {
+    const parts = { service: 's', endpoint: 'e', metadata: 'a: ä\r\n', body }
+    const [told, untold] = [true, false].map((ascii) => {
+      const { socket, writer } = createWriter()
+      writer.call(1, 0, 0, { ...parts, ascii })
+      writer.call(2, 0, 0, { ...parts, service: 'other', ascii })
+      writer.flush()
+      return Buffer.concat(socket.sent).toString('hex')
+    })
+    t.equal(told, untold)
+  }
+  const { writer } = createWriter(100)
+  const parts = { service: 's', endpoint: 'e', metadata: '', body: 'x'.repeat(100), ascii: true }
+  t.equal(writer.call(1, 0, 0, parts), false, 'nor may it be longer')
 })
 
 t.test('bodies of any length, text or bytes, come out as they went in', async (t) => {
@@ -132,7 +155,7 @@ t.test(
   'a deadline is at least a whole millisecond, and at most what four bytes hold',
   async (t) => {
     const { socket, writer } = createWriter()
-    const parts = { service: 's', endpoint: 'e', metadata: '', body: '' }
+    const parts = { service: 's', endpoint: 'e', metadata: '', body: '', ascii: false }
     for (const [id, ms] of [0, 0.1, 1, 1.5, 1e12].entries()) writer.call(id + 1, 0, ms, parts)
     writer.flush()
     const timeouts = socket.takeFrames().map(({ timeoutMs }) => timeoutMs)
@@ -171,7 +194,7 @@ t.test(
 
 t.test('the last CALL the socket was given is known', async (t) => {
   const { socket, writer } = createWriter()
-  const parts = { service: 's', endpoint: 'e', metadata: '', body: '' }
+  const parts = { service: 's', endpoint: 'e', metadata: '', body: '', ascii: false }
   writer.call(5, 0, 0, parts)
   t.equal(writer.sentCallId, 0)
   socket.slow = true
@@ -233,6 +256,7 @@ t.test('hexadecimal of the document', async (t) => {
     endpoint: 'Helloworld.Call',
     metadata: '',
     body,
+    ascii: false,
   })
   writer.reply(1, 0, '', '{}')
   writer.flush()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createHeaderBlock } from '../../../core/headers.ts'
 import { formatRequestHead } from '../../../core/upstream/request-head.ts'
 import { createTestExchange } from '../../../sdk/testing.ts'
 
@@ -38,4 +39,21 @@ t.test('a rewritten path goes out with the query', async (t) => {
   const x = createTestExchange({ path: '/old?q' })
   x.rewrite('/new')
   t.match(formatRequestHead(x), /^GET \/new\?q HTTP/)
+})
+
+t.test('fields that many requests share are written first, behind Host', async (t) => {
+  const x = createTestExchange({ path: '/a', host: 'shop.test', headers: { accept: '*/*' } })
+  x.headers.appendBlock(createHeaderBlock(['via', '1.1 mx', 'x-forwarded-proto', 'http']))
+  x.headers.append('x-request-id', '1')
+  const head =
+    'host: shop.test\r\nvia: 1.1 mx\r\nx-forwarded-proto: http\r\naccept: */*\r\nx-request-id: 1\r\n\r\n'
+  t.equal(formatRequestHead(x), `GET /a HTTP/1.1\r\n${head}`)
+  x.rewrite('/b')
+  t.equal(formatRequestHead(x), `GET /b HTTP/1.1\r\n${head}`)
+  x.headers.delete('x-request-id')
+  t.equal(
+    formatRequestHead(x),
+    'GET /b HTTP/1.1\r\nhost: shop.test\r\naccept: */*\r\nvia: 1.1 mx\r\nx-forwarded-proto: http\r\n\r\n',
+    'a list something was taken out of is written field by field',
+  )
 })

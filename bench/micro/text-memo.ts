@@ -1,0 +1,27 @@
+import { TextMemo } from '../../core/text-memo.ts'
+import type { Micro } from './micro.ts'
+
+const PATHS = Array.from({ length: 100 }, (_, i) => `/service${i}/hello`)
+const memo = new TextMemo<string>()
+const map = new Map<string, string>()
+for (const path of PATHS) {
+  memo.keep(path, path)
+  map.set(path, path)
+}
+let next = 0
+
+/** A string of its own, as each request brings one. */
+function arrive(): string {
+  next = (next + 1) % PATHS.length
+  return Buffer.from(PATHS[next]!, 'latin1').toString('latin1')
+}
+
+const micro: Micro = {
+  benches: {
+    'a new string': () => arrive(),
+    'a new string, found': () => memo.find(arrive()),
+    'a new string, found in a Map': () => map.get(arrive()),
+  },
+}
+
+export default micro
