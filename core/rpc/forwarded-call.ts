@@ -6,17 +6,14 @@ import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../headers.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
-import { type LostKind, OutgoingCall } from './call.ts'
 import { toClientError, toReplyHeaders } from './context.ts'
 import { deadlines } from './deadlines.ts'
 import { toBadAnswer } from './fail.ts'
-import { toLostError } from './lost-error.ts'
+import { NodeCall } from './node-call.ts'
 import { readTimeout } from './timeout.ts'
 
 /** Longest request body: what a frame holds, less what stands before it. */
 export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
-/** Most nodes tried for one request. */
-const NODES_MAX = 5
 /** Attempts of a call that reached a service, the first included (reference 15.5). */
 const ATTEMPTS_MAX = 2
 /** Longest time for a stream that a client may ask for. */
@@ -33,25 +30,18 @@ export interface CallLimits {
 /**
  * An exchange as a call on its way to a service and back.
  *
- * A call that certainly was not served goes to the next node, whatever it is. GET and HEAD are repeated once
- * after an answer 500 or 408, as clients do it (specification: Errors 5), unless service or registry say that the endpoint is not idempotent.
- * One whose connection was lost may have been served: it is 502.
+ * GET and HEAD are repeated once after an answer 500 or 408, as clients do it (specification: Errors 5), unless service or
+ * registry say that the endpoint is not idempotent.
  *
  * The time a client asks for is the service's to know, and bounds a stream as a whole. Without it a stream may last as long as it likes.
  */
-export abstract class ForwardedCall extends OutgoingCall implements Peer {
+export abstract class ForwardedCall extends NodeCall implements Peer {
   protected readonly x: Exchange
   /** As declared; undefined: the service declares nothing. */
   protected readonly declared: Endpoint | undefined
-  /** The answer is complete, or nobody waits for it. */
-  protected over = false
   /** It is a stream of the client, which may be silent for as long as it likes. */
   protected readonly endless: boolean = false
   readonly #limits: CallLimits
-  /** Milliseconds from the start to the answer, of a stream that nobody set a deadline to its begin; 0: no limit. */
-  #limitMs = 0
-  #node: UpstreamNode | undefined = undefined
-  #attempts = 0
   /** Of the request body, while more of it follows. */
   #received: ByteBuffer | undefined = undefined
 
@@ -63,6 +53,7 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     const { service, endpoint } = x.route!
     this.service = service
     this.endpoint = endpoint
+    this.upstream = x.upstream
     const declared = x.upstream!.endpoints
     this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
     const hidden = INTERNAL.test(endpoint)
@@ -92,9 +83,9 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
     const { timeoutMs } = this.#limits
     const isStream = this.endless || this.declared?.metadata['stream'] === 'true'
     const askedMs = readTimeout(this.x.headers, isStream ? ASKED_MAX_MS : timeoutMs, this.service)
-    if (askedMs > 0) this.#limitMs = this.timeoutMs = askedMs
+    if (askedMs > 0) this.limitMs = this.timeoutMs = askedMs
     else if (!isStream) {
-      this.#limitMs = timeoutMs
+      this.limitMs = timeoutMs
       // What may turn out to be a stream is told of no deadline: it would end by it.
       if (this.declared !== undefined || !this.stream) this.timeoutMs = timeoutMs
     }
@@ -103,9 +94,10 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   /** Sends the call; its deadline has been read. */
   protected transmit(): void {
     const { x } = this
-    x.upstreamStartMs = performance.now()
+    this.startedMs = performance.now()
+    x.upstreamStartMs = this.startedMs
     x.watch(this)
-    this.#attempt()
+    this.attempt()
   }
 
   // From the client
@@ -133,56 +125,31 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
 
   onAbort(): void {
     if (this.over) return
-    this.#leave()
+    this.leave()
     this.cancel()
   }
 
   // From the service
 
-  override onFail(error: GatewayError, isForeign = false): void {
-    if (this.over) return
+  protected override refused(error: GatewayError): void {
     const { x } = this
-    const node = this.#leave()!
-    const { code, repeatable } = error
-    // An error of the protocol proves that the node answers, whatever it says.
-    if (isForeign && (code === 502 || code === 503 || code === 504))
-      x.upstream!.failed(node, 'gateway')
-    else x.upstream!.succeeded(node)
-    if ((code === 500 || code === 408) && repeatable && this.#mayRepeat()) return this.#again()
     x.upstreamReplyMs = performance.now()
     x.failure = error.message
     this.failed(toClientError(error))
   }
 
-  override onLost(kind: LostKind, detail: string): void {
-    if (this.over) return
-    const { x } = this
-    const node = this.#leave()!
-    x.failure = detail
-    if (kind === 'connect' || kind === 'foreign') x.upstream!.failed(node, 'connect')
-    else if (kind === 'closed') x.upstream!.failed(node, 'gateway')
-    if (kind !== 'closed' && kind !== 'timeout') {
-      const nodes = Math.min(x.upstream!.nodes.length, NODES_MAX)
-      if (!this.started && this.#attempts < nodes) return this.#again()
-    }
-    this.failed(toLostError(this.service, kind, detail))
-  }
-
-  /** The call has no answer but this error. */
-  protected failed(error: GatewayError): void {
+  protected override failed(error: GatewayError): void {
     this.x.giveUp(error)
   }
 
-  override onDeadline(): void {
-    // For what is told of it.
-    this.timeoutMs = this.#limitMs
-    super.onDeadline()
+  protected override note(detail: string): void {
+    this.x.failure = detail
   }
 
   /** The answer has begun: the node is well, and a stream may take its time. */
   protected answered(): void {
     this.x.upstreamReplyMs = performance.now()
-    this.x.upstream!.succeeded(this.#node!)
+    this.isWell()
     if (this.timeoutMs === 0) deadlines.remove(this)
   }
 
@@ -205,18 +172,34 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
   /** Adds the cookie that binds the client to the node that answers, where its service has sticky clients. */
   protected bind(headers: HeaderList): void {
     const { x } = this
-    const cookie = x.upstream!.replyCookie?.(x, this.#node!)
+    const cookie = x.upstream!.replyCookie?.(x, this.node!)
     if (cookie !== undefined) headers.append('set-cookie', cookie)
   }
 
   /** The answer is complete. */
   protected done(): void {
-    this.#leave()
+    this.leave()
   }
 
-  /** The node for the next attempt; undefined: there is none. */
-  protected pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
-    return this.x.upstream!.pick(this.x, tried)
+  protected override pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
+    return this.upstream!.pick(this.x, tried)
+  }
+
+  protected override chosen({ id }: UpstreamNode): void {
+    this.x.node = id
+  }
+
+  protected override mayRepeat({ code, repeatable }: GatewayError): boolean {
+    const { method, answered } = this.x
+    return (
+      (code === 500 || code === 408) &&
+      repeatable &&
+      (method === 'GET' || method === 'HEAD') &&
+      !answered &&
+      !this.more &&
+      this.attempts < ATTEMPTS_MAX &&
+      this.declared?.metadata['idempotent'] !== 'false'
+    )
   }
 
   #begin(body: Uint8Array): void {
@@ -226,54 +209,6 @@ export abstract class ForwardedCall extends OutgoingCall implements Peer {
       this.over = true
       this.failed(GatewayError.from(error, this.service))
     }
-  }
-
-  #attempt(): void {
-    const { x } = this
-    const node = this.pick(this.#node)
-    if (node === undefined) {
-      this.over = true
-      const detail = `no node of ${this.service} is available`
-      if (x.failure === '') x.failure = detail
-      return this.failed(new GatewayError(this.service, 503, detail))
-    }
-    this.#attempts++
-    this.#node = node
-    x.node = node.id
-    node.active++
-    if (this.timeoutMs === 0 && this.#limitMs > 0) {
-      deadlines.add(this, this.#limitMs - (performance.now() - x.upstreamStartMs))
-    }
-    node.caller.call(this)
-  }
-
-  #mayRepeat(): boolean {
-    const { method, answered } = this.x
-    return (
-      (method === 'GET' || method === 'HEAD') &&
-      !answered &&
-      !this.more &&
-      this.#attempts < ATTEMPTS_MAX &&
-      this.declared?.metadata['idempotent'] !== 'false'
-    )
-  }
-
-  #again(): void {
-    if (this.#limitMs > 0) {
-      const left = this.#limitMs - (performance.now() - this.x.upstreamStartMs)
-      if (left <= 0) return this.failed(toLostError(this.service, 'timeout', ''))
-      if (this.timeoutMs > 0) this.timeoutMs = Math.ceil(left)
-    }
-    this.over = false
-    this.id = 0
-    this.#attempt()
-  }
-
-  #leave(): UpstreamNode | undefined {
-    this.over = true
-    const node = this.#node
-    if (node !== undefined) node.active--
-    return node
   }
 }
 
