@@ -20,7 +20,7 @@ export const JSON_REPLY: HeaderBlock = createHeaderBlock([
  */
 export function formatContext(x: Exchange): string {
   const { headers } = x
-  for (const name of OWN) if (headers.has(name)) headers.delete(name)
+  if (hasOwn(headers)) for (const name of OWN) headers.delete(name)
   const { block } = headers
   const start =
     block === undefined
@@ -30,6 +30,16 @@ export function formatContext(x: Exchange): string {
 }
 
 const OWN = ['host', 'method', 'url']
+
+/** In one pass, by length first: there hardly ever is one. */
+function hasOwn({ flat }: HeaderList): boolean {
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!
+    const { length } = name
+    if ((length === 3 || length === 4 || length === 6) && OWN.includes(name)) return true
+  }
+  return false
+}
 
 /** What comes before the target. */
 function formatStart(host: string, method: string, text: string): string {
