@@ -1,0 +1,142 @@
+import type {
+  EventsAdapter,
+  EventTopic,
+  StoredEvent,
+  TopicState,
+} from '../../core/contracts/events.ts'
+import { eventsFull } from '../../core/events/errors.ts'
+import type { EventLog } from '../../core/events/log.ts'
+import { createLogEvents } from '../../core/events/log-groups.ts'
+import {
+  type LogEnd,
+  type LogMark,
+  NO_EVENTS,
+  sizeOfEvent,
+  toEnd,
+  toKept,
+  toMark,
+} from '../../core/events/log-marks.ts'
+import { readSlice } from '../../core/events/log-read.ts'
+import { toTopicKey } from '../../core/events/topic-key.ts'
+
+export interface MemoryEventsOptions {
+  /** About the most bytes of events, of all topics; with more it is full (507). @default 268435456 */
+  readonly maxBytes?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+interface Entry {
+  readonly event: StoredEvent
+  readonly mark: LogMark
+}
+
+interface MemoryTopic {
+  readonly topic: EventTopic
+  readonly entries: Entry[]
+  end: LogEnd
+}
+
+/** Keeps events in this process; they end with it. */
+export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAdapter {
+  const { maxBytes = 256 * 1024 * 1024, nowMs = Date.now } = options
+  const topics = new Map<string, MemoryTopic>()
+  const groups = new Map<string, Map<string, Uint8Array>>()
+  let bytes = 0
+
+  function open(topic: EventTopic): MemoryTopic {
+    const key = toTopicKey(topic)
+    let found = topics.get(key)
+    if (found === undefined) {
+      const { namespace, topic: name } = topic
+      found = { topic: { namespace, topic: name }, entries: [], end: NO_EVENTS }
+      topics.set(key, found)
+    }
+    return found
+  }
+
+  const log: EventLog = {
+    name: 'memory',
+
+    append(batch) {
+      let size = 0
+      for (const { event } of batch) size += sizeOfEvent(event)
+      if (bytes + size > maxBytes)
+        throw eventsFull(new Error(`${maxBytes} bytes of memory are in use`))
+      bytes += size
+      const now = nowMs()
+      return batch.map(({ topic, event }) => {
+        const found = open(topic)
+        const mark = toMark(found.end, event, now)
+        found.end = toEnd(found.end, mark, event)
+        const sequence = found.end.last
+        found.entries.push({ event: { ...event, sequence }, mark })
+        return sequence
+      })
+    },
+
+    read(topic, range) {
+      const found = topics.get(toTopicKey(topic))
+      if (found === undefined) return { events: [], end: range.from, next: undefined }
+      const { first, last } = toState(found)
+      const at = (sequence: number): Entry => found.entries[sequence - first]!
+      function* walk(from: number): Iterable<StoredEvent> {
+        for (let sequence = from; sequence <= last; sequence++) yield at(sequence).event
+      }
+      return readSlice({ first, last, readMark: (sequence) => at(sequence).mark, walk }, range)
+    },
+
+    findTopic(topic) {
+      const found = topics.get(toTopicKey(topic))
+      return found && toState(found)
+    },
+
+    listTopics: (namespace) =>
+      [...topics]
+        .filter(([, { topic }]) => namespace === undefined || topic.namespace === namespace)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, found]) => toState(found)),
+
+    retain(topic, retention, now) {
+      const found = topics.get(toTopicKey(topic))
+      if (found === undefined) return false
+      const { first, bytes: had } = toState(found)
+      const readMark = (sequence: number): LogMark => found.entries[sequence - first]!.mark
+      const kept = toKept(first, found.end, readMark, retention, now)
+      found.entries.splice(0, kept.first - first)
+      bytes -= had - toState(found).bytes
+      return kept.more
+    },
+
+    saveGroups(saves) {
+      for (const { topic, name, state } of saves) {
+        const key = toTopicKey(topic)
+        const states = groups.get(key) ?? new Map<string, Uint8Array>()
+        if (state === undefined) states.delete(name)
+        else states.set(name, state)
+        if (states.size > 0) groups.set(key, states)
+        else groups.delete(key)
+      }
+    },
+
+    readGroup: (topic, name) => groups.get(toTopicKey(topic))?.get(name),
+
+    readGroups: (topic) =>
+      [...(groups.get(toTopicKey(topic)) ?? [])]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, state]) => ({ name, state })),
+
+    close() {},
+  }
+  return createLogEvents(log)
+}
+
+function toState({ topic, entries, end }: MemoryTopic): TopicState {
+  const [oldest] = entries
+  return {
+    ...topic,
+    first: end.last - entries.length + 1,
+    last: end.last,
+    bytes: end.bytes - (oldest?.mark.startBytes ?? end.bytes),
+  }
+}

@@ -1,0 +1,68 @@
+import type { EventDelivery, EventTopic, StoredEvent } from '../contracts/events.ts'
+import type { EventLog } from './log.ts'
+import type { LogMembers } from './log-group.ts'
+import { createPulls } from './pulls.ts'
+
+export interface LogTailOptions {
+  readonly log: EventLog
+  readonly topic: EventTopic
+  /** First sequence. */
+  readonly from: number
+  /** Leaves out events with an earlier timestamp; undefined: none. */
+  readonly sinceMs: number | undefined
+}
+
+/** Events one after the other, for one member, nothing being acknowledged. */
+export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): LogMembers {
+  const since = sinceMs === undefined ? {} : { sinceMs }
+  const pulls = createPulls<object>(take)
+  const member = {}
+  let size = 0
+  let next = from
+
+  function take(_: object, limit: number, maxBytes: number): readonly EventDelivery[] {
+    for (;;) {
+      const { events, end, next: more } = log.read(topic, { from: next, limit, maxBytes, ...since })
+      next = end
+      if (events.length > 0 || more === undefined)
+        return events.map((event) => new TailDelivery(event))
+    }
+  }
+
+  function leave(): void {
+    size = 0
+    pulls.leave(member)
+  }
+
+  return {
+    get size() {
+      return size
+    },
+
+    join() {
+      size = 1
+      return {
+        async pull(limit, maxBytes) {
+          return size > 0 ? pulls.pull(member, limit, maxBytes) : []
+        },
+        leave,
+      }
+    },
+
+    wake: pulls.wake,
+    close: leave,
+  }
+}
+
+class TailDelivery implements EventDelivery {
+  readonly event: StoredEvent
+  readonly attempt = 1
+
+  constructor(event: StoredEvent) {
+    this.event = event
+  }
+
+  ack(): void {}
+
+  nack(): void {}
+}

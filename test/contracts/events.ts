@@ -1,0 +1,618 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import type { Maybe } from '../../core/chain.ts'
+import type {
+  EventDelivery,
+  EventGroup,
+  EventMember,
+  EventRange,
+  EventStart,
+  EventsAdapter,
+  EventTopic,
+  NewEvent,
+  StoredEvent,
+} from '../../core/contracts/events.ts'
+
+/** Events to test, none so far. */
+export interface EventsSubject {
+  readonly adapter: EventsAdapter
+  /** Opens what the adapter, now closed, kept; absent: it keeps nothing. */
+  readonly reopen?: () => Maybe<EventsAdapter>
+  /** Opens another adapter on the same events, as another server does; absent: one server has them alone. */
+  readonly open?: () => Maybe<EventsAdapter>
+}
+
+const ORDERS: EventTopic = { namespace: 'mx', topic: 'orders' }
+const OTHER: EventTopic = { namespace: 'mx', topic: 'other.v1' }
+const ALL: EventRange = { from: 1, limit: 100_000, maxBytes: 1e9 }
+const FROM_START: EventStart = { sequence: 1 }
+/** Long enough not to pass while a test runs. */
+const LONG_MS = 60_000
+/** Short enough to be waited for. */
+const SHORT_MS = 250
+const MUCH = 1e9
+
+/** What every adapter must do before its front is put there; capabilities are tested where they are there. */
+export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): void {
+  const open = async (t: Test): Promise<EventsSubject> => {
+    const subject = await create(t)
+    t.teardown(() => subject.adapter.close?.())
+    return subject
+  }
+
+  t.test('contract: where nothing was appended, there is nothing', async (t) => {
+    const { adapter } = await open(t)
+    const { events, next } = await adapter.read(ORDERS, ALL)
+    t.same([events, next], [[], undefined])
+    t.same(await adapter.listTopics(), [])
+    t.same(await adapter.listTopics('mx'), [])
+    t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
+    t.notOk(await adapter.deleteGroup?.(ORDERS, 'none'))
+    t.notOk(await adapter.retain?.(ORDERS, { maxAgeMs: 1, maxBytes: 1 }, Date.now()))
+    t.same(await adapter.append([]), [])
+  })
+
+  t.test('contract: sequences of a topic begin with 1 and leave none out', async (t) => {
+    const { adapter } = await open(t)
+    t.same(
+      await adapter.append([
+        { topic: ORDERS, event: make('a') },
+        { topic: OTHER, event: make('x') },
+        { topic: ORDERS, event: make('b') },
+      ]),
+      [1, 1, 2],
+    )
+    t.same(await append(adapter, ORDERS, ['c', 'd']), [3, 4])
+    t.same(await append(adapter, OTHER, ['y']), [2])
+    t.same(textsOf(await readAll(adapter, ORDERS)), ['a', 'b', 'c', 'd'])
+    t.same(textsOf(await readAll(adapter, OTHER)), ['x', 'y'])
+  })
+
+  t.test('contract: an event is read as it was appended', async (t) => {
+    const { adapter } = await open(t)
+    const events: NewEvent[] = [
+      make(
+        Uint8Array.from({ length: 256 }, (_, i) => i),
+        {
+          metadata: { 'content-type': 'a/b', été: '\u0001 "\u{1f600}\r\n', empty: '' },
+        },
+      ),
+      make(new Uint8Array(0)),
+      make(new Uint8Array(512 * 1024).fill(7), { timestampMs: 1 }),
+      make('late', { timestampMs: 8.64e15 }),
+    ]
+    await adapter.append(events.map((event) => ({ topic: ORDERS, event })))
+    const found = await readAll(adapter, ORDERS)
+    for (const [index, event] of found.entries()) {
+      t.same(
+        { ...event, metadata: { ...event.metadata }, payload: Buffer.from(event.payload) },
+        {
+          ...events[index]!,
+          payload: Buffer.from(events[index]!.payload),
+          sequence: index + 1,
+        },
+      )
+    }
+    t.equal(found.length, events.length)
+    t.equal(Buffer.from(found[0]!.payload).compare(events[0]!.payload), 0, 'still what it was')
+  })
+
+  t.test('contract: many of one batch keep their order', async (t) => {
+    const { adapter } = await open(t)
+    const texts = Array.from({ length: 1500 }, (_, i) => String(i))
+    t.same(
+      await append(adapter, ORDERS, texts),
+      texts.map((_, i) => i + 1),
+    )
+    t.same(textsOf(await readAll(adapter, ORDERS)), texts)
+  })
+
+  t.test('contract: a range has a start and limits, and says where to go on', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['aa', 'bb', 'cc', 'dd', 'ee'])
+    const read = async (range: Partial<EventRange>) => {
+      const { events, next } = await adapter.read(ORDERS, { ...ALL, ...range })
+      return [...textsOf(events), next]
+    }
+    t.same(await read({ from: 3 }), ['cc', 'dd', 'ee', undefined])
+    t.same(await read({ limit: 2 }), ['aa', 'bb', 3])
+    t.same(await read({ from: 4, limit: 2 }), ['dd', 'ee', undefined])
+    t.same(await read({ from: 2, maxBytes: 1 }), ['bb', 3])
+    t.same(await read({ from: 2, maxBytes: 3 }), ['bb', 'cc', 4])
+    t.same(await read({ from: 6 }), [undefined])
+    t.same(await read({ from: 1000 }), [undefined])
+  })
+
+  t.test('contract: a time leaves out what has an earlier timestamp, in any order', async (t) => {
+    const { adapter } = await open(t)
+    await appendAt(adapter, ORDERS, [10, 30, 20, 50, 40, 60, 5])
+    const since = async (sinceMs: number) =>
+      textsOf(await readAll(adapter, ORDERS, { sinceMs })).map(Number)
+    t.same(await since(0), [10, 30, 20, 50, 40, 60, 5])
+    t.same(await since(20), [30, 20, 50, 40, 60])
+    t.same(await since(40), [50, 40, 60])
+    t.same(await since(60), [60])
+    t.same(await since(61), [])
+  })
+
+  t.test('contract: topics are listed by namespace, then by name', async (t) => {
+    const { adapter } = await open(t)
+    const topics = [
+      { namespace: 'a', topic: 'z' },
+      { namespace: 'a', topic: 'z.dead' },
+      { namespace: 'a', topic: 'z_1' },
+      { namespace: 'a-b', topic: 'A' },
+      { namespace: 'mx', topic: 'Orders.v1-x_y' },
+    ]
+    for (const topic of topics.toReversed()) await append(adapter, topic, ['1', '2'])
+    const list = async (namespace?: string) =>
+      (await adapter.listTopics(namespace)).map(({ namespace, topic, first, last, bytes }) => ({
+        namespace,
+        topic,
+        first,
+        last,
+        hasBytes: bytes > 0,
+      }))
+    const expected = topics.map((topic) => ({ ...topic, first: 1, last: 2, hasBytes: true }))
+    t.same(await list(), expected)
+    t.same(await list('a'), expected.slice(0, 3))
+    t.same(await list('none'), [])
+    t.same(textsOf(await readAll(adapter, { namespace: 'b', topic: 'z' })), [], 'none elsewhere')
+  })
+
+  t.test('contract: without acknowledgements every event is pulled once', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['a', 'b', 'c'])
+    const all = await join(t, adapter, { start: FROM_START })
+    const some = await join(t, adapter, { start: { sequence: 3 } })
+    const live = await join(t, adapter, {})
+    const ahead = await join(t, adapter, { start: { sequence: 5 } })
+    await append(adapter, ORDERS, ['d', 'e'])
+    t.same(await take(all, 5), ['a', 'b', 'c', 'd', 'e'])
+    t.same(await take(some, 3), ['c', 'd', 'e'])
+    t.same(await take(live, 2), ['d', 'e'])
+    t.same(await take(ahead, 1), ['e'])
+    await append(adapter, ORDERS, ['f'])
+    for (const member of [all, some, live, ahead]) t.same(await take(member, 1), ['f'])
+  })
+
+  t.test('contract: a group begins with a time', async (t) => {
+    const { adapter } = await open(t)
+    for (const [topic, ackWaitMs] of [
+      [ORDERS, undefined],
+      [OTHER, LONG_MS],
+    ] as const) {
+      await appendAt(adapter, topic, [10, 30, 20, 40])
+      const since = await join(t, adapter, { ackWaitMs, start: { sinceMs: 20 } }, topic)
+      t.same(await take(since, 3), ['30', '20', '40'])
+      const both = await join(t, adapter, { ackWaitMs, start: { sequence: 3, sinceMs: 30 } }, topic)
+      t.same(await take(both, 1), ['40'])
+      const future = await join(t, adapter, { ackWaitMs, start: { sinceMs: 100 } }, topic)
+      await appendAt(adapter, topic, [15, 100, 50])
+      t.same(await take(future, 1), ['100'], 'what comes is passed over, too')
+      t.same(await take(since, 2), ['100', '50'])
+    }
+  })
+
+  t.test('contract: a pull waits for an event', async (t) => {
+    const { adapter } = await open(t)
+    for (const ackWaitMs of [undefined, LONG_MS]) {
+      const member = await join(t, adapter, { ackWaitMs })
+      const pulling = take(member, 1)
+      await append(adapter, ORDERS, ['a'])
+      t.same(await pulling, ['a'])
+    }
+  })
+
+  t.test('contract: a pull takes no more than it may', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['aa', 'bb', 'cc', 'dd', 'ee'])
+    for (const ackWaitMs of [undefined, LONG_MS]) {
+      const member = await join(t, adapter, { ackWaitMs, start: FROM_START })
+      t.ok((await pullSome(member, 2)).length <= 2)
+      t.equal((await pullSome(member, 10, 1)).length, 1, 'one, however long')
+    }
+  })
+
+  t.test('contract: who leaves gets nothing more', async (t) => {
+    const { adapter } = await open(t)
+    for (const ackWaitMs of [undefined, LONG_MS]) {
+      const member = await join(t, adapter, { ackWaitMs })
+      const pulling = member.pull(1, MUCH)
+      await member.leave()
+      t.same(await pulling, [])
+      await append(adapter, ORDERS, ['a'])
+      t.same(await member.pull(1, MUCH), [])
+      await member.leave()
+    }
+  })
+
+  t.test('contract: every group gets every event, and one of its members each', async (t) => {
+    const { adapter } = await open(t)
+    const one = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
+    const two = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS })
+    const alone = await join(t, adapter, { name: 'alone', ackWaitMs: LONG_MS })
+    const elsewhere = await join(t, adapter, { name: 'shared', ackWaitMs: LONG_MS }, OTHER)
+    const texts = Array.from({ length: 100 }, (_, i) => String(i))
+    await append(adapter, ORDERS, texts)
+    await append(adapter, OTHER, ['x'])
+    const got: string[][] = [[], []]
+    await Promise.all(
+      [one, two].map(async (member, index) => {
+        while (got[0]!.length + got[1]!.length < texts.length) {
+          const pulled = await Promise.race([member.pull(7, MUCH), isFull(got, texts.length)])
+          for (const delivery of pulled) got[index]!.push(textOf(delivery.event))
+        }
+      }),
+    )
+    t.same(
+      got.flat().sort((a, b) => Number(a) - Number(b)),
+      texts,
+    )
+    for (const part of got)
+      t.same(
+        part,
+        part.toSorted((a, b) => Number(a) - Number(b)),
+        'in order',
+      )
+    t.same(await take(alone, 100), texts)
+    t.same(await take(elsewhere, 1), ['x'])
+  })
+
+  t.test('contract: what was acknowledged does not come again, the rest does', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['a', 'b', 'c', 'd', 'e'])
+    const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+    const first = await join(t, adapter, group)
+    const deliveries = await takeAll(first, 4)
+    t.same(
+      deliveries.map(({ attempt }) => attempt),
+      [1, 1, 1, 1],
+    )
+    await deliveries[2]!.ack()
+    await deliveries[0]!.ack()
+    await deliveries[0]!.ack()
+    await first.leave()
+    const second = await join(t, adapter, { ...group, start: {} })
+    const again = await takeAll(second, 3)
+    t.same(again.map(toPair), ['b 2', 'd 2', 'e 1'])
+    for (const delivery of again) await delivery.ack()
+    await append(adapter, ORDERS, ['f'])
+    t.same(await take(second, 1), ['f'])
+  })
+
+  t.test('contract: what is not acknowledged in time comes again, to whoever pulls', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['a', 'b'])
+    const group = { name: 'group', ackWaitMs: SHORT_MS, start: FROM_START }
+    const one = await join(t, adapter, group)
+    const two = await join(t, adapter, group)
+    const [a, b] = await takeAll(one, 2)
+    await b!.ack()
+    const [again] = await takeAll(two, 1)
+    t.equal(toPair(again!), 'a 2')
+    await a!.nack(0)
+    await a!.ack()
+    await append(adapter, ORDERS, ['c'])
+    // Had it not been acknowledged late, it would be the next, its time being over before that of the others.
+    const c = await takeAll(two, 1)
+    t.equal(toPair(c[0]!), 'c 1')
+    const after = await takeAll(one, 1)
+    t.equal(toPair(after[0]!), 'c 2')
+    await after[0]!.ack()
+  })
+
+  t.test('contract: what is refused comes again, at once or after a delay', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['a', 'b', 'c'])
+    const member = await join(t, adapter, { name: 'g', ackWaitMs: LONG_MS, start: FROM_START })
+    const [a] = await takeAll(member, 1)
+    await a!.nack(0)
+    const [a2] = await takeAll(member, 1)
+    t.equal(toPair(a2!), 'a 2', 'before what follows')
+    const nackedMs = performance.now()
+    await a2!.nack(SHORT_MS)
+    const [b, c] = await takeAll(member, 2)
+    t.same([b!, c!].map(toPair), ['b 1', 'c 1'])
+    await b!.ack()
+    await b!.nack(0)
+    const [a3] = await takeAll(member, 1)
+    t.equal(toPair(a3!), 'a 3')
+    t.ok(performance.now() - nackedMs > SHORT_MS * 0.9, 'not before its time')
+    await a3!.ack()
+    await c!.nack(0)
+    t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'what was acknowledged is done with')
+  })
+
+  t.test('contract: a group without a name ends with its member', async (t) => {
+    const { adapter } = await open(t)
+    await append(adapter, ORDERS, ['a', 'b'])
+    const group = { ackWaitMs: LONG_MS, start: FROM_START }
+    const first = await join(t, adapter, group)
+    for (const delivery of await takeAll(first, 2)) await delivery.ack()
+    await first.leave()
+    const second = await join(t, adapter, group)
+    const [a] = await takeAll(second, 1)
+    t.equal(toPair(a!), 'a 1')
+    await a!.nack(0)
+    t.equal(toPair((await takeAll(second, 1))[0]!), 'a 2')
+    t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
+  })
+
+  t.test('contract: groups are listed, and forgotten', async (t) => {
+    const { adapter } = await open(t)
+    if (adapter.listGroups === undefined || adapter.deleteGroup === undefined) {
+      t.pass('does not')
+      return
+    }
+    await append(adapter, ORDERS, ['a', 'b', 'c'])
+    const group = { name: 'b', ackWaitMs: LONG_MS, start: FROM_START }
+    const member = await join(t, adapter, group)
+    await join(t, adapter, { ...group, name: 'a' })
+    await join(t, adapter, { ...group, name: 'elsewhere' }, OTHER)
+    const [first] = await takeAll(member, 2)
+    await first!.ack()
+    t.same(await adapter.listGroups(ORDERS), [
+      { name: 'a', acked: 0, pending: 0 },
+      { name: 'b', acked: 1, pending: 1 },
+    ])
+    await takeAll(member, 1)
+    const rejected = t.rejects(member.pull(1, MUCH), {
+      code: 404,
+      message: 'the group b was deleted',
+    })
+    t.equal(await adapter.deleteGroup(ORDERS, 'b'), true)
+    await rejected
+    t.equal(await adapter.deleteGroup(ORDERS, 'b'), false)
+    t.same(
+      (await adapter.listGroups(ORDERS)).map(({ name }) => name),
+      ['a'],
+    )
+    const anew = await join(t, adapter, group)
+    t.same((await takeAll(anew, 3)).map(toPair), ['a 1', 'b 1', 'c 1'])
+  })
+
+  t.test('contract: a topic keeps so many bytes', async (t) => {
+    const { adapter } = await open(t)
+    if (adapter.retain === undefined) return void t.pass('does not')
+    const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
+    await append(adapter, ORDERS, texts)
+    await append(adapter, OTHER, texts)
+    const [before] = await adapter.listTopics()
+    const limit = before!.bytes / 2
+    await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: limit })
+    const [after, other] = await adapter.listTopics()
+    t.ok(after!.first > 10 && after!.first <= 22, `first is ${after!.first}`)
+    t.equal(after!.last, 40)
+    t.ok(after!.bytes <= limit)
+    t.equal(other!.first, 1)
+    const found = await readAll(adapter, ORDERS)
+    t.same(textsOf(found), texts.slice(after!.first - 1))
+    t.equal(found[0]!.sequence, after!.first)
+    const member = await join(t, adapter, { start: FROM_START })
+    t.same(await take(member, 1), [texts[after!.first - 1]], 'a group begins with what is kept')
+    t.same(await append(adapter, ORDERS, ['more']), [41])
+  })
+
+  t.test('contract: a topic keeps its events so long', async (t) => {
+    const { adapter } = await open(t)
+    if (adapter.retain === undefined) return void t.pass('does not')
+    const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+    const member = await join(t, adapter, group)
+    await append(adapter, ORDERS, ['a', 'b'])
+    const held = await takeAll(member, 1)
+    await retain(adapter, ORDERS, { maxAgeMs: LONG_MS, maxBytes: 0 })
+    t.same(textsOf(await readAll(adapter, ORDERS)), ['a', 'b'])
+    const isEmpty = async (): Promise<boolean> => {
+      await retain(adapter, ORDERS, { maxAgeMs: SHORT_MS, maxBytes: 0 })
+      return (await readAll(adapter, ORDERS)).length === 0
+    }
+    while (!(await isEmpty())) await new Promise((resolve) => setTimeout(resolve, 20))
+    const [topic] = await adapter.listTopics()
+    t.match(topic, { ...ORDERS, first: 3, last: 2 })
+    await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: 0 })
+    t.same(await append(adapter, ORDERS, ['c']), [3], 'sequences go on')
+    t.same(await take(member, 1), ['c'], 'what is not kept does not come')
+    await held[0]!.ack()
+  })
+
+  t.test('contract: closed, its members get nothing more', async (t) => {
+    const { adapter } = await create(t)
+    const members = [
+      await adapter.join(ORDERS, toGroup({})),
+      await adapter.join(ORDERS, toGroup({ ackWaitMs: LONG_MS })),
+      await adapter.join(ORDERS, toGroup({ name: 'group', ackWaitMs: LONG_MS })),
+    ]
+    const pulls = members.map((member) => member.pull(1, MUCH))
+    await adapter.close?.()
+    t.same(await Promise.all(pulls), [[], [], []])
+  })
+
+  t.test('contract: what was kept is there when it is opened again', async (t) => {
+    const { adapter, reopen } = await create(t)
+    if (reopen === undefined) {
+      await adapter.close?.()
+      return void t.pass('keeps nothing')
+    }
+    const texts = Array.from({ length: 50 }, (_, i) => String(i))
+    await append(adapter, ORDERS, texts)
+    const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+    const since = { name: 'since', ackWaitMs: LONG_MS, start: { sinceMs: 1e15 } }
+    await join(t, adapter, { ...group, name: 'new', start: {} })
+    await join(t, adapter, since)
+    const member = await join(t, adapter, group)
+    const deliveries = await takeAll(member, 20)
+    const isAcked = (i: number): boolean => i < 5 || i % 3 === 0
+    for (const [i, delivery] of deliveries.entries()) if (isAcked(i)) await delivery.ack()
+    await adapter.close?.()
+
+    const again = await reopen()
+    t.teardown(() => again.close?.())
+    t.same(textsOf(await readAll(again, ORDERS)), texts)
+    t.match(await again.listTopics(), [{ ...ORDERS, first: 1, last: 50 }])
+    t.same(await append(again, ORDERS, ['50']), [51])
+    await appendAt(again, ORDERS, [1e15])
+    const left = [...texts.filter((_, i) => i >= 20 || !isAcked(i)), '50', String(1e15)]
+    const found = await takeAll(await join(t, again, group), left.length)
+    t.same(textsOf(found.map(({ event }) => event)), left)
+    for (const { event, attempt } of found)
+      t.ok(attempt <= (event.sequence <= 20 ? 2 : 1), `${textOf(event)}: ${attempt}`)
+    t.same(await take(await join(t, again, { ...group, name: 'new' }), 2), ['50', String(1e15)])
+    t.same(await take(await join(t, again, since), 1), [String(1e15)])
+  })
+
+  t.test('contract: servers share events and groups', async (t) => {
+    const { adapter, open: openAnother } = await open(t)
+    if (openAnother === undefined) return void t.pass('one server has them alone')
+    const other = await openAnother()
+    t.teardown(() => other.close?.())
+    const group = { name: 'group', ackWaitMs: LONG_MS }
+    const one = await join(t, adapter, group)
+    const live = await join(t, other, {})
+    t.same(await append(adapter, ORDERS, ['a']), [1])
+    t.same(await append(other, ORDERS, ['b']), [2])
+    t.same(await take(live, 2), ['a', 'b'])
+    const [a, b] = await takeAll(one, 2)
+    await a!.ack()
+    const two = await join(t, other, group)
+    await b!.nack(0)
+    const [again] = await takeAll(two, 1)
+    t.equal(toPair(again!), 'b 2')
+    await again!.ack()
+    const texts = Array.from({ length: 200 }, (_, i) => String(i))
+    await Promise.all([
+      append(adapter, ORDERS, texts.slice(0, 100)),
+      append(other, ORDERS, texts.slice(100)),
+    ])
+    const got: string[][] = [[], []]
+    await Promise.all(
+      [one, two].map(async (member, index) => {
+        while (got[0]!.length + got[1]!.length < 200) {
+          const pulled = await Promise.race([member.pull(7, MUCH), isFull(got, 200)])
+          for (const { event } of pulled) got[index]!.push(textOf(event))
+        }
+      }),
+    )
+    t.same(
+      got.flat().sort((a, b) => Number(a) - Number(b)),
+      texts,
+      'each goes to one member',
+    )
+  })
+}
+
+function make(payload: string | Uint8Array, more: Partial<NewEvent> = {}): NewEvent {
+  return {
+    id: randomUUID(),
+    timestampMs: Date.now(),
+    metadata: {},
+    payload: typeof payload === 'string' ? Buffer.from(payload) : payload,
+    ...more,
+  }
+}
+
+/** One batch; the sequences. */
+async function append(
+  adapter: EventsAdapter,
+  topic: EventTopic,
+  texts: readonly string[],
+): Promise<readonly unknown[]> {
+  return adapter.append(texts.map((text) => ({ topic, event: make(text) })))
+}
+
+/** Events that happened at these times, which are their payloads. */
+async function appendAt(
+  adapter: EventsAdapter,
+  topic: EventTopic,
+  times: readonly number[],
+): Promise<void> {
+  await adapter.append(
+    times.map((timestampMs) => ({ topic, event: make(String(timestampMs), { timestampMs }) })),
+  )
+}
+
+async function readAll(
+  adapter: EventsAdapter,
+  topic: EventTopic,
+  range: Partial<EventRange> = {},
+): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  let from: number | undefined = 1
+  while (from !== undefined) {
+    const slice = await adapter.read(topic, { ...ALL, ...range, from })
+    events.push(...slice.events)
+    from = slice.next
+  }
+  return events
+}
+
+function toGroup({ name, start = {}, ackWaitMs }: Partial<EventGroup>): EventGroup {
+  return { name, start, ackWaitMs }
+}
+
+async function join(
+  t: Test,
+  adapter: EventsAdapter,
+  group: Partial<EventGroup>,
+  topic = ORDERS,
+): Promise<EventMember> {
+  const member = await adapter.join(topic, toGroup(group))
+  t.teardown(() => member.leave())
+  return member
+}
+
+/** What a pull has, however often it comes back with nothing. */
+async function pullSome(
+  member: EventMember,
+  limit: number,
+  maxBytes = MUCH,
+): Promise<readonly EventDelivery[]> {
+  // An adapter need not keep the process alive.
+  const alive = setInterval(() => {}, 1000)
+  try {
+    for (;;) {
+      const deliveries = await member.pull(limit, maxBytes)
+      if (deliveries.length > 0) return deliveries
+    }
+  } finally {
+    clearInterval(alive)
+  }
+}
+
+async function takeAll(member: EventMember, count: number): Promise<EventDelivery[]> {
+  const taken: EventDelivery[] = []
+  while (taken.length < count) taken.push(...(await pullSome(member, count - taken.length)))
+  return taken
+}
+
+/** Payloads of the next events, as text. */
+async function take(member: EventMember, count: number): Promise<string[]> {
+  return (await takeAll(member, count)).map(({ event }) => textOf(event))
+}
+
+async function retain(
+  adapter: EventsAdapter,
+  topic: EventTopic,
+  retention: Parameters<NonNullable<EventsAdapter['retain']>>[1],
+): Promise<void> {
+  while (await adapter.retain!(topic, retention, Date.now()));
+}
+
+/** Resolves with nothing once all is there: others may have the last of it. */
+async function isFull(got: readonly string[][], count: number): Promise<readonly EventDelivery[]> {
+  while (got.flat().length < count) await new Promise(setImmediate)
+  return []
+}
+
+function textOf({ payload }: StoredEvent): string {
+  return Buffer.from(payload).toString()
+}
+
+function textsOf(events: readonly StoredEvent[]): string[] {
+  return events.map(textOf)
+}
+
+/** What it is, and how often it was pulled. */
+function toPair({ event, attempt }: EventDelivery): string {
+  return `${textOf(event)} ${attempt}`
+}
