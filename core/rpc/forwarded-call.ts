@@ -1,10 +1,10 @@
-import { performance } from 'node:perf_hooks'
 import { refuseBody } from '../body-memory.ts'
 import { ByteBuffer } from '../byte-buffer.ts'
 import type { Endpoint } from '../contracts/registry.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../headers.ts'
+import { turnMs } from '../turn-clock.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { toClientError, toReplyHeaders } from './context.ts'
 import { deadlines } from './deadlines.ts'
@@ -19,7 +19,8 @@ const ATTEMPTS_MAX = 2
 /** Longest time for a stream that a client may ask for. */
 const ASKED_MAX_MS = 2 ** 31 - 1
 /** What services tell of themselves is for operators, not for whoever reaches the gateway; that they are well, is. */
-const INTERNAL = /^Debug\.(?!Health$)/
+const INTERNAL = 'Debug.'
+const HEALTH = 'Debug.Health'
 
 /** How the calls of a handler are made. */
 export interface CallLimits {
@@ -56,8 +57,8 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     this.upstream = x.upstream
     const declared = x.upstream!.endpoints
     this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
-    const hidden = INTERNAL.test(endpoint)
-    if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== 'Debug.Health'))
+    const hidden = endpoint.startsWith(INTERNAL) && endpoint !== HEALTH
+    if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== HEALTH))
       throw new GatewayError(service, 404, `endpoint not found: ${service}.${endpoint}`)
   }
 
@@ -94,7 +95,8 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   /** Sends the call; its deadline has been read. */
   protected transmit(): void {
     const { x } = this
-    this.startedMs = performance.now()
+    this.startedMs = turnMs()
+    this.sentMs = this.startedMs
     x.upstreamStartMs = this.startedMs
     x.watch(this)
     this.attempt()
@@ -133,7 +135,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
 
   protected override refused(error: GatewayError): void {
     const { x } = this
-    x.upstreamReplyMs = performance.now()
+    x.upstreamReplyMs = turnMs()
     x.failure = error.message
     this.failed(toClientError(error))
   }
@@ -148,7 +150,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
 
   /** The answer has begun: the node is well, and a stream may take its time. */
   protected answered(): void {
-    this.x.upstreamReplyMs = performance.now()
+    this.x.upstreamReplyMs = turnMs()
     this.isWell()
     if (this.timeoutMs === 0) deadlines.remove(this)
   }

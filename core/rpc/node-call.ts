@@ -76,6 +76,7 @@ export abstract class NodeCall extends OutgoingCall {
     }
     this.over = false
     this.id = 0
+    this.sentMs = 0
     this.attempt()
   }
 
