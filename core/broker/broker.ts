@@ -1,13 +1,28 @@
-import type { Broker, Message, Unsubscribe } from '../contracts/broker.ts'
-import { GatewayError } from '../errors.ts'
+import type { Maybe } from '../chain.ts'
+import type {
+  Broker,
+  Message,
+  MessageHandler,
+  SubscribeOptions,
+  Unsubscribe,
+} from '../contracts/broker.ts'
+import type { GatewayError } from '../errors.ts'
 import { HeaderList } from '../headers.ts'
 import { createBare } from '../request/bare.ts'
 import { isServiceName } from '../service-name.ts'
-import { Delivery, type DeliveryOptions } from './delivery.ts'
+import { Delivery, type DeliveryOptions, type WhenSlow } from './delivery.ts'
+import { refuse } from './errors.ts'
 
 export interface BrokerOptions extends DeliveryOptions {
   /** Longest body of a message, bytes; an adapter may allow less. @default 16777216 */
   readonly maxBodyBytes?: number
+}
+
+export interface CheckedSubscribeOptions extends SubscribeOptions {
+  /** @default that of the broker */
+  readonly whenSlow?: WhenSlow
+  /** Told, with a 503, when the subscription has ended because it was too slow (`end`). */
+  readonly onEnd?: (error: GatewayError) => void
 }
 
 /** A broker as its users have it: everything that comes in is checked, everything that goes out is bounded. */
@@ -15,10 +30,15 @@ export interface CheckedBroker extends Broker {
   readonly maxBodyBytes: number
   /** Messages lost because their subscribers were slow, since the start. */
   readonly dropped: number
+  /** Subscriptions that were ended because they were slow, since the start. */
+  readonly ended: number
+  readonly subscribe: (
+    topic: string,
+    handler: MessageHandler,
+    options?: CheckedSubscribeOptions,
+  ) => Maybe<Unsubscribe>
 }
 
-/** Id of its errors: the built-in service's name. */
-const BROKER_ID = 'broker'
 /** Names and values of a message's headers, bytes. */
 const MAX_HEADER_BYTES = 64 * 1024
 
@@ -36,10 +56,10 @@ export function createBroker(
   adapter: Broker,
   { maxBodyBytes = 16 * 1024 * 1024, ...options }: BrokerOptions = {},
 ): CheckedBroker {
-  const longest = Math.min(maxBodyBytes, adapter.maxBodyBytes ?? Number.POSITIVE_INFINITY)
   const deliveries = new Set<Delivery>()
   /** Lost by subscribers that have left. */
   let dropped = 0
+  let ended = 0
   let closed = false
 
   function check(topic: string): void {
@@ -49,13 +69,20 @@ export function createBroker(
 
   function end(delivery: Delivery): void {
     delivery.close()
-    deliveries.delete(delivery)
-    dropped += delivery.dropped
+    if (deliveries.delete(delivery)) dropped += delivery.dropped
+  }
+
+  /** A server may say only when it is asked. */
+  function findLongest(): number {
+    return Math.min(maxBodyBytes, adapter.maxBodyBytes ?? Number.POSITIVE_INFINITY)
   }
 
   return {
     name: adapter.name,
-    maxBodyBytes: longest,
+
+    get maxBodyBytes() {
+      return findLongest()
+    },
 
     get dropped() {
       let sum = dropped
@@ -63,29 +90,54 @@ export function createBroker(
       return sum
     },
 
+    get ended() {
+      return ended
+    },
+
     publish(topic, { headers, body }) {
       check(topic)
+      const longest = findLongest()
       if (body.length > longest) {
         throw refuse(413, `a message must not be longer than ${longest} bytes, got ${body.length}`)
       }
       return adapter.publish(topic, { headers: toHeaders(headers), body })
     },
 
-    subscribe(topic, handler, { queue } = {}) {
+    subscribe(topic, handler, { queue, whenSlow, onEnd } = {}) {
       check(topic)
       if (queue !== undefined) checkName('queue', queue)
-      const delivery = new Delivery({ topic, queue }, handler, options)
+      let leave: Unsubscribe | undefined
+      const delivery = new Delivery(
+        { topic, queue },
+        handler,
+        whenSlow === undefined ? options : { ...options, whenSlow },
+        () => {
+          ended++
+          end(delivery)
+          if (leave !== undefined) void settle(leave)
+          onEnd?.(refuse(503, `the subscriber of ${topic} is too slow: its subscription has ended`))
+        },
+      )
+      deliveries.add(delivery)
       const begin = (stop: Unsubscribe): Unsubscribe => {
-        if (closed) delivery.close()
-        else deliveries.add(delivery)
+        leave = stop
+        if (!deliveries.has(delivery)) void settle(stop)
         return () => {
           if (!deliveries.has(delivery)) return
           end(delivery)
           return stop()
         }
       }
-      const stop = adapter.subscribe(topic, delivery.push, queue === undefined ? {} : { queue })
-      return stop instanceof Promise ? stop.then(begin) : begin(stop)
+      const fail = (error: unknown): never => {
+        end(delivery)
+        throw error
+      }
+      try {
+        const stop = adapter.subscribe(topic, delivery.push, queue === undefined ? {} : { queue })
+        return stop instanceof Promise ? stop.then(begin, fail) : begin(stop)
+      } catch (error) {
+        return fail(error)
+      }
     },
 
     close() {
@@ -134,6 +186,11 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
   return copy
 }
 
-function refuse(code: number, detail: string): GatewayError {
-  return new GatewayError(BROKER_ID, code, detail)
+/** Leaves a subscription nobody waits for to have ended. */
+async function settle(stop: Unsubscribe): Promise<void> {
+  try {
+    await stop()
+  } catch {
+    // Its handler does nothing any more.
+  }
 }

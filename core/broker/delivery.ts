@@ -7,11 +7,21 @@ export interface Subscription {
   readonly queue: string | undefined
 }
 
+/**
+ * What becomes of a subscriber whose messages come faster than it takes them, when no more may wait: it is slowed down, and goes
+ * without those that come (`drop-new`) or those that wait longest (`drop-old`), or it is dropped itself (`end`).
+ */
+export type WhenSlow = (typeof WHEN_SLOW)[number]
+
+export const WHEN_SLOW = ['drop-new', 'drop-old', 'end'] as const
+
 export interface DeliveryOptions {
   /** Most messages that wait for one subscriber. @default 10000 */
   readonly maxWaiting?: number
   /** Most bytes that wait for one subscriber; a single message may be longer. @default 67108864 */
   readonly maxWaitingBytes?: number
+  /** @default 'drop-new' */
+  readonly whenSlow?: WhenSlow
   /**
    * Told of messages lost because a subscriber is slow: of the first one at once, of how many followed when
    * it has caught up or its subscription has ended.
@@ -29,8 +39,7 @@ const TURN_MAX = 100
 /**
  * The messages of one subscriber, between a publisher who must not wait and a handler that may be slow.
  *
- * Messages wait in order and are handed over one at a time, never during {@link push}. What comes
- * when the room is full is dropped.
+ * Messages wait in order and are handed over one at a time, never during {@link push}.
  */
 export class Delivery {
   /** Messages lost so far. */
@@ -39,10 +48,12 @@ export class Delivery {
   readonly #handler: MessageHandler
   readonly #maxWaiting: number
   readonly #maxWaitingBytes: number
+  readonly #whenSlow: WhenSlow
+  readonly #onEnd: () => void
   readonly #onDrop: NonNullable<DeliveryOptions['onDrop']>
   readonly #onError: NonNullable<DeliveryOptions['onError']>
   /** Those being handed over, from `#at` on, and those that came since. */
-  #batch: Message[] = []
+  #batch: (Message | undefined)[] = []
   #at = 0
   #later: Message[] = []
   #bytes = 0
@@ -53,20 +64,25 @@ export class Delivery {
   #lost = 0
   #told = 0
 
+  /** @param onEnd called when the subscriber was too slow to be kept (`end`): it is closed then. */
   constructor(
     subscription: Subscription,
     handler: MessageHandler,
     {
       maxWaiting = 10_000,
       maxWaitingBytes = 64 * 1024 * 1024,
+      whenSlow = 'drop-new',
       onDrop = warnOfDrop,
       onError = warnOfError,
     }: DeliveryOptions = {},
+    onEnd: () => void = () => {},
   ) {
     this.#subscription = subscription
     this.#handler = handler
     this.#maxWaiting = maxWaiting
     this.#maxWaitingBytes = maxWaitingBytes
+    this.#whenSlow = whenSlow
+    this.#onEnd = onEnd
     this.#onDrop = onDrop
     this.#onError = onError
   }
@@ -74,16 +90,10 @@ export class Delivery {
   /** Takes a message. Returns at once and never throws. */
   readonly push: (message: Message) => void = (message) => {
     if (this.#closed) return
-    const count = this.#batch.length - this.#at + this.#later.length
-    const bytes = this.#bytes + sizeOf(message)
-    if (count >= this.#maxWaiting || (count > 0 && bytes > this.#maxWaitingBytes)) {
-      this.dropped++
-      this.#lost++
-      if (this.#lost === 1) this.#tellLost()
-      return
-    }
+    const size = sizeOf(message)
+    if (!this.#hasRoom(size) && !this.#makeRoom(size)) return
     this.#later.push(message)
-    this.#bytes = bytes
+    this.#bytes += size
     if (this.#busy) return
     this.#busy = true
     setImmediate(this.#run)
@@ -98,6 +108,40 @@ export class Delivery {
     this.#at = 0
     this.#bytes = 0
     this.#tellLost()
+  }
+
+  get #waiting(): number {
+    return this.#batch.length - this.#at + this.#later.length
+  }
+
+  #hasRoom(size: number): boolean {
+    const waiting = this.#waiting
+    if (waiting >= this.#maxWaiting) return false
+    return waiting === 0 || this.#bytes + size <= this.#maxWaitingBytes
+  }
+
+  /** False: there is none for a message of that size. */
+  #makeRoom(size: number): boolean {
+    if (this.#whenSlow === 'drop-old') {
+      while (!this.#hasRoom(size) && this.#next() !== undefined) this.#lose(1)
+      return true
+    }
+    if (this.#whenSlow === 'drop-new') {
+      this.#lose(1)
+      return false
+    }
+    this.#lose(this.#waiting + 1)
+    this.close()
+    this.#onEnd()
+    return false
+  }
+
+  /** Of the first loss it is told at once. */
+  #lose(count: number): void {
+    const isFirst = this.#lost === 0
+    this.dropped += count
+    this.#lost += count
+    if (isFirst) this.#tellLost()
   }
 
   readonly #run = (): void => {
@@ -141,6 +185,8 @@ export class Delivery {
     }
     const message = this.#batch[this.#at]
     if (message === undefined) return undefined
+    // Not kept any longer than it is needed.
+    this.#batch[this.#at] = undefined
     this.#at++
     this.#bytes -= sizeOf(message)
     return message

@@ -4,6 +4,7 @@ import { type BrokerOptions, type CheckedBroker, createBroker } from '../../core
 import type { Subscription } from '../../core/broker/delivery.ts'
 import type { Maybe } from '../../core/chain.ts'
 import type { Broker, Message } from '../../core/contracts/broker.ts'
+import type { GatewayError } from '../../core/errors.ts'
 
 const TOPIC = 'go.mx.api.orders'
 
@@ -237,6 +238,25 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
       release.shift()!()
     },
   )
+
+  t.test('contract: a slow subscriber is ended by choice, and told so', async (t) => {
+    const broker = await open(t, { maxWaiting: 10, whenSlow: 'end', onDrop: () => {} })
+    const ends: GatewayError[] = []
+    await broker.subscribe(TOPIC, () => new Promise<void>(() => {}), {
+      onEnd: (error) => ends.push(error),
+    })
+    let fast = 0
+    await broker.subscribe(TOPIC, () => {
+      fast++
+    })
+    for (let i = 1; i <= 100; i++) {
+      await broker.publish(TOPIC, toMessage(String(i)))
+      await until(() => fast === i)
+    }
+    t.match(ends, [{ code: 503, id: 'broker', message: /too slow: its subscription has ended/ }])
+    t.equal(broker.ended, 1)
+    t.equal(broker.dropped, 11, 'ten that waited, and the one too many')
+  })
 
   t.test('contract: a closed broker delivers nothing and takes nothing', async (t) => {
     const broker = await open(t)

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
 import {
@@ -5,7 +6,14 @@ import {
   type CheckedBroker,
   createBroker,
 } from '../../../core/broker/broker.ts'
-import type { Broker, Message } from '../../../core/contracts/broker.ts'
+import { WHEN_SLOW } from '../../../core/broker/delivery.ts'
+import type {
+  Broker,
+  Message,
+  MessageHandler,
+  Unsubscribe,
+} from '../../../core/contracts/broker.ts'
+import type { GatewayError } from '../../../core/errors.ts'
 
 const EMPTY = new Uint8Array(0)
 
@@ -164,4 +172,104 @@ t.test('losses of subscribers that have left still count', async (t) => {
   t.equal(broker.dropped, before)
   await broker.close?.()
   t.equal(broker.dropped, before)
+})
+
+t.test('what an adapter allows is asked anew each time', async (t) => {
+  let maxBodyBytes: number | undefined
+  const adapter = createMemoryBroker()
+  const broker = createBroker(
+    {
+      ...adapter,
+      get maxBodyBytes() {
+        return maxBodyBytes
+      },
+    } as Broker,
+    { maxBodyBytes: 10 },
+  )
+  t.equal(broker.maxBodyBytes, 10)
+  maxBodyBytes = 5
+  t.equal(broker.maxBodyBytes, 5)
+  t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(6) }), { code: 413 })
+})
+
+t.test('each subscription has its choice of what becomes of it when it is slow', async (t) => {
+  const broker = createBroker(createMemoryBroker(), {
+    maxWaiting: 2,
+    whenSlow: 'drop-old',
+    onDrop: () => {},
+  })
+  const got: Record<string, string[]> = {}
+  const ends: GatewayError[] = []
+  const leaves: Record<string, Unsubscribe> = {}
+  for (const whenSlow of [undefined, ...WHEN_SLOW]) {
+    const texts: string[] = []
+    got[String(whenSlow)] = texts
+    leaves[String(whenSlow)] = await broker.subscribe(
+      'orders',
+      ({ body }) => {
+        texts.push(Buffer.from(body).toString())
+      },
+      { ...(whenSlow && { whenSlow }), onEnd: (error) => ends.push(error) },
+    )
+  }
+  const publish = (texts: readonly string[]) => {
+    for (const text of texts)
+      void broker.publish('orders', { headers: {}, body: Buffer.from(text) })
+  }
+  publish(['1', '2', '3', '4'])
+  while (got['drop-new']!.length < 2) await turn()
+  t.same(got, {
+    undefined: ['3', '4'],
+    'drop-new': ['1', '2'],
+    'drop-old': ['3', '4'],
+    end: [],
+  })
+  t.equal(broker.dropped, 2 + 2 + 2 + 3)
+  t.equal(broker.ended, 1)
+  t.match(ends, [
+    { code: 503, message: 'the subscriber of orders is too slow: its subscription has ended' },
+  ])
+  publish(['5'])
+  while (got['drop-new']!.length < 3) await turn()
+  t.same(got['end'], [], 'it is gone')
+  await leaves['end']!()
+  t.equal(broker.dropped, 9)
+})
+
+t.test('a subscription that ended before the adapter had it is ended there, too', async (t) => {
+  let push: MessageHandler = () => {}
+  let begin: (stop: Unsubscribe) => void = () => {}
+  const adapter: Broker = {
+    name: 'late',
+    publish() {},
+    subscribe(_, handler) {
+      push = handler
+      return new Promise((resolve) => {
+        begin = resolve
+      })
+    },
+  }
+  const broker = createBroker(adapter, { maxWaiting: 1, whenSlow: 'end', onDrop: () => {} })
+  const subscribing = broker.subscribe('orders', () => {})
+  for (let i = 0; i < 2; i++) push({ headers: {}, body: new Uint8Array(1) })
+  let stops = 0
+  begin(async () => {
+    stops++
+    throw new Error('nobody waits for this')
+  })
+  await (await subscribing)()
+  t.equal(stops, 1)
+})
+
+t.test('of an adapter that takes no subscription, nothing is left', async (t) => {
+  const failing = (fail: () => never): Broker => ({ name: 'no', publish() {}, subscribe: fail })
+  const error = new Error('no')
+  const sync = createBroker(
+    failing(() => {
+      throw error
+    }),
+  )
+  t.throws(() => sync.subscribe('orders', () => {}), error)
+  const late = createBroker(failing(() => Promise.reject(error) as never))
+  await t.rejects(late.subscribe('orders', () => {}) as Promise<unknown>, error)
 })

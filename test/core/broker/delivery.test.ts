@@ -135,3 +135,63 @@ t.test('without anybody to tell, losses and errors are process warnings', async 
     /^a subscriber of orders failed: Error: a faulty subscriber/,
   ])
 })
+
+t.test('by choice those that wait longest make room for those that come', async (t) => {
+  const got: string[] = []
+  const drops: number[] = []
+  let release = (): void => {}
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    async ({ body }) => {
+      got.push(body.toString())
+      if (got.length === 1)
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
+    },
+    {
+      whenSlow: 'drop-old',
+      maxWaiting: 3,
+      maxWaitingBytes: 10,
+      onDrop: (_, count) => drops.push(count),
+    },
+  )
+  delivery.push(toMessage('0'))
+  await until(() => got.length === 1)
+  for (const text of ['1', '2', '3', '4', '5']) delivery.push(toMessage(text))
+  delivery.push(toMessage('123456789'))
+  t.equal(delivery.dropped, 4)
+  t.same(drops, [1])
+  release()
+  await until(() => drops.length === 2)
+  t.same(got, ['0', '5', '123456789'])
+  t.same(drops, [1, 3])
+  delivery.push(toMessage('x'.repeat(50)))
+  await until(() => got.length === 4)
+  t.equal(delivery.dropped, 4, 'a message alone has room, however long it is')
+})
+
+t.test('by choice a subscriber that is too slow is not kept', async (t) => {
+  const got: string[] = []
+  const drops: number[] = []
+  let ends = 0
+  const delivery = new Delivery(
+    SUBSCRIPTION,
+    ({ body }) => {
+      got.push(body.toString())
+    },
+    { whenSlow: 'end', maxWaiting: 2, onDrop: (_, count) => drops.push(count) },
+    () => {
+      ends++
+    },
+  )
+  for (const text of ['1', '2']) delivery.push(toMessage(text))
+  await until(() => got.length === 2)
+  for (const text of ['3', '4', '5', '6']) delivery.push(toMessage(text))
+  await turn()
+  await turn()
+  t.same(got, ['1', '2'], 'what waits is let go')
+  t.same(drops, [3])
+  t.equal(delivery.dropped, 3)
+  t.equal(ends, 1)
+})
