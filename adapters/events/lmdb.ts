@@ -1,0 +1,207 @@
+import type {
+  EventsAdapter,
+  EventTopic,
+  StoredEvent,
+  TopicState,
+} from '../../core/contracts/events.ts'
+import { eventsAway, eventsFull } from '../../core/events/errors.ts'
+import type { EventLog, SavedGroup } from '../../core/events/log.ts'
+import { createLogEvents } from '../../core/events/log-groups.ts'
+import { type LogMark, NO_EVENTS, toEnd, toKept, toMark } from '../../core/events/log-marks.ts'
+import { readSlice } from '../../core/events/log-read.ts'
+import { toTopicKey } from '../../core/events/topic-key.ts'
+import { openEnvironment } from '../../core/lmdb/environment.ts'
+import { isFull } from '../../core/lmdb/is-full.ts'
+import { formatEvent, parseEvent, parseMark } from './lmdb/event-bytes.ts'
+import {
+  formatTopicNote,
+  parseSequence,
+  parseTopicNote,
+  type TopicNote,
+  toEventKey,
+} from './lmdb/topic-bytes.ts'
+
+export interface LmdbEventsOptions {
+  /** Where the file lies; made where it is missing, for its owner alone. One process at a time may have it open. */
+  readonly folder: string
+  /**
+   * What an acknowledged event, or acknowledgement of one, has reached: `os`, the operating system, which writes it to the disk
+   * soon: it survives the end of the process, however sudden; `always`, the disk: it survives that of the
+   * machine. Whatever ends when, the file is as it was at some time. @default 'os'
+   */
+  readonly sync?: 'always' | 'os'
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+const TOPICS = Buffer.from('topics')
+/** Of an event that is not there: less than that of any that is. */
+const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
+
+/**
+ * Keeps events in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
+ *
+ * @throws {Error} when the folder cannot be used.
+ */
+export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
+  const { folder, sync = 'os', nowMs = Date.now } = options
+  const { openTable, transact, close } = openEnvironment(folder, {
+    what: 'the event store',
+    isFlushed: sync === 'always',
+  })
+  /** By number of the topic, and sequence. */
+  const events = openTable('events')
+  /** By namespace and name. */
+  const topics = openTable('topics')
+  /** By namespace, topic and name. */
+  const groups = openTable('groups')
+  /** How many topics there ever were. */
+  const notes = openTable('notes')
+  let committing: Promise<unknown> = Promise.resolve()
+  let isClosed = false
+
+  function findNote(key: Buffer): TopicNote | undefined {
+    const bytes = topics.getBinaryFast(key)
+    return bytes && parseTopicNote(bytes)
+  }
+
+  function addTopic(): TopicNote {
+    const number = (notes.getBinaryFast(TOPICS)?.readUInt32BE() ?? 0) + 1
+    const bytes = Buffer.allocUnsafe(4)
+    bytes.writeUInt32BE(number)
+    void notes.put(TOPICS, bytes)
+    return { ...NO_EVENTS, number, first: 1, startBytes: 0 }
+  }
+
+  const markReader =
+    (number: number) =>
+    (sequence: number): LogMark => {
+      const bytes = events.getBinaryFast(toEventKey(number, sequence))
+      return bytes === undefined ? NO_MARK : parseMark(bytes)
+    }
+
+  function* walk(number: number, from: number, end: number): Iterable<StoredEvent> {
+    const range = { start: toEventKey(number, from), end: toEventKey(number, end) }
+    for (const { key, value } of events.getRange(range)) yield parseEvent(parseSequence(key), value)
+  }
+
+  /** Runs changes; what fails is told as callers should have it. */
+  async function change<T>(run: () => T): Promise<T> {
+    const done = transact(run)
+    committing = done.catch(() => {})
+    try {
+      return await done
+    } catch (error) {
+      throw isFull(error, folder) ? eventsFull(error) : eventsAway(error)
+    }
+  }
+
+  const log: EventLog = {
+    name: 'lmdb',
+
+    append: (batch) =>
+      change(() => {
+        const now = nowMs()
+        const touched = new Map<string, TopicNote>()
+        const sequences = batch.map(({ topic, event }) => {
+          const key = toTopicKey(topic)
+          const note = touched.get(key) ?? findNote(Buffer.from(key)) ?? addTopic()
+          const mark = toMark(note, event, now)
+          const end = toEnd(note, mark, event)
+          void events.put(toEventKey(note.number, end.last), formatEvent(event, mark))
+          touched.set(key, { ...note, ...end })
+          return end.last
+        })
+        for (const [key, note] of touched) void topics.put(Buffer.from(key), formatTopicNote(note))
+        return sequences
+      }),
+
+    read(topic, range) {
+      const note = findNote(Buffer.from(toTopicKey(topic)))
+      if (note === undefined) return { events: [], end: range.from, next: undefined }
+      const { number, first, last } = note
+      const reader = {
+        first,
+        last,
+        readMark: markReader(number),
+        walk: (from: number) => walk(number, from, last + 1),
+      }
+      return readSlice(reader, range)
+    },
+
+    findTopic(topic) {
+      const note = findNote(Buffer.from(toTopicKey(topic)))
+      return note && toState(topic, note)
+    },
+
+    listTopics(namespace) {
+      const found: TopicState[] = []
+      const range = namespace === undefined ? {} : toBounds(namespace)
+      for (const { key, value } of topics.getRange(range)) {
+        const [namespace = '', topic = ''] = Buffer.from(key).toString().split('\0')
+        found.push(toState({ namespace, topic }, parseTopicNote(value)))
+      }
+      return found
+    },
+
+    async retain(topic, retention, now) {
+      const key = Buffer.from(toTopicKey(topic))
+      const decide = (note: TopicNote) =>
+        toKept(note.first, note, markReader(note.number), retention, now)
+      const seen = findNote(key)
+      if (seen === undefined || decide(seen).first === seen.first) return false
+      return change(() => {
+        const note = findNote(key)!
+        const { number, last } = note
+        const { first, more } = decide(note)
+        const startBytes = first > last ? note.bytes : markReader(number)(first).startBytes
+        for (let sequence = note.first; sequence < first; sequence++)
+          void events.remove(toEventKey(number, sequence))
+        void topics.put(key, formatTopicNote({ ...note, first, startBytes }))
+        return more
+      })
+    },
+
+    async saveGroups(saves) {
+      await change(() => {
+        for (const { topic, name, state } of saves) {
+          const key = Buffer.from(toTopicKey(topic, name))
+          if (state === undefined) void groups.remove(key)
+          else void groups.put(key, Buffer.from(state))
+        }
+      })
+    },
+
+    readGroup(topic, name) {
+      const state = groups.getBinary(Buffer.from(toTopicKey(topic, name)))
+      return state && Buffer.from(state)
+    },
+
+    readGroups(topic) {
+      const found: SavedGroup[] = []
+      for (const { key, value } of groups.getRange(toBounds(toTopicKey(topic)))) {
+        const name = Buffer.from(key).toString().split('\0').at(-1)!
+        found.push({ name, state: Buffer.from(value) })
+      }
+      return found
+    },
+
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await committing
+      await close()
+    },
+  }
+  return createLogEvents(log)
+}
+
+function toState({ namespace, topic }: EventTopic, note: TopicNote): TopicState {
+  const { first, last, bytes, startBytes } = note
+  return { namespace, topic, first, last, bytes: bytes - startBytes }
+}
+
+/** What begins with a name, which has an end. */
+function toBounds(name: string): { readonly start: Buffer; readonly end: Buffer } {
+  return { start: Buffer.from(`${name}\0`), end: Buffer.from(`${name}\u0001`) }
+}

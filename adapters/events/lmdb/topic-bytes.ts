@@ -1,0 +1,53 @@
+import type { LogEnd } from '../../../core/events/log-marks.ts'
+
+/** What is noted of a topic. */
+export interface TopicNote extends LogEnd {
+  /** What its events are found by. */
+  readonly number: number
+  /** Sequence of the oldest event that is kept. */
+  readonly first: number
+  /** Bytes of all events before that one, since the topic began. */
+  readonly startBytes: number
+}
+
+const NUMBER_BYTES = 4
+const SEQUENCE_BYTES = 6
+
+/** A topic as it lies in the file. */
+export function formatTopicNote(note: TopicNote): Buffer {
+  const bytes = Buffer.allocUnsafe(NUMBER_BYTES + 6 * 8)
+  bytes.writeUInt32BE(note.number)
+  const { first, last, startBytes, storedMs, highestMs } = note
+  for (const [i, value] of [first, last, startBytes, note.bytes, storedMs, highestMs].entries())
+    bytes.writeDoubleLE(value, NUMBER_BYTES + i * 8)
+  return bytes
+}
+
+/** @param bytes those of a topic; they may be used again afterwards. */
+export function parseTopicNote(bytes: Buffer): TopicNote {
+  const at = (i: number): number => bytes.readDoubleLE(NUMBER_BYTES + i * 8)
+  return {
+    number: bytes.readUInt32BE(),
+    first: at(0),
+    last: at(1),
+    startBytes: at(2),
+    bytes: at(3),
+    storedMs: at(4),
+    highestMs: at(5),
+  }
+}
+
+/** Where an event lies: those of a topic are neighbours, in the order of their sequences. */
+export function toEventKey(number: number, sequence: number): Buffer {
+  const bytes = Buffer.allocUnsafe(NUMBER_BYTES + SEQUENCE_BYTES)
+  bytes.writeUInt32BE(number)
+  bytes.writeUIntBE(sequence, NUMBER_BYTES, SEQUENCE_BYTES)
+  return bytes
+}
+
+export function parseSequence(key: Uint8Array): number {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).readUIntBE(
+    NUMBER_BYTES,
+    SEQUENCE_BYTES,
+  )
+}

@@ -1,0 +1,36 @@
+import t from 'tap'
+import {
+  formatTopicNote,
+  parseSequence,
+  parseTopicNote,
+  toEventKey,
+} from '../../../../adapters/events/lmdb/topic-bytes.ts'
+
+t.test('what is noted of a topic is what it was', (t) => {
+  const note = {
+    number: 2 ** 32 - 1,
+    first: 3,
+    last: 2 ** 47,
+    startBytes: 10,
+    bytes: 2 ** 52,
+    storedMs: 1_700_000_000_123,
+    highestMs: 8.64e15,
+  }
+  t.strictSame(parseTopicNote(formatTopicNote(note)), note)
+  t.end()
+})
+
+t.test('keys are in the order of topics, then of sequences', (t) => {
+  const places = [
+    [1, 1],
+    [1, 255],
+    [1, 256],
+    [1, 2 ** 40],
+    [2, 1],
+    [300, 0],
+  ] as const
+  const keys = places.map(([number, sequence]) => toEventKey(number, sequence))
+  t.strictSame(keys.toSorted(Buffer.compare), keys)
+  t.strictSame(keys.map(parseSequence), [1, 255, 256, 2 ** 40, 1, 0])
+  t.end()
+})
