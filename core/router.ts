@@ -8,7 +8,7 @@ import type { Upstream } from './upstream/upstream.ts'
 
 export interface RouterOptions {
   readonly resolver: Resolver
-  readonly directory: Directory
+  readonly directory: Pick<Directory, 'find' | 'generation'>
   /** The namespace most requests are in; those in another pay for a longer key. @default '' */
   readonly namespace?: string
   /** Of this router alone: keys are the resolver's. */

@@ -20,8 +20,11 @@ import { parseAddress } from '../core/upstream/parse-node.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
 
 export interface CallOptions extends CallLimits {
-  /** The nodes of a service; undefined when nobody registered it. */
-  readonly find: (service: string) => Upstream | undefined | Promise<Upstream | undefined>
+  /** The nodes of a service, for a request that names it; undefined when nobody registered it. */
+  readonly find: (
+    service: string,
+    x: Exchange,
+  ) => Upstream | undefined | Promise<Upstream | undefined>
   /** A node that no registry knows, as the only one of its service. */
   readonly open: (service: string, node: Node) => Upstream
   /** Where such nodes may be. */
@@ -111,7 +114,7 @@ export default function call(options: CallOptions): CallHandler {
       await x.readBody(BODY_MAX_BYTES),
       x.headers.get('content-type'),
     )
-    const found = await options.find(service)
+    const found = await options.find(service, x)
     const node =
       address === ''
         ? undefined

@@ -1,9 +1,8 @@
 import type { AddressSet } from '../core/address-set.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Handler, Step } from '../core/chain.ts'
-import type { Directory } from '../core/directory.ts'
 import { Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
-import call, { isCall } from '../handlers/call.ts'
+import call, { type CallOptions, isCall } from '../handlers/call.ts'
 import { handlers } from '../handlers/index.gen.ts'
 import { HANDLERS } from '../resolvers/endpoint/declared.ts'
 import type { Settings } from './settings.ts'
@@ -11,7 +10,8 @@ import type { Settings } from './settings.ts'
 /** What handlers stand on. */
 export interface HandlerContext {
   readonly broker: CheckedBroker
-  readonly directory: Directory
+  /** The nodes of a service that a request names itself. */
+  readonly find: CallOptions['find']
   readonly upstream: (service: string) => UpstreamOptions
   /** Where nodes may be that only a caller names. */
   readonly callAddresses: AddressSet
@@ -35,7 +35,7 @@ const DEFAULT = 'meta'
  */
 export function createForwarding(
   settings: Settings,
-  { broker, directory, upstream, callAddresses }: HandlerContext,
+  { broker, find, upstream, callAddresses }: HandlerContext,
   route: Step,
 ): Forwarding {
   const options = {
@@ -47,7 +47,7 @@ export function createForwarding(
   }
   const explicit = call({
     timeoutMs: settings.replyTimeoutMs,
-    find: (service) => directory.find(service),
+    find,
     open: (service, node) => {
       const opened = new Upstream(service, upstream(service))
       opened.update([

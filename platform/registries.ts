@@ -1,7 +1,7 @@
 import { createJoinedRegistry } from '../adapters/registry/joined.ts'
 import { createStaticRegistry } from '../adapters/registry/static.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
-import { openRegistry } from '../sdk/open-registry.ts'
+import { type OpenedRegistry, openRegistry } from '../sdk/open-registry.ts'
 
 /** A registry that holds, besides what is registered with it, the services of the configuration. */
 export interface ConfiguredRegistry {
@@ -13,21 +13,23 @@ export interface ConfiguredRegistry {
 }
 
 /**
- * The registry of the setting `registry`, with the services of the configuration.
+ * A registry, with the services of the configuration.
  *
- * @param text checked: `static`, or what {@link openRegistry} opens.
+ * @param source of the setting `registry`, checked: `static`, or what {@link openRegistry} opens. Or a registry, which is not closed.
  */
 export function createConfiguredRegistry(
-  text: string,
+  source: string | Registry,
   services: readonly Service[],
 ): ConfiguredRegistry {
   const own = createStaticRegistry(services)
   const { replace } = own
-  if (text === 'static') return { registry: own, loaded: Promise.resolve(), replace }
-  const { registry, loaded, close } = openRegistry(text)
-  return {
-    registry: createJoinedRegistry(own, { ...registry, watch: registry.watch!, close }),
-    loaded,
-    replace,
-  }
+  if (source === 'static') return { registry: own, loaded: Promise.resolve(), replace }
+  const { registry, loaded, close } =
+    typeof source === 'string' ? openRegistry(source) : lend(source)
+  const other = { ...registry, watch: registry.watch!, close }
+  return { registry: createJoinedRegistry(own, other), loaded, replace }
+}
+
+function lend(registry: Registry): OpenedRegistry {
+  return { registry, loaded: Promise.resolve(), close: async () => {} }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Broker } from '../core/contracts/broker.ts'
 import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
+import { isDoneIn } from '../core/done-in.ts'
 import { findMisspeltVariables } from '../core/misspelt-variables.ts'
 import { checkService } from '../core/service-entry.ts'
 import type { LocalService } from './call-plan.ts'
@@ -336,15 +337,4 @@ export class Service<H extends object = Record<never, never>> {
     if (this.#starting !== undefined || this.#stopping !== undefined)
       throw new TypeError(`${what}: the service ${this.name} has started already`)
   }
-}
-
-/** Whether the work is done within `timeoutMs`. */
-async function isDoneIn(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs)
-  })
-  const done = await Promise.race([work.then(() => true as const), late])
-  clearTimeout(timer)
-  return done
 }

@@ -1,0 +1,37 @@
+import type { CreateListener } from '../core/listener/listener.ts'
+import { createNodeListener } from '../core/listener/node.ts'
+import { loadTls, type TlsSource } from '../core/listener/tls.ts'
+import { createUwsListener, loadUws } from '../core/listener/uws.ts'
+import type { Log } from './log.ts'
+import type { Settings } from './settings.ts'
+
+/** The HTTP server asked for, or the other one where it does not run here. */
+export function chooseListener({ listener }: Pick<Settings, 'listener'>, log: Log): CreateListener {
+  if (listener === 'node') return createNodeListener
+  if (loadUws() !== undefined) return createUwsListener
+  log.warn(
+    `no uWebSockets binary for ${process.platform} ${process.arch} and Node ${process.versions.node}: using --listener=node`,
+  )
+  return createNodeListener
+}
+
+/** Loads the certificates, and again when their files change; undefined: none are asked for. @throws {Error} with one line. */
+export function openTls(
+  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
+  log: Log,
+): TlsSource | undefined {
+  if (!enableTls) return undefined
+  const files = tlsCertFiles.map((certFile, i) => ({ certFile, keyFile: tlsKeyFiles[i]! }))
+  const tls = loadTls(files, { warn: (message) => log.warn(message) })
+  tls.watch()
+  return tls
+}
+
+/** Reads the certificates again; one that is wrong is told as by {@link TlsSource.watch}. */
+export function reloadTls(tls: TlsSource | undefined, log: Log): void {
+  try {
+    tls?.reload()
+  } catch (error) {
+    log.warn(`${(error as Error).message}; the previous certificates stay in use`)
+  }
+}

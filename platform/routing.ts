@@ -1,0 +1,79 @@
+import type { Step } from '../core/chain.ts'
+import type { Registry } from '../core/contracts/registry.ts'
+import { Directory, type DirectoryOptions } from '../core/directory.ts'
+import type { Exchange } from '../core/exchange.ts'
+import type { Resolver } from '../core/route.ts'
+import { createRouter, type RouterOptions } from '../core/router.ts'
+
+/** Finds the nodes of services. */
+export type Finder = RouterOptions['directory']
+
+/** The way from requests to services. */
+export interface Routing {
+  /** Sets what a request is for. */
+  readonly route: Step
+  /** The nodes of a service that a request names itself; undefined when nobody registered it. */
+  readonly find: (service: string, x: Exchange) => ReturnType<Finder['find']>
+  /** Settled once requests are routed by what the registry says; undefined: they are already. */
+  readonly ready: Promise<void> | undefined
+  /** Takes over how nodes are chosen; `gone` are services of which no node is missing any more. */
+  readonly reconfigure: (gone: Iterable<string>) => void
+  readonly close: () => void
+}
+
+/** One that others stand on. */
+export interface OwnRouting extends Routing {
+  readonly resolver: Resolver
+  readonly directory: Directory
+  /** The directory, and what it falls back on. */
+  readonly finder: Finder
+}
+
+export interface RoutingOptions {
+  readonly registry: Registry
+  /** Closed with the routing. */
+  readonly resolver: Resolver
+  /** Asked for services that the registry does not have. */
+  readonly fallback?: Finder
+  readonly directory: DirectoryOptions
+  readonly router: Omit<RouterOptions, 'resolver' | 'directory'>
+}
+
+/** Routing to the services of a registry. */
+export function createRouting(options: RoutingOptions): OwnRouting {
+  const { registry, resolver, fallback, router } = options
+  const directory = new Directory(registry, options.directory)
+  const finder = fallback === undefined ? directory : chain(directory, fallback)
+  return {
+    resolver,
+    directory,
+    finder,
+    route: createRouter({ ...router, resolver, directory: finder }),
+    find: (service) => finder.find(service),
+    ready: resolver.ready ?? undefined,
+    reconfigure(gone) {
+      directory.settle(gone)
+      directory.reconfigure()
+    },
+    close() {
+      resolver.close?.()
+      directory.close()
+    },
+  }
+}
+
+function chain(first: Finder, second: Finder): Finder {
+  return {
+    /** Both only rise. */
+    get generation() {
+      return first.generation + second.generation
+    },
+
+    find(service) {
+      const found = first.find(service)
+      if (found instanceof Promise)
+        return found.then((upstream) => upstream ?? second.find(service))
+      return found ?? second.find(service)
+    },
+  }
+}

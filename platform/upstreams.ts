@@ -1,0 +1,72 @@
+import type { Timeouts } from '../core/upstream/http1.ts'
+import { parseBalance } from '../core/upstream/parse-balance.ts'
+import { Pool } from '../core/upstream/pool.ts'
+import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
+import type { Configuration } from './configuration.ts'
+import type { Log } from './log.ts'
+import { listBalances } from './services.ts'
+import type { Settings } from './settings.ts'
+
+/** How the nodes of services are reached and chosen, by the configuration in force. */
+export interface Upstreams {
+  /** Of one service. */
+  readonly of: (service: string) => UpstreamOptions
+  /** Takes over another configuration; whoever has services in use asks again. */
+  readonly use: (configuration: Configuration) => void
+}
+
+export interface UpstreamsOptions {
+  /** Connections to backends at a time, of all nodes together. */
+  readonly maxConnections: number
+  readonly findCaller: UpstreamOptions['findCaller']
+  readonly log: Log
+}
+
+/** How long an unused connection to a backend is kept, unless it names less: shorter than servers' own usual 5 s, so that it is not they who close first. */
+const KEEP_ALIVE_MS = 4_000
+/** Requests that may wait for a connection to one node, once it has as many as it may. */
+const MAX_WAITING = 1024
+
+export function createUpstreams(
+  configuration: Configuration,
+  { maxConnections, findCaller, log }: UpstreamsOptions,
+): Upstreams {
+  let { balance } = configuration.settings
+  let balances = listBalances(configuration)
+  const timeouts = toTimeouts(configuration.settings)
+  const budget = { left: maxConnections }
+  const createPool = ({ host, port, secure, pipeline }: PoolAddress): Pool => {
+    return new Pool({
+      host,
+      port,
+      secure,
+      pipeline,
+      timeouts,
+      keepAliveMs: KEEP_ALIVE_MS,
+      maxConnections,
+      budget,
+      maxWaiting: MAX_WAITING,
+    })
+  }
+  return {
+    of: (service) => ({
+      balance: parseBalance(balances.get(service) ?? balance),
+      createPool,
+      ...(findCaller && { findCaller }),
+      onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
+      onEject: (node, forMs) =>
+        log.warn({ service, node: node.id, forMs }, 'node ejected after failures'),
+      onReturn: (node) => log.info({ service, node: node.id }, 'node is back'),
+    }),
+
+    use(next) {
+      balance = next.settings.balance
+      balances = listBalances(next)
+      Object.assign(timeouts, toTimeouts(next.settings))
+    },
+  }
+}
+
+function toTimeouts({ connectTimeoutMs, replyTimeoutMs, idleTimeoutMs }: Settings): Timeouts {
+  return { connectMs: connectTimeoutMs, replyMs: replyTimeoutMs, idleMs: idleTimeoutMs }
+}
