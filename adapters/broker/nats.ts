@@ -1,0 +1,165 @@
+import type { NatsConnection, Subscription } from '@nats-io/transport-node'
+import { brokerAway, refuse } from '../../core/broker/errors.ts'
+import type { Broker, Message, MessageHandler } from '../../core/contracts/broker.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { createNatsLink, type NatsLinkOptions } from '../nats/link.ts'
+import { formatNatsAddress } from '../nats/url.ts'
+import { encodeHeaders, readHeaders } from './nats/headers.ts'
+import { createOutbox } from './nats/outbox.ts'
+
+export interface NatsBrokerOptions extends Omit<NatsLinkOptions, 'onUp' | 'onDown'> {
+  /** Bytes on their way to the server before more is refused with 503. @default 67108864 */
+  readonly maxUnconfirmedBytes?: number
+}
+
+/** A broker on NATS. */
+export interface NatsBroker extends Broker {
+  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true. */
+  readonly tried: Promise<void>
+}
+
+/** What a message takes that has no body, about. */
+const MESSAGE_BYTES = 256
+
+/** Somebody who wants the messages of a subject, whatever connection there is. */
+interface Subscriber {
+  readonly subject: string
+  readonly queue: string | undefined
+  readonly handler: MessageHandler
+  active: Subscription | undefined
+  refusal: Error | undefined
+}
+
+/**
+ * Carries messages over a server of NATS, or a cluster of them, which any number of gateways and other programs share. Topic and
+ * queue are those of NATS, the topic behind `<prefix>.broker.`; headers are headers.
+ *
+ * While there is no server nothing is taken (503): neither messages nor subscribers. Those who had subscribed before get
+ * messages again as soon as there is one; what was published meanwhile they do not get. What was on its way when the
+ * connection broke may be lost, which is warned of with a number.
+ */
+export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
+  const { maxUnconfirmedBytes = 64 * 1024 * 1024, ...linkOptions } = options
+  const { address, onWarning = (message) => process.emitWarning(message) } = options
+  const toSubject = (topic: string): string => `${address.prefix}.broker.${topic}`
+  const subscribers = new Set<Subscriber>()
+  const outbox = createOutbox()
+  /** The server's, once it said so. */
+  let maxBodyBytes = Number.POSITIVE_INFINITY
+  /** Bytes that wait for the first connection. */
+  let waitingBytes = 0
+
+  const link = createNatsLink({
+    ...linkOptions,
+    onUp(connection) {
+      maxBodyBytes = connection.info?.max_payload ?? maxBodyBytes
+      for (const subscriber of subscribers) activate(connection, subscriber)
+    },
+    onDown() {
+      const lost = outbox.clear()
+      if (lost > 0)
+        onWarning(
+          `NATS at ${formatNatsAddress(address)}: of ${lost} messages it is not known whether they arrived`,
+        )
+    },
+  })
+
+  function activate(connection: NatsConnection, subscriber: Subscriber): void {
+    const { subject, queue, handler } = subscriber
+    subscriber.active = connection.subscribe(subject, {
+      ...(queue !== undefined && { queue }),
+      callback(error, message) {
+        if (error !== null) subscriber.refusal = error
+        // A copy: what else has come with it is not to be kept for as long as it waits.
+        else void handler({ headers: readHeaders(message), body: new Uint8Array(message.data) })
+      },
+    })
+  }
+
+  /** @throws {GatewayError} 413, 503 */
+  function send(connection: NatsConnection, topic: string, message: Message): void {
+    const { headers, bytes } = encodeHeaders(message.headers)
+    const size = bytes + message.body.length
+    if (size > maxBodyBytes)
+      throw refuse(
+        413,
+        `a message and its headers must not be longer than ${maxBodyBytes} bytes, got ${size}`,
+      )
+    if (outbox.bytes > 0 && outbox.bytes + size > maxUnconfirmedBytes)
+      throw brokerAway(new Error(`the server takes too long: ${outbox.bytes} bytes wait for it`))
+    try {
+      // A copy: the library sends it a little later, and it is the caller's again now.
+      const body = new Uint8Array(message.body)
+      connection.publish(toSubject(topic), body, headers === undefined ? {} : { headers })
+    } catch (error) {
+      throw brokerAway(error)
+    }
+    outbox.add(connection, size + MESSAGE_BYTES)
+  }
+
+  /** Waits for the first connection. */
+  async function sendLater(topic: string, message: Message): Promise<void> {
+    const size = message.body.length + MESSAGE_BYTES
+    if (waitingBytes > 0 && waitingBytes + size > maxUnconfirmedBytes)
+      throw brokerAway(new Error(`${waitingBytes} bytes wait for a connection`))
+    waitingBytes += size
+    try {
+      send(await link.open(), topic, message)
+    } catch (error) {
+      throw toFailure(error)
+    } finally {
+      waitingBytes -= size
+    }
+  }
+
+  return {
+    name: 'nats',
+    tried: link.tried,
+
+    get maxBodyBytes() {
+      return maxBodyBytes
+    },
+
+    publish(topic, message) {
+      const { connection } = link
+      return connection === undefined ? sendLater(topic, message) : send(connection, topic, message)
+    },
+
+    async subscribe(topic, handler, { queue } = {}) {
+      const subscriber: Subscriber = {
+        subject: toSubject(topic),
+        queue,
+        handler,
+        active: undefined,
+        refusal: undefined,
+      }
+      try {
+        const connection = await link.open()
+        subscribers.add(subscriber)
+        activate(connection, subscriber)
+        await link.confirm()
+        if (subscriber.refusal !== undefined)
+          throw refuse(403, `NATS does not permit to subscribe to ${subscriber.subject}`)
+      } catch (error) {
+        leave(subscriber)
+        throw toFailure(error)
+      }
+      return async () => {
+        leave(subscriber)
+        // Others get its share from now on; a server that is away has forgotten it.
+        await link.confirm().catch(() => {})
+      }
+    },
+
+    close: link.close,
+  }
+
+  function leave(subscriber: Subscriber): void {
+    subscribers.delete(subscriber)
+    subscriber.active?.unsubscribe()
+  }
+}
+
+function toFailure(error: unknown): GatewayError {
+  return error instanceof GatewayError ? error : brokerAway(error)
+}

@@ -1,0 +1,284 @@
+// NATS that goes away, freezes, refuses, or has others on it.
+import { connect, headers as createHeaders } from '@nats-io/transport-node'
+import t, { type Test } from 'tap'
+import { createNatsBroker, type NatsBrokerOptions } from '../../../adapters/broker/nats.ts'
+import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import { createBroker } from '../../../core/broker/broker.ts'
+import type { Message } from '../../../core/contracts/broker.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { type NatsServer, startNats } from '../../fixtures/nats.ts'
+import { turn, until } from '../../fixtures/raw-backend.ts'
+
+function open(t: Test, url: string, options: Partial<NatsBrokerOptions> = {}) {
+  const warnings: string[] = []
+  const adapter = createNatsBroker({
+    address: parseNatsUrl(url),
+    onWarning: (message) => warnings.push(message),
+    ...options,
+  })
+  const broker = createBroker(adapter)
+  t.teardown(() => broker.close?.())
+  return { adapter, broker, warnings }
+}
+
+const toMessage = (text: string, headers: Record<string, string> = {}): Message => ({
+  headers,
+  body: Buffer.from(text),
+})
+const textOf = ({ body }: Message): string => Buffer.from(body).toString()
+const countSubscriptions = async (server: NatsServer): Promise<unknown> => {
+  const connections = (await server.monitor('/connz?subs=1'))['connections'] as {
+    readonly subscriptions: number
+  }[]
+  return connections.map(({ subscriptions }) => subscriptions).sort()
+}
+
+t.test('killed and started again under load, it loses no more than it is warned of', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const { broker, warnings } = open(t, server.url)
+  const { broker: receiver } = open(t, server.url)
+  const got = new Set<number>()
+  let twice = 0
+  await receiver.subscribe('load', (message) => {
+    const n = Number(textOf(message))
+    if (got.has(n)) twice++
+    got.add(n)
+  })
+  // The receiver's gap is not the publisher's: it, too, publishes to itself.
+  const own = new Set<number>()
+  await broker.subscribe('load', (message) => {
+    own.add(Number(textOf(message)))
+  })
+  let next = 0
+  let taken = 0
+  const refusals: unknown[] = []
+  let done = false
+  let slowestMs = 0
+  const load = (async () => {
+    while (!done) {
+      for (let i = 0; i < 20; i++) {
+        const begun = performance.now()
+        try {
+          await broker.publish('load', toMessage(String(next++)))
+          taken++
+        } catch (error) {
+          refusals.push(error)
+        }
+        slowestMs = Math.max(slowestMs, performance.now() - begun)
+      }
+      await turn()
+    }
+  })()
+  for (let round = 0; round < 5; round++) {
+    const before = taken
+    await until(() => taken > before + 500)
+    await server.kill()
+    const refused = refusals.length
+    await until(() => refusals.length > refused)
+    await server.start()
+    const gotBefore = own.size
+    await until(() => own.size > gotBefore + 100)
+  }
+  done = true
+  await load
+  await broker.publish('load', toMessage('-1'))
+  await until(() => own.has(-1) && got.has(-1))
+  const lost = warnings
+    .map((text) => Number(/of (\d+) messages it is not known/.exec(text)?.[1] ?? 0))
+    .reduce((sum, count) => sum + count)
+  t.ok(taken - (own.size - 1) <= lost, `${taken} taken, ${own.size - 1} came, ${lost} warned of`)
+  t.equal(twice, 0, 'at most once')
+  for (const error of refusals) {
+    if (error instanceof GatewayError && error.code === 503 && error.id === 'broker') continue
+    t.fail(`refused with ${error}`)
+  }
+  t.ok(refusals.length > 0)
+  t.ok(slowestMs < 1000, `no publisher waited for long: ${slowestMs} ms`)
+  t.same(await countSubscriptions(server), [1, 1])
+  t.equal((await server.monitor('/varz'))['connections'], 2)
+})
+
+t.test('while it is away nothing is taken, and subscriptions wait for it', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const { broker, warnings } = open(t, server.url)
+  const got: string[] = []
+  const leave = await broker.subscribe('a', (message) => void got.push(textOf(message)))
+  const leaveOther = await broker.subscribe('a', () => {}, { queue: 'q' })
+  await server.stop()
+  await until(() => warnings.length > 0)
+  const away = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
+  await t.rejects(async () => broker.publish('a', toMessage('1')), {
+    ...away,
+    cause: { message: /^NATS at nats:\/\/127\.0\.0\.1:\d+ is away/ },
+  })
+  await t.rejects(async () => broker.subscribe('b', () => {}), away)
+  await leaveOther()
+  await server.start()
+  await until(() => warnings.length > 1)
+  await broker.publish('a', toMessage('2'))
+  await until(() => got.length > 0)
+  t.same(got, ['2'])
+  t.same(await countSubscriptions(server), [1], 'who left meanwhile does not come back')
+  await leave()
+  t.same(await countSubscriptions(server), [0])
+})
+
+t.test(
+  'one that is not there at first is waited for no longer than an attempt takes',
+  async (t) => {
+    const server = await startNats(t)
+    if (server === undefined) return
+    await server.stop()
+    const { broker, adapter } = open(t, server.url)
+    await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503 })
+    t.equal(await adapter.tried, undefined)
+    t.equal(broker.maxBodyBytes, 16 * 1024 * 1024, 'nobody knows yet')
+    await server.start()
+    await until(() => broker.maxBodyBytes === 1024 * 1024)
+    await broker.publish('a', toMessage('2'))
+  },
+)
+
+t.test('frozen, it takes a bounded number of bytes, and publishers never wait', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const maxUnconfirmedBytes = 8 * 1024 * 1024
+  const { broker } = open(t, server.url, { maxUnconfirmedBytes, pingMs: 60_000 })
+  const got: number[] = []
+  await broker.subscribe('a', ({ body }) => void got.push(body.length))
+  server.freeze()
+  const body = new Uint8Array(100_000)
+  let taken = 0
+  let slowestMs = 0
+  const publish = (): void => {
+    const begun = performance.now()
+    try {
+      void broker.publish('a', { headers: {}, body })
+      taken++
+    } finally {
+      slowestMs = Math.max(slowestMs, performance.now() - begun)
+    }
+  }
+  t.throws(
+    () => {
+      while (taken < 1000) publish()
+    },
+    { code: 503, cause: { message: /the server takes too long: \d+ bytes wait for it/ } },
+  )
+  t.ok(taken <= maxUnconfirmedBytes / body.length, `${taken} messages were taken`)
+  t.ok(taken >= maxUnconfirmedBytes / body.length - 2)
+  t.ok(slowestMs < 500, `the slowest took ${slowestMs} ms`)
+  server.thaw()
+  await until(() => got.length === taken)
+  publish()
+  await until(() => got.length === taken)
+})
+
+t.test('of a queue one member gets a message, whichever gateway it is on', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const brokers = Array.from({ length: 3 }, () => open(t, server.url).broker)
+  const got: string[][] = [[], [], []]
+  for (const [i, broker] of brokers.entries())
+    await broker.subscribe('a', (message) => void got[i]!.push(textOf(message)), { queue: 'q' })
+  const texts = Array.from({ length: 300 }, (_, i) => String(i))
+  for (const [i, text] of texts.entries()) await brokers[i % 3]!.publish('a', toMessage(text))
+  await until(() => got.flat().length === texts.length)
+  t.same(got.flat().sort(), texts.sort())
+  for (const texts of got) t.ok(texts.length > 0)
+})
+
+t.test('what it allows is the limit, headers included', async (t) => {
+  const server = await startNats(t, { settings: ['max_payload: 1000'] })
+  if (server === undefined) return
+  const { broker } = open(t, server.url)
+  const got: number[] = []
+  await broker.subscribe('a', ({ body }) => void got.push(body.length))
+  t.equal(broker.maxBodyBytes, 1000)
+  await broker.publish('a', { headers: {}, body: new Uint8Array(1000) })
+  await t.rejects(async () => broker.publish('a', { headers: {}, body: new Uint8Array(1001) }), {
+    code: 413,
+    message: 'a message must not be longer than 1000 bytes, got 1001',
+  })
+  await t.rejects(
+    async () => broker.publish('a', { headers: { a: 'b' }, body: new Uint8Array(1000) }),
+    {
+      code: 413,
+      message: 'a message and its headers must not be longer than 1000 bytes, got 1018',
+    },
+  )
+  await until(() => got.length > 0)
+  t.same(got, [1000])
+})
+
+t.test('a refusal is told apart from an outage, and shows nothing secret', async (t) => {
+  const server = await startNats(t, { settings: ['authorization { token: "right" }'] })
+  if (server === undefined) return
+  const { broker, adapter, warnings } = open(t, `nats://s3cret@127.0.0.1:${server.port}`)
+  const refused = { denied: true, message: /refuses: .*Authorization Violation/i }
+  await t.rejects(adapter.tried, refused)
+  await t.rejects(async () => broker.publish('a', toMessage('1')), { code: 503, cause: refused })
+  t.equal(warnings.length, 1)
+  t.notMatch(warnings[0], /s3cret/)
+})
+
+t.test('a topic the server does not permit is refused', async (t) => {
+  const permissions = '{ publish: "mx.broker.mine", subscribe: "mx.broker.mine" }'
+  const server = await startNats(t, {
+    settings: [`authorization { users: [{ user: a, password: b, permissions: ${permissions} }] }`],
+  })
+  if (server === undefined) return
+  const { broker, warnings } = open(t, `nats://a:b@127.0.0.1:${server.port}`)
+  await t.rejects(async () => broker.subscribe('yours', () => {}), {
+    code: 403,
+    message: 'NATS does not permit to subscribe to mx.broker.yours',
+  })
+  const got: string[] = []
+  await broker.subscribe('mine', (message) => void got.push(textOf(message)))
+  await broker.publish('yours', toMessage('1'))
+  await broker.publish('mine', toMessage('2'))
+  await until(() => got.length > 0 && warnings.length > 1)
+  t.same(got, ['2'])
+  t.match(warnings, [
+    /Permissions Violation for Subscription to "mx\.broker\.yours"/i,
+    /Permissions Violation for Publish to "mx\.broker\.yours"/i,
+  ])
+})
+
+t.test('programs that speak NATS themselves publish and subscribe, too', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const { broker } = open(t, `${server.url}?prefix=acme`)
+  const other = await connect({ servers: `127.0.0.1:${server.port}` })
+  t.teardown(() => other.close())
+  const got: Message[] = []
+  await broker.subscribe('go.orders', (message) => void got.push(message))
+  const headers = createHeaders()
+  headers.append('Content-Type', 'application/json')
+  headers.append('X-Name', 'Zoë')
+  other.publish('acme.broker.go.orders', '{"id":1}', { headers })
+  other.publish('acme.broker.go.orders', 'plain')
+  other.publish('acme.broker.go', 'not for it')
+  await until(() => got.length >= 2)
+  t.same(
+    { ...got[0]!.headers },
+    {
+      'content-type': 'application/json',
+      'x-name': Buffer.from('Zoë').toString('latin1'),
+    },
+  )
+  t.equal(textOf(got[0]!), '{"id":1}')
+  t.same(got[1]!.headers, {})
+  const told: string[] = []
+  other.subscribe('acme.broker.>', {
+    callback: (_, message) => void told.push(`${message.headers?.get('x-id')} ${message.string()}`),
+  })
+  await other.flush()
+  const body = Buffer.from('mine')
+  void broker.publish('go.orders', { headers: { 'x-id': '5' }, body })
+  body.fill('x')
+  await until(() => told.length > 0)
+  t.same(told, ['5 mine'], 'and the body is the caller’s again at once')
+})

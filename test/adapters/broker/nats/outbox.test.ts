@@ -1,0 +1,53 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import t from 'tap'
+import { createOutbox } from '../../../../adapters/broker/nats/outbox.ts'
+
+/** A connection whose server answers when it is told to. */
+function createConnection() {
+  const questions: { readonly answer: () => void; readonly fail: () => void }[] = []
+  const flush = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      questions.push({ answer: resolve, fail: () => reject(new Error('lost')) })
+    })
+  return { connection: { flush } as unknown as NatsConnection, questions }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+t.test('what was handed over counts until the server has confirmed it', async (t) => {
+  const outbox = createOutbox()
+  const { connection, questions } = createConnection()
+  outbox.add(connection, 10)
+  outbox.add(connection, 20)
+  outbox.add(connection, 30)
+  t.equal(outbox.bytes, 60)
+  t.equal(questions.length, 1, 'one question at a time')
+  questions[0]!.answer()
+  await turn()
+  t.equal(outbox.bytes, 50, 'it was asked behind the first')
+  t.equal(questions.length, 2)
+  questions[1]!.answer()
+  await turn()
+  t.equal(outbox.bytes, 0)
+  t.equal(questions.length, 2, 'nothing is left to ask for')
+  t.equal(outbox.clear(), 0)
+})
+
+t.test(
+  'of a lost connection what was not confirmed may be lost, and late answers do not count',
+  async (t) => {
+    const outbox = createOutbox()
+    const first = createConnection()
+    for (let i = 0; i < 3; i++) outbox.add(first.connection, 10)
+    t.equal(outbox.clear(), 3)
+    t.equal(outbox.bytes, 0)
+    const second = createConnection()
+    outbox.add(second.connection, 5)
+    first.questions[0]!.answer()
+    await turn()
+    t.equal(outbox.bytes, 5)
+    second.questions[0]!.fail()
+    await turn()
+    t.equal(outbox.clear(), 1)
+  },
+)
