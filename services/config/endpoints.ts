@@ -1,0 +1,246 @@
+import { quote } from '../../core/request/bad-request.ts'
+import { type TUnsafe, Type } from '../../core/schema.ts'
+import { isTableName } from '../../core/store/limits.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, notFound } from '../../sdk/errors.ts'
+import type { Change, Changes } from './changes.ts'
+import { setNode } from './merge.ts'
+import {
+  Getting,
+  GivenValue,
+  Listing,
+  MAX_PAGE,
+  NAMESPACE_RULE,
+  Namespace,
+  Path,
+  type Reading,
+  Setting,
+  ToldValue,
+  Version,
+  Watching,
+} from './messages.ts'
+import { toPage } from './page.ts'
+import { parseValue } from './parse-value.ts'
+import { parsePath } from './path.ts'
+import { DEFAULT_NAMESPACE } from './records.ts'
+import { createSealer } from './sealer.ts'
+import type { SecretKey } from './secret-key.ts'
+import type { Snapshot, Snapshots } from './snapshots.ts'
+import { type ConfigMap, findNode, removeNode } from './tree.ts'
+import { formatJson } from './tree-text.ts'
+import type { Watches } from './watches.ts'
+
+export interface EndpointsOptions {
+  readonly snapshots: Snapshots
+  readonly changes: Changes
+  readonly watches: Watches
+  readonly secretKey: SecretKey | undefined
+  /** Longest value, bytes. */
+  readonly maxValueBytes: number
+}
+
+const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
+  Type.Object({
+    value: ToldValue,
+    exists: Type.Boolean({ description: 'Whether there is something.' }),
+    version: Version,
+  }),
+)
+/** Longest name of an account that is noted. */
+const MAX_ACCOUNT = 256
+
+/**
+ * What the handler `Config` offers (reference 3).
+ *
+ * Who may read and write what is not decided here.
+ */
+export function createEndpoints(options: EndpointsOptions): Endpoints {
+  const { snapshots, changes, watches, secretKey, maxValueBytes } = options
+
+  /** What a path leads to, of a tree of this snapshot. */
+  function read(
+    namespace: string,
+    path: string,
+    secret: boolean,
+    { head, version }: Snapshot,
+    tree: ConfigMap,
+    id: string,
+  ): Reading {
+    const names = parsePath(path)
+    const node = findNode(tree, names)
+    if (node === undefined) return { value: toValue('null'), exists: false, version }
+    const { open } = createSealer({ namespace, secretKey, keyId: head?.keyId, id })
+    const data = secret
+      ? formatJson(node, names, (place) => open(place.names, place.leaf.text))
+      : formatJson(node)
+    return { value: toValue(data), exists: true, version }
+  }
+
+  return {
+    get: endpoint({
+      description: 'A value or a whole subtree.',
+      request: Type.Object({ namespace: Namespace, path: Path, options: Getting }),
+      response: ReadingMessage,
+      async handle({ namespace: given, path, options: { secret, version } }, ctx) {
+        const namespace = namespaceOf(given, ctx)
+        const id = idOf(ctx)
+        const last = await snapshots.read(namespace)
+        if (last.head === undefined)
+          throw notFound(id, `not found: ${namespace} has no configuration`)
+        if (version === 0) return read(namespace, path, secret, last, last.tree, id)
+        const tree = await snapshots.readVersion(namespace, last, version, id)
+        return read(namespace, path, secret, { ...last, version }, tree, id)
+      },
+    }),
+
+    set: endpoint({
+      description: 'Sets a value; objects are merged with what is there.',
+      request: Type.Object({
+        namespace: Namespace,
+        path: Path,
+        value: GivenValue,
+        options: Setting,
+      }),
+      response: Type.Object({ version: Version }),
+      async handle({ namespace: given, path, value: { data }, options: { secret } }, ctx) {
+        const id = idOf(ctx)
+        const bytes = Buffer.byteLength(data)
+        if (bytes > maxValueBytes)
+          throw badRequest(
+            id,
+            `request.value.data must be at most ${maxValueBytes} bytes, got ${bytes}`,
+          )
+        const namespace = namespaceOf(given, ctx)
+        const names = parsePath(path)
+        const value = parseValue(data, names, id)
+        const version = await changes.make({
+          ...toChange(ctx, bytes),
+          namespace,
+          action: 'set',
+          path,
+          secret,
+          edit({ tree, head }) {
+            const sealer = createSealer({ namespace, secretKey, keyId: head?.keyId, id })
+            return setNode(tree, names, value, { secret, sealer, id })
+          },
+        })
+        return { version }
+      },
+    }),
+
+    delete: endpoint({
+      description: 'Deletes a value or a whole subtree; one that is not there does not matter.',
+      request: Type.Object({ namespace: Namespace, path: Path }),
+      response: Type.Object({ version: Version }),
+      async handle({ namespace, path }, ctx) {
+        const version = await changes.make({
+          ...toChange(ctx, 0),
+          namespace: namespaceOf(namespace, ctx),
+          action: 'delete',
+          path,
+          secret: false,
+          edit: ({ tree }) => ({ tree: removeNode(tree, parsePath(path)) }),
+        })
+        return { version }
+      },
+    }),
+
+    list: endpoint({
+      description: 'Paths of values, a page at a time; what they are is not told.',
+      request: Type.Object({ namespace: Namespace, path: Path, options: Listing }),
+      response: Type.Object({
+        entries: Type.Array(Type.Object({ path: Type.String(), secret: Type.Boolean() })),
+        next: Type.Optional(Type.String({ description: 'There are more: list after this path.' })),
+      }),
+      async handle({ namespace, path, options: { limit, after } }, ctx) {
+        const { tree } = await snapshots.read(namespaceOf(namespace, ctx))
+        return toPage(tree, path, after, Math.min(limit || MAX_PAGE, MAX_PAGE))
+      },
+    }),
+
+    history: endpoint({
+      description: 'Versions that are kept, the newest first.',
+      request: Type.Object({ namespace: Namespace }),
+      response: Type.Object({
+        versions: Type.Array(
+          Type.Object({
+            version: Version,
+            timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
+            account: Type.String({ description: 'Who made it; empty: nobody knows.' }),
+            action: Type.String({ description: 'set, delete or rollback.' }),
+            path: Type.String(),
+            secret: Type.Boolean(),
+          }),
+        ),
+      }),
+      async handle({ namespace }, ctx) {
+        const { head } = await snapshots.read(namespaceOf(namespace, ctx))
+        const versions = head?.versions ?? []
+        return { versions: versions.map(({ keyId: _, ...told }) => told).reverse() }
+      },
+    }),
+
+    rollback: endpoint({
+      description: 'Makes what a version was a version of its own.',
+      request: Type.Object({
+        namespace: Namespace,
+        version: Type.Integer({ minimum: 1, description: 'To go back to.' }),
+      }),
+      response: Type.Object({ version: Version }),
+      async handle({ namespace: given, version: wanted }, ctx) {
+        const namespace = namespaceOf(given, ctx)
+        const id = idOf(ctx)
+        const version = await changes.make({
+          ...toChange(ctx, 0),
+          namespace,
+          action: 'rollback',
+          path: '',
+          secret: false,
+          async edit(before) {
+            if (wanted === before.version) return before
+            return { tree: await snapshots.readVersion(namespace, before, wanted, id) }
+          },
+        })
+        return { version }
+      },
+    }),
+
+    watch: endpoint({
+      description: 'What a path leads to, at once and after every change of it.',
+      request: Type.Object({ namespace: Namespace, path: Path, options: Watching }),
+      response: ReadingMessage,
+      stream: 'server',
+      async *handle({ namespace: given, path, options: { secret } }, ctx) {
+        const namespace = namespaceOf(given, ctx)
+        const id = idOf(ctx)
+        for await (const snapshot of watches.open({ namespace, path }, id, () => ctx.start()))
+          yield read(namespace, path, secret, snapshot, snapshot.tree, id)
+      },
+    }),
+  }
+}
+
+/** Where all of it happens: what the request names, else the namespace of the call. */
+function namespaceOf(given: string, ctx: Context): string {
+  const namespace = given || ctx.namespace || DEFAULT_NAMESPACE
+  if (isTableName(namespace)) return namespace
+  throw badRequest(idOf(ctx), `metadata mx-namespace ${NAMESPACE_RULE}, got ${quote(namespace)}`)
+}
+
+/** Reference 2.2: `config.Config.Get`, whatever namespace the caller put in front. */
+function idOf(ctx: Context): string {
+  return `config.${ctx.endpoint}`
+}
+
+function toChange(
+  ctx: Context,
+  bytes: number,
+): Pick<Change, 'account' | 'id' | 'signal' | 'bytes'> {
+  const account = ctx.account?.id.slice(0, MAX_ACCOUNT) ?? ''
+  return { account, id: idOf(ctx), signal: ctx.signal, bytes }
+}
+
+function toValue(data: string): Reading['value'] {
+  return { data, format: 'json' }
+}

@@ -1,0 +1,55 @@
+import { formatPath, parsePath } from './path.ts'
+import { type ConfigMap, type ConfigNode, findNode, isMap } from './tree.ts'
+
+/** A leaf as it is listed. */
+export interface ListedLeaf {
+  readonly path: string
+  readonly secret: boolean
+}
+
+/** Part of a list. */
+export interface Page {
+  readonly entries: ListedLeaf[]
+  /** Path behind which the next page begins; absent: there is none. */
+  readonly next?: string
+}
+
+/**
+ * Leaves at or below a path, in the order of their paths.
+ *
+ * @param after path behind which to begin; empty: at the first.
+ */
+export function toPage(tree: ConfigMap, path: string, after: string, limit: number): Page {
+  const entries: ListedLeaf[] = []
+  const names = parsePath(path)
+  const node = findNode(tree, names)
+  if (node === undefined) return { entries }
+  for (const leaf of walk(node, names, after)) {
+    if (entries.length === limit) return { entries, next: entries.at(-1)!.path }
+    entries.push(leaf)
+  }
+  return { entries }
+}
+
+function* walk(
+  node: ConfigNode,
+  names: readonly string[],
+  after: string,
+): Generator<ListedLeaf, void> {
+  const path = formatPath(names)
+  if (!isMap(node)) {
+    if (path > after) yield { path, secret: node.secret }
+    return
+  }
+  const start = path === '' ? '' : `${path}.`
+  // All of it was told.
+  if (after > start && !after.startsWith(start)) return
+  const children = [...node].map(([name, child]) => ({
+    name,
+    child,
+    // With the dot that follows a map's name in the paths below: `a-b` is before `a.b`.
+    place: isMap(child) ? `${name}.` : name,
+  }))
+  children.sort((a, b) => (a.place < b.place ? -1 : 1))
+  for (const { name, child } of children) yield* walk(child, [...names, name], after)
+}

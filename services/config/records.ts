@@ -1,0 +1,102 @@
+import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
+import { internal } from '../../sdk/errors.ts'
+
+/** Table of a namespace, whose database it is. */
+export const TABLE = 'config'
+/** Namespace of whoever names none. */
+export const DEFAULT_NAMESPACE = 'mx'
+/** Record that says which versions there are. */
+export const HEAD = 'head'
+/** What keys of versions begin with. */
+export const VERSIONS = 'versions/'
+
+const FORMAT = 1
+/** Digits of the highest version there can be. */
+const DIGITS = 16
+
+/** What made a version. */
+export type ConfigAction = 'set' | 'delete' | 'rollback'
+
+/** One version of a namespace. */
+export interface VersionEntry {
+  readonly version: number
+  /** Seconds since 1970. */
+  readonly timestamp: number
+  /** Id of who made it; empty: nobody knows. */
+  readonly account: string
+  readonly action: ConfigAction
+  /** What was set or deleted. */
+  readonly path: string
+  /** Whether what was set was to be secret. */
+  readonly secret: boolean
+  /** Id of the key its secrets are encrypted with; absent: it has none. */
+  readonly keyId?: string
+}
+
+/** What is known of a namespace. */
+export interface Head {
+  /** Id of the key for its secrets; absent: it never had any. */
+  readonly keyId?: string
+  /** Oldest first; the last is what counts. One at least. */
+  readonly versions: readonly VersionEntry[]
+}
+
+/** Which key the secrets of all namespaces are encrypted with. */
+export interface KeyNote {
+  readonly keyId: string
+  /** Whether there may be versions no head knows, left behind by a change of keys. */
+  readonly untidy: boolean
+}
+
+/** Where the {@link KeyNote} is. */
+export const KEY_NOTE: { readonly table: StoreTable; readonly key: string } = {
+  table: toTable(DEFAULT_NAMESPACE),
+  key: 'key',
+}
+
+export function toTable(namespace: string): StoreTable {
+  return { database: namespace, table: TABLE }
+}
+
+/** Encrypted anew, a version is another record. */
+export function toVersionKey({ version, keyId }: Pick<VersionEntry, 'version' | 'keyId'>): string {
+  const key = `${VERSIONS}${String(version).padStart(DIGITS, '0')}`
+  return keyId === undefined ? key : `${key}/${keyId}`
+}
+
+export function formatHead(head: Head): Buffer {
+  return format(head)
+}
+
+/** @throws {GatewayError} 500 */
+export function parseHead(record: StoreRecord): Head {
+  return parse<Head>(record, ({ versions }) => Array.isArray(versions) && versions.length > 0)
+}
+
+export function formatKeyNote(note: KeyNote): Buffer {
+  return format(note)
+}
+
+/** @throws {GatewayError} 500 */
+export function parseKeyNote(record: StoreRecord): KeyNote {
+  return parse<KeyNote>(record, ({ keyId }) => typeof keyId === 'string')
+}
+
+function format(content: object): Buffer {
+  return Buffer.from(JSON.stringify({ format: FORMAT, ...content }))
+}
+
+function parse<T>({ key, value }: StoreRecord, isComplete: (content: T) => boolean): T {
+  let content: (T & { readonly format?: unknown }) | undefined
+  try {
+    content = JSON.parse(Buffer.from(value).toString())
+  } catch {
+    // Told below.
+  }
+  if (content?.format !== FORMAT || !isComplete(content))
+    throw internal(
+      'config',
+      `record ${key} of table ${TABLE} is not of this version of mx: somebody else wrote it, or a newer mx`,
+    )
+  return content
+}

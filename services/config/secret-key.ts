@@ -1,0 +1,89 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+/** Encrypts secrets, and decrypts them where they belong. */
+export interface SecretKey {
+  /** Tells keys apart, and tells nothing about them. */
+  readonly id: string
+  /** Encrypts a text for its place: opened anywhere else it is nothing. */
+  readonly seal: (namespace: string, path: string, text: string) => string
+  /** What was sealed; undefined when it was with another key, for another place, or was changed. */
+  readonly open: (namespace: string, path: string, sealed: string) => string | undefined
+}
+
+const KEY_BYTES = 32
+/** RFC 4648 §4 and §5: both alphabets, padded or not. */
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+/** Of everything below: what changes in it is another form. */
+const FORM = 'mx1'
+const CIPHER = 'aes-256-gcm'
+/** NIST SP 800-38D §8.2.2: random, 96 bits; good for 2^32 secrets a key. */
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const ID_BYTES = 9
+
+/**
+ * The key in a text: 32 bytes in base64.
+ *
+ * A sealed text is `mx1.<key id>.<nonce, ciphertext and tag in base64url>`: AES-256-GCM with a random nonce, bound to
+ * namespace and path. What encrypts is derived from the key (RFC 5869), and so is its id.
+ *
+ * @param what where the text comes from, as errors say it.
+ * @throws {Error} in one line, without the text.
+ */
+export function parseSecretKey(text: string, what: string): SecretKey {
+  const trimmed = text.trim()
+  const bytes = BASE64.test(trimmed) ? Buffer.from(trimmed, 'base64') : undefined
+  if (bytes?.length !== KEY_BYTES) {
+    const got = bytes === undefined ? 'something that is no base64' : `${bytes.length} bytes`
+    throw new Error(
+      `${what} must be ${KEY_BYTES} bytes in base64, as \`openssl rand -base64 ${KEY_BYTES}\` makes them, got ${got}`,
+    )
+  }
+  return createSecretKey(bytes)
+}
+
+/** A new key, as text. */
+export function makeSecretKey(): string {
+  return randomBytes(KEY_BYTES).toString('base64')
+}
+
+function createSecretKey(master: Uint8Array): SecretKey {
+  const derive = (use: string, bytes: number) =>
+    Buffer.from(hkdfSync('sha256', master, '', `mx config ${use} 1`, bytes))
+  const key = derive('encryption', KEY_BYTES)
+  const id = derive('key id', ID_BYTES).toString('base64url')
+  const start = `${FORM}.${id}.`
+  return {
+    id,
+
+    seal(namespace, path, text) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
+      cipher.setAAD(toPlace(namespace, path))
+      const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+      return start + Buffer.concat(parts).toString('base64url')
+    },
+
+    open(namespace, path, sealed) {
+      if (!sealed.startsWith(start)) return undefined
+      const bytes = Buffer.from(sealed.slice(start.length), 'base64url')
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
+      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAAD(toPlace(namespace, path))
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8')
+      try {
+        return text + decipher.final('utf8')
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** Neither of the two can hold NUL. */
+function toPlace(namespace: string, path: string): Buffer {
+  return Buffer.from(`${FORM}\0${namespace}\0${path}`)
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import type { Store } from '../../core/store/store.ts'
+import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
+import { parsePath } from './path.ts'
+import { HEAD, toTable } from './records.ts'
+import type { Snapshot, Snapshots } from './snapshots.ts'
+import { type ConfigNode, findNode } from './tree.ts'
+import { formatStored } from './tree-text.ts'
+
+export interface WatchesOptions {
+  readonly store: Store
+  readonly snapshots: Snapshots
+  /** Watchers at a time. */
+  readonly maxWatchers: number
+}
+
+/** What is watched. */
+export interface WatchTarget {
+  readonly namespace: string
+  readonly path: string
+}
+
+/** Those who watch. */
+export interface Watches {
+  /**
+   * Begins to watch: what there is, then what there is after every change of it, secrets included; for a slow watcher only the last.
+   *
+   * @param id of errors.
+   * @param onBegun called once changes are noticed.
+   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   */
+  readonly open: (
+    target: WatchTarget,
+    id: string,
+    onBegun: () => void,
+  ) => AsyncIterableIterator<Snapshot>
+  /** How many there are. */
+  readonly count: () => number
+  /** Ends all streams, and takes no more watchers. */
+  readonly close: () => void
+}
+
+export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions): Watches {
+  const feeds = new Set<EventFeed<string>>()
+  let closed = false
+
+  return {
+    open({ namespace, path }, id, onBegun) {
+      if (closed) throw unavailable(id, 'the configuration is being closed')
+      if (feeds.size >= maxWatchers)
+        throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
+      const names = parsePath(path)
+      let stop = (): void => {}
+      let last: { readonly node: ConfigNode | undefined; readonly digest: string } | undefined
+      const feed: EventFeed<string> = createEventFeed({
+        id,
+        maxWaiting: 1,
+        onClose: () => {
+          stop()
+          feeds.delete(feed)
+        },
+      })
+      feeds.add(feed)
+      // Missed or not, what there is now is read.
+      const onChange = (): void => feed.push(HEAD, namespace)
+      store
+        .watch(toTable(namespace), HEAD, { onEvent: onChange, onGap: onChange })
+        .then((stopWatching) => {
+          stop = stopWatching
+          if (!feeds.has(feed)) return stop()
+          onBegun()
+          onChange()
+        }, feed.fail)
+
+      /** Undefined: the watcher has it. */
+      async function readNews(): Promise<Snapshot | undefined> {
+        const snapshot = await snapshots.read(namespace)
+        const node = findNode(snapshot.tree, names)
+        if (last !== undefined && node === last.node) return undefined
+        const digest = toDigest(node)
+        const isKnown = digest === last?.digest
+        last = { node, digest }
+        return isKnown ? undefined : snapshot
+      }
+
+      return {
+        async next() {
+          for (;;) {
+            const { done } = await feed.next()
+            if (done === true) return { done, value: undefined }
+            try {
+              const value = await readNews()
+              if (value !== undefined) return { done: false, value }
+            } catch (error) {
+              feed.fail(error as Error)
+              throw error
+            }
+          }
+        },
+        return: () => feed.return!() as Promise<IteratorResult<Snapshot>>,
+        [Symbol.asyncIterator]() {
+          return this
+        },
+      }
+    },
+
+    count: () => feeds.size,
+
+    close() {
+      closed = true
+      for (const feed of feeds) feed.end()
+    },
+  }
+}
+
+/** Of another process's change the nodes are all new. */
+function toDigest(node: ConfigNode | undefined): string {
+  return node === undefined ? '' : createHash('sha256').update(formatStored(node)).digest('base64')
+}

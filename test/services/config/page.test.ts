@@ -1,0 +1,49 @@
+import t from 'tap'
+import { toPage } from '../../../services/config/page.ts'
+import { parseStored } from '../../../services/config/tree-text.ts'
+
+const TREE = parseStored(
+  '{"b":{"2":"0","10":"0","a":{"x":["s"]}},"a":"0","a-b":{"c":"0"},"c":{},"b-":"0","b0":"0"}',
+)
+const paths = (path = '', after = '', limit = 100) =>
+  toPage(TREE, path, after, limit).entries.map((entry) => entry.path)
+
+t.test('leaves are listed in the order of their paths', async (t) => {
+  const all = ['a', 'a-b.c', 'b-', 'b.10', 'b.2', 'b.a.x', 'b0']
+  t.strictSame(paths(), all)
+  t.strictSame([...all].sort(), all)
+  t.strictSame(paths('b'), ['b.10', 'b.2', 'b.a.x'])
+  t.strictSame(paths('a'), ['a'])
+  for (const path of ['c', 'x', 'a.b', 'b.2.x']) t.strictSame(paths(path), [], path)
+})
+
+t.test('which are secret is said, and nothing else of them', async (t) => {
+  t.strictSame(toPage(TREE, 'b', 'b.10', 10), {
+    entries: [
+      { path: 'b.2', secret: false },
+      { path: 'b.a.x', secret: true },
+    ],
+  })
+})
+
+t.test('pages of any length make the whole', async (t) => {
+  for (let limit = 1; limit < 9; limit++) {
+    const seen: string[] = []
+    let next: string | undefined = ''
+    while (next !== undefined) {
+      const page = toPage(TREE, '', next, limit)
+      t.ok(page.entries.length <= limit)
+      seen.push(...page.entries.map(({ path }) => path))
+      next = page.next
+    }
+    t.strictSame(seen, paths(), `${limit}`)
+  }
+})
+
+t.test('a page goes on behind a path that is not there any more', async (t) => {
+  t.strictSame(paths('', 'b.11'), ['b.2', 'b.a.x', 'b0'])
+  t.strictSame(paths('', 'b'), ['b-', 'b.10', 'b.2', 'b.a.x', 'b0'])
+  t.strictSame(paths('', 'b.a.x.y'), ['b0'])
+  t.strictSame(paths('', 'z'), [])
+  t.strictSame(paths('b', 'a'), ['b.10', 'b.2', 'b.a.x'])
+})

@@ -1,0 +1,119 @@
+import t from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { storeAway, storeFull } from '../../../core/store/errors.ts'
+import { createStore } from '../../../core/store/store.ts'
+import { createContext } from '../../../sdk/context.ts'
+import { createConfigService } from '../../../services/config/service.ts'
+import { openPlatformConfig } from '../../fixtures/platform-config.ts'
+import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
+
+interface Told {
+  readonly value: { readonly data: string }
+  readonly exists: boolean
+  readonly version: number
+}
+
+t.test('it is the service config, and the registry says what it offers', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformConfig(t, { registry })
+  const [service] = await registry.getService('config')
+  t.strictSame(
+    service!.endpoints.map(({ name, metadata }) => `${name} ${metadata['stream'] ?? ''}`.trim()),
+    [
+      'Config.Get',
+      'Config.Set',
+      'Config.Delete',
+      'Config.List',
+      'Config.History',
+      'Config.Rollback',
+      'Config.Watch true',
+    ],
+  )
+})
+
+t.test(
+  'a watcher is told over the wire, secrets only if asked for, until the service is stopped',
+  async (t) => {
+    const { set, watch, close } = await openPlatformConfig(t)
+    await set('a.b', 1)
+    const plain = watch<Told>({ path: 'a' })
+    const open = watch<Told>({ path: 'a', options: { secret: true } })
+    const first = { value: { data: '{"b":1}', format: 'json' }, exists: true, version: 1 }
+    t.strictSame((await plain.next()).value, first)
+    t.strictSame((await open.next()).value, first)
+    await set('other', 1)
+    await set('a.c', 'hunter2', true)
+    t.match((await plain.next()).value, { value: { data: '{"b":1,"c":"[secret]"}' }, version: 3 })
+    t.match((await open.next()).value, { value: { data: '{"b":1,"c":"hunter2"}' }, version: 3 })
+    const gone = watch<Told>({ path: 'x' })
+    t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
+    const last = plain.next()
+    await close()
+    t.equal((await last).done, true)
+  },
+)
+
+t.test('what the store cannot do is told as it is', async (t) => {
+  let error = storeFull(new Error('ENOSPC'))
+  const inner = createMemoryStore()
+  const { set, get } = await openPlatformConfig(t, {
+    adapter: {
+      ...inner,
+      commit: () => {
+        throw error
+      },
+    },
+  })
+  await t.rejects(set('a', 1), { code: 507 })
+  error = storeAway(new Error('refused'))
+  await t.rejects(set('a', 1), { code: 503 })
+  await t.rejects(get('a'), { code: 404 }, 'nothing was stored')
+})
+
+t.test('who changed something is the account of the call', async (t) => {
+  const { call, set } = await openPlatformConfig(t)
+  const context = createContext({ metadata: { 'mx-account': '{"id":"admin"}' } })
+  await call('Set', { path: 'a', value: { data: '1' } }, { context })
+  await set('b', 1)
+  const { versions } = await call<{ versions: { account: string }[] }>('History')
+  t.strictSame(
+    versions.map(({ account }) => account),
+    ['', 'admin'],
+  )
+})
+
+t.test('closing waits for changes under way, and leaves the store open', async (t) => {
+  const inner = createMemoryStore()
+  let resume = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    resume = resolve
+  })
+  let onCommit = (): void => {}
+  const reached = new Promise<void>((resolve) => {
+    onCommit = resolve
+  })
+  const store = createStore({
+    ...inner,
+    async commit(groups, nowMs) {
+      onCommit()
+      await held
+      return inner.commit(groups, nowMs)
+    },
+  })
+  const { set, close } = await openPlatformConfig(t, { store })
+  const changed = set('a', 1)
+  await reached
+  const closed = close()
+  resume()
+  t.equal(await changed, 1)
+  await closed
+  t.equal((await store.listTables()).length, 1)
+})
+
+t.test('it starts nothing by itself', async (t) => {
+  const store = createStore(createMemoryStore())
+  const { service, close } = createConfigService({ store, log: createQuietLog('config').log })
+  t.equal(service.address, '')
+  t.strictSame(await store.listTables(), [])
+  await close()
+})

@@ -1,0 +1,177 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import type { StoreListener } from '../../../core/contracts/store.ts'
+import { createStore, type Store } from '../../../core/store/store.ts'
+import { formatHead, HEAD, toTable, toVersionKey } from '../../../services/config/records.ts'
+import { createSnapshots, type Snapshot } from '../../../services/config/snapshots.ts'
+import { formatJson } from '../../../services/config/tree-text.ts'
+import { createWatches } from '../../../services/config/watches.ts'
+
+const ID = 'config.Config.Watch'
+
+function open(t: Test, maxWatchers = 10) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  let stopped = 0
+  const spied: Store = {
+    ...store,
+    async watch(table, prefix, listener) {
+      const stop = await store.watch(table, prefix, listener)
+      return () => {
+        stopped++
+        stop()
+      }
+    },
+  }
+  let version = 0
+  /** Writes a tree as another process does: nothing of it is shared. */
+  const put = async (tree: string, namespace = 'mx'): Promise<void> => {
+    const entry = {
+      version: ++version,
+      timestamp: 0,
+      account: '',
+      action: 'set',
+      path: '',
+      secret: false,
+    } as const
+    const table = toTable(namespace)
+    await store.commit([
+      { table, key: HEAD, value: formatHead({ versions: [entry] }) },
+      { table, key: toVersionKey(entry), value: Buffer.from(tree) },
+    ])
+  }
+  const watches = createWatches({ store: spied, snapshots: createSnapshots(store), maxWatchers })
+  t.teardown(watches.close)
+  const begin = async (path = '', namespace = 'mx') => {
+    let events: AsyncIterableIterator<Snapshot> | undefined
+    await new Promise<void>((resolve) => {
+      events = watches.open({ namespace, path }, ID, resolve)
+    })
+    return events!
+  }
+  return { store, watches, put, begin, stopped: () => stopped }
+}
+
+async function take(events: AsyncIterator<Snapshot>): Promise<string> {
+  const { value } = await events.next()
+  return formatJson((value as Snapshot).tree)
+}
+
+t.test('a watcher is told what there is, then what there is after a change', async (t) => {
+  const { put, begin } = open(t)
+  const events = await begin('a')
+  t.equal(await take(events), '{}', 'of a namespace nobody wrote to')
+  await put('{"a":"1"}')
+  t.equal(await take(events), '{"a":1}')
+  t.equal(await take(await begin('a')), '{"a":1}')
+})
+
+t.test('what changes elsewhere is not told, nor what was written as it was', async (t) => {
+  const { put, begin } = open(t)
+  await put('{"a":{"x":"1"},"b":"1"}')
+  const events = await begin('a')
+  await take(events)
+  await put('{"a":{"x":"1"},"b":"2"}')
+  await put('{"a":{"x":"1"},"b":"3"}', 'foo')
+  const next = take(events)
+  await put('{"a":{"x":"1"},"b":"4"}')
+  await put('{"a":{"x":"2"},"b":"4"}')
+  t.match(await next, /"x":2/)
+  const gone = take(events)
+  await put('{"b":"4"}')
+  t.equal(await gone, '{"b":4}')
+})
+
+t.test('a secret that changed is told, though it looks the same', async (t) => {
+  const { put, begin } = open(t)
+  await put('{"a":["one"]}')
+  const events = await begin('a')
+  t.equal(await take(events), '{"a":"[secret]"}')
+  await put('{"a":["two"]}')
+  t.equal(await take(events), '{"a":"[secret]"}')
+})
+
+t.test('for a slow watcher only the last state waits', async (t) => {
+  const { put, begin } = open(t)
+  const events = await begin()
+  await take(events)
+  for (let i = 0; i < 100; i++) await put(`{"a":"${i}"}`)
+  t.equal(await take(events), '{"a":99}')
+})
+
+t.test('where changes may have been missed, what there is now is told', async (t) => {
+  const { store, put } = open(t)
+  let listener: StoreListener | undefined
+  const deaf: Store = {
+    ...store,
+    async watch(_table, _prefix, given) {
+      listener = given
+      return () => {}
+    },
+  }
+  const watches = createWatches({ store: deaf, snapshots: createSnapshots(store), maxWatchers: 1 })
+  t.teardown(watches.close)
+  const events = watches.open({ namespace: 'mx', path: '' }, ID, () => {})
+  t.equal(await take(events), '{}')
+  const next = take(events)
+  await put('{"a":"1"}')
+  listener!.onGap()
+  t.equal(await next, '{"a":1}')
+})
+
+t.test('one watcher too many is 429, until one leaves', async (t) => {
+  const { watches, begin, stopped } = open(t, 1)
+  const first = await begin()
+  t.throws(() => watches.open({ namespace: 'mx', path: '' }, ID, () => {}), {
+    id: ID,
+    code: 429,
+    message: 'there are 1 watchers already',
+  })
+  await first.return!()
+  t.equal(stopped(), 1)
+  t.strictSame(await first.next(), { done: true, value: undefined })
+  await begin()
+  t.equal(watches.count(), 1)
+})
+
+t.test('a watcher that left before it began is not told, nor kept', async (t) => {
+  const { watches, stopped } = open(t)
+  let begun = 0
+  const events = watches.open({ namespace: 'mx', path: '' }, ID, () => {
+    begun++
+  })
+  await events.return!()
+  await new Promise(setImmediate)
+  t.strictSame([begun, stopped(), watches.count()], [0, 1, 0])
+})
+
+t.test('what cannot be read ends the stream with the reason', async (t) => {
+  const { store, watches, begin } = open(t)
+  const events = await begin()
+  await take(events)
+  await store.commit([{ table: toTable('mx'), key: HEAD, value: Buffer.from('x') }])
+  await t.rejects(events.next(), { code: 500, message: /^record head/ })
+  t.equal(watches.count(), 0)
+})
+
+t.test('a store that cannot be watched is told', async (t) => {
+  const { store } = open(t)
+  const away: Store = { ...store, watch: () => Promise.reject(new Error('away')) }
+  const watches = createWatches({ store: away, snapshots: createSnapshots(store), maxWatchers: 1 })
+  await t.rejects(watches.open({ namespace: 'mx', path: '' }, ID, () => {}).next(), {
+    message: 'away',
+  })
+  t.equal(watches.count(), 0)
+})
+
+t.test('closing ends all streams, and no more begin', async (t) => {
+  const { watches, begin, stopped } = open(t)
+  const [a, b] = [await begin(), await begin('x')]
+  await take(a)
+  const waiting = a.next()
+  watches.close()
+  t.strictSame(await waiting, { done: true, value: undefined })
+  t.strictSame(await b.next(), { done: true, value: undefined })
+  t.equal(stopped(), 2)
+  t.throws(() => watches.open({ namespace: 'mx', path: '' }, ID, () => {}), { code: 503 })
+})
