@@ -73,7 +73,14 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     ),
   )
   const registrations = createRegistrations(client, domain)
-  const questions = createQuestions(client, { domain, warn })
+  let domains: ReadonlySet<string> = new Set()
+  const questions = createQuestions(client, {
+    domain,
+    warn,
+    onDomains(told) {
+      domains = told
+    },
+  })
   const watches = new Map<string, SharedWatch>()
   let ofAll: SharedWatch | undefined
   let guard: 'due' | 'asking' | 'done' = 'due'
@@ -137,6 +144,8 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
       await settle()
       return questions.readCatalog(await questions.askCatalog())
     },
+
+    listDomains: () => domains,
 
     async register(service, options) {
       await settle(service.name)

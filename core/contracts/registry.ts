@@ -93,6 +93,11 @@ export interface Registry {
    */
   readonly listServices: () => Maybe<readonly Service[]>
   /**
+   * The domains that services say to be in, as far as {@link listServices} and watching all have told: to be asked often. Absent: there
+   * is none but its own.
+   */
+  readonly listDomains?: () => ReadonlySet<string>
+  /**
    * Adds a version or merges its nodes by id; the same node again restarts its TTL. @throws {TypeError} for what is malformed; an error
    * whose `denied` is true when it is refused; any other when the registry cannot be told now.
    */

@@ -2,8 +2,8 @@ import type { Service } from '../../../core/contracts/registry.ts'
 import type { Question } from './blocking-query.ts'
 import type { Answer, AskOptions, ConsulClient } from './client.ts'
 import { createConsulError } from './errors.ts'
-import { createCatalogReader } from './read-catalog.ts'
-import { type ReadOptions, readHealth } from './read-health.ts'
+import { type CatalogOptions, createCatalogReader } from './read-catalog.ts'
+import { readHealth } from './read-health.ts'
 
 /** What a registry asks Consul, and what the answers mean. */
 export interface Questions {
@@ -19,7 +19,7 @@ export interface Questions {
 const LATE_MS = 2000
 const CATALOG_NEEDS = 'service:read and node:read'
 
-export function createQuestions(client: ConsulClient, options: ReadOptions): Questions {
+export function createQuestions(client: ConsulClient, options: CatalogOptions): Questions {
   const readCatalog = createCatalogReader(options)
 
   /** What comes after a lost connection must not wait for an index that another Consul may reach much later. */

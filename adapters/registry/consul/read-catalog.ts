@@ -17,6 +17,18 @@ import {
 /** Consul's servers list themselves; what they serve is not for others to call. */
 export const CONSUL_ITSELF = 'consul'
 
+export interface CatalogOptions extends ReadOptions {
+  /** Told which domains the services say to be in, when that may have changed. */
+  readonly onDomains?: (domains: ReadonlySet<string>) => void
+}
+
+/** What the tags of a service said last. */
+interface Known {
+  readonly hash: string
+  readonly services: readonly Service[]
+  readonly domains: ReadonlySet<string>
+}
+
 /**
  * Reads answers of `/v1/catalog/services`: the versions of all services, without nodes. What a service's tags said last time is
  * not read again while they are the same, in whatever order; the same list is given again when nothing changed.
@@ -24,15 +36,16 @@ export const CONSUL_ITSELF = 'consul'
 export function createCatalogReader({
   domain,
   warn,
-}: ReadOptions): (body: Buffer) => Promise<readonly Service[]> {
-  let known = new Map<string, { readonly hash: string; readonly services: readonly Service[] }>()
+  onDomains,
+}: CatalogOptions): (body: Buffer) => Promise<readonly Service[]> {
+  let known = new Map<string, Known>()
   let listed: readonly Service[] = []
 
-  function readService(name: string, tags: unknown): Service[] {
+  function readService(name: string, tags: unknown): Omit<Known, 'hash'> {
     const tell = (reason: string): void => warn(`service ${name}: ${reason}`)
     const read = parseTags(tags, domain, tell)
     for (const oddity of findTagOddities(read)) tell(oddity)
-    return listVersions(read, domain).flatMap((version) => {
+    const services = listVersions(read, domain).flatMap((version) => {
       const only = read.versions.length <= 1
       const service: Service = {
         name,
@@ -54,6 +67,7 @@ export function createCatalogReader({
         return []
       }
     })
+    return { services, domains: read.domains }
   }
 
   /** @throws {SyntaxError} when the answer is no JSON object. */
@@ -71,11 +85,12 @@ export function createCatalogReader({
       const tags = readTags()
       // Consul collects them from all instances, in another order each time.
       const sorted = Array.isArray(tags) ? tags.sort() : tags
-      read.set(name, { hash, services: readService(name, sorted) })
+      read.set(name, { hash, ...readService(name, sorted) })
     })
     if (changes === 0 && read.size === known.size) return listed
     known = read
     listed = [...known.values()].flatMap(({ services }) => services)
+    onDomains?.(new Set([...known.values()].flatMap(({ domains }) => [...domains])))
     return listed
   }
 }

@@ -203,6 +203,7 @@ function testEntries(agent: ConsulAgent): void {
     await untilNodes(registries[0]!, 'cart', [])
     await until(async () => (await registries[0]!.listServices()).length === 0)
     t.equal((await registries[1]!.listServices()).length, 1)
+    t.same([...registries[0]!.listDomains!()], ['shop'], 'but they are known to be there')
     await registries[1]!.deregister?.(services[1]!)
   })
 

@@ -42,6 +42,19 @@ t.test('a service of several domains is in each with its own versions', async (t
   t.same(await create('shop').read(catalog), ['both 7', 'shop 8', 'plain latest'])
 })
 
+t.test('the domains of all services are told when they may have changed', async (t) => {
+  const told: string[][] = []
+  const read = createCatalogReader({
+    domain: 'mx',
+    warn: () => {},
+    onDomains: (domains) => void told.push([...domains].sort()),
+  })
+  const both = ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.domain=staging']
+  for (const catalog of [{ both }, { both }, { both, plain: ['mx.domain=test'] }, { web: [] }])
+    await read(Buffer.from(JSON.stringify(catalog)))
+  t.same(told, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
+})
+
 t.test('names that are none are left out, __proto__ among them', async (t) => {
   const { read, warnings } = create()
   t.same(await read(JSON.parse('{"__proto__": [], "a b": [], "ok": null, "constructor": 7}')), [
