@@ -38,7 +38,7 @@ export interface EventRange {
   readonly sinceMs?: number
   /** Most events, from 1 on. */
   readonly limit: number
-  /** Bytes of payloads after which no further event is read; one is, however long. */
+  /** Bytes of payloads and metadata after which no further event is read; one is, however long. */
   readonly maxBytes: number
 }
 
