@@ -139,28 +139,22 @@ export function createLogGroup({ log, topic, from, save }: LogGroupOptions): Log
   }
 
   function takeNew(taken: EventDelivery[], member: Holder, limit: number, maxBytes: number): void {
-    let left = maxBytes
-    let passed = 0
-    for (;;) {
-      const most = Math.min(limit - taken.length, progress.acked + WINDOW - next + 1)
-      if (most <= 0 || left <= 0) break
-      const slice = log.read(topic, { from: next, limit: most, maxBytes: left, ...since })
-      for (const event of slice.events) {
-        const { sequence, payload } = event
-        passed += sequence - next
-        passOver(sequence)
-        next++
-        if (progress.isDone(sequence)) continue
-        const count = counts.get(sequence) ?? 0
-        counts.delete(sequence)
-        taken.push(hold(event, count + 1, member))
-        left -= payload.length
-      }
-      passed += slice.end - next
-      passOver(slice.end)
-      if (slice.next === undefined) break
+    const most = Math.min(limit - taken.length, progress.acked + WINDOW - next + 1)
+    if (most <= 0 || maxBytes <= 0) return
+    const slice = log.read(topic, { from: next, limit: most, maxBytes, ...since })
+    const passed = slice.end - next - slice.events.length
+    for (const event of slice.events) {
+      passOver(event.sequence)
+      next++
+      if (progress.isDone(event.sequence)) continue
+      const count = counts.get(event.sequence) ?? 0
+      counts.delete(event.sequence)
+      taken.push(hold(event, count + 1, member))
     }
+    passOver(slice.end)
     if (passed > 0) saveSoon()
+    // Whoever waits looks on in another turn: there may be much to pass over.
+    if (taken.length === 0 && slice.next !== undefined) setImmediate(pulls.wake)
   }
 
   function take(member: Holder, limit: number, maxBytes: number): readonly EventDelivery[] {

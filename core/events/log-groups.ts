@@ -172,12 +172,6 @@ function toProgress(
   if (sequence !== undefined) return { ...NOTHING, acked: sequence - 1, sinceMs }
   const last = log.findTopic(topic)?.last ?? 0
   if (sinceMs === undefined) return { ...NOTHING, acked: last, sinceMs }
-  let from: number | undefined = 1
-  while (from !== undefined) {
-    const slice = log.read(topic, { from, sinceMs, limit: 1, maxBytes: 1 })
-    const [event] = slice.events
-    if (event !== undefined) return { ...NOTHING, acked: event.sequence - 1, sinceMs }
-    from = slice.next
-  }
-  return { ...NOTHING, acked: last, sinceMs }
+  const { events, end } = log.read(topic, { from: 1, sinceMs, limit: 1, maxBytes: 1 })
+  return { ...NOTHING, acked: (events[0]?.sequence ?? end) - 1, sinceMs }
 }

@@ -43,8 +43,13 @@ export function toEnd(end: LogEnd, { storedMs, highestMs }: LogMark, event: NewE
 }
 
 /** About what an event takes, bytes. */
-export function sizeOfEvent({ metadata, payload }: NewEvent): number {
-  let size = EVENT_BYTES + payload.length
+export function sizeOfEvent(event: NewEvent): number {
+  return EVENT_BYTES + sizeOfContent(event)
+}
+
+/** Payload and metadata, bytes. */
+export function sizeOfContent({ metadata, payload }: NewEvent): number {
+  let size = payload.length
   for (const name in metadata) size += name.length + metadata[name]!.length
   return size
 }

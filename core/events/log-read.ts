@@ -1,6 +1,6 @@
 import type { EventRange, StoredEvent } from '../contracts/events.ts'
 import type { LogSlice } from './log.ts'
-import { findSequence, type LogMark } from './log-marks.ts'
+import { findSequence, type LogMark, sizeOfContent } from './log-marks.ts'
 
 /** Events looked at in one go: what is done in one turn of the event loop has to be short. */
 const MAX_LOOKED = 1000
@@ -30,7 +30,7 @@ export function readSlice(
     end = event.sequence + 1
     if (sinceMs === undefined || event.timestampMs >= sinceMs) {
       events.push(event)
-      bytes += event.payload.length
+      bytes += sizeOfContent(event)
     }
     if (events.length === limit || bytes >= maxBytes || end - start === MAX_LOOKED)
       return { events, end, next: end <= last ? end : undefined }

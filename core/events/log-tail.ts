@@ -21,12 +21,11 @@ export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): Lo
   let next = from
 
   function take(_: object, limit: number, maxBytes: number): readonly EventDelivery[] {
-    for (;;) {
-      const { events, end, next: more } = log.read(topic, { from: next, limit, maxBytes, ...since })
-      next = end
-      if (events.length > 0 || more === undefined)
-        return events.map((event) => new TailDelivery(event))
-    }
+    const { events, end, next: more } = log.read(topic, { from: next, limit, maxBytes, ...since })
+    next = end
+    // Whoever waits looks on in another turn: there may be much to pass over.
+    if (events.length === 0 && more !== undefined) setImmediate(pulls.wake)
+    return events.map((event) => new TailDelivery(event))
   }
 
   function leave(): void {

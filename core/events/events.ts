@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto'
+import type { Maybe } from '../chain.ts'
+import type {
+  EventAppend,
+  EventDelivery,
+  EventRetention,
+  EventStart,
+  EventsAdapter,
+  EventTopic,
+  GroupState,
+  NewEvent,
+  TopicState,
+} from '../contracts/events.ts'
+import type { GatewayError } from '../errors.ts'
+import { createGroupCommit } from '../group-commit.ts'
+import {
+  checkEvent,
+  checkName,
+  checkNumber,
+  checkRetries,
+  checkStart,
+  checkTopic,
+  MAX_METADATA_BYTES,
+  MAX_WAIT_MS,
+} from './checks.ts'
+import { createConsumer, type EventConsumer } from './consumer.ts'
+import { DEAD_METADATA_BYTES, type DeadReason, toDeadLetter, toDeadTopic } from './dead-letters.ts'
+import { refuse } from './errors.ts'
+import { createKnownTopics } from './known-topics.ts'
+import { sizeOfEvent } from './log-marks.ts'
+import { type EventPage, type EventQuery, readEvents } from './page.ts'
+import { startRetention } from './retention.ts'
+
+/** How events are kept. */
+export interface EventsOptions {
+  /** Longest payload, bytes; 4 MiB at most, and what the adapter takes. @default 1048576 */
+  readonly maxPayloadBytes?: number
+  /** Most bytes of events that wait for the adapter; with more they are refused with 503. @default 67108864 */
+  readonly maxWaitingBytes?: number
+  /** Topics there may be, those of dead letters aside; an event for one more is refused with 429. @default 10000 */
+  readonly maxTopics?: number
+  /** Named groups a topic may have; one more is refused with 429. @default 1000 */
+  readonly maxGroups?: number
+  /** Consumers at a time; one more is refused with 429. @default 10000 */
+  readonly maxConsumers?: number
+  /** How much topics keep. @default 7 days (604800000 ms) and 1 GiB (1073741824 bytes) */
+  readonly retention?: Partial<EventRetention>
+  /** How much some topics keep instead, by name, in all namespaces. @default as `retention` says */
+  readonly topics?: Readonly<Record<string, Partial<EventRetention>>>
+  /** Milliseconds from one look for what need not be kept to the next. @default 10000 */
+  readonly retainMs?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+  /** Told what went wrong in the background: retention, dead letters. @default a process warning */
+  readonly onError?: (error: unknown) => void
+}
+
+/** What is published. */
+export interface Publication {
+  /** Not to be changed afterwards. */
+  readonly payload: Uint8Array
+  /** Not to be changed afterwards. @default none */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** When it happened, milliseconds since 1970. @default now */
+  readonly timestampMs?: number
+}
+
+/** What became of it. */
+export interface Published {
+  readonly id: string
+  readonly sequence: number
+  readonly timestampMs: number
+}
+
+/** How to consume. */
+export interface ConsumeOptions {
+  /** Shares the events with others of the same name, and goes on where they were. @default a group of its own, which is not kept */
+  readonly group?: string
+  /** Where a group that is not there yet begins. @default with what is published from now on */
+  readonly start?: EventStart
+  /** Whether events count as acknowledged once more are asked for. @default true */
+  readonly autoAck?: boolean
+  /** Milliseconds an event may take to be acknowledged, otherwise it comes again: from 1 to a day. Needed without `autoAck`. */
+  readonly ackWaitMs?: number
+  /** How often an event comes again before it becomes a dead letter; -1: as often as it must. @default -1 */
+  readonly retryLimit?: number
+  /** Most events that are held: not acknowledged, and in time. @default 1000 */
+  readonly maxHeld?: number
+}
+
+/**
+ * Events as their users have them: what comes in is checked, what waits is bounded, what nobody can consume is put aside.
+ *
+ * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 404 for a group that was deleted,
+ * 413 for a payload that is too long, 429 for too many topics, groups or consumers, 503 when the events are closed, cannot be
+ * reached or too many wait, 507 when there is no room.
+ */
+export interface Events {
+  readonly name: string
+  readonly maxPayloadBytes: number
+  /** Resolves once the event is as durable as the adapter promises. Those of one turn of the event loop are stored together. */
+  readonly publish: (topic: EventTopic, publication: Publication) => Promise<Published>
+  /** Begins to consume; what is published once it has resolved reaches the consumer. Delivery is at least once. */
+  readonly consume: (topic: EventTopic, options?: ConsumeOptions) => Promise<EventConsumer>
+  /** Events in the order of their sequences, at most 1000 and about 8 MiB at a time. */
+  readonly read: (topic: EventTopic, query?: EventQuery) => Promise<EventPage>
+  /** The topics that have, or had, events. */
+  readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
+  /** The named groups of a topic. */
+  readonly listGroups: (topic: EventTopic) => Maybe<readonly GroupState[]>
+  /** Forgets a named group. False: there was none. */
+  readonly deleteGroup: (topic: EventTopic, name: string) => Maybe<boolean>
+  /** Consumers leave, nothing more is taken; waits for what is being stored, then closes the adapter. */
+  readonly close: () => Promise<void>
+}
+
+/** Longest payload that can be allowed: a page has to hold it besides others. */
+const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
+/** How long an event may take that is acknowledged when more is asked for: only the end of a server gets in the way. */
+const AUTO_ACK_WAIT_MS = 60_000
+const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
+const NO_METADATA = {}
+
+/** Puts what all events have in common in front of an adapter, which is its own from then on. */
+export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}): Events {
+  const { maxTopics = 10_000, maxGroups = 1000, maxConsumers = 10_000 } = options
+  const { retainMs = 10_000, nowMs = Date.now, onError = warn } = options
+  const retention = { ...RETENTION, ...options.retention }
+  const own = new Map(Object.entries(options.topics ?? {}))
+  const maxPayloadBytes = Math.min(
+    options.maxPayloadBytes ?? 1024 * 1024,
+    MOST_PAYLOAD_BYTES,
+    (adapter.maxEventBytes ?? Number.POSITIVE_INFINITY) - MAX_METADATA_BYTES - DEAD_METADATA_BYTES,
+  )
+  const queue = createGroupCommit<EventAppend, number | GatewayError>({
+    commit: (batch) => adapter.append(batch),
+    sizeOf: ({ event }) => sizeOfEvent(event),
+    tooMuch: () => refuse(503, 'too many events are waiting'),
+    ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
+  })
+  const known = createKnownTopics(adapter, maxTopics)
+  const retainer = startRetention(adapter, {
+    everyMs: retainMs,
+    nowMs,
+    onError,
+    onTopics: known.learn,
+    retentionOf: ({ topic }) => ({ ...retention, ...own.get(topic) }),
+  })
+  const consumers = new Set<EventConsumer>()
+  let lastMs = 0
+  let closing: Promise<void> | undefined
+
+  function checkOpen(): void {
+    if (closing !== undefined) throw refuse(503, 'the events are closed')
+  }
+
+  async function append(topic: EventTopic, event: NewEvent): Promise<number> {
+    const outcome = await queue.push({ topic, event })
+    if (typeof outcome !== 'number') throw outcome
+    return outcome
+  }
+
+  /** The time; it is not set back, so that events published without one have theirs in order. */
+  function now(): number {
+    lastMs = Math.max(lastMs, nowMs())
+    return lastMs
+  }
+
+  async function bury(
+    topic: EventTopic,
+    group: string | undefined,
+    delivery: EventDelivery,
+    reason: DeadReason,
+  ): Promise<void> {
+    const { namespace } = topic
+    const dead = { namespace, topic: toDeadTopic(topic.topic) }
+    await append(dead, toDeadLetter(topic, group, delivery, reason, now()))
+    // Only now: the end of the process in between leaves it in both places, not in none.
+    await delivery.ack()
+  }
+
+  async function checkGroup(topic: EventTopic, name: string): Promise<void> {
+    const groups = (await adapter.listGroups?.(topic)) ?? []
+    if (groups.length < maxGroups || groups.some((group) => group.name === name)) return
+    throw refuse(429, `the topic has ${maxGroups} groups already`)
+  }
+
+  return {
+    name: adapter.name,
+    maxPayloadBytes,
+
+    async publish(topic, { payload, metadata = NO_METADATA, timestampMs = now() }) {
+      checkOpen()
+      checkTopic(topic)
+      const event = { id: randomUUID(), timestampMs, metadata, payload }
+      checkEvent(event, maxPayloadBytes)
+      const isNew = !known.has(topic) && (await known.admit(topic))
+      const sequence = await append(topic, event)
+      if (isNew) retainer.begin(topic)
+      return { id: event.id, sequence, timestampMs }
+    },
+
+    async consume(topic, consumption = {}) {
+      const { group, start = {}, autoAck = true, retryLimit = -1, maxHeld = 1000 } = consumption
+      const { ackWaitMs = autoAck ? AUTO_ACK_WAIT_MS : 0 } = consumption
+      checkOpen()
+      checkTopic(topic)
+      if (group !== undefined) checkName('group', group)
+      checkStart(start)
+      checkNumber('ackWaitMs', ackWaitMs, 1, MAX_WAIT_MS)
+      checkRetries(topic, retryLimit)
+      checkNumber('maxHeld', maxHeld, 1, 1_000_000)
+      if (consumers.size >= maxConsumers)
+        throw refuse(429, `there are ${maxConsumers} consumers already`)
+      if (group !== undefined) await checkGroup(topic, group)
+      const acks = autoAck ? (group === undefined ? 'none' : 'auto') : 'owner'
+      const member = await adapter.join(topic, {
+        name: group,
+        start,
+        ackWaitMs: acks === 'none' ? undefined : ackWaitMs,
+      })
+      const consumer: EventConsumer = createConsumer(member, {
+        acks,
+        ackWaitMs,
+        retryLimit,
+        maxHeld,
+        bury: (delivery, reason) => bury(topic, group, delivery, reason),
+        onError,
+        onLeft: () => consumers.delete(consumer),
+      })
+      if (closing !== undefined) {
+        await consumer.leave()
+        checkOpen()
+      }
+      consumers.add(consumer)
+      return consumer
+    },
+
+    async read(topic, query = {}) {
+      checkOpen()
+      checkTopic(topic)
+      return readEvents(adapter, topic, query)
+    },
+
+    listTopics(namespace) {
+      checkOpen()
+      if (namespace !== undefined) checkName('namespace', namespace)
+      return adapter.listTopics(namespace)
+    },
+
+    listGroups(topic) {
+      checkOpen()
+      checkTopic(topic)
+      return adapter.listGroups?.(topic) ?? []
+    },
+
+    deleteGroup(topic, name) {
+      checkOpen()
+      checkTopic(topic)
+      checkName('group', name)
+      return adapter.deleteGroup?.(topic, name) ?? false
+    },
+
+    close() {
+      closing ??= (async () => {
+        await Promise.all([...consumers].map((consumer) => consumer.leave()))
+        await queue.drained()
+        await retainer.stop()
+        await adapter.close?.()
+      })()
+      return closing
+    },
+  }
+}
+
+function warn(error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error)
+  process.emitWarning(`events: ${reason}`)
+}
