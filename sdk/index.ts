@@ -34,6 +34,13 @@ export type { CallDetails } from './call-metadata.ts'
 export type { CallStream } from './call-stream.ts'
 export { type CallOptions, Client, type ClientOptions } from './client.ts'
 export {
+  type Config,
+  type ConfigCallOptions,
+  type ConfigSecretOptions,
+  createConfig,
+} from './config.ts'
+export type { ConfigValue } from './config-value.ts'
+export {
   type Account,
   type Context,
   type ContextOptions,

@@ -120,9 +120,6 @@ export interface CompiledSchema {
   readonly protobuf: MessageCodec | undefined
 }
 
-/** Which of the two messages of an endpoint a schema describes; paths in errors begin with it. */
-export type MessageKind = 'request' | 'response' | 'message'
-
 /** Where there is no schema: everything goes. */
 const ANYTHING: CompiledSchema = {
   decode: (value) => value,
@@ -136,9 +133,10 @@ const JSON_SCHEMA = { target: 'draft-2020-12' } as const
 /**
  * Prepares a schema, once.
  *
+ * @param kind which message of an endpoint it describes, `request` or `response`, or what else; paths in errors begin with it.
  * @throws {TypeError} when it is neither a TypeBox type nor a Standard Schema.
  */
-export function compileSchema(schema: Schema | undefined, kind: MessageKind): CompiledSchema {
+export function compileSchema(schema: Schema | undefined, kind: string): CompiledSchema {
   if (schema === undefined) return ANYTHING
   const { '~protobuf': protobuf, schema: inner } = (schema ?? {}) as Partial<WithProtobuf>
   if (protobuf !== undefined) return { ...compileSchema(inner, kind), protobuf }
@@ -159,7 +157,7 @@ function isTypeBox(schema: unknown): schema is TSchema {
   return typeof schema === 'object' && schema !== null && ('~kind' in schema || '~unsafe' in schema)
 }
 
-function compileTypeBox(schema: TSchema, kind: MessageKind): CompiledSchema {
+function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   const json = schema as JsonSchema
   const validator = Compile(schema)
   const fill = compileTransform(json, 'default')
@@ -189,7 +187,7 @@ function compileTypeBox(schema: TSchema, kind: MessageKind): CompiledSchema {
 }
 
 /** What a codec refuses, although it passed the check, does not fit either: a day that no month has. */
-function runCodecs(unpack: Transform, value: unknown, kind: MessageKind): unknown {
+function runCodecs(unpack: Transform, value: unknown, kind: string): unknown {
   try {
     return unpack(value)
   } catch (cause) {
@@ -198,7 +196,7 @@ function runCodecs(unpack: Transform, value: unknown, kind: MessageKind): unknow
 }
 
 /** As callers see it: they may leave out what has a default. */
-function printTypeBox(schema: TSchema, kind: MessageKind): JsonSchema {
+function printTypeBox(schema: TSchema, kind: string): JsonSchema {
   if (kind === 'response') return JSON.parse(JSON.stringify(schema)) as JsonSchema
   const text = JSON.stringify(schema, (_name, part: unknown) => {
     const { properties, required } = (part ?? {}) as { properties?: unknown; required?: unknown }
@@ -212,7 +210,7 @@ function printTypeBox(schema: TSchema, kind: MessageKind): JsonSchema {
   return JSON.parse(text) as JsonSchema
 }
 
-function compileStandard(schema: StandardSchema, kind: MessageKind): CompiledSchema {
+function compileStandard(schema: StandardSchema, kind: string): CompiledSchema {
   const { validate } = schema['~standard']
   const unwrap = (result: StandardResult<unknown>): unknown => {
     if (result.issues === undefined) return result.value
@@ -243,7 +241,7 @@ interface Printable {
   readonly toJsonSchema?: () => unknown
 }
 
-function printStandard(schema: StandardSchema, kind: MessageKind): JsonSchema | undefined {
+function printStandard(schema: StandardSchema, kind: string): JsonSchema | undefined {
   const printable = schema as Printable
   const { jsonSchema } = printable['~standard']
   try {

@@ -106,4 +106,6 @@ export const ToldValue: TUnsafe<Reading['value']> = Type.Unsafe(
   }),
 )
 
-export const Version = Type.Integer({ description: 'Of the namespace.' })
+export const Version: TUnsafe<number> = Type.Unsafe(
+  Type.Integer({ description: 'Of the namespace.' }),
+)

@@ -21,6 +21,7 @@ t.test(
       'badGateway',
       'badRequest',
       'conflict',
+      'createConfig',
       'createContext',
       'createServiceLog',
       'createStore',
