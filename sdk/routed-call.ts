@@ -4,13 +4,12 @@ import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
 import { toLostError } from '../core/rpc/lost-error.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
+import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from './abort-watch.ts'
 import type { CallOwner, CallPlan, LocalService } from './call-plan.ts'
 import { CLIENT_LEFT } from './served-call.ts'
 
-/** Most nodes tried for one call that none has served. */
-const NODES_MAX = 5
 /** Back-off before the second repetition; doubled for each one more. */
 const BACK_OFF_MS = 100
 
@@ -40,8 +39,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   #node: UpstreamNode | undefined = undefined
   /** The node has it. */
   #isThere = false
-  /** Nodes that were tried. */
-  #attempts = 0
+  /** Nodes that certainly have not served it. */
+  #tried: UpstreamNode[] | undefined = undefined
   #retries: number
   #repeated = 0
   #timer: NodeJS.Timeout | undefined = undefined
@@ -135,7 +134,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     else if (kind === 'closed') this.#blame('gateway')
     this.#leave()
     const error = toLostError(this.service, kind, detail)
-    if (this.#isUnserved(kind) && this.#attempts < this.#nodesToTry()) this.#attempt()
+    if (this.#isUnserved(kind) && this.#mayTryAnother()) this.#attempt()
     else this.#fail(error)
   }
 
@@ -177,7 +176,6 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     const node = this.#upstream!.pick(undefined, this.#node)
     this.#node = node
     if (node === undefined) return undefined
-    this.#attempts++
     this.#isThere = true
     node.active++
     return node
@@ -202,8 +200,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     return !this.started && kind !== 'closed' && kind !== 'timeout'
   }
 
-  #nodesToTry(): number {
-    return Math.min(this.#upstream?.nodes.length ?? 0, NODES_MAX)
+  #mayTryAnother(): boolean {
+    if (this.#node === undefined) return false
+    this.#tried ??= []
+    this.#tried.push(this.#node)
+    return mayTryAnother(this.#upstream!, this.#tried)
   }
 
   /** Milliseconds left; 0: no deadline; negative: none. */

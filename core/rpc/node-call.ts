@@ -1,13 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import { GatewayError } from '../errors.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
+import { mayTryAnother } from '../upstream/tried-nodes.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import { type LostKind, OutgoingCall } from './call.ts'
 import { deadlines } from './deadlines.ts'
 import { toLostError } from './lost-error.ts'
-
-/** Most nodes tried for one call. */
-const NODES_MAX = 5
 
 /**
  * A call on its way to some node of a service.
@@ -24,6 +22,8 @@ export abstract class NodeCall extends OutgoingCall {
   protected node: UpstreamNode | undefined = undefined
   /** How often it was sent. */
   protected attempts = 0
+  /** Nodes that certainly have not served it. */
+  #tried: UpstreamNode[] | undefined = undefined
   /** Milliseconds from {@link startedMs} to the answer; 0: no limit. What the service is told of it is `timeoutMs`. */
   protected limitMs = 0
   /** `performance.now()` */
@@ -113,8 +113,9 @@ export abstract class NodeCall extends OutgoingCall {
     if (kind === 'connect' || kind === 'foreign') upstream.failed(node, 'connect')
     else if (kind === 'closed') upstream.failed(node, 'gateway')
     if (kind !== 'closed' && kind !== 'timeout') {
-      const nodes = Math.min(upstream.nodes.length, NODES_MAX)
-      if (!this.started && this.attempts < nodes) return this.again()
+      this.#tried ??= []
+      this.#tried.push(node)
+      if (!this.started && mayTryAnother(upstream, this.#tried)) return this.again()
     }
     this.failed(toLostError(this.service, kind, detail))
   }

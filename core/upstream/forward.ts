@@ -7,6 +7,7 @@ import type { Http1Connection } from './http1.ts'
 import type { UpstreamNode } from './node.ts'
 import { formatRequestHead } from './request-head.ts'
 import { mayRetry } from './retry.ts'
+import { mayTryAnother } from './tried-nodes.ts'
 
 /** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
 export function forward(x: Exchange): void {
@@ -24,6 +25,8 @@ class Forwarding implements Peer, UpstreamCall {
   readonly #x: Exchange
   #node: UpstreamNode | undefined = undefined
   #attempts = 0
+  /** Nodes it has no reply from. */
+  #tried: UpstreamNode[] | undefined = undefined
   /** Reply and request are done, or given up. */
   #over = false
 
@@ -126,9 +129,12 @@ class Forwarding implements Peer, UpstreamCall {
       const connecting = kind === 'connect' || kind === 'connect-timeout'
       x.upstream!.failed(node, connecting ? 'connect' : 'gateway')
     }
-    const nodes = x.upstream!.nodes.length
     const repeatable = this.idempotent && this.bodyLength === 0
-    if (!x.answered && mayRetry(kind, { attempts: this.#attempts, nodes, repeatable, replying })) {
+    this.#tried ??= []
+    this.#tried.push(node)
+    const another = mayTryAnother(x.upstream!, this.#tried)
+    const attempts = this.#attempts
+    if (!x.answered && mayRetry(kind, { attempts, another, repeatable, replying })) {
       this.#over = false
       return this.#attempt()
     }

@@ -4,16 +4,13 @@ import type { FailureKind } from './call.ts'
 export interface Attempt {
   /** Attempts made so far, the failed one included. */
   readonly attempts: number
-  /** Nodes of the service. */
-  readonly nodes: number
+  /** There is a node it was not tried on (`tried-nodes.ts`). */
+  readonly another: boolean
   /** May be sent twice without harm, and has no body that is gone by now. */
   readonly repeatable: boolean
   /** A byte of the reply had arrived. */
   readonly replying: boolean
 }
-
-/** Most nodes tried for one request. */
-const NODES_MAX = 5
 
 /**
  * Whether a failed attempt may be followed by another (RFC 9110 §9.2.2): on another
@@ -22,13 +19,13 @@ const NODES_MAX = 5
  */
 export function mayRetry(
   kind: FailureKind,
-  { attempts, nodes, repeatable, replying }: Attempt,
+  { attempts, another, repeatable, replying }: Attempt,
 ): boolean {
   switch (kind) {
     case 'connect':
     case 'connect-timeout':
     case 'full':
-      return attempts < Math.min(nodes, NODES_MAX)
+      return another
     case 'closed':
       return repeatable && !replying && attempts < 2
     default:

@@ -101,6 +101,21 @@ t.test('what was certainly not served goes to the next node', async (t) => {
   }
 })
 
+t.test(
+  'a call that comes back from a node that has left goes to the next all the same',
+  async (t) => {
+    const { upstream } = open(t, ['a', 'b'], (call, node) => {
+      if (node === 'b') return call.onReply('', Buffer.alloc(0))
+      const [, b] = upstream.nodes.map(({ id, port }) => ({ ...makeNode(`127.0.0.1:${port}`), id }))
+      upstream.update([makeService('greeter', [b!])])
+      call.onLost('unsent', 'it takes no more calls')
+    })
+    const { nodes, events } = new TestCall(upstream).send()
+    t.strictSame(nodes, ['a', 'b'])
+    t.strictSame(events, ['note it takes no more calls', 'reply'])
+  },
+)
+
 t.test('what may have been served, or has no time left, goes nowhere else', async (t) => {
   for (const [kind, code] of [
     ['closed', 502],

@@ -2,18 +2,15 @@ import t from 'tap'
 import type { FailureKind } from '../../../core/upstream/call.ts'
 import { mayRetry } from '../../../core/upstream/retry.ts'
 
-const first = { attempts: 1, nodes: 3, repeatable: true, replying: false }
+const first = { attempts: 1, another: true, repeatable: true, replying: false }
 
 t.test('what was never sent goes to the next node, whatever it is', async (t) => {
   for (const kind of ['connect', 'connect-timeout', 'full'] as const) {
     for (const repeatable of [true, false]) {
       t.equal(mayRetry(kind, { ...first, repeatable }), true)
       t.equal(mayRetry(kind, { ...first, repeatable, attempts: 2 }), true)
-      t.equal(mayRetry(kind, { ...first, repeatable, attempts: 3 }), false, 'every node once')
+      t.equal(mayRetry(kind, { ...first, repeatable, another: false }), false, 'every node once')
     }
-    t.equal(mayRetry(kind, { ...first, nodes: 1 }), false)
-    t.equal(mayRetry(kind, { ...first, nodes: 100, attempts: 4 }), true)
-    t.equal(mayRetry(kind, { ...first, nodes: 100, attempts: 5 }), false, 'not through all of many')
   }
 })
 
@@ -22,7 +19,7 @@ t.test(
   async (t) => {
     t.equal(mayRetry('closed', first), true)
     t.equal(
-      mayRetry('closed', { ...first, nodes: 1 }),
+      mayRetry('closed', { ...first, another: false }),
       true,
       'on the same node when it is the only one',
     )

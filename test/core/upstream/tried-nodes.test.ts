@@ -1,0 +1,23 @@
+import t from 'tap'
+import type { Node } from '../../../core/contracts/registry.ts'
+import { mayTryAnother } from '../../../core/upstream/tried-nodes.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import { createPools, makeNode, makeService } from '../../fixtures/services.ts'
+
+t.test('a request goes to every node once, and not through all of many', async (t) => {
+  const upstream = new Upstream('greeter', { createPool: createPools().createPool })
+  t.teardown(() => upstream.close())
+  const entries: Node[] = Array.from({ length: 8 }, (_, i) => makeNode(`127.0.0.1:${9001 + i}`))
+  const show = (...nodes: Node[]) => upstream.update([makeService('greeter', nodes)])
+  show(entries[0]!)
+  const [first] = upstream.nodes
+  t.equal(mayTryAnother(upstream, [first!]), false)
+  show(entries[0]!, entries[1]!)
+  t.equal(mayTryAnother(upstream, [first!]), true)
+  t.equal(mayTryAnother(upstream, [...upstream.nodes]), false)
+  show(entries[1]!)
+  t.equal(mayTryAnother(upstream, [first!]), true, 'the one that was tried has left')
+  show(...entries)
+  t.equal(mayTryAnother(upstream, upstream.nodes.slice(0, 4)), true)
+  t.equal(mayTryAnother(upstream, upstream.nodes.slice(0, 5)), false)
+})
