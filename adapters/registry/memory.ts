@@ -11,6 +11,15 @@ export interface MemoryRegistryOptions {
   readonly sweepMs?: number
 }
 
+/** One that answers at once. */
+export interface MemoryRegistry extends Registry {
+  readonly getService: (name: string) => readonly Service[]
+  readonly listServices: () => readonly Service[]
+  readonly register: NonNullable<Registry['register']>
+  readonly deregister: NonNullable<Registry['deregister']>
+  readonly watch: NonNullable<Registry['watch']>
+}
+
 /** One version, and by id what stands for each of its nodes in time. */
 interface Entry {
   service: Service
@@ -30,7 +39,7 @@ interface Lease {
 export function createMemoryRegistry({
   nowMs = () => performance.now(),
   sweepMs = 1000,
-}: MemoryRegistryOptions = {}): Registry {
+}: MemoryRegistryOptions = {}): MemoryRegistry {
   /** Name, then version. */
   const services = new Map<string, Map<string, Entry>>()
   const { watch, emit } = createWatchers()

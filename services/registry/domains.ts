@@ -51,9 +51,14 @@ interface Watcher {
 /**
  * Begins with the default domain.
  *
+ * @param listOthers domains in which others registered services, who share the registries.
  * @param max how many there may be. A domain without services gives way to another.
  */
-export function createDomains(createRegistry: (domain: string) => Registry, max = 64): Domains {
+export function createDomains(
+  createRegistry: (domain: string) => Registry,
+  listOthers: () => ReadonlySet<string> = () => NO_DOMAINS,
+  max = 64,
+): Domains {
   const domains = new Map<string, OpenDomain>()
   const watchers = new Set<Watcher>()
 
@@ -82,9 +87,16 @@ export function createDomains(createRegistry: (domain: string) => Registry, max 
     }
   }
 
+  /** Opens those a reader means that others made, as long as there is room. */
+  function openOthers(name: string): void {
+    for (const other of listOthers())
+      if ((name === other || name === ALL_DOMAINS) && domains.size < max) open(other, '')
+  }
+
   open(DEFAULT_DOMAIN, '')
   return {
     select(name) {
+      openOthers(name)
       if (name === ALL_DOMAINS) return [...domains.values()]
       const domain = domains.get(name)
       return domain === undefined ? [] : [domain]
@@ -93,6 +105,7 @@ export function createDomains(createRegistry: (domain: string) => Registry, max 
     open,
 
     watch(name, service, listener) {
+      openOthers(name)
       const watcher: Watcher = { name, service, listener, stops: new Map() }
       watchers.add(watcher)
       for (const domain of domains.values()) attach(watcher, domain)
@@ -109,6 +122,8 @@ export function createDomains(createRegistry: (domain: string) => Registry, max 
     },
   }
 }
+
+const NO_DOMAINS: ReadonlySet<string> = new Set()
 
 function attach({ name, service, listener, stops }: Watcher, domain: Domain): void {
   if (name !== ALL_DOMAINS && name !== domain.name) return

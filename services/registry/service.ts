@@ -12,6 +12,8 @@ export interface RegistryServiceOptions
   extends Omit<ServiceOptions, 'name' | 'registry' | 'broker'> {
   /** Makes the registry that holds a domain; closed with the service. */
   readonly createRegistry: (domain: string) => Registry
+  /** Domains in which others registered services, who share the registries; asked for every question. @default none */
+  readonly listDomains?: () => ReadonlySet<string>
   /** Watchers at a time; one more is refused with 429. @default 50000 */
   readonly maxWatchers?: number
   /** Milliseconds since 1970. @default Date.now */
@@ -47,8 +49,8 @@ export interface RegistryService {
  * @throws {TypeError} for options nobody knows, and a version or an address that is none.
  */
 export function createRegistryService(options: RegistryServiceOptions): RegistryService {
-  const { createRegistry, maxWatchers = 50_000, nowMs = Date.now, ...rest } = options
-  const domains = createDomains(createRegistry)
+  const { createRegistry, listDomains, maxWatchers = 50_000, nowMs = Date.now, ...rest } = options
+  const domains = createDomains(createRegistry, listDomains)
   const { registry } = domains.open(DEFAULT_DOMAIN, '')
   const service = new Service({ ...rest, name: 'registry', registry })
   const leaveOut = createLeaveOut(service.log)

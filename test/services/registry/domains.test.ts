@@ -7,9 +7,9 @@ import { makeService } from '../../fixtures/services.ts'
 const ID = 'registry.Registry.Register'
 const GREETER = makeService('greeter', ['a:1'])
 
-function open(t: Test, max?: number) {
+function open(t: Test, max?: number, others: ReadonlySet<string> = new Set()) {
   const closed: string[] = []
-  const domains = createDomains((domain) => {
+  const create = (domain: string): Registry => {
     const registry = createMemoryRegistry()
     return {
       ...registry,
@@ -18,7 +18,8 @@ function open(t: Test, max?: number) {
         return registry.close?.()
       },
     }
-  }, max)
+  }
+  const domains = createDomains(create, () => others, max)
   t.teardown(domains.close)
   const put = (domain: string, service = GREETER): void => {
     void domains.open(domain, ID).registry.register?.(service)
@@ -94,10 +95,25 @@ t.test('a domain that cannot be closed any more is no harm to others', async (t)
     ...createMemoryRegistry(),
     close: () => Promise.reject(new Error('gone')),
   }
-  const domains = createDomains((name) => (name === 'a' ? failing : createMemoryRegistry()), 2)
+  const create = (name: string): Registry => (name === 'a' ? failing : createMemoryRegistry())
+  const domains = createDomains(create, undefined, 2)
   t.teardown(domains.close)
   domains.open('a', ID)
   t.equal(domains.open('b', ID).name, 'b')
+})
+
+t.test('domains that others made are there for readers, as long as there is room', async (t) => {
+  const others = new Set(['a', 'b', 'c'])
+  const { domains } = open(t, 3, others)
+  const select = (name: string) => domains.select(name).map((domain) => domain.name)
+  t.strictSame(select('b'), ['b'])
+  t.strictSame(select('none'), [])
+  t.strictSame(select('*'), ['mx', 'b', 'a'])
+  t.strictSame(select('c'), [], 'one too many')
+  const told: string[] = []
+  domains.watch('a', undefined, ({ type }) => told.push(type))
+  await domains.open('a', ID).registry.register?.(GREETER)
+  t.strictSame(told, ['create'])
 })
 
 t.test('all registries are closed with it', async (t) => {
