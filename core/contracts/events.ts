@@ -170,7 +170,7 @@ export interface EventsAdapter {
   /** The named groups of a topic, by name. */
   readonly listGroups?: (topic: EventTopic) => Maybe<readonly GroupState[]>
   /**
-   * Forgets a named group; pulls of members it still has reject with 404 (`groupDeleted`). Whoever names it again begins
+   * Forgets a named group; pulls of members it still has reject with 410 (`groupDeleted`). Whoever names it again begins
    * a new one. False: there was none.
    */
   readonly deleteGroup?: (topic: EventTopic, name: string) => Maybe<boolean>

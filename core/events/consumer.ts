@@ -26,7 +26,7 @@ export interface ConsumerOptions {
   /** How often an event comes again; -1: as often as it must. */
   readonly retryLimit: number
   /** Most events that are held: not acknowledged, and in time. */
-  readonly maxHeld: number
+  readonly maxInFlight: number
   /** Gives an event up. */
   readonly bury: (delivery: EventDelivery, reason: DeadReason) => Promise<void>
   /** Told what could not be given up: it comes again. */
@@ -45,10 +45,10 @@ const MAX_PULLED_TO_ACK = 64
 /** Payloads of one pull, bytes; one event may be longer. */
 const MAX_PULLED_BYTES = 1024 * 1024
 /** Payloads that are held, bytes; one event may be longer. */
-const MAX_HELD_BYTES = 16 * 1024 * 1024
+const MAX_IN_FLIGHT_BYTES = 16 * 1024 * 1024
 
 export function createConsumer(member: EventMember, options: ConsumerOptions): EventConsumer {
-  const { acks, ackWaitMs, retryLimit, maxHeld, bury, onError, onLeft } = options
+  const { acks, ackWaitMs, retryLimit, maxInFlight, bury, onError, onLeft } = options
   const maxPulled = acks === 'none' ? MAX_PULLED : MAX_PULLED_TO_ACK
   /** By id, those that were pulled first in front. */
   const held = new Map<string, HeldEvent>()
@@ -89,7 +89,7 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   async function waitForRoom(): Promise<void> {
     for (;;) {
       const leftMs = letGoOfLate()
-      if (leftMs === undefined || (held.size < maxHeld && heldBytes < MAX_HELD_BYTES)) return
+      if (leftMs === undefined || (held.size < maxInFlight && heldBytes < MAX_IN_FLIGHT_BYTES)) return
       if (left !== undefined) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, leftMs)
@@ -104,8 +104,8 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
 
   function pull(): Promise<readonly EventDelivery[]> {
     if (acks !== 'owner') return member.pull(maxPulled, MAX_PULLED_BYTES)
-    const maxBytes = Math.min(MAX_PULLED_BYTES, MAX_HELD_BYTES - heldBytes)
-    return member.pull(Math.min(maxPulled, maxHeld - held.size), maxBytes)
+    const maxBytes = Math.min(MAX_PULLED_BYTES, MAX_IN_FLIGHT_BYTES - heldBytes)
+    return member.pull(Math.min(maxPulled, maxInFlight - held.size), maxBytes)
   }
 
   const isLast = ({ attempt }: EventDelivery): boolean => retryLimit >= 0 && attempt > retryLimit

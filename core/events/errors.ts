@@ -13,9 +13,9 @@ export function eventsAway(cause: unknown): GatewayError {
   return new GatewayError(EVENTS_ID, 503, 'the event store cannot be reached', { cause })
 }
 
-/** 404, for members of a group that was deleted. */
+/** 410, for members of a group that was deleted: it must not be begun anew by who did not know. */
 export function groupDeleted(name: string): GatewayError {
-  return new GatewayError(EVENTS_ID, 404, `the group ${name} was deleted`)
+  return new GatewayError(EVENTS_ID, 410, `the group ${name} was deleted`)
 }
 
 /** Another error of events. */

@@ -85,13 +85,13 @@ export interface ConsumeOptions {
   /** How often an event comes again before it becomes a dead letter; -1: as often as it must. @default -1 */
   readonly retryLimit?: number
   /** Most events that are held: not acknowledged, and in time. @default 1000 */
-  readonly maxHeld?: number
+  readonly maxInFlight?: number
 }
 
 /**
  * Events as their users have them: what comes in is checked, what waits is bounded, what nobody can consume is put aside.
  *
- * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 404 for a group that was deleted,
+ * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 410 for a group that was deleted,
  * 413 for a payload that is too long, 429 for too many topics, groups or consumers, 503 when the events are closed, cannot be
  * reached or too many wait, 507 when there is no room.
  */
@@ -201,7 +201,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     },
 
     async consume(topic, consumption = {}) {
-      const { group, start = {}, autoAck = true, retryLimit = -1, maxHeld = 1000 } = consumption
+      const { group, start = {}, autoAck = true, retryLimit = -1, maxInFlight = 1000 } = consumption
       const { ackWaitMs = autoAck ? AUTO_ACK_WAIT_MS : 0 } = consumption
       checkOpen()
       checkTopic(topic)
@@ -209,7 +209,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       checkStart(start)
       checkNumber('ackWaitMs', ackWaitMs, 1, MAX_WAIT_MS)
       checkRetries(topic, retryLimit)
-      checkNumber('maxHeld', maxHeld, 1, 1_000_000)
+      checkNumber('maxInFlight', maxInFlight, 1, 1_000_000)
       if (consumers.size >= maxConsumers)
         throw refuse(429, `there are ${maxConsumers} consumers already`)
       if (group !== undefined) await checkGroup(topic, group)
@@ -223,7 +223,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
         acks,
         ackWaitMs,
         retryLimit,
-        maxHeld,
+        maxInFlight,
         bury: (delivery, reason) => bury(topic, group, delivery, reason),
         onError,
         onLeft: () => consumers.delete(consumer),
