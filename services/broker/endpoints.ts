@@ -1,0 +1,103 @@
+import type { CheckedBroker } from '../../core/broker/broker.ts'
+import type { Message } from '../../core/contracts/broker.ts'
+import { createBare } from '../../core/request/bare.ts'
+import { Type } from '../../core/schema.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest } from '../../sdk/errors.ts'
+import { Entry, WhenSlowChoice } from './messages.ts'
+import { toEffective, toNamespace } from './namespaces.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+/** Headers that belong to the platform. */
+const PLATFORM = 'mx-'
+
+/**
+ * What the broker offers (reference 5.1).
+ *
+ * Who may publish and subscribe is not decided here.
+ */
+export function createBrokerEndpoints(
+  broker: CheckedBroker,
+  subscriptions: Subscriptions,
+): Endpoints {
+  return {
+    publish: endpoint({
+      description: 'Hands a message to whoever has subscribed to the topic.',
+      idempotent: false,
+      request: Type.Object({
+        topic: Type.String({ default: '', description: 'Of the namespace.' }),
+        message: Type.Optional(Entry),
+      }),
+      response: Type.Object({}),
+      async handle({ topic, message }, ctx) {
+        const id = idOf(ctx)
+        const namespace = toNamespace(ctx, id)
+        if (topic === '') throw badRequest(id, 'Missing topic')
+        if (message === undefined) throw badRequest(id, 'Missing message')
+        const effective = toEffective(namespace, topic, 'request.topic', id)
+        const headers = toHeaders(message.header)
+        headers['mx-topic'] = effective
+        headers['mx-namespace'] = namespace
+        await broker.publish(effective, { headers, body: message.body })
+        return {}
+      },
+    }),
+
+    subscribe: endpoint({
+      description:
+        'Messages published to a topic from now on. The stream begins once none is missed.',
+      request: Type.Object({
+        topic: Type.String({ default: '', description: 'Of the namespace.' }),
+        queue: Type.String({
+          default: '',
+          description: 'Of all subscribers that name the same, one gets a message.',
+        }),
+        when_slow: WhenSlowChoice,
+      }),
+      response: Entry,
+      stream: 'server',
+      handle({ topic, queue, when_slow }, ctx) {
+        const id = idOf(ctx)
+        const namespace = toNamespace(ctx, id)
+        if (topic === '') throw badRequest(id, 'Missing topic')
+        const effective = toEffective(namespace, topic, 'request.topic', id)
+        const choice = {
+          ...(queue !== '' && { queue: toEffective(namespace, queue, 'request.queue', id) }),
+          ...(when_slow !== '' && { whenSlow: when_slow }),
+        }
+        return toEntries(subscriptions.open(effective, choice, id, () => ctx.start()))
+      },
+    }),
+  }
+}
+
+/** Reference 6: `broker.Broker.Publish`, whatever namespace the caller put in front. */
+function idOf(ctx: Context): string {
+  return `broker.${ctx.endpoint}`
+}
+
+/** A caller's headers, without those that only the platform writes: who reads them believes them. */
+function toHeaders(header: Message['headers']): Record<string, string> {
+  const headers: Record<string, string> = createBare()
+  for (const [name, value] of Object.entries(header))
+    if (!name.toLowerCase().startsWith(PLATFORM)) headers[name] = value
+  return headers
+}
+
+function toEntries(messages: AsyncIterableIterator<Message>) {
+  const toEntry = ({ headers, body }: Message) => ({ header: headers, body })
+  return {
+    async next() {
+      const { done, value } = await messages.next()
+      return done === true ? { done, value: undefined } : { done: false, value: toEntry(value) }
+    },
+    async return() {
+      await messages.return?.()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  } as AsyncIterableIterator<ReturnType<typeof toEntry>>
+}

@@ -1,0 +1,39 @@
+import { isServiceName } from '../../core/service-name.ts'
+import type { Context } from '../../sdk/context.ts'
+import { badRequest } from '../../sdk/errors.ts'
+
+/** Namespace of whoever names none. */
+export const DEFAULT_NAMESPACE = 'mx'
+/** Behind the namespace. */
+const MAX_LENGTH = 253
+/** Of the longest namespace, so that topics need not be shorter in one than in another. */
+const MAX_NAMESPACE = 100
+const MAX_NAME = MAX_LENGTH - MAX_NAMESPACE - 1
+
+/**
+ * The namespace a call is for.
+ *
+ * @throws {GatewayError} 400
+ */
+export function toNamespace(ctx: Context, id: string): string {
+  const namespace = ctx.namespace || DEFAULT_NAMESPACE
+  if (namespace.length <= MAX_NAMESPACE && isServiceName(namespace)) return namespace
+  throw badRequest(
+    id,
+    `Mx-Namespace must be at most ${MAX_NAMESPACE} letters, digits and inner dots, dashes or underscores`,
+  )
+}
+
+/**
+ * The name of a topic or queue of a namespace among those of all (reference 5.1).
+ *
+ * @param field what names it, for errors.
+ * @throws {GatewayError} 400
+ */
+export function toEffective(namespace: string, name: string, field: string, id: string): string {
+  if (name.length <= MAX_NAME && isServiceName(name)) return `${namespace}.${name}`
+  throw badRequest(
+    id,
+    `${field} must be at most ${MAX_NAME} letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(name.slice(0, MAX_LENGTH))}`,
+  )
+}

@@ -1,0 +1,113 @@
+import t from 'tap'
+import { brokerAway } from '../../../core/broker/errors.ts'
+import { openPlatformBroker, type WireMessage } from '../../fixtures/platform-broker.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const textOf = ({ body }: WireMessage): string => Buffer.from(body, 'base64').toString()
+
+t.test('a message reaches who subscribed to its topic, in its namespace alone', async (t) => {
+  const { publish, subscribe, subscribers } = await openPlatformBroker(t)
+  const own = subscribe({ topic: 'orders' }, { namespace: 'acme' })
+  const others = subscribe({ topic: 'orders' })
+  const [first, second] = [own.next(), others.next()]
+  await until(() => subscribers() === 2)
+  // A stream begins once nothing is missed, which only its first message shows here.
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen)
+    await publish(
+      {
+        topic: 'orders',
+        message: { header: { 'Content-Type': 'application/json', 'x-a': 'b' }, body: base64('{}') },
+      },
+      { namespace: 'acme' },
+    )
+  const { value } = await first
+  t.equal(textOf(value), '{}')
+  t.strictSame(value.header, {
+    'content-type': 'application/json',
+    'x-a': 'b',
+    'mx-topic': 'acme.orders',
+    'mx-namespace': 'acme',
+  })
+  await publish({ topic: 'orders', message: { body: base64('mine') } })
+  t.equal(textOf((await second).value), 'mine')
+  await own.return!()
+  await others.return!()
+  await until(() => subscribers() === 0)
+})
+
+t.test('of a queue one subscriber gets a message; queues are those of a namespace', async (t) => {
+  const { publish, subscribe, subscribers, broker } = await openPlatformBroker(t)
+  const got: string[] = []
+  const read = async (name: string, namespace: string): Promise<void> => {
+    for await (const message of subscribe({ topic: 'a', queue: 'q' }, { namespace }))
+      got.push(`${name} ${textOf(message)}`)
+  }
+  const reading = [read('one', 'acme'), read('two', 'acme'), read('other', 'mx')]
+  await until(() => subscribers() === 3)
+  // In the process the namespace's names are seen.
+  let inProcess = 0
+  await broker.subscribe(
+    'acme.a',
+    () => {
+      inProcess++
+    },
+    { queue: 'acme.q' },
+  )
+  for (let i = 0; i < 9; i++)
+    await publish({ topic: 'a', message: { body: base64(String(i)) } }, { namespace: 'acme' })
+  await until(() => got.length + inProcess === 9)
+  t.equal(new Set(got.map((text) => text.split(' ')[1])).size, got.length)
+  t.notOk(got.some((text) => text.startsWith('other')))
+  t.ok(inProcess > 0)
+  void Promise.allSettled(reading)
+})
+
+t.test('what is missing or malformed is 400, and says what', async (t) => {
+  const { publish, subscribe } = await openPlatformBroker(t)
+  const message = { body: '' }
+  const wrongs: [object, RegExp][] = [
+    [{}, /^Missing topic$/],
+    [{ topic: '', message }, /^Missing topic$/],
+    [{ topic: 'a' }, /^Missing message$/],
+    [{ topic: 'a b', message }, /^request\.topic must be .*, got "a b"$/],
+    [{ topic: '>', message }, /^request\.topic must be/],
+    [{ topic: 'a', message: { body: '%' } }, /request\.message\.body must be base64/],
+    [{ topic: 'a', message: { header: { 'a b': '1' } } }, /header name must be a token/],
+    [{ topic: 'a', message: { header: { a: 'b\r\nc' } } }, /header a must hold no control/],
+  ]
+  for (const [request, text] of wrongs)
+    await t.rejects(publish(request), { code: 400, message: text }, JSON.stringify(request))
+  await t.rejects(publish({}), { id: 'broker.Broker.Publish', message: 'Missing topic' })
+  for (const [request, text] of [
+    [{}, /^Missing topic$/],
+    [{ topic: '*' }, /^request\.topic must be/],
+    [{ topic: 'a', queue: 'a b' }, /^request\.queue must be/],
+    [{ topic: 'a', when_slow: 'wait' }, /request\.when_slow/],
+  ] as const)
+    await t.rejects(subscribe(request).next(), { code: 400, message: text })
+})
+
+t.test('headers of the platform are not the publisher’s to set', async (t) => {
+  const { publish, broker } = await openPlatformBroker(t)
+  const seen: object[] = []
+  await broker.subscribe('mx.a', ({ headers }) => void seen.push({ ...headers }))
+  const header = { 'Mx-Account': '{"id":"admin"}', 'mx-topic': 'other', 'mx-namespace': 'x' }
+  await publish({ topic: 'a', message: { header } })
+  await until(() => seen.length > 0)
+  t.strictSame(seen, [{ 'mx-topic': 'mx.a', 'mx-namespace': 'mx' }])
+})
+
+t.test('a broker that is away is 503', async (t) => {
+  const away = () => Promise.reject(brokerAway(new Error('NATS is away')))
+  const { publish, subscribe } = await openPlatformBroker(t, {
+    adapter: { name: 'away', publish: away, subscribe: away },
+  })
+  const error = { code: 503, id: 'broker', message: 'the broker cannot be reached' }
+  await t.rejects(publish({ topic: 'a', message: {} }), error)
+  await t.rejects(subscribe({ topic: 'a' }).next(), error)
+})

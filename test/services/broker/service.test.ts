@@ -1,0 +1,51 @@
+import t from 'tap'
+import { openPlatformBroker } from '../../fixtures/platform-broker.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { openRegistry } from '../../fixtures/sdk-services.ts'
+
+t.test('it is the service broker, and the registry says what it offers', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformBroker(t, { registry })
+  const [service] = await registry.getService('broker')
+  t.strictSame(
+    service!.endpoints.map(({ name, metadata }) => `${name} ${metadata['stream'] ?? ''}`.trim()),
+    ['Broker.Publish', 'Broker.Subscribe true'],
+  )
+})
+
+t.test('when it stops the streams end, and the broker is its owner’s to close', async (t) => {
+  const { subscribe, subscribers, broker, close } = await openPlatformBroker(t)
+  const messages = subscribe({ topic: 'a' })
+  const last = messages.next()
+  await until(() => subscribers() === 1)
+  await close()
+  t.equal((await last).done, true)
+  t.equal(subscribers(), 0)
+  await broker.publish('mx.a', { headers: {}, body: new Uint8Array(0) })
+})
+
+t.test('of what is too long for a stream the log says that it is left out', async (t) => {
+  const { subscribe, subscribers, broker, lines } = await openPlatformBroker(t)
+  const messages = subscribe({ topic: 'a' })
+  const first = messages.next()
+  await until(() => subscribers() === 1)
+  const publish = (bytes: number) =>
+    broker.publish('mx.a', { headers: { a: '"'.repeat(1000) }, body: new Uint8Array(bytes) })
+  await publish(12_584_000)
+  await until(() => lines.some((line) => line.includes('too long')))
+  await publish(12_579_000)
+  t.equal(Buffer.from((await first).value.body, 'base64').length, 12_579_000)
+  t.match(JSON.parse(lines.find((line) => line.includes('too long'))!), {
+    topic: 'mx.a',
+    bytes: 12_584_000,
+    msg: 'a message is too long for a stream: left out',
+  })
+})
+
+t.test('there are so many subscribers at a time', async (t) => {
+  const { subscribe, subscribers } = await openPlatformBroker(t, { maxSubscribers: 1 })
+  const first = subscribe({ topic: 'a' }).next()
+  await until(() => subscribers() === 1)
+  await t.rejects(subscribe({ topic: 'a' }).next(), { code: 429 })
+  void first.catch(() => {})
+})

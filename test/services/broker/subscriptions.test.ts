@@ -1,0 +1,129 @@
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import { type BrokerOptions, createBroker } from '../../../core/broker/broker.ts'
+import { brokerAway } from '../../../core/broker/errors.ts'
+import type { Broker, Message } from '../../../core/contracts/broker.ts'
+import {
+  createSubscriptions,
+  type SubscriptionsOptions,
+} from '../../../services/broker/subscriptions.ts'
+
+const ID = 'broker.Broker.Subscribe'
+const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
+
+function open(
+  t: Test,
+  options: Partial<SubscriptionsOptions> = {},
+  adapter: Partial<Broker> = {},
+  brokerOptions: BrokerOptions = {},
+) {
+  let subscribed = 0
+  const memory = createMemoryBroker()
+  const broker = createBroker(
+    {
+      ...memory,
+      async subscribe(...all) {
+        const stop = await memory.subscribe(...all)
+        subscribed++
+        return async () => {
+          subscribed--
+          await stop()
+          throw new Error('nobody waits for this')
+        }
+      },
+      ...adapter,
+    },
+    { onDrop: () => {}, ...brokerOptions },
+  )
+  t.teardown(() => broker.close?.())
+  const subscriptions = createSubscriptions({
+    broker,
+    maxSubscribers: 10,
+    fits: () => true,
+    ...options,
+  })
+  const begin = async (whenSlow: 'drop-new' | 'end' = 'drop-new') => {
+    let messages: AsyncIterableIterator<Message> | undefined
+    await new Promise<void>((resolve) => {
+      messages = subscriptions.open('mx.a', { whenSlow }, ID, resolve)
+    })
+    return messages!
+  }
+  const publish = (text: string) => broker.publish('mx.a', toMessage(text))
+  return { broker, subscriptions, begin, publish, subscribed: () => subscribed }
+}
+
+async function take(messages: AsyncIterator<Message>): Promise<string> {
+  return Buffer.from((await messages.next()).value.body).toString()
+}
+
+t.test('who subscribed gets messages in order, until it leaves', async (t) => {
+  const { begin, publish, subscriptions, subscribed } = open(t)
+  const messages = await begin()
+  await publish('1')
+  await publish('2')
+  t.equal(await take(messages), '1')
+  t.equal(await take(messages), '2')
+  t.equal(subscriptions.count(), 1)
+  await messages.return!()
+  t.equal(subscriptions.count(), 0)
+  t.equal(subscribed(), 0)
+})
+
+t.test('a subscriber that left before it began leaves nothing behind', async (t) => {
+  const { subscriptions, subscribed } = open(t)
+  let begun = 0
+  const messages = subscriptions.open('mx.a', {}, ID, () => {
+    begun++
+  })
+  await messages.return!()
+  await new Promise(setImmediate)
+  t.same([begun, subscribed(), subscriptions.count()], [0, 0, 0])
+})
+
+t.test('what the broker refuses, the stream says', async (t) => {
+  for (const subscribe of [
+    () => Promise.reject(brokerAway(new Error('no'))),
+    () => {
+      throw brokerAway(new Error('no'))
+    },
+  ]) {
+    const { subscriptions } = open(t, {}, { subscribe })
+    const messages = subscriptions.open('mx.a', {}, ID, () => t.fail('it has not begun'))
+    await t.rejects(messages.next(), { code: 503, message: 'the broker cannot be reached' })
+    t.equal(subscriptions.count(), 0)
+  }
+})
+
+t.test('one that is too slow is ended by choice, and told so', async (t) => {
+  const { begin, publish, subscribed } = open(t, {}, {}, { maxWaiting: 5 })
+  const messages = await begin('end')
+  for (let i = 0; i < 100; i++) {
+    await publish(String(i))
+    await new Promise(setImmediate)
+  }
+  await t.rejects(messages.next(), { code: 503, message: /too slow/ })
+  t.equal(subscribed(), 0)
+})
+
+t.test('what does not fit is left out', async (t) => {
+  const { begin, publish } = open(t, { fits: ({ body }) => body.length < 3 })
+  const messages = await begin()
+  await publish('long')
+  await publish('ok')
+  t.equal(await take(messages), 'ok')
+})
+
+t.test('there are so many at a time, and none once it is closed', async (t) => {
+  const { subscriptions, begin } = open(t, { maxSubscribers: 1 })
+  const messages = await begin()
+  t.throws(() => subscriptions.open('mx.a', {}, ID, () => {}), {
+    code: 429,
+    id: ID,
+    message: 'there are 1 subscribers already',
+  })
+  const last = messages.next()
+  subscriptions.close()
+  t.equal((await last).done, true)
+  t.throws(() => subscriptions.open('mx.a', {}, ID, () => {}), { code: 503, id: ID })
+})
