@@ -1,3 +1,4 @@
+import type { Broker } from '../../core/contracts/broker.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
@@ -5,6 +6,7 @@ import { runProcess } from '../../sdk/signals.ts'
 import { createDomains } from './domains.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createLeaveOut } from './leave-out.ts'
+import { publishChanges } from './publish-changes.ts'
 import { createWatches } from './watches.ts'
 
 /** What the registry service is told. */
@@ -14,6 +16,8 @@ export interface RegistryServiceOptions
   readonly createRegistry: (domain: string) => Registry
   /** Domains in which others registered services, who share the registries; asked for every question. @default none */
   readonly listDomains?: () => ReadonlySet<string>
+  /** Gets every change, on the topic `<domain>.registry.events`. Its owner closes it. @default nobody */
+  readonly broker?: Pick<Broker, 'publish'>
   /** Watchers at a time; one more is refused with 429. @default 50000 */
   readonly maxWatchers?: number
   /** Milliseconds since 1970. @default Date.now */
@@ -49,13 +53,15 @@ export interface RegistryService {
  * @throws {TypeError} for options nobody knows, and a version or an address that is none.
  */
 export function createRegistryService(options: RegistryServiceOptions): RegistryService {
-  const { createRegistry, listDomains, maxWatchers = 50_000, nowMs = Date.now, ...rest } = options
+  const { createRegistry, listDomains, broker, ...more } = options
+  const { maxWatchers = 50_000, nowMs = Date.now, ...rest } = more
   const domains = createDomains(createRegistry, listDomains)
   const { registry } = domains.open(DEFAULT_DOMAIN, '')
   const service = new Service({ ...rest, name: 'registry', registry })
   const leaveOut = createLeaveOut(service.log)
   const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
   service.handle('Registry', createEndpoints(domains, watches, leaveOut))
+  if (broker !== undefined) publishChanges(watches, broker, service.log)
   async function close(): Promise<void> {
     watches.close()
     await service.stop()

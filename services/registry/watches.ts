@@ -38,6 +38,8 @@ export interface Watches {
   readonly open: (domain: string, service: string, id: string) => AsyncIterable<WatchEvent>
   /** How many there are. */
   readonly count: () => number
+  /** Whether no more are taken. */
+  readonly closed: () => boolean
   /** Ends all streams, and takes no more watchers. */
   readonly close: () => void
 }
@@ -82,6 +84,7 @@ export function createWatches(options: WatchesOptions): Watches {
     },
 
     count: () => feeds.size,
+    closed: () => closed,
 
     close() {
       closed = true

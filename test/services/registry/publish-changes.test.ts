@@ -1,0 +1,84 @@
+import t from 'tap'
+import { createMemoryBroker } from '../../../adapters/broker/memory.ts'
+import { createBroker } from '../../../core/broker/broker.ts'
+import { brokerAway } from '../../../core/broker/errors.ts'
+import type { Message } from '../../../core/contracts/broker.ts'
+import { publishChanges } from '../../../services/registry/publish-changes.ts'
+import type { WatchEvent, Watches } from '../../../services/registry/watches.ts'
+import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+
+t.test('Registry publishes its changes on topic registry.events.', async (t) => {
+  const broker = createBroker(createMemoryBroker())
+  t.teardown(() => broker.close?.())
+  const got: Message[] = []
+  await broker.subscribe('mx.registry.events', (message) => void got.push(message))
+  const elsewhere: Message[] = []
+  await broker.subscribe('acme.registry.events', (message) => void elsewhere.push(message))
+  const { call } = await openPlatformRegistry(t, { broker })
+  await until(() => got.length === 1)
+  await call('Register', toRegistration('greeter', ['10.0.0.1:1']))
+  await call('Deregister', toRegistration('greeter', ['10.0.0.1:1']))
+  await call('Register', toRegistration('other', ['10.0.0.1:1'], { options: { domain: 'acme' } }))
+  await until(() => got.length === 3 && elsewhere.length === 1)
+  const events = got.map(({ body }) => JSON.parse(Buffer.from(body).toString()) as WatchEvent)
+  t.match(events, [
+    { action: 'create', service: { name: 'registry' } },
+    { action: 'create', service: { name: 'greeter', nodes: [{ address: '10.0.0.1:1' }] } },
+    { action: 'delete', service: { name: 'greeter', nodes: [] }, timestamp: 0 },
+  ])
+  t.same(
+    { ...got[0]!.headers },
+    {
+      'content-type': 'application/json',
+      'mx-topic': 'mx.registry.events',
+      'mx-namespace': 'mx',
+    },
+  )
+})
+
+t.test('a broker that takes nothing is told of once, and tried again', async (t) => {
+  const { log, lines } = createQuietLog('registry')
+  let isAway = true
+  const topics: string[] = []
+  const broker = {
+    publish(topic: string) {
+      if (isAway) throw brokerAway(new Error('no'))
+      topics.push(topic)
+    },
+  }
+  const { call } = await openPlatformRegistry(t, { broker, log })
+  const warnings = (): string[] => lines.filter((line) => line.includes('not published'))
+  await until(() => warnings().length === 1)
+  await call('Register', toRegistration('a', ['10.0.0.1:1']))
+  await call('Register', toRegistration('b', ['10.0.0.1:1']))
+  isAway = false
+  await call('Register', toRegistration('c', ['10.0.0.1:1']))
+  await until(() => topics.length > 0)
+  t.equal(warnings().length, 1)
+})
+
+t.test('when too many changes wait it begins again, until the registry is closed', async (t) => {
+  const { log, lines } = createQuietLog('registry')
+  const event = { service: { options: { domain: 'mx' } } } as WatchEvent
+  let opened = 0
+  let isOver = false
+  const watches = {
+    closed() {
+      isOver = opened > 2
+      return isOver
+    },
+    async *open() {
+      opened++
+      if (opened === 2) yield event
+      throw new Error('too slow')
+    },
+  } as unknown as Watches
+  const topics: string[] = []
+  publishChanges(watches, { publish: (topic) => void topics.push(topic) }, log, 1)
+  await until(() => isOver)
+  t.same([opened, topics], [3, ['mx.registry.events']])
+  t.equal(lines.length, 2)
+  t.match(lines[0], /changes of the registry were missed/)
+})
