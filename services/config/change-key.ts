@@ -33,8 +33,8 @@ export interface StoredKeyNote extends KeyNote {
   readonly version: number
 }
 
-/** Namespaces may change meanwhile: then everything is done again. */
-const MAX_ATTEMPTS = 10
+/** Namespaces may change meanwhile: then what changed is done again. */
+const MAX_ATTEMPTS = 100
 
 /** Which key the secrets of a store are encrypted with; undefined: there never were any. */
 export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefined> {
@@ -48,20 +48,34 @@ export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefin
  *
  * @throws {Error} when `from` is not the key of the store, or a secret cannot be decrypted: then everything is as before.
  */
-export async function changeSecretKey({ store, from, to }: KeyChange): Promise<void> {
+export async function changeSecretKey(change: KeyChange): Promise<void> {
+  const { store, from, to } = change
+  /** Of versions written anew: the version of the record they were made of. */
+  const done = new Map<string, number>()
+  let seen: number | undefined
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-    const note = await readKeyNote(store)
-    if (note === undefined || note.keyId === to.id) return tidy(store)
-    if (note.keyId !== from.id)
+    const found = await readKeyNote(store)
+    if (found === undefined || found.keyId === to.id) return tidy(store)
+    if (found.keyId !== from.id)
       throw new Error('the secrets of the configuration are not encrypted with the key to change')
-    const begun = await tryWrite(store, { ...note, untidy: true })
-    if (begun === undefined) continue
+    const note = found.untidy ? found : await tryWrite(store, { ...found, untidy: true })
+    if (note === undefined) continue
+    // Somebody may have tidied up what was written anew.
+    if (note.version !== seen) done.clear()
+    seen = note.version
     const heads: StoreWrite[] = []
+    const copies: StoreWrite[] = []
     for (const namespace of await listNamespaces(store)) {
-      const head = await encryptAnew({ store, from, to }, namespace)
-      if (head !== undefined) heads.push(head)
+      const anew = await encryptAnew(change, namespace, done)
+      if (anew === undefined) continue
+      heads.push(anew.head)
+      if (attempts === 0) await store.commit(anew.copies)
+      else copies.push(...anew.copies)
     }
-    if ((await tryWrite(store, { ...begun, keyId: to.id }, heads)) !== undefined) return tidy(store)
+    // The few that came meanwhile go with the heads, so that little time is left for more to come.
+    if ((await tryWrite(store, { ...note, keyId: to.id }, [...heads, ...copies])) !== undefined)
+      return tidy(store)
+    await store.commit(copies)
   }
   throw new Error('the configuration is changed all the time: its secret key could not be')
 }
@@ -79,36 +93,40 @@ export async function tidy(store: Store): Promise<void> {
   await tryWrite(store, { ...note, untidy: false })
 }
 
-/** Writes the versions of a namespace for the other key. @returns the head to go over to; undefined: it has no secrets. */
+/** The versions of a namespace that are not done, for the other key, and the head to go over to; undefined: it has no secrets. */
 async function encryptAnew(
   { store, from, to }: KeyChange,
   namespace: string,
-): Promise<StoreWrite | undefined> {
+  done: Map<string, number>,
+): Promise<{ readonly head: StoreWrite; readonly copies: StoreWrite[] } | undefined> {
   const table = toTable(namespace)
   const record = await store.read(table, HEAD)
   const head = record && parseHead(record)
   if (record === undefined || head?.keyId === undefined) return undefined
-  const old = createSealer({ namespace, secretKey: from, keyId: head.keyId, id: 'config' })
+  const { records } = await store.list(table, { prefix: VERSIONS, keysOnly: true })
+  const sources = new Map(records.map(({ key, version }) => [key, version]))
+  const { open } = createSealer({ namespace, secretKey: from, keyId: head.keyId, id: 'config' })
   const versions: VersionEntry[] = []
+  const copies: StoreWrite[] = []
   for (const entry of head.versions) {
-    const tree = entry.keyId === undefined ? undefined : await readTree(store, namespace, entry)
-    if (tree === undefined) {
-      // Without secrets, or gone meanwhile: then the head is another one, too, and nothing is put over.
-      versions.push(entry)
-      continue
-    }
+    const next = entry.keyId === undefined ? entry : { ...entry, keyId: to.id }
+    versions.push(next)
+    const source = sources.get(toVersionKey(entry))
+    const name = `${namespace}/${toVersionKey(entry)}`
+    // Gone meanwhile, it has left the head, too: nothing will be put over.
+    if (next === entry || source === undefined || done.get(name) === source) continue
+    const tree = await readTree(store, namespace, entry)
+    if (tree === undefined) continue
     const anew = mapLeaves(tree, ({ names, leaf }) => {
       if (!leaf.secret) return leaf
-      const text = old.open(names, leaf.text)
+      const text = open(names, leaf.text)
       return { text: to.seal(namespace, formatPath(names), text), secret: true }
     })
-    const next = { ...entry, keyId: to.id }
-    const value = Buffer.from(formatStored(anew))
-    await store.commit([{ table, key: toVersionKey(next), value }])
-    versions.push(next)
+    copies.push({ table, key: toVersionKey(next), value: Buffer.from(formatStored(anew)) })
+    done.set(name, source)
   }
   const value = formatHead({ keyId: to.id, versions })
-  return { table, key: HEAD, value, ifVersion: record.version }
+  return { head: { table, key: HEAD, value, ifVersion: record.version }, copies }
 }
 
 /** Deletions of the versions no head knows. */
