@@ -42,6 +42,15 @@ export class CallStream<Q = unknown, R = unknown> implements AsyncIterableIterat
   }
 
   /**
+   * Resolves once the service has begun to answer: it did what stands before its first reply, such as to subscribe.
+   *
+   * @throws {GatewayError} why it has not.
+   */
+  begun(): Promise<void> {
+    return this.#call.begun()
+  }
+
+  /**
    * The only reply, of a call where the requests alone are a stream.
    *
    * @throws {GatewayError} 502 when there is none.

@@ -17,6 +17,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** Somebody who waits for the first sign of the service. */
+interface Starting {
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
 const TAKEN = Promise.resolve(true)
 
 /** A call with streams, behind a `CallStream`. Never repeated: what was sent is gone. */
@@ -26,6 +32,10 @@ export class StreamCall extends RoutedCall {
   #waiting: Waiting[] = []
   #isEnded = false
   #feed: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
+  #hasBegun = false
+  /** Why it has not begun, and will not. */
+  #failure: { readonly error: unknown } | undefined = undefined
+  #starting: Starting[] = []
 
   /** @param requests one request; or several, anything that can be iterated but text; or undefined: they are sent by {@link send}. */
   constructor(owner: CallOwner, plan: CallPlan, requests: unknown) {
@@ -61,10 +71,20 @@ export class StreamCall extends RoutedCall {
     if (this.#waiting.length === 0) this.endData()
   }
 
+  /** Settles once the service has begun to answer, or will not. */
+  begun(): Promise<void> {
+    if (this.#hasBegun) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) reject(this.#failure.error)
+      else this.#starting.push({ resolve, reject })
+    })
+  }
+
   /** Nobody wants the rest. */
   giveUp(): void {
     if (!this.drop()) return
     this.#stop()
+    this.#miss(new DOMException('the call was given up', 'AbortError'))
     this.replies.end()
   }
 
@@ -88,6 +108,7 @@ export class StreamCall extends RoutedCall {
 
   protected failed(error: unknown): void {
     this.#stop()
+    this.#miss(error)
     // Whoever gave the call up waits for none of the replies there are.
     if (error instanceof GatewayError) this.replies.break(error)
     else this.replies.fail(error)
@@ -105,18 +126,35 @@ export class StreamCall extends RoutedCall {
 
   override onStart(): void {
     this.isWell()
+    this.#arrive()
   }
 
   override onData(body: Uint8Array): void {
     if (this.over) return
     this.isWell()
+    this.#arrive()
     this.replies.push(body)
   }
 
   override onEnd(): void {
     this.answered()
+    this.#arrive()
     this.#stop()
     this.replies.end()
+  }
+
+  #arrive(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    for (const { resolve } of this.#starting) resolve()
+    this.#starting = []
+  }
+
+  #miss(error: unknown): void {
+    if (this.#hasBegun) return
+    this.#failure ??= { error }
+    for (const { reject } of this.#starting) reject(error)
+    this.#starting = []
   }
 
   /** Sends what waits, as far as it is taken. */

@@ -12,6 +12,7 @@ const N = Type.Object({ n: Type.Integer() })
 async function open(t: Test, way: 'over sockets' | 'in process') {
   const registry = openRegistry(t)
   const seen = { made: 0, taken: 0, closed: 0, aborted: 0 }
+  let ready = (): void => {}
   const service = createService(t, { registry }).handle('Streams', {
     down: endpoint({
       request: Type.Object({ to: Type.Integer(), size: Type.Integer({ default: 0 }) }),
@@ -72,11 +73,23 @@ async function open(t: Test, way: 'over sockets' | 'in process') {
         throw conflict('greeter', 'enough')
       },
     }),
+    slow: endpoint({
+      response: N,
+      stream: 'server',
+      async *handle(_request, ctx) {
+        seen.made++
+        await new Promise<void>((resolve) => {
+          ready = resolve
+        })
+        ctx.start()
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      },
+    }),
     unary: endpoint({ request: N, response: N, handle: (request) => request }),
   })
   await service.start()
   const client = openClient(t, { registry, inProcess: way === 'in process' })
-  return { client, service, seen }
+  return { client, service, seen, ready: () => ready() }
 }
 
 async function readAll<T>(stream: AsyncIterable<T>): Promise<T[]> {
@@ -267,6 +280,42 @@ for (const way of ['over sockets', 'in process'] as const) {
     }
     await t.rejects(client.stream('greeter', 'Streams.Up', failing()).reply(), {
       message: 'no more',
+    })
+  })
+
+  t.test(`${way}: whether the service has begun to answer`, async (t) => {
+    const { client, seen, ready, service } = await open(t, way)
+    const slow = client.stream('greeter', 'Streams.Slow')
+    slow.end()
+    let begun = false
+    const beginning = slow.begun().then(() => {
+      begun = true
+    })
+    await until(() => seen.made === 1)
+    await new Promise(setImmediate)
+    t.equal(begun, false)
+    ready()
+    await beginning
+    await slow.return()
+    await slow.begun()
+
+    for (const endpoint of ['Streams.Down', 'Streams.Unary']) {
+      const down = client.stream('greeter', endpoint, { to: 3, n: 1 })
+      await down.begun()
+      t.ok((await readAll(down)).length > 0, 'nothing of it is lost')
+    }
+    await client.stream('greeter', 'Streams.Down', { to: 0 }).begun()
+
+    const wrong = client.stream('greeter', 'Streams.Down', { to: 'x' })
+    await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
+    await t.rejects(wrong.begun(), { code: 400, message: /request\.to/ })
+    const left = client.stream('greeter', 'Streams.Slow')
+    const leaving = t.rejects(left.begun(), { name: 'AbortError' })
+    left.cancel()
+    await leaving
+    await service.stop()
+    await t.rejects(client.stream('greeter', 'Streams.Down', { to: 1 }).begun(), {
+      message: /greeter/,
     })
   })
 
