@@ -35,8 +35,10 @@ const OWN = ['host', 'method', 'url']
 function hasOwn({ flat }: HeaderList): boolean {
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    const { length } = name
-    if ((length === 3 || length === 4 || length === 6) && OWN.includes(name)) return true
+    if (
+      name.length === 4 ? name === 'host' : name.length === 6 ? name === 'method' : name === 'url'
+    )
+      return true
   }
   return false
 }
