@@ -1,3 +1,4 @@
+import { HOPS } from '../core/rpc/hops.ts'
 import { formatMetadata } from '../core/rpc/metadata.ts'
 import type { Context } from './context.ts'
 
@@ -19,7 +20,8 @@ const CONTENT_TYPE = 'content-type'
 
 /**
  * What was said about one request and its answer only: how its body is written, which answer its sender takes, how long
- * it waits. It holds for no other call (RFC 9110 §8, §12.5, §13, §14; the time that is left is sent by the protocol).
+ * it waits, which way it came. It holds for no other call (RFC 9110 §8, §12.5, §13, §14; the time that is left is sent by
+ * the protocol).
  */
 const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   'accept',
@@ -35,6 +37,7 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   'if-none-match',
   'if-range',
   'if-unmodified-since',
+  HOPS,
   'range',
   'timeout',
 ])

@@ -33,7 +33,7 @@ export function servePlain(
   if (x.method !== 'POST') {
     return refuse(405, `a call is sent by POST, not by ${x.method}`, ['allow', 'POST'])
   }
-  if (service === '') return refuse(400, 'field Mx-Service is missing')
+  if (service === '') return refuse(400, 'service name is blank: field Mx-Service is missing')
   if (endpoint === '') return refuse(400, 'field Mx-Endpoint is missing')
   if (timeout !== undefined && !TIMEOUT.test(timeout)) {
     return refuse(400, 'Mx-Timeout must be a positive integer')

@@ -56,6 +56,8 @@ t.test('what is about one request and its answer does not travel on', async (t) 
     authorization: 'Bearer a',
     'x-request-id': 'r-1',
   })
+  const proxied = new Context(createScope(), 'mx-hops: 3\r\nx-request-id: r-1\r\n')
+  t.strictSame(fieldsOf({ context: proxied }), { 'x-request-id': 'r-1' })
 })
 
 t.test("own metadata goes before the context's; an empty value takes it out", async (t) => {

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { GatewayError } from '../../core/errors.ts'
+import type { Dispatch } from '../../core/rpc/call.ts'
 import { deadlines } from '../../core/rpc/deadlines.ts'
 import { WINDOW_BYTES } from '../../core/rpc/frames.ts'
 import { Type } from '../../core/schema.ts'
@@ -9,6 +10,7 @@ import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { conflict } from '../../sdk/errors.ts'
 import { InProcessCaller, toLocalValue } from '../../sdk/in-process.ts'
 import { Bytes, Int64 } from '../../sdk/schema-types.ts'
+import { testCalls } from '../contracts/calls.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { RecordedCall } from '../fixtures/rpc.ts'
 import {
@@ -98,6 +100,28 @@ t.test('a call in process gives what one over a socket gives', async (t) => {
       t.strictSame([local.cause, local.headers], [remote.cause, remote.headers], title)
     } else t.strictSame(local, remote, title)
   }
+})
+
+t.test('calls of others than this SDK', async (t) => {
+  testCalls(t, {
+    async open(t, dispatch) {
+      const { log } = createQuietLog()
+      const dispatcher = createDispatcher({ service: 'helloworld', log })
+      // As dispatchers do it, whatever their endpoints throw.
+      const guarded: Dispatch = (call) => {
+        try {
+          dispatch(call)
+        } catch (thrown) {
+          call.fail(GatewayError.from(thrown, call.service))
+        }
+      }
+      const caller = new InProcessCaller({ ...dispatcher, dispatch: guarded })
+      t.teardown(() => caller.close())
+      return caller
+    },
+    isFast: true,
+    maxHeld: 525,
+  })
 })
 
 t.test('nothing is shared between caller and handler', async (t) => {

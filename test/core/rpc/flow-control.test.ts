@@ -1,11 +1,12 @@
 // docs/protocol.md §2.5, both ends together.
 import t from 'tap'
-import type { CallReceiver, IncomingCall } from '../../../core/rpc/call.ts'
+import type { IncomingCall } from '../../../core/rpc/call.ts'
 import { Channel } from '../../../core/rpc/channel.ts'
 import { ClientConnection } from '../../../core/rpc/client-connection.ts'
 import { ServerConnection } from '../../../core/rpc/server-connection.ts'
+import { Echo, Sink, Source } from '../../fixtures/call-streams.ts'
 import { turn, until } from '../../fixtures/raw-backend.ts'
-import { LinkSocket, RecordedCall } from '../../fixtures/rpc.ts'
+import { LinkSocket } from '../../fixtures/rpc.ts'
 import { openRpcService } from '../../fixtures/rpc-service.ts'
 
 const WINDOW = 262_144
@@ -19,66 +20,6 @@ function link(dispatch: (call: IncomingCall) => void, highBytes?: number) {
   far.receiver = server
   server.open(far)
   return { client, server, near, far }
-}
-
-/** Streams numbered bodies as fast as it may. */
-class Source implements CallReceiver {
-  next = 0
-  readonly #call: IncomingCall
-  readonly #count: number
-  readonly #pad: string
-
-  constructor(call: IncomingCall, count: number, pad = '') {
-    this.#call = call
-    this.#count = count
-    this.#pad = pad
-    call.receiver = this
-    this.onCredit()
-  }
-
-  readonly onCredit = (): void => {
-    while (this.next < this.#count) {
-      if (!this.#call.sendData(`${this.next}${this.#pad}`)) return
-      this.next++
-    }
-    this.#call.endData()
-  }
-
-  readonly onData = (): void => {}
-  readonly onEnd = (): void => {}
-  readonly onCancel = (): void => {}
-}
-
-/** Keeps what it gets until it is told to consume it. */
-class Sink extends RecordedCall {
-  readonly queue: number[] = []
-  queuedBytes = 0
-  maxQueue = 0
-  maxQueuedBytes = 0
-  received = 0
-  ended = false
-  inOrder = true
-
-  override onData(body: Uint8Array): void {
-    this.inOrder &&= Number.parseInt(Buffer.from(body).toString('latin1'), 10) === this.received
-    this.received++
-    this.queue.push(body.length)
-    this.queuedBytes += body.length
-    this.maxQueue = Math.max(this.maxQueue, this.queue.length)
-    this.maxQueuedBytes = Math.max(this.maxQueuedBytes, this.queuedBytes)
-  }
-
-  override onEnd(): void {
-    this.ended = true
-  }
-
-  /** Consumes up to that many bodies. */
-  take(bodies: number): void {
-    for (const length of this.queue.splice(0, bodies)) {
-      this.queuedBytes -= length
-      this.consumed(length)
-    }
-  }
 }
 
 t.test(
@@ -160,29 +101,7 @@ t.test(
   'over a real connection both directions of a call flow at the pace of their readers',
   async (t) => {
     const COUNT = 50_000
-    const service = await openRpcService(t, (call) => {
-      // Sends back what it gets, and takes more only once that has gone out.
-      const waiting: string[] = []
-      let ended = false
-      const pump = (): void => {
-        while (waiting.length > 0 && call.sendData(waiting[0]!)) {
-          call.consumed(waiting.shift()!.length)
-        }
-        if (ended && waiting.length === 0) call.endData()
-      }
-      call.receiver = {
-        onData: (body) => {
-          waiting.push(Buffer.from(body).toString())
-          pump()
-        },
-        onEnd: () => {
-          ended = true
-          pump()
-        },
-        onCredit: pump,
-        onCancel: () => {},
-      }
-    })
+    const service = await openRpcService(t, (call) => void new Echo(call))
     const channel = new Channel({ host: '127.0.0.1', port: service.port })
     t.teardown(() => channel.close())
     const sink = new Sink({ stream: true, more: true, body: '' })

@@ -3,9 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../../core/errors.ts'
 import type { IncomingCall } from '../../../core/rpc/call.ts'
+import type { Caller } from '../../../core/rpc/caller.ts'
 import { ClientConnection } from '../../../core/rpc/client-connection.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
+import { forwardCall } from '../../../core/rpc/proxied-call.ts'
 import { ServerConnection } from '../../../core/rpc/server-connection.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
 import { turn } from '../../fixtures/raw-backend.ts'
 import {
   createKeeper,
@@ -15,6 +18,7 @@ import {
   readVectors,
   TestSocket,
 } from '../../fixtures/rpc.ts'
+import { createPools, makeService } from '../../fixtures/services.ts'
 
 const OWNER = { onRetired: () => {}, onUnsent: () => {}, onIdle: () => {}, onClosed: () => {} }
 const FINAL = /^(reply|fail|lost|end|cancel)/
@@ -199,87 +203,203 @@ t.test('a length that is never sent takes no memory', async (t) => {
   t.ok(after.arrayBuffers - before.arrayBuffers < 16 * 1024 * 1024)
 })
 
+/** A proxy with one connection to a node, whose program keeps the calls. */
+function openProxied(highBytes?: number) {
+  const [near, far] = LinkSocket.pair(highBytes)
+  const keeper = createKeeper()
+  const node = new ServerConnection(keeper.dispatch)
+  const client = new ClientConnection(near, OWNER)
+  near.receiver = client
+  far.receiver = node
+  node.open(far)
+  const caller: Caller = {
+    pending: 0,
+    call: (call) => client.call(call),
+    drain: () => {},
+    close: () => {},
+  }
+  const upstream = new Upstream('helloworld', {
+    createPool: createPools().createPool,
+    findCaller: () => caller,
+  })
+  upstream.update([makeService('helloworld', ['127.0.0.1:1'])])
+  const dispatch = (call: IncomingCall): void => forwardCall(call, () => upstream)
+  return { dispatch, keeper, client, node, far, active: () => upstream.nodes[0]!.active }
+}
+
 t.test(
-  'two ends of ours, whatever their programs do, never break the rules, and lose nothing',
+  'whatever a caller sends to a proxy, the node behind it goes on, and so do others',
   async (t) => {
-    const step = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(9))
-    let delivered = 0
-    let finished = 0
+    let closed = 0
+    let forwarded = 0
+    let runs = 0
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { minLength: 80, maxLength: 150 }),
-        fc.constantFrom(200, 5000, 1_000_000),
-        async (steps, highBytes) => {
-          const [near, far] = LinkSocket.pair(highBytes)
-          const keeper = createKeeper()
-          const server = new ServerConnection(keeper.dispatch)
-          const client = new ClientConnection(near, OWNER)
-          near.receiver = client
-          far.receiver = server
-          server.open(far)
-          const calls: RecordedCall[] = []
-          const up: number[] = []
-          const down: number[] = []
-          for (const [what, which, how] of steps) {
-            const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][how % 7]!
-            const call = calls[which]
-            const served = keeper.calls[which]
-            if (what <= 1) {
-              up.push(0)
-              down.push(0)
-              calls.push(
-                new RecordedCall({
-                  stream: how % 3 > 0,
-                  more: how % 2 > 0,
-                  body: '',
-                  timeoutMs: 0,
-                }),
-              )
-              client.call(calls.at(-1)!)
-            } else if (what === 2 && call?.more && !call.halfClosed && call.carrier !== undefined) {
-              if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
-            } else if (what === 3 && served?.stream && !served.over) {
-              if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
-            } else if (what === 4) call?.consumed(size)
-            else if (what === 5) served?.consumed(size)
-            else if (what === 6 && how < 3) call?.cancel()
-            else if (what === 6) call?.endData()
-            else if (what === 7 && served !== undefined && !served.over) {
-              if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
-              else if (down[which] === 0) served.reply('', '.'.repeat(size))
-              else served.endData()
-            } else if (what >= 8) await turn()
-          }
-          for (let i = 0; i < 100; i++) await turn()
-          check(!client.closed && !server.closed, 'the connection was closed')
-          for (const [i, call] of calls.entries()) {
-            const numbers = call.events.filter((event) => event.startsWith('data ')).map(toNumber)
-            check(
-              numbers.every((n, at) => n === at),
-              `out of order: ${numbers}`,
-            )
-            if (call.events.at(-1) === 'end') check(numbers.length === down[i], 'bodies are lost')
-            delivered += numbers.length
-            if (FINAL.test(call.events.at(-1) ?? '')) finished++
-          }
-          for (const [i, events] of keeper.events.entries()) {
-            const numbers = events.filter((event) => event.startsWith('data ')).map(toNumber)
-            check(
-              numbers.every((n, at) => n === at),
-              `out of order: ${numbers}`,
-            )
-            if (events.includes('end')) check(numbers.length === up[i], 'bodies are lost')
-            delivered += numbers.length
-          }
-          client.close('')
-        },
-      ),
-      { numRuns: 300 },
+      fc.asyncProperty(input(FROM_CALLER), async (messages) => {
+        runs++
+        const { dispatch, keeper, client, node, active } = openProxied()
+        const bystander = { socket: new TestSocket(), connection: new ServerConnection(dispatch) }
+        bystander.connection.open(bystander.socket)
+        bystander.connection.onMessage(FROM_CALLER[0]!, true)
+        const socket = new TestSocket()
+        const connection = new ServerConnection(dispatch)
+        connection.open(socket)
+        for (const message of messages) connection.onMessage(message, true)
+        if (connection.closed) closed++
+        for (let i = 0; i < 4; i++) await turn()
+        check(!client.closed && !node.closed, 'the connection to the node was closed')
+        forwarded += keeper.calls.length - 1
+        connection.close()
+        for (let i = 0; i < 4; i++) await turn()
+        check(
+          keeper.calls.slice(1).every(({ over }) => over),
+          'a call is not over',
+        )
+        check(active() === 1, `${active()} calls are counted`)
+        keeper.calls[0]!.reply('', 'well')
+        for (let i = 0; i < 4; i++) await turn()
+        check(bystander.connection.pending === 0, 'another caller was touched')
+        check(bystander.socket.takeFrames()[0]?.type === 'REPLY', 'another caller has no answer')
+        client.close('')
+      }),
+      { numRuns: 1000 },
     )
-    t.ok(delivered > 500, `${delivered} bodies`)
-    t.ok(finished > 100, `${finished} calls`)
+    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+    t.ok(forwarded > 500, `${forwarded} calls`)
+    t.equal(deadlines.size, 0)
   },
 )
+
+t.test(
+  'whatever a node sends to a proxy, each of its callers has one answer at most',
+  async (t) => {
+    let closed = 0
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(input(FROM_CALLEE), async (messages) => {
+        runs++
+        const { dispatch, client } = openProxied()
+        const [near, far] = LinkSocket.pair()
+        const connection = new ServerConnection(dispatch)
+        const caller = new ClientConnection(near, OWNER)
+        near.receiver = caller
+        far.receiver = connection
+        connection.open(far)
+        const calls = [false, true, true, false, true].map(
+          (stream, i) => new RecordedCall({ stream, more: i === 2, timeoutMs: 10_000 }),
+        )
+        for (const call of calls) caller.call(call)
+        for (let i = 0; i < 4; i++) await turn()
+        for (const message of messages) client.onMessage(message, true)
+        if (client.closed) closed++
+        client.close('end of test')
+        for (let i = 0; i < 4; i++) await turn()
+        check(!caller.closed && !connection.closed, 'the connection to the caller was closed')
+        for (const { events } of calls) {
+          const finals = events.filter((event) => FINAL.test(event)).length
+          check(finals === 1, `${finals} ends: ${events}`)
+          check(FINAL.test(events.at(-1)!), `after the end: ${events}`)
+        }
+        caller.close('')
+      }),
+      { numRuns: 1000 },
+    )
+    t.ok(closed > runs / 10 && closed < runs, `${closed} of ${runs} were closed`)
+    t.equal(deadlines.size, 0)
+  },
+)
+
+for (const between of ['', ' and a proxy between them'])
+  t.test(
+    `two ends of ours${between}, whatever their programs do, never break the rules, and lose nothing`,
+    async (t) => {
+      const step = fc.tuple(fc.nat(9), fc.nat(7), fc.nat(9))
+      let delivered = 0
+      let finished = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 80, maxLength: 150 }),
+          fc.constantFrom(200, 5000, 1_000_000),
+          async (steps, highBytes) => {
+            const [near, far] = LinkSocket.pair(highBytes)
+            const proxied = between === '' ? undefined : openProxied(highBytes)
+            const keeper = proxied?.keeper ?? createKeeper()
+            const server = new ServerConnection(proxied?.dispatch ?? keeper.dispatch)
+            const client = new ClientConnection(near, OWNER)
+            near.receiver = client
+            far.receiver = server
+            server.open(far)
+            const calls: RecordedCall[] = []
+            const up: number[] = []
+            const down: number[] = []
+            for (const [what, which, how] of steps) {
+              const size = [0, 1, 60, 1000, 70_000, 140_000, 300_000][how % 7]!
+              const call = calls[which]
+              const served = keeper.calls[which]
+              if (what <= 1) {
+                up.push(0)
+                down.push(0)
+                calls.push(
+                  new RecordedCall({
+                    stream: how % 3 > 0,
+                    more: how % 2 > 0,
+                    body: '',
+                    timeoutMs: 0,
+                  }),
+                )
+                client.call(calls.at(-1)!)
+              } else if (
+                what === 2 &&
+                call?.more &&
+                !call.halfClosed &&
+                call.carrier !== undefined
+              ) {
+                if (call.sendData(`${up[which]} ${'.'.repeat(size)}`)) up[which]!++
+              } else if (what === 3 && served?.stream && !served.over) {
+                if (served.sendData(`${down[which]} ${'.'.repeat(size)}`)) down[which]!++
+              } else if (what === 4) call?.consumed(size)
+              else if (what === 5) served?.consumed(size)
+              else if (what === 6 && how < 3) call?.cancel()
+              else if (what === 6) call?.endData()
+              else if (what === 7 && served !== undefined && !served.over) {
+                if (how < 3) served.fail(new GatewayError('s', 500, 'x'))
+                else if (down[which] === 0) served.reply('', '.'.repeat(size))
+                else served.endData()
+              } else if (what >= 8) await turn()
+            }
+            for (let i = 0; i < 100; i++) await turn()
+            const isClosed = client.closed || server.closed || proxied?.client.closed
+            check(!isClosed && !proxied?.node.closed, 'a connection was closed')
+            for (const [i, call] of calls.entries()) {
+              const numbers = call.events.filter((event) => event.startsWith('data ')).map(toNumber)
+              check(
+                numbers.every((n, at) => n === at),
+                `out of order: ${numbers}`,
+              )
+              if (call.events.at(-1) === 'end') check(numbers.length === down[i], 'bodies are lost')
+              delivered += numbers.length
+              if (FINAL.test(call.events.at(-1) ?? '')) finished++
+            }
+            for (const [i, events] of keeper.events.entries()) {
+              const numbers = events.filter((event) => event.startsWith('data ')).map(toNumber)
+              check(
+                numbers.every((n, at) => n === at),
+                `out of order: ${numbers}`,
+              )
+              if (events.includes('end')) check(numbers.length === up[i], 'bodies are lost')
+              delivered += numbers.length
+            }
+            const running = keeper.calls.filter(({ over }) => !over).length
+            check(proxied === undefined || proxied.active() === running, 'nodes are counted wrong')
+            client.close('')
+            proxied?.client.close('')
+          },
+        ),
+        { numRuns: 300 },
+      )
+      t.ok(delivered > 500, `${delivered} bodies`)
+      t.ok(finished > 100, `${finished} calls`)
+    },
+  )
 
 function toNumber(event: string): number {
   return Number.parseInt(event.slice(5), 10)

@@ -225,7 +225,11 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
       [{ path: '/a' }, 404, 'calls are sent to path /'],
       [{ method: 'GET' }, 405, 'a call is sent by POST, not by GET'],
       [{ method: 'PUT' }, 405, 'a call is sent by POST, not by PUT'],
-      [{ headers: { 'mx-service': '' } }, 400, 'field Mx-Service is missing'],
+      [
+        { headers: { 'mx-service': '' } },
+        400,
+        'service name is blank: field Mx-Service is missing',
+      ],
       [{ headers: { 'mx-endpoint': '' } }, 400, 'field Mx-Endpoint is missing'],
       ...['0', '-1', '1.5', '1e3', '10 ms', '0x10', '010'].map(
         (value): [RequestOptions, number, string] => [

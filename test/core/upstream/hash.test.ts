@@ -129,3 +129,13 @@ t.test(
     t.equal(upstreams.length, 500)
   },
 )
+
+t.test('calls that are no HTTP request take turns', async (t) => {
+  for (const from of ['header', 'cookie', 'ip', 'path'] as const) {
+    const upstream = makeUpstream([1, 1, 1], {
+      balance: { kind: 'hash', hashOf: { from, name: 'a' } },
+    })
+    const picked = Array.from({ length: 6 }, () => upstream.pick(undefined))
+    t.strictSame(picked, [...upstream.nodes, ...upstream.nodes], from)
+  }
+})

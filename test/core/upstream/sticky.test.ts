@@ -112,3 +112,18 @@ t.test('with a secret the cookie tells nothing to those who do not know it', asy
 t.test('without sticky balancing there is no cookie to set', async (t) => {
   t.equal(makeUpstream([1]).replyCookie, undefined)
 })
+
+t.test(
+  'calls that are no HTTP request are bound to no node, and take their turn on trial',
+  async (t) => {
+    let now = 0
+    const upstream = makeUpstream([1, 1], { balance: sticky, nowMs: () => now })
+    const [first, second] = upstream.nodes as [UpstreamNode, UpstreamNode]
+    const picked = Array.from({ length: 4 }, () => upstream.pick(undefined))
+    t.strictSame(picked, [first, second, first, second])
+    upstream.failed(first, 'connect')
+    t.equal(upstream.pick(undefined), second)
+    now = 10_000
+    t.equal(upstream.pick(undefined), first)
+  },
+)

@@ -1,0 +1,352 @@
+import type { Test } from 'tap'
+import type { Dispatch, IncomingCall } from '../../core/rpc/call.ts'
+import type { Caller } from '../../core/rpc/caller.ts'
+import { deadlines } from '../../core/rpc/deadlines.ts'
+import { findMetadata } from '../../core/rpc/metadata.ts'
+import { ServiceError } from '../../sdk/errors.ts'
+import { Echo, Sink, Source } from '../fixtures/call-streams.ts'
+import { turn, until } from '../fixtures/raw-backend.ts'
+import { createKeeper, RecordedCall } from '../fixtures/rpc.ts'
+
+/** A way for calls from who makes them to who serves them. */
+export interface CallPath {
+  /** Whoever calls over it calls this. Closed by the test's end. */
+  readonly open: (t: Test, dispatch: Dispatch) => Promise<Caller>
+  /** It takes streams of the caller. The plain form does not, nor streams that are no JSON. */
+  readonly isFast: boolean
+  /** Most bodies of a few bytes that wait between the two ends for a caller that reads nothing. */
+  readonly maxHeld: number
+}
+
+const SERVICE = 'helloworld'
+const BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
+
+/** What every way of a call must do (docs/protocol.md). */
+export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
+  t.test(
+    'contract: names, metadata and body arrive as they were sent, and so does the reply',
+    async (t) => {
+      const seen: Pick<IncomingCall, 'service' | 'endpoint' | 'metadata'>[] = []
+      const caller = await open(t, (call) => {
+        const { service, endpoint, metadata } = call
+        seen.push({ service, endpoint, metadata })
+        call.reply('content-type: application/x-own\r\nx-two: 1\r\nx-two: \xe4\r\n', call.body)
+      })
+      const call = new RecordedCall({
+        endpoint: 'A.B',
+        metadata: 'content-type: image/png\r\nmx-namespace: shop\r\nx-one: J\xc3\xb6rg, b\r\n',
+        body: BYTES,
+      })
+      const replies: [string, Buffer][] = []
+      call.onReply = (metadata, body) => replies.push([metadata, Buffer.from(body)])
+      caller.call(call)
+      await until(() => replies.length === 1)
+      t.match(seen, [{ service: SERVICE, endpoint: 'A.B' }])
+      const { metadata } = seen[0]!
+      t.equal(findMetadata(metadata, 'content-type'), 'image/png')
+      t.equal(findMetadata(metadata, 'mx-namespace'), 'shop')
+      t.equal(findMetadata(metadata, 'x-one'), 'J\xc3\xb6rg, b')
+      const [fields, body] = replies[0]!
+      t.equal(findMetadata(fields, 'content-type'), 'application/x-own')
+      t.match(fields, 'x-two: 1\r\nx-two: \xe4\r\n')
+      t.ok(body.equals(BYTES))
+      t.equal(caller.pending, 0)
+    },
+  )
+
+  t.test('contract: nothing is a body, too', async (t) => {
+    const caller = await open(t, (call) => call.reply('', call.body))
+    t.match(await settle(caller, { body: '' }), [/^reply ".*" $/])
+  })
+
+  t.test('contract: an error arrives with all it says', async (t) => {
+    const headers = ['retry-after', '7', 'x-own', '\xe4']
+    const caller = await open(t, (call) => {
+      if (call.endpoint === 'A.Fault') throw new Error('secret')
+      call.fail(new ServiceError('own', 429, 'no \u{1f600}', { headers, repeatable: false }))
+    })
+    const call = new RecordedCall({ endpoint: 'A.Fail' })
+    caller.call(call)
+    await until(() => call.error !== undefined)
+    const { id, code, message, repeatable } = call.error!
+    t.strictSame([id, code, message, repeatable], ['own', 429, 'no \u{1f600}', false])
+    t.strictSame(call.error!.headers?.slice(0, 4), headers)
+    t.notOk(call.isForeign)
+    t.strictSame(await settle(caller, { endpoint: 'A.Fault' }), [
+      `fail 500 ${SERVICE}: internal error`,
+    ])
+  })
+
+  t.test(
+    'contract: a stream is what was sent of it, in order, and its end or its error',
+    async (t) => {
+      const caller = await open(t, (call) => {
+        if (call.endpoint === 'A.Empty') return call.endData()
+        call.start('x-one: 1\r\n')
+        for (let i = 0; i < 3; i++) call.sendData(`${i}`)
+        if (call.endpoint === 'A.Fail') call.fail(new ServiceError('own', 409, 'no'))
+        else call.endData()
+      })
+      const stream = async (endpoint: string) => settle(caller, { endpoint, stream: true })
+      const [start, ...bodies] = await stream('A.Stream')
+      t.match(start, 'x-one: 1')
+      t.strictSame(bodies, ['data 0', 'data 1', 'data 2', 'end'])
+      t.strictSame((await stream('A.Fail')).slice(1), [
+        'data 0',
+        'data 1',
+        'data 2',
+        'fail 409 own: no',
+      ])
+      t.strictSame((await stream('A.Empty')).at(-1), 'end')
+    },
+  )
+
+  t.test('contract: a stream begins before it has a body', async (t) => {
+    const { dispatch, calls } = createKeeper()
+    const caller = await open(t, dispatch)
+    const call = new RecordedCall({ stream: true })
+    caller.call(call)
+    await until(() => calls.length === 1)
+    calls[0]!.start('x-one: 1\r\n')
+    if (!isFast) calls[0]!.sendData('1')
+    await until(() => call.events.length > 0)
+    t.match(call.events[0], /^start .*x-one: 1/)
+    calls[0]!.endData()
+    await until(() => call.carrier === undefined)
+  })
+
+  t.test('contract: bodies of 16 MiB', async (t) => {
+    const caller = await open(t, (call) => {
+      if (call.endpoint === 'A.Reply') return call.reply('', call.body)
+      call.sendData(call.body)
+      call.endData()
+    })
+    // What goes before a body counts where it is in the frame.
+    const body = Buffer.alloc(16 * 1024 * 1024 - 1024, 'x')
+    for (const endpoint of ['A.Reply', 'A.Stream']) {
+      const call = new RecordedCall({ endpoint, body, stream: true })
+      let same = false
+      const check = (answer: Uint8Array) => {
+        same = body.equals(answer)
+      }
+      call.onReply = (_, answer) => check(answer)
+      call.onData = check
+      caller.call(call)
+      await until(() => call.carrier === undefined)
+      t.ok(same, endpoint)
+    }
+  })
+
+  t.test(
+    'contract: thousands of calls and streams at a time, each with its own answer',
+    async (t) => {
+      const caller = await open(t, (call) => {
+        if (call.endpoint === 'A.Reply') return call.reply('', call.body)
+        const text = Buffer.from(call.body).toString()
+        for (let i = 0; i < 3; i++) call.sendData(`"${text}-${i}"`)
+        call.endData()
+      })
+      const calls = Array.from({ length: 4000 }, (_, i) => {
+        const stream = i % 2 === 1
+        const endpoint = stream ? 'A.Stream' : 'A.Reply'
+        const call = new RecordedCall({ endpoint, body: `${i}`, stream })
+        caller.call(call)
+        return call
+      })
+      await until(() => caller.pending === 0)
+      let wrong = 0
+      for (const [i, { events, stream }] of calls.entries()) {
+        const text = events.filter((event) => !event.startsWith('start ')).join(' ')
+        const isRight = stream
+          ? text === `data "${i}-0" data "${i}-1" data "${i}-2" end`
+          : text.startsWith('reply ') && text.endsWith(` ${i}`)
+        if (!isRight) wrong++
+      }
+      t.equal(wrong, 0)
+    },
+  )
+
+  t.test('contract: who gives up cancels the call', async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const caller = await open(t, dispatch)
+    for (const stream of [false, true]) {
+      const call = new RecordedCall({ stream })
+      caller.call(call)
+      await until(() => calls.length === (stream ? 2 : 1))
+      if (stream) {
+        calls[1]!.sendData('1')
+        await until(() => call.events.at(-1) === 'data 1')
+      }
+      call.cancel()
+    }
+    await until(() => events.every((of) => of.length > 0))
+    t.strictSame(events, [['cancel cancel'], ['cancel cancel']])
+    t.equal(caller.pending, 0)
+  })
+
+  t.test(
+    'contract: a deadline is known to who serves, ends the call for both, and is 408',
+    async (t) => {
+      const alive = setInterval(() => {}, 1000)
+      t.teardown(() => clearInterval(alive))
+      const before = deadlines.size
+      const { dispatch, calls, events } = createKeeper()
+      const caller = await open(t, dispatch)
+      const late = await settle(caller, { timeoutMs: 80 })
+      // Whose clock is first decides; either is the same to the one who called.
+      t.match(late, [/^(lost timeout|fail 408 helloworld: )/])
+      const { timeoutMs } = calls[0]!
+      t.ok(timeoutMs > 0 && timeoutMs <= 80, `${timeoutMs} ms`)
+      await until(() => events[0]!.length > 0)
+      t.match(events[0], [/^cancel (timeout|cancel)$/])
+      await until(() => deadlines.size === before)
+      const call = new RecordedCall()
+      caller.call(call)
+      await until(() => calls.length === 2)
+      t.equal(calls[1]!.timeoutMs, 0, 'none where none was set')
+      calls[1]!.reply('', '')
+      await until(() => call.events.length === 1)
+    },
+  )
+
+  t.test('contract: a slow reader holds the service back, and loses nothing', async (t) => {
+    const COUNT = 60_000
+    const pad = ' '.repeat(500)
+    let source: Source | undefined
+    const caller = await open(t, (call) => {
+      if (call.endpoint === 'A.Reply') return call.reply('', call.body)
+      source = new Source(call, COUNT, pad)
+    })
+    const sink = new Sink({ endpoint: 'A.Stream', stream: true })
+    caller.call(sink)
+    await until(() => source !== undefined && source.refused > 0 && sink.received > 0)
+    await quiet(() => source!.next)
+    t.ok(source!.next <= maxHeld, `${source!.next} bodies wait for it`)
+    t.match(await settle(caller, { endpoint: 'A.Reply', body: '1' }), [/ 1$/], 'others go on')
+    while (!sink.ended) {
+      sink.take(200)
+      await turn()
+    }
+    t.equal(sink.received, COUNT)
+    t.ok(sink.inOrder)
+  })
+
+  if (!isFast) {
+    t.test('contract: streams of the caller are refused', async (t) => {
+      const caller = await open(t, (call) => call.reply('', call.body))
+      t.match(await settle(caller, { more: true, stream: true }), [
+        /^fail 400 .*streams from the caller need the fast form/,
+      ])
+    })
+    return
+  }
+
+  t.test(
+    'contract: a stream of the caller is what was sent of it, in order, and its end',
+    async (t) => {
+      const { dispatch, calls, events } = createKeeper()
+      const caller = await open(t, dispatch)
+      const call = new RecordedCall({ body: '', more: true })
+      caller.call(call)
+      const bodies = ['1', '', 'three']
+      for (const body of bodies) while (!call.sendData(body)) await turn()
+      call.endData()
+      await until(() => events[0]?.length === 4)
+      t.strictSame(events[0], ['data 1', 'data ', 'data three', 'end'])
+      calls[0]!.reply('', 'all')
+      await until(() => call.events.some((event) => event.startsWith('reply')))
+      t.equal(call.events.at(-1), 'reply "" all')
+    },
+  )
+
+  t.test(
+    'contract: an answer may come in the midst of the requests, whose rest goes nowhere',
+    async (t) => {
+      const caller = await open(t, (call) => {
+        call.receiver = {
+          onData: () => call.reply('', 'enough'),
+          onEnd() {},
+          onCancel() {},
+          onCredit() {},
+        }
+      })
+      const call = new RecordedCall({ body: '', more: true })
+      caller.call(call)
+      while (!call.events.some((event) => event.startsWith('reply'))) {
+        call.sendData('more')
+        await turn()
+      }
+      t.ok(call.sendData('even more'))
+      call.endData()
+      t.equal(caller.pending, 0)
+    },
+  )
+
+  t.test('contract: requests and answers side by side, at the pace of their readers', async (t) => {
+    const COUNT = 30_000
+    let echo: Echo | undefined
+    const caller = await open(t, (call) => {
+      echo = new Echo(call)
+    })
+    const sink = new Sink({ stream: true, more: true, body: '' })
+    let sent = 0
+    sink.onCredit = () => {
+      while (sent < COUNT) {
+        if (!sink.sendData(`${sent} ${'.'.repeat(sent % 100)}`)) return
+        sent++
+      }
+      sink.endData()
+    }
+    caller.call(sink)
+    sink.onCredit()
+    while (!sink.ended) {
+      sink.take(500)
+      await turn()
+    }
+    t.equal(sink.received, COUNT)
+    t.ok(sink.inOrder)
+    t.ok(sink.maxQueue <= 4096)
+    t.ok(echo!.maxWaiting <= 4096)
+  })
+
+  t.test('contract: a slow service holds its caller back', async (t) => {
+    const { dispatch, calls, events } = createKeeper()
+    const caller = await open(t, dispatch)
+    const call = new RecordedCall({ body: '', more: true })
+    let sent = 0
+    call.onCredit = () => {
+      while (call.sendData('x'.repeat(500))) sent++
+    }
+    caller.call(call)
+    call.onCredit()
+    await until(() => calls.length === 1)
+    await quiet(() => sent)
+    t.ok(sent <= maxHeld, `${sent} bodies wait for it`)
+    const seen = events[0]!.length
+    t.ok(seen > 0 && seen < sent + 1)
+    for (let i = 0; i < seen; i++) calls[0]!.consumed(500)
+    const before = sent
+    await until(() => sent > before)
+    call.cancel()
+    await until(() => events[0]!.at(-1) === 'cancel cancel')
+  })
+}
+
+/** Resolves with what a call was told, once it is over. Bodies are consumed as they come. */
+async function settle(caller: Caller, fields: Partial<RecordedCall>): Promise<string[]> {
+  const call = new RecordedCall(fields)
+  call.onEvent = (event) => {
+    if (event.startsWith('data ')) call.consumed(event.length - 5)
+  }
+  caller.call(call)
+  await until(() => call.carrier === undefined)
+  return call.events
+}
+
+/** Resolves when a count has not changed for some turns of the event loop. */
+async function quiet(count: () => number): Promise<void> {
+  for (let same = 0, last = count(); same < 200; same = last === count() ? same + 1 : 0) {
+    last = count()
+    await turn()
+  }
+}

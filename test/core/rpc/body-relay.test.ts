@@ -1,0 +1,84 @@
+import t from 'tap'
+import { BodyRelay } from '../../../core/rpc/body-relay.ts'
+
+/** A relay whose target takes as many bodies as the test says. */
+function open(takes = 0) {
+  const target = {
+    takes,
+    got: [] as string[],
+    ends: 0,
+    sendData(body: Uint8Array): boolean {
+      if (target.takes === 0) return false
+      target.takes--
+      target.got.push(Buffer.from(body).toString())
+      return true
+    },
+    endData: () => void target.ends++,
+  }
+  const consumed: number[] = []
+  const relay = new BodyRelay({ consumed: (bytes) => void consumed.push(bytes) }, target)
+  const push = (text: string): void => {
+    const memory = Buffer.from(text)
+    relay.push(memory)
+    memory.fill(0)
+  }
+  return { relay, target, consumed, push }
+}
+
+t.test('what is taken at once does not wait', async (t) => {
+  const { relay, target, consumed, push } = open(2)
+  push('a')
+  push('')
+  t.ok(relay.isEmpty)
+  t.strictSame(
+    [target.got, consumed],
+    [
+      ['a', ''],
+      [1, 0],
+    ],
+  )
+  relay.end()
+  t.equal(target.ends, 1)
+})
+
+t.test('what is not taken waits, in order, and so does the end', async (t) => {
+  const { relay, target, consumed, push } = open(1)
+  for (const text of ['a', 'bb', 'ccc', 'dddd']) push(text)
+  relay.end()
+  t.notOk(relay.isEmpty)
+  t.strictSame([target.got, consumed, target.ends], [['a'], [1], 0])
+  target.takes = 2
+  relay.flush()
+  t.strictSame([target.got, consumed, target.ends], [['a', 'bb', 'ccc'], [1, 2, 3], 0])
+  target.takes = 5
+  relay.flush()
+  t.strictSame([target.got, consumed, target.ends], [['a', 'bb', 'ccc', 'dddd'], [1, 2, 3, 4], 1])
+  t.ok(relay.isEmpty)
+})
+
+t.test('a body that waits is not overtaken by one that could go', async (t) => {
+  const { relay, target, push } = open()
+  push('a')
+  target.takes = 9
+  push('b')
+  t.strictSame(target.got, [])
+  relay.flush()
+  t.strictSame(target.got, ['a', 'b'])
+})
+
+t.test('another target is told of the end as well', async (t) => {
+  const { relay, target } = open()
+  relay.end()
+  relay.flush()
+  t.equal(target.ends, 2)
+})
+
+t.test('what nobody wants is forgotten', async (t) => {
+  const { relay, target, consumed, push } = open()
+  push('a')
+  relay.clear()
+  t.ok(relay.isEmpty)
+  target.takes = 1
+  relay.flush()
+  t.strictSame([target.got, consumed], [[], []])
+})
