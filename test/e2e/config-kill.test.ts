@@ -1,0 +1,121 @@
+// Specification, by way of docs/config.md: killed at any moment, the configuration is whole. `MX_KILLS=200` kills more often.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createLmdbStore } from '../../adapters/store/lmdb.ts'
+import { createStore, type Store } from '../../core/store/store.ts'
+import { readKeyNote } from '../../services/config/change-key.ts'
+import { openSecretKey } from '../../services/config/open-secret-key.ts'
+import { toTable } from '../../services/config/records.ts'
+import { parseSecretKey, type SecretKey } from '../../services/config/secret-key.ts'
+import { createSnapshots } from '../../services/config/snapshots.ts'
+import { formatJson } from '../../services/config/tree-text.ts'
+import { dumpStore, KEY, OTHER_KEY } from '../fixtures/platform-config.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const WRITER = fileURLToPath(new URL('../fixtures/config-writer.ts', import.meta.url))
+const KILLS = Number(process.env['MX_KILLS'] ?? 20)
+t.setTimeout(60_000 + KILLS * 5000)
+/** Kills come within this time after the store was opened. */
+const MAX_LIFE_MS = 300
+
+interface Values {
+  readonly left: number
+  readonly right: number
+  readonly hidden?: number
+}
+
+/** Has a process write, with a key it may have to change to first, and kills it at some moment. */
+async function writeAndKill(t: Test, folder: string, notes: string, keys: readonly string[]) {
+  const words = ['--import', import.meta.resolve('tsx'), WRITER, folder, notes, ...keys]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  await once(child.stdout, 'data')
+  setTimeout(() => child.kill('SIGKILL'), Math.random() * MAX_LIFE_MS)
+  const [code, signal] = await closed
+  t.strictSame({ code, signal }, { code: null, signal: 'SIGKILL' })
+}
+
+/** Of each writer the last change that was acknowledged. */
+function readNotes(notes: string): Map<string, number> {
+  const text = readFileSync(notes, 'utf8')
+  const last = new Map<string, number>()
+  // The last line may have been cut off.
+  for (const line of text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .filter(Boolean)) {
+    const [writer, n] = line.split(' ')
+    last.set(writer!, Number(n))
+  }
+  return last
+}
+
+/** Every version of a namespace, the last one last. @throws {Error} when one cannot be read or decrypted. */
+async function readVersions(store: Store, namespace: string, key: SecretKey) {
+  const snapshots = createSnapshots(store)
+  const snapshot = await snapshots.read(namespace)
+  const versions: Record<string, Values>[] = []
+  for (const { version } of snapshot.head?.versions ?? []) {
+    const tree = await snapshots.readVersion(namespace, snapshot, version, '')
+    const text = formatJson(tree, [], ({ names, leaf }) => {
+      const opened = key.open(namespace, names.join('.'), leaf.text)
+      if (opened === undefined) throw new Error(`version ${version}: ${names.join('.')}`)
+      return opened
+    })
+    versions.push(JSON.parse(text))
+  }
+  return { head: snapshot.head, versions }
+}
+
+t.test('killed at any moment, every acknowledged change is there, and none is torn', async (t) => {
+  const folder = makeTempFolder(t, 'config-kill')
+  const notes = join(folder, 'notes')
+  let changed = 0
+  let before = ''
+  for (let round = 0; round < KILLS; round++) {
+    const keys = round % 2 === 0 ? [KEY, OTHER_KEY] : [OTHER_KEY, KEY]
+    await writeAndKill(t, folder, notes, keys)
+    const store = createStore(createLmdbStore({ folder }))
+    const note = await readKeyNote(store)
+    if (note === undefined) {
+      await store.close()
+      continue
+    }
+    if (before !== '' && note.keyId !== before) changed++
+    before = note.keyId
+    const text = [KEY, OTHER_KEY].find((each) => parseSecretKey(each, 'key').id === note.keyId)!
+    const other = text === KEY ? OTHER_KEY : KEY
+    const key = (await openSecretKey({ store, key: text }))!
+    const last = readNotes(notes)
+    let missing = 0
+    let torn = 0
+    let read = 0
+    for (const namespace of ['n0', 'n1', 'n2']) {
+      const { head, versions } = await readVersions(store, namespace, key)
+      const { records } = await store.list(toTable(namespace), { prefix: 'versions/' })
+      if (records.length !== versions.length || versions.length !== (head?.versions.length ?? 0))
+        torn++
+      for (const tree of versions) {
+        read++
+        for (const { left, right, hidden = left } of Object.values(tree))
+          if (left !== right || hidden > left) torn++
+      }
+      for (const [name, { left }] of Object.entries(versions.at(-1) ?? {}))
+        if (left < (last.get(name.slice(1)) ?? 0)) missing++
+    }
+    if ((await dumpStore(store)).includes(parseSecretKey(other, 'key').id)) torn++
+    t.strictSame({ missing, torn }, { missing: 0, torn: 0 }, `kill ${round}: ${read} versions`)
+    await store.close()
+  }
+  const acknowledged = [...readNotes(notes).values()].reduce((sum, n) => sum + n, 0)
+  t.ok(
+    acknowledged > KILLS && changed > 0,
+    `${acknowledged} acknowledged, ${changed} changes of keys`,
+  )
+  t.comment(`${acknowledged} acknowledged changes of values, ${changed} of keys`)
+})
