@@ -5,13 +5,15 @@ import { Pool } from '../core/upstream/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { LocalService } from './call-plan.ts'
 import { findLocalService } from './local-services.ts'
-import { type OpenedRegistry, openRegistry } from './open-registry.ts'
+import { findOpenRegistry, type OpenedRegistry, openRegistry } from './open-registry.ts'
 
 export interface TargetsOptions {
   /** A text is opened by the first call that needs it. */
   readonly registry: Registry | string | undefined
   /** Where all calls go. */
   readonly address: string | undefined
+  /** Where calls go of services that are not of this process. */
+  readonly proxy: string | undefined
   readonly services: readonly LocalService[]
   /** Whether services of this process in the same registry are called without sockets. */
   readonly inProcess: boolean
@@ -31,7 +33,7 @@ const NEVER_MS = 2 ** 31 - 1
 const UPSTREAM: UpstreamOptions = { createPool }
 const SCHEME = /^(mxs?|https?):\/\//
 
-/** Where the calls of a client go: a service of this process, a given address, or the nodes the registry tells. */
+/** Where the calls of a client go: a service of this process, a given address, the proxy, or the nodes the registry tells. */
 export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
@@ -58,11 +60,14 @@ export class ClientTargets {
   ): Maybe<Upstream | LocalService | undefined> {
     if (this.#closed) throw new TypeError('the client is closed')
     if (address !== undefined) return this.#openAddress(address)
-    const registry = this.#openRegistry()
+    const { proxy } = this.#options
+    const registry =
+      proxy === undefined ? this.#openRegistry() : findOpenRegistry(this.#options.registry)
     const local = this.#findLocal(service, registry)
     if (local !== undefined) return local
+    if (proxy !== undefined) return this.#openAddress(proxy)
     if (registry === undefined)
-      throw new TypeError(`calling ${service} needs a registry or an address`)
+      throw new TypeError(`calling ${service} needs a registry, a proxy or an address`)
     this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
     return this.#directory.find(service)
   }

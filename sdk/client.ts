@@ -7,6 +7,7 @@ import { ClientTargets } from './client-targets.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { toLocalService } from './local-services.ts'
 import { toRegistrySource } from './open-registry.ts'
+import { readProxyAddress } from './proxy-address.ts'
 import type { Service } from './service.ts'
 import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
 import { type Requests, StreamCall } from './stream-call.ts'
@@ -31,6 +32,8 @@ export interface ClientOptions {
   readonly registry?: Registry | string
   /** Where all calls go, as {@link CallOptions.address}, whatever the registry says. */
   readonly address?: string
+  /** Through which all calls go but those within this process: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where neither a registry nor an address is given, else none */
+  readonly proxy?: string
   /** Namespace of calls whose context has none. @default none */
   readonly namespace?: string
   /** @default 10000 */
@@ -60,6 +63,7 @@ const CALL_OPTIONS: KnownOptions<CallOptions> = {
 const OPTIONS: KnownOptions<ClientOptions> = {
   registry: true,
   address: true,
+  proxy: true,
   namespace: true,
   timeoutMs: true,
   retries: true,
@@ -89,16 +93,21 @@ export class Client {
   readonly #timeoutMs: number
   readonly #retries: number
 
-  /** @throws {TypeError} for an option that is unknown, a timeout, number of retries or address that is none, and a text that names no registry. */
+  /** @throws {TypeError} for an option that is unknown, a timeout, number of retries, address or proxy that is none, and a text that names no registry. */
   constructor(options: ClientOptions = {}) {
     refuseUnknown('new Client', options, OPTIONS)
-    const { address, services = [], inProcess = true, traces } = options
+    const { registry, address, services = [], inProcess = true, traces } = options
+    const isTold = registry !== undefined || address !== undefined
+    const proxy = readProxyAddress(options.proxy, isTold)
+    if (proxy !== undefined && address !== undefined)
+      throw new TypeError('new Client: address and proxy are two places for all calls: give one')
     this.#namespace = options.namespace ?? ''
     this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
     this.#retries = toRetries(options.retries ?? 1)
     const targets = new ClientTargets({
-      registry: toRegistrySource(options.registry),
+      registry: toRegistrySource(registry) ?? proxy,
       address,
+      proxy,
       services: services.map(toLocalService),
       inProcess,
     })

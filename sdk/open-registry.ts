@@ -77,6 +77,11 @@ export function openRegistry(text: string): OpenedRegistry {
   }
 }
 
+/** The registry, if somebody in this process has it open. */
+export function findOpenRegistry(source: Registry | string | undefined): Registry | undefined {
+  return typeof source === 'string' ? opened.get(source.trim())?.registry : source
+}
+
 /**
  * Whether a text names a registry.
  *

@@ -13,6 +13,7 @@ import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { parseListenAddress, readListenAddress } from './listen-address.ts'
 import { addLocalNode, addLocalService, setLocalService } from './local-services.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
+import { readProxyAddress } from './proxy-address.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
 import { joinHost, type ServiceHost } from './service-host.ts'
@@ -31,8 +32,10 @@ export interface ServiceOptions {
   readonly metadata?: Readonly<Record<string, string>>
   /** Where it listens: `host:port`, or `:port` for all interfaces; port 0: any free one. @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0 */
   readonly address?: string
-  /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else none, and callers need its address */
+  /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else that behind the proxy, else none, and callers need its address */
   readonly registry?: Registry | string
+  /** Through which its calls of other services go, and where it is registered unless a registry is given: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where no registry is given, else none */
+  readonly proxy?: string
   /** Carries the messages of {@link Service.subscribe}. */
   readonly broker?: Broker
   /** @default JSON lines on standard error */
@@ -64,6 +67,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   metadata: true,
   address: true,
   registry: true,
+  proxy: true,
   broker: true,
   log: true,
   limits: true,
@@ -74,7 +78,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
 /** What a service with a port of its own is told. */
 const OF_PORTS = ['address', 'limits', 'listener', 'origins'] as const
 /** Variables of services, without the `MX_` they begin with. */
-const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY']
+const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY', 'PROXY']
 const DRAIN_MS = 10_000
 const NODE_NAME_MAX = 200
 
@@ -109,6 +113,7 @@ export class Service<H extends object = Record<never, never>> {
   readonly #nodeCaller: InProcessCaller
   readonly #subscriptions: Subscriptions | undefined
   readonly #registry: Registry | string | undefined
+  readonly #proxy: string | undefined
   #opened: OpenedRegistry | undefined = undefined
   #client: Client | undefined = undefined
   #address = ''
@@ -120,7 +125,7 @@ export class Service<H extends object = Record<never, never>> {
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
 
-  /** @throws {TypeError} when name, version, address or the text of the registry are malformed. */
+  /** @throws {TypeError} when name, version, address, proxy or the text of the registry are malformed. */
   constructor(options: ServiceOptions) {
     refuseUnknown('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
@@ -133,7 +138,8 @@ export class Service<H extends object = Record<never, never>> {
     const ofPort = OF_PORTS.find((option) => options[option] !== undefined)
     if (options.host !== undefined && ofPort !== undefined)
       throw new TypeError(`${ofPort} is for a port of its own, and the service ${name} has a host`)
-    this.#registry = toRegistrySource(options.registry)
+    this.#proxy = readProxyAddress(options.proxy, options.registry !== undefined)
+    this.#registry = toRegistrySource(options.registry) ?? this.#proxy
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
     this.#nodeCaller = new InProcessCaller(this.#dispatcher)
@@ -152,11 +158,13 @@ export class Service<H extends object = Record<never, never>> {
     return this.#dispatcher.log
   }
 
-  /** Calls other services, found in the same registry. Pass on the context of the call that is being served: `{ context: ctx }`. */
+  /** Calls other services, found in the same registry or through the proxy. Pass on the context of the call that is being served: `{ context: ctx }`. */
   get client(): Client {
     const registry = this.#registry
+    const proxy = this.#proxy
     this.#client ??= new Client({
       ...(registry !== undefined && { registry }),
+      ...(proxy !== undefined && { proxy }),
       services: [this],
       traces: this.#dispatcher.traces,
     })

@@ -3,12 +3,14 @@ import type { Upstream } from '../../core/upstream/upstream.ts'
 import type { LocalService } from '../../sdk/call-plan.ts'
 import { ClientTargets, type TargetsOptions } from '../../sdk/client-targets.ts'
 import { addLocalService } from '../../sdk/local-services.ts'
+import { findOpenRegistry, openRegistry as openRegistryText } from '../../sdk/open-registry.ts'
 import { openRegistry, registerPorts } from '../fixtures/sdk-services.ts'
 
 function open(t: Test, options: Partial<TargetsOptions> = {}): ClientTargets {
   const targets = new ClientTargets({
     registry: undefined,
     address: undefined,
+    proxy: undefined,
     services: [],
     inProcess: true,
     ...options,
@@ -44,8 +46,40 @@ t.test('services that were named need no registry', async (t) => {
   const local = create('greeter')
   const targets = open(t, { services: [local], inProcess: false })
   t.equal(targets.find('greeter'), local)
-  t.throws(() => targets.find('other'), /calling other needs a registry or an address/)
+  t.throws(() => targets.find('other'), /calling other needs a registry, a proxy or an address/)
 })
+
+t.test('with a proxy calls go there, but those within the process', async (t) => {
+  const registry = openRegistry(t)
+  registerPorts(registry, 'greeter', [9001])
+  const proxy = 'mx://127.0.0.1:9009'
+  const targets = open(t, { registry, proxy })
+  const portsOf = (name: string, address?: string) =>
+    (targets.find(name, address) as Upstream).nodes.map(({ port }) => port)
+  t.strictSame(portsOf('greeter'), [9009])
+  t.strictSame(portsOf('other'), [9009])
+  t.strictSame(portsOf('other', '127.0.0.1:9002'), [9002], 'unless a call says where')
+  const local = create('greeter')
+  const remove = addLocalService(registry, local)
+  t.equal(targets.find('greeter'), local)
+  remove()
+  t.strictSame(portsOf('greeter'), [9009])
+})
+
+t.test(
+  'the text of a registry is not opened for a proxy, but looked at where it is open',
+  async (t) => {
+    const text = 'mx://127.0.0.1:9009'
+    const targets = open(t, { registry: text, proxy: text })
+    t.equal((targets.find('greeter') as Upstream).nodes.length, 1)
+    t.equal(findOpenRegistry(text), undefined)
+    const { registry, close } = openRegistryText(text)
+    t.teardown(close)
+    const local = create('greeter')
+    t.teardown(addLocalService(registry, local))
+    t.equal(targets.find('greeter'), local)
+  },
+)
 
 t.test('an address goes before everything else', async (t) => {
   const registry = openRegistry(t)

@@ -181,7 +181,7 @@ t.test('an address goes before the registry; plain HTTP, too', async (t) => {
   t.match(await call(openClient(t, { address: `http://${address}` })), { message: 'Hello John' })
   const client = openClient(t, {})
   t.match(await call(client, { address: `mx://${address}` }), { message: 'Hello John' })
-  await t.rejects(call(client), /calling any\.greeter needs a registry or an address/)
+  await t.rejects(call(client), /calling any\.greeter needs a registry, a proxy or an address/)
   await t.rejects(call(client, { address: 'nowhere' }), /address must be host:port/)
   const other = openClient(t, { address: `http://${address}` })
   await t.rejects(other.call('greeter', 'Helloworld.Nope'), { code: 404 })

@@ -13,6 +13,7 @@ import { Bytes, Int64 } from '../../sdk/schema-types.ts'
 import { testCalls } from '../contracts/calls.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { RecordedCall } from '../fixtures/rpc.ts'
+import { openProxy, toNode } from '../fixtures/rpc-proxy.ts'
 import {
   createQuietLog,
   createService,
@@ -20,87 +21,97 @@ import {
   openRegistry,
 } from '../fixtures/sdk-services.ts'
 
-/** The same service called without sockets and over one. */
-async function openBoth(t: Test, endpoints: Endpoints): Promise<[string, Client][]> {
+/** The same service called without sockets, over one, and through a proxy. */
+async function openAll(t: Test, endpoints: Endpoints): Promise<Client[]> {
   const registry = openRegistry(t)
   const service = createService(t, { registry }).handle('A', endpoints)
-  await service.start()
+  const address = await service.start()
+  const proxy = await openProxy(t, { greeter: [toNode(Number(address.split(':')[1]))] })
   return [
-    ['in process', openClient(t, { registry, inProcess: true })],
-    ['over a socket', openClient(t, { registry })],
+    openClient(t, { registry, inProcess: true }),
+    openClient(t, { registry }),
+    openClient(t, { proxy: proxy.address }),
   ]
 }
 
 const call = (client: Client, name: string, request?: unknown, options = {}): Promise<unknown> =>
   client.call('greeter', `A.${name}`, request, options).catch((error) => error)
 
-t.test('a call in process gives what one over a socket gives', async (t) => {
-  const Exact = Type.Object({ id: Int64(), data: Bytes(), size: Type.Integer({ default: 5 }) })
-  const clients = await openBoth(t, {
-    echo: endpoint({ handle: (request) => request }),
-    exact: endpoint({
-      request: Exact,
-      response: Type.Object({ kinds: Type.Array(Type.String()), id: Int64(), data: Bytes() }),
-      handle: ({ id, data, size }) => ({
-        kinds: [typeof id, data.constructor.name, String(size)],
-        id,
-        data,
+t.test(
+  'a call in process gives what one over a socket gives, or one through a proxy',
+  async (t) => {
+    const Exact = Type.Object({ id: Int64(), data: Bytes(), size: Type.Integer({ default: 5 }) })
+    const clients = await openAll(t, {
+      echo: endpoint({ handle: (request) => request }),
+      exact: endpoint({
+        request: Exact,
+        response: Type.Object({ kinds: Type.Array(Type.String()), id: Int64(), data: Bytes() }),
+        handle: ({ id, data, size }) => ({
+          kinds: [typeof id, data.constructor.name, String(size)],
+          id,
+          data,
+        }),
       }),
-    }),
-    nothing: endpoint({ handle: () => {} }),
-    odd: endpoint({
-      handle: () => ({ big: 2n ** 60n, at: new Date(0), set: new Set([1]), nan: Number.NaN }),
-    }),
-    typed: endpoint({
-      handle() {
-        throw conflict('other', 'taken', { cause: new Error('secret'), headers: ['a', 'b'] })
-      },
-    }),
-    fault: endpoint({
-      handle() {
-        throw new Error('secret')
-      },
-    }),
-    misfit: endpoint({ response: Exact, handle: () => ({}) as never }),
-    later: endpoint({ handle: async (request) => ({ request }) }),
-    context: endpoint({
-      handle: (_request, ctx) => [ctx.service, ctx.endpoint, ctx.msLeft > 0, ...ctx.fields],
-    }),
-  })
-  const deep = JSON.parse('['.repeat(65) + ']'.repeat(65))
-  const cases: [string, unknown?, object?][] = [
-    ['Echo'],
-    ['Echo', undefined],
-    ['Echo', null],
-    ['Echo', ''],
-    ['Echo', 0],
-    ['Echo', { a: [1, undefined, { b: 'ä' }], none: undefined, at: new Date(5), big: 5n }],
-    ['Echo', JSON.parse('{"__proto__":{"a":1}}')],
-    ['Echo', deep],
-    ['Exact', { id: '9007199254740993', data: 'aGk=' }],
-    ['Exact', { id: 5n, data: 'aGk=', size: 7 }],
-    ['Exact', { id: 'x', data: 'aGk=' }],
-    ['Exact', undefined],
-    ['Nothing', { a: 1 }],
-    ['Odd'],
-    ['Typed'],
-    ['Fault', {}, { retries: 0 }],
-    ['Misfit', {}, { retries: 0 }],
-    ['Later', [1]],
-    ['Nope'],
-    ['Context', {}, { metadata: { 'x-a': 'b' }, namespace: 'n' }],
-  ]
-  for (const [name, request, options] of cases) {
-    const [local, remote] = await Promise.all(
-      clients.map(([, client]) => call(client, name, request, options)),
-    )
-    const title = `${name} ${typeof request === 'object' ? '' : request}`
-    if (remote instanceof GatewayError && local instanceof GatewayError) {
-      t.strictSame(local.toBody(), remote.toBody(), title)
-      t.strictSame([local.cause, local.headers], [remote.cause, remote.headers], title)
-    } else t.strictSame(local, remote, title)
-  }
-})
+      nothing: endpoint({ handle: () => {} }),
+      odd: endpoint({
+        handle: () => ({ big: 2n ** 60n, at: new Date(0), set: new Set([1]), nan: Number.NaN }),
+      }),
+      typed: endpoint({
+        handle() {
+          throw conflict('other', 'taken', { cause: new Error('secret'), headers: ['a', 'b'] })
+        },
+      }),
+      fault: endpoint({
+        handle() {
+          throw new Error('secret')
+        },
+      }),
+      misfit: endpoint({ response: Exact, handle: () => ({}) as never }),
+      later: endpoint({ handle: async (request) => ({ request }) }),
+      context: endpoint({
+        handle(_request, ctx) {
+          const fields = ctx.fields.filter((_, i) => ctx.fields[i - (i % 2)] !== 'mx-hops')
+          return [ctx.service, ctx.endpoint, ctx.msLeft > 0, ...fields]
+        },
+      }),
+    })
+    const deep = JSON.parse('['.repeat(65) + ']'.repeat(65))
+    const cases: [string, unknown?, object?][] = [
+      ['Echo'],
+      ['Echo', undefined],
+      ['Echo', null],
+      ['Echo', ''],
+      ['Echo', 0],
+      ['Echo', { a: [1, undefined, { b: 'ä' }], none: undefined, at: new Date(5), big: 5n }],
+      ['Echo', JSON.parse('{"__proto__":{"a":1}}')],
+      ['Echo', deep],
+      ['Exact', { id: '9007199254740993', data: 'aGk=' }],
+      ['Exact', { id: 5n, data: 'aGk=', size: 7 }],
+      ['Exact', { id: 'x', data: 'aGk=' }],
+      ['Exact', undefined],
+      ['Nothing', { a: 1 }],
+      ['Odd'],
+      ['Typed'],
+      ['Fault', {}, { retries: 0 }],
+      ['Misfit', {}, { retries: 0 }],
+      ['Later', [1]],
+      ['Nope'],
+      ['Context', {}, { metadata: { 'x-a': 'b' }, namespace: 'n' }],
+    ]
+    for (const [name, request, options] of cases) {
+      const [local, remote, proxied] = await Promise.all(
+        clients.map((client) => call(client, name, request, options)),
+      )
+      const title = `${name} ${typeof request === 'object' ? '' : request}`
+      for (const other of [local, proxied]) {
+        if (remote instanceof GatewayError && other instanceof GatewayError) {
+          t.strictSame(other.toBody(), remote.toBody(), title)
+          t.strictSame([other.cause, other.headers], [remote.cause, remote.headers], title)
+        } else t.strictSame(other, remote, title)
+      }
+    }
+  },
+)
 
 t.test('calls of others than this SDK', async (t) => {
   testCalls(t, {

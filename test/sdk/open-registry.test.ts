@@ -114,7 +114,7 @@ t.test('an empty MX_REGISTRY, or the word of gateways, is none', async (t) => {
     t.equal(toRegistrySource(undefined), undefined)
     await t.rejects(
       openClient(t, {}).call('greeter', 'Greeter.Call'),
-      /needs a registry or an address/,
+      /needs a registry, a proxy or an address/,
     )
   }
 })
