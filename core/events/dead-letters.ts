@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { EventDelivery, EventTopic, NewEvent } from '../contracts/events.ts'
+import { toDigestId } from './digest-id.ts'
 
 /** Why an event was given up: its last consumer refused it, or did not acknowledge it in time. */
 export type DeadReason = 'nack' | 'ack_wait'
@@ -32,7 +32,7 @@ export function toDeadLetter(
 ): NewEvent {
   const { id, sequence, timestampMs, metadata, payload } = event
   return {
-    id: toId(id, group ?? ''),
+    id: toDigestId(`${id}\0${group ?? ''}`),
     timestampMs: nowMs,
     payload,
     metadata: {
@@ -47,19 +47,4 @@ export function toDeadLetter(
       'dead-reason': reason,
     },
   }
-}
-
-/** RFC 9562 §5.8: a UUID of one's own making. */
-function toId(id: string, group: string): string {
-  const bytes = createHash('sha256').update(`${id}\0${group}`).digest().subarray(0, 16)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x80
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = bytes.toString('hex')
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-')
 }
