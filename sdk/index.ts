@@ -30,6 +30,12 @@ export type { Route } from '../core/route.ts'
 export { Type } from '../core/schema.ts'
 export type { AcceptOptions, ServerSocket, SocketReceiver } from '../core/server-socket.ts'
 export { formatDuration, formatSize, parseDuration, parseSize } from '../core/units.ts'
+export {
+  createBroker,
+  type MessageBroker,
+  type PublishOptions,
+  type TopicOptions,
+} from './broker.ts'
 export type { CallDetails } from './call-metadata.ts'
 export type { CallStream } from './call-stream.ts'
 export { type CallOptions, Client, type ClientOptions } from './client.ts'
@@ -79,7 +85,19 @@ export {
   unauthorized,
   unavailable,
 } from './errors.ts'
+export type { EventChannel } from './event-channel.ts'
+export {
+  createEvents,
+  type Events,
+  type EventsCallOptions,
+  type EventsConsumeOptions,
+  type EventsPublishOptions,
+  type EventsReadOptions,
+  type EventsTopic,
+  type PublishedEvent,
+} from './events.ts'
 export type { HttpRoute } from './http-route.ts'
+export type { ConsumedEvent, PlatformEvent } from './platform-event.ts'
 export { loadProto, type ProtoFile } from './protobuf.ts'
 export {
   type Decoded,
@@ -119,4 +137,4 @@ export {
 } from './store.ts'
 export type { StoreEvent, StoreField, StoreRecord } from './store-record.ts'
 export type { Requests } from './stream-call.ts'
-export type { Subscriber, SubscriberOptions } from './subscriptions.ts'
+export type { SubscriberOptions } from './subscriptions.ts'

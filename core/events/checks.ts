@@ -10,6 +10,8 @@ export const MAX_METADATA_BYTES: number = 16 * 1024
 export const MAX_TIME_MS = 8.64e15
 /** Longest time to acknowledge an event in, or to wait before it comes again: a day. */
 export const MAX_WAIT_MS: number = 24 * 60 * 60 * 1000
+/** Most events a consumer may hold that are not acknowledged. */
+export const MAX_IN_FLIGHT = 100_000
 
 /** What names of topics and groups are, for errors. */
 export const NAME_RULE =

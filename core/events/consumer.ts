@@ -19,9 +19,11 @@ export interface EventConsumer {
   readonly leave: () => Promise<void>
 }
 
+/** Who acknowledges: nobody, whoever asks for more what it got before, or the owner of the consumer. */
+export type Acks = 'none' | 'auto' | 'owner'
+
 export interface ConsumerOptions {
-  /** What is to be done about acknowledgements: `none` are wanted, they are made when more is asked for, or by the owner. */
-  readonly acks: 'none' | 'auto' | 'owner'
+  readonly acks: Acks
   readonly ackWaitMs: number
   /** How often an event comes again; -1: as often as it must. */
   readonly retryLimit: number
@@ -89,7 +91,8 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   async function waitForRoom(): Promise<void> {
     for (;;) {
       const leftMs = letGoOfLate()
-      if (leftMs === undefined || (held.size < maxInFlight && heldBytes < MAX_IN_FLIGHT_BYTES)) return
+      if (leftMs === undefined || (held.size < maxInFlight && heldBytes < MAX_IN_FLIGHT_BYTES))
+        return
       if (left !== undefined) return
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, leftMs)

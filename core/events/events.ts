@@ -4,7 +4,6 @@ import type {
   EventAppend,
   EventDelivery,
   EventRetention,
-  EventStart,
   EventsAdapter,
   EventTopic,
   GroupState,
@@ -13,16 +12,8 @@ import type {
 } from '../contracts/events.ts'
 import type { GatewayError } from '../errors.ts'
 import { createGroupCommit } from '../group-commit.ts'
-import {
-  checkEvent,
-  checkName,
-  checkNumber,
-  checkRetries,
-  checkStart,
-  checkTopic,
-  MAX_METADATA_BYTES,
-  MAX_WAIT_MS,
-} from './checks.ts'
+import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.ts'
+import { type ConsumeOptions, toConsumption } from './consume-options.ts'
 import { createConsumer, type EventConsumer } from './consumer.ts'
 import { DEAD_METADATA_BYTES, type DeadReason, toDeadLetter, toDeadTopic } from './dead-letters.ts'
 import { refuse } from './errors.ts'
@@ -72,22 +63,6 @@ export interface Published {
   readonly timestampMs: number
 }
 
-/** How to consume. */
-export interface ConsumeOptions {
-  /** Shares the events with others of the same name, and goes on where they were. @default a group of its own, which is not kept */
-  readonly group?: string
-  /** Where a group that is not there yet begins. @default with what is published from now on */
-  readonly start?: EventStart
-  /** Whether events count as acknowledged once more are asked for. @default true */
-  readonly autoAck?: boolean
-  /** Milliseconds an event may take to be acknowledged, otherwise it comes again: from 1 to a day. Needed without `autoAck`. */
-  readonly ackWaitMs?: number
-  /** How often an event comes again before it becomes a dead letter; -1: as often as it must. @default -1 */
-  readonly retryLimit?: number
-  /** Most events that are held: not acknowledged, and in time. @default 1000 */
-  readonly maxInFlight?: number
-}
-
 /**
  * Events as their users have them: what comes in is checked, what waits is bounded, what nobody can consume is put aside.
  *
@@ -110,14 +85,14 @@ export interface Events {
   readonly listGroups: (topic: EventTopic) => Maybe<readonly GroupState[]>
   /** Forgets a named group. False: there was none. */
   readonly deleteGroup: (topic: EventTopic, name: string) => Maybe<boolean>
+  /** All consumers leave, and none begins any more; whatever else goes on. */
+  readonly endConsumers: () => Promise<void>
   /** Consumers leave, nothing more is taken; waits for what is being stored, then closes the adapter. */
   readonly close: () => Promise<void>
 }
 
 /** Longest payload that can be allowed: a page has to hold it besides others. */
 const MOST_PAYLOAD_BYTES = 4 * 1024 * 1024
-/** How long an event may take that is acknowledged when more is asked for: only the end of a server gets in the way. */
-const AUTO_ACK_WAIT_MS = 60_000
 const RETENTION: EventRetention = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 }
 const NO_METADATA = {}
 
@@ -148,10 +123,18 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   })
   const consumers = new Set<EventConsumer>()
   let lastMs = 0
+  /** Those there are, and those that are about to be. */
+  let consuming = 0
+  let isEnding = false
   let closing: Promise<void> | undefined
 
   function checkOpen(): void {
-    if (closing !== undefined) throw refuse(503, 'the events are closed')
+    if (closing !== undefined) throw isClosed()
+  }
+
+  async function endConsumers(): Promise<void> {
+    isEnding = true
+    await Promise.all([...consumers].map((consumer) => consumer.leave()))
   }
 
   async function append(topic: EventTopic, event: NewEvent): Promise<number> {
@@ -201,39 +184,32 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     },
 
     async consume(topic, consumption = {}) {
-      const { group, start = {}, autoAck = true, retryLimit = -1, maxInFlight = 1000 } = consumption
-      const { ackWaitMs = autoAck ? AUTO_ACK_WAIT_MS : 0 } = consumption
       checkOpen()
-      checkTopic(topic)
-      if (group !== undefined) checkName('group', group)
-      checkStart(start)
-      checkNumber('ackWaitMs', ackWaitMs, 1, MAX_WAIT_MS)
-      checkRetries(topic, retryLimit)
-      checkNumber('maxInFlight', maxInFlight, 1, 1_000_000)
-      if (consumers.size >= maxConsumers)
+      const { acks, group, settings } = toConsumption(topic, consumption)
+      if (isEnding) throw isClosed()
+      if (consuming >= maxConsumers)
         throw refuse(429, `there are ${maxConsumers} consumers already`)
-      if (group !== undefined) await checkGroup(topic, group)
-      const acks = autoAck ? (group === undefined ? 'none' : 'auto') : 'owner'
-      const member = await adapter.join(topic, {
-        name: group,
-        start,
-        ackWaitMs: acks === 'none' ? undefined : ackWaitMs,
-      })
-      const consumer: EventConsumer = createConsumer(member, {
-        acks,
-        ackWaitMs,
-        retryLimit,
-        maxInFlight,
-        bury: (delivery, reason) => bury(topic, group, delivery, reason),
-        onError,
-        onLeft: () => consumers.delete(consumer),
-      })
-      if (closing !== undefined) {
+      consuming++
+      try {
+        if (group.name !== undefined) await checkGroup(topic, group.name)
+        const member = await adapter.join(topic, group)
+        const consumer: EventConsumer = createConsumer(member, {
+          ...settings,
+          acks,
+          bury: (delivery, reason) => bury(topic, group.name, delivery, reason),
+          onError,
+          onLeft: () => {
+            if (consumers.delete(consumer)) consuming--
+          },
+        })
+        consumers.add(consumer)
+        if (!isEnding) return consumer
         await consumer.leave()
-        checkOpen()
+      } catch (error) {
+        consuming--
+        throw error
       }
-      consumers.add(consumer)
-      return consumer
+      throw isClosed()
     },
 
     async read(topic, query = {}) {
@@ -261,9 +237,11 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       return adapter.deleteGroup?.(topic, name) ?? false
     },
 
+    endConsumers,
+
     close() {
       closing ??= (async () => {
-        await Promise.all([...consumers].map((consumer) => consumer.leave()))
+        await endConsumers()
         await queue.drained()
         await retainer.stop()
         await adapter.close?.()
@@ -271,6 +249,10 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       return closing
     },
   }
+}
+
+function isClosed(): GatewayError {
+  return refuse(503, 'the events are closed')
 }
 
 function warn(error: unknown): void {

@@ -358,7 +358,7 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     ])
     await takeAll(member, 1)
     const rejected = t.rejects(member.pull(1, MUCH), {
-      code: 404,
+      code: 410,
       message: 'the group b was deleted',
     })
     t.equal(await adapter.deleteGroup(ORDERS, 'b'), true)

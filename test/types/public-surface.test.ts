@@ -23,6 +23,7 @@ t.test(
       'conflict',
       'createConfig',
       'createContext',
+      'createEvents',
       'createServiceLog',
       'createStore',
       'definePlugin',

@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { GatewayError } from '../core/errors.ts'
+import type { CallStream } from './call-stream.ts'
+import type { CallOptions, Client } from './client.ts'
+import {
+  type Answer,
+  type ConsumedEvent,
+  toConsumedEvent,
+  type WireEvent,
+} from './platform-event.ts'
+
+/** Events as they come; iterate over it once. Leaving the loop, or `return()`, ends it. */
+export type EventChannel = AsyncIterableIterator<ConsumedEvent>
+
+/** How to begin, as the service is told. */
+export interface ConsumeRequest {
+  readonly topic: string
+  readonly group?: string
+  readonly sequence?: number
+  readonly offset_ms?: number
+  readonly auto_ack: boolean
+  readonly ack_wait?: number
+  readonly retry_limit: number
+  readonly max_in_flight: number
+}
+
+export interface ChannelOptions {
+  readonly client: Client
+  readonly call: CallOptions
+  /** Asked for once, when the first event is. */
+  readonly begin: () => Promise<ConsumeRequest>
+  /** Who acknowledges: `service`, what it has sent; `loop`, what it asks to be followed; `program`. */
+  readonly acks: 'service' | 'loop' | 'program'
+  /** Whether it goes on when the service was lost. */
+  readonly resumes: boolean
+}
+
+type Stream = CallStream<object, WireEvent>
+
+/** First wait before the service is called again; doubled with each that follows. */
+const MIN_DELAY_MS = 50
+const MAX_DELAY_MS = 5000
+/** Codes of errors behind which the service may come back: it is not found, was lost, or is away. */
+const AWAY = [404, 502, 503]
+
+export function openChannel(options: ChannelOptions): EventChannel {
+  const { client, call, begin, acks, resumes } = options
+  let request: ConsumeRequest | undefined
+  let stream: Stream | undefined
+  /** The last event, unless the program answers for it. */
+  let unanswered: (() => Promise<void>) | undefined
+  let failures = 0
+  let isOver = false
+  const waiting = new AbortController()
+
+  async function connect(): Promise<Stream> {
+    request ??= await begin()
+    const opened = client.stream<object, WireEvent>('events', 'Stream.Consume', undefined, call)
+    stream = opened
+    if (isOver) opened.cancel()
+    await opened.send(request)
+    return opened
+  }
+
+  /** What the service is told of an event goes where it came from; what has no way there comes again. */
+  function toAnswer(from: Stream): Answer {
+    return async (id, success, delayMs) => {
+      await from.send({ id, success, ...(delayMs > 0 && { delay: Math.round(delayMs * 1e6) }) })
+    }
+  }
+
+  function toEvent(from: Stream, wire: WireEvent): ConsumedEvent {
+    if (acks === 'program') return toConsumedEvent(wire, toAnswer(from))
+    if (acks === 'loop') unanswered = () => toAnswer(from)(wire.id, true, 0)
+    // Nobody remembers how far it is but the channel itself.
+    else request = { ...request!, sequence: wire.sequence + 1 }
+    return toConsumedEvent(wire)
+  }
+
+  /** @throws what is no reason to go on. */
+  async function wait(error: unknown): Promise<void> {
+    stream = undefined
+    unanswered = undefined
+    const mayReturn = error instanceof GatewayError && AWAY.includes(error.code)
+    if (!mayReturn || !resumes || request === undefined) throw error
+    const ms = Math.min(MIN_DELAY_MS * 2 ** failures++, MAX_DELAY_MS) * (0.5 + Math.random() / 2)
+    await delay(ms, undefined, { signal: waiting.signal }).catch(() => {})
+  }
+
+  return {
+    async next() {
+      await unanswered?.()
+      unanswered = undefined
+      while (!isOver) {
+        try {
+          const from = stream ?? (await connect())
+          const { done, value } = await from.next()
+          if (isOver) break
+          if (done === true) throw new GatewayError('events', 503, 'the stream of events has ended')
+          failures = 0
+          return { done: false, value: toEvent(from, value) }
+        } catch (error) {
+          if (isOver) break
+          await wait(error)
+        }
+      }
+      return { done: true, value: undefined }
+    },
+
+    async return() {
+      isOver = true
+      waiting.abort()
+      // The last event is not acknowledged: whoever leaves a loop may have failed at it.
+      await stream?.return()
+      return { done: true, value: undefined }
+    },
+
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

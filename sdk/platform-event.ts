@@ -1,0 +1,106 @@
+/** An event of a topic (specification: Event). */
+export interface PlatformEvent {
+  /** A UUID. */
+  readonly id: string
+  readonly topic: string
+  /** Its place in the topic: the first has 1, and none is left out. */
+  readonly sequence: number
+  /** When it happened, says who published it. */
+  readonly timestamp: Date
+  readonly metadata: Readonly<Record<string, string>>
+  readonly payload: Uint8Array
+  /** What the payload says as JSON. @throws {SyntaxError} when it is none. */
+  unmarshal<T = unknown>(): T
+}
+
+/** An event that is consumed. */
+export interface ConsumedEvent extends PlatformEvent {
+  /** How often the group got it, this time included; 1: the first time. */
+  readonly attempt: number
+  /**
+   * The group is done with it. Resolves when the service has been told so: if it goes away before it took that in, the event
+   * comes again. Does nothing with `autoAck`.
+   */
+  ack(): Promise<void>
+  /** It has to come again, at once or after so many milliseconds, at most a day; the last time it becomes a dead letter. Does nothing with `autoAck`. */
+  nack(options?: { readonly delayMs?: number }): Promise<void>
+}
+
+/** An event as the service sends it. */
+export interface WireEvent {
+  readonly id: string
+  readonly topic: string
+  readonly metadata: Readonly<Record<string, string>>
+  /** Base64. */
+  readonly payload: string
+  readonly timestamp_ms: number
+  readonly sequence: number
+  /** Of one that is consumed. */
+  readonly attempt?: number
+}
+
+/** Tells the service what became of an event. */
+export type Answer = (event: string, success: boolean, delayMs: number) => Promise<void>
+
+/** A class, since there are many: their methods are not made anew for each. */
+class ReadEvent implements ConsumedEvent {
+  readonly id: string
+  readonly topic: string
+  readonly sequence: number
+  readonly metadata: PlatformEvent['metadata']
+  readonly attempt: number
+  readonly payload: Buffer
+  readonly #timestampMs: number
+  readonly #answer: Answer
+
+  constructor(event: WireEvent, answer: Answer) {
+    this.id = event.id
+    this.topic = event.topic
+    this.sequence = event.sequence
+    this.metadata = event.metadata
+    this.attempt = event.attempt ?? 1
+    this.payload = Buffer.from(event.payload, 'base64')
+    this.#timestampMs = event.timestamp_ms
+    this.#answer = answer
+  }
+
+  get timestamp(): Date {
+    return new Date(this.#timestampMs)
+  }
+
+  unmarshal<T>(): T {
+    return JSON.parse(this.payload.toString()) as T
+  }
+
+  ack(): Promise<void> {
+    return this.#answer(this.id, true, 0)
+  }
+
+  nack({ delayMs = 0 }: { readonly delayMs?: number } = {}): Promise<void> {
+    return this.#answer(this.id, false, delayMs)
+  }
+}
+
+const nobody: Answer = async () => {}
+
+export function toPlatformEvent(event: WireEvent): PlatformEvent {
+  return new ReadEvent(event, nobody)
+}
+
+export function toConsumedEvent(event: WireEvent, answer: Answer = nobody): ConsumedEvent {
+  return new ReadEvent(event, answer)
+}
+
+/**
+ * A payload as it is published: bytes, or JSON.
+ *
+ * @throws {TypeError} for a message JSON cannot say.
+ */
+export function toPayload(message: unknown): string {
+  if (message instanceof Uint8Array)
+    return Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString('base64')
+  const json = JSON.stringify(message) as string | undefined
+  if (json === undefined)
+    throw new TypeError(`message must be bytes or what JSON can say, got ${typeof message}`)
+  return Buffer.from(json).toString('base64')
+}

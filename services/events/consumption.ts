@@ -1,0 +1,117 @@
+import type { ConsumeOptions } from '../../core/events/consume-options.ts'
+import type { ConsumedEvent, EventConsumer } from '../../core/events/consumer.ts'
+import type { Events } from '../../core/events/events.ts'
+import { badRequest, unavailable } from '../../sdk/errors.ts'
+import {
+  type ConsumeMessage,
+  type DeliveryMessage,
+  toDelivery,
+  toTimeMs,
+  toWaitMs,
+} from './messages.ts'
+
+/** A caller that consumes. */
+export interface ConsumptionOptions {
+  readonly events: Events
+  readonly namespace: string
+  /** The first message begins, the others say what became of events. */
+  readonly requests: AsyncIterable<ConsumeMessage>
+  /** Of errors. */
+  readonly id: string
+  /** Called once no event is missed. */
+  readonly onBegun: () => void
+}
+
+const NONE: readonly ConsumedEvent[] = []
+
+/** Events as the caller takes them. */
+export function consume(options: ConsumptionOptions): AsyncIterableIterator<DeliveryMessage> {
+  const { events, namespace, requests, id, onBegun } = options
+  const messages = requests[Symbol.asyncIterator]()
+  let consumer: EventConsumer | undefined
+  let topic = ''
+  let batch = NONE
+  let at = 0
+  let isOver = false
+  let failure: unknown
+
+  async function begin(): Promise<EventConsumer | undefined> {
+    const { done, value } = await messages.next()
+    if (done === true) throw badRequest(id, 'the first message must name a topic')
+    topic = value.topic
+    const begun = await events.consume({ namespace, topic }, toOptions(value, id))
+    if (isOver) {
+      await begun.leave()
+      return undefined
+    }
+    consumer = begun
+    onBegun()
+    void readAnswers(begun)
+    return begun
+  }
+
+  async function readAnswers(begun: EventConsumer): Promise<void> {
+    try {
+      for (;;) {
+        const { done, value } = await messages.next()
+        if (done === true) return
+        if (value.id === '') throw badRequest(id, 'request.id must not be empty')
+        const settled = value.success
+          ? begun.ack(value.id)
+          : begun.nack(value.id, toWaitMs(value.delay))
+        // The next one does not wait for it: those of a turn are kept together.
+        if (settled instanceof Promise) settled.catch(fail)
+      }
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  /** The caller is told, unless it has left. */
+  function fail(error: unknown): void {
+    failure ??= error
+    void consumer?.leave()
+  }
+
+  return {
+    async next() {
+      if (isOver) return { done: true, value: undefined }
+      if (at === batch.length) {
+        const current = consumer ?? (await begin())
+        batch = (await current?.next()) ?? NONE
+        at = 0
+      }
+      const event = batch[at++]
+      if (event !== undefined) return { done: false, value: toDelivery(topic, event) }
+      if (isOver) return { done: true, value: undefined }
+      throw failure ?? unavailable(id, 'the events are being stopped')
+    },
+
+    async return() {
+      isOver = true
+      await consumer?.leave()
+      return { done: true, value: undefined }
+    },
+
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+/** @throws {GatewayError} 400 */
+function toOptions(message: ConsumeMessage, id: string): ConsumeOptions {
+  const { topic, group, sequence, auto_ack, max_in_flight } = message
+  if (topic === '') throw badRequest(id, 'Missing topic')
+  if (!auto_ack && message.ack_wait === 0)
+    throw badRequest(id, 'invalid AckWait passed, should be positive integer: request.ack_wait')
+  const sinceMs = toTimeMs(message.offset, message.offset_ms)
+  return {
+    start: { ...(sequence > 0 && { sequence }), ...(sinceMs !== undefined && { sinceMs }) },
+    autoAck: auto_ack,
+    retryLimit: message.retry_limit,
+    ...(group !== '' && { group }),
+    ...(!auto_ack && { ackWaitMs: toWaitMs(message.ack_wait) }),
+    ...(max_in_flight > 0 && { maxInFlight: max_in_flight }),
+  }
+}

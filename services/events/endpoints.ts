@@ -1,0 +1,176 @@
+import type { EventTopic } from '../../core/contracts/events.ts'
+import type { Events } from '../../core/events/events.ts'
+import { Type } from '../../core/schema.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, notImplemented } from '../../sdk/errors.ts'
+import { consume } from './consumption.ts'
+import {
+  type ConsumeMessage,
+  Consuming,
+  GivenMetadata,
+  Group,
+  Limit,
+  Milliseconds,
+  Offset,
+  Payload,
+  Seconds,
+  Since,
+  ToldDelivery,
+  ToldEvent,
+  Topic,
+  toMessage,
+  toTimeMs,
+} from './messages.ts'
+import { toNamespace } from './namespace.ts'
+
+/**
+ * What the handler `Stream` offers (reference 5.2).
+ *
+ * Who may publish and consume is not decided here.
+ */
+export function createStreamEndpoints(events: Events): Endpoints {
+  return {
+    publish: endpoint({
+      description: 'Puts an event behind those of its topic. Answered once it is kept.',
+      idempotent: false,
+      request: Type.Object({
+        topic: Topic,
+        metadata: GivenMetadata,
+        payload: Payload,
+        timestamp: Seconds,
+        timestamp_ms: Milliseconds,
+      }),
+      response: Type.Object({ id: Type.String(), sequence: Type.Integer() }),
+      async handle({ topic, metadata, payload, timestamp, timestamp_ms }, ctx) {
+        const timestampMs = toTimeMs(timestamp, timestamp_ms)
+        const published = await events.publish(toTopic(topic, ctx), {
+          payload,
+          metadata,
+          ...(timestampMs !== undefined && { timestampMs }),
+        })
+        return { id: published.id, sequence: published.sequence }
+      },
+    }),
+
+    consume: endpoint({
+      description:
+        'Events of a topic, as they come. The first message says which; those that follow, what became of them.',
+      request: Consuming,
+      response: ToldDelivery,
+      stream: 'both',
+      handle: (requests, ctx) =>
+        consume({
+          events,
+          requests: requests as AsyncIterable<ConsumeMessage>,
+          namespace: toNamespace(ctx, idOf(ctx)),
+          id: idOf(ctx),
+          onBegun: () => ctx.start(),
+        }),
+    }),
+
+    topics: endpoint({
+      description: 'The topics of the namespace that have, or had, events; or one of them.',
+      request: Type.Object({ topic: Topic }),
+      response: Type.Object({
+        topics: Type.Array(
+          Type.Object({
+            topic: Type.String(),
+            first: Type.Integer({ description: 'Sequence of the oldest event that is kept.' }),
+            last: Type.Integer({ description: 'Sequence of the newest event there ever was.' }),
+            bytes: Type.Integer({ description: 'About what they take.' }),
+          }),
+        ),
+      }),
+      async handle({ topic }, ctx) {
+        const topics = await events.listTopics(toNamespace(ctx, idOf(ctx)))
+        const asked = topic === '' ? topics : topics.filter((one) => one.topic === topic)
+        return {
+          topics: asked.map(({ topic, first, last, bytes }) => ({ topic, first, last, bytes })),
+        }
+      },
+    }),
+
+    groups: endpoint({
+      description: 'The groups of a topic that are kept.',
+      request: Type.Object({ topic: Topic }),
+      response: Type.Object({
+        groups: Type.Array(
+          Type.Object({
+            group: Type.String(),
+            acked: Type.Integer({ description: 'Everything is done up to this sequence.' }),
+            pending: Type.Integer({ description: 'Events that wait to be acknowledged.' }),
+          }),
+        ),
+      }),
+      async handle({ topic }, ctx) {
+        const groups = await events.listGroups(toTopic(topic, ctx))
+        return {
+          groups: groups.map(({ name, acked, pending }) => ({ group: name, acked, pending })),
+        }
+      },
+    }),
+
+    deleteGroup: endpoint({
+      description: 'Forgets a group; one that is not there does not matter. Its consumers get 410.',
+      request: Type.Object({ topic: Topic, group: Group }),
+      response: Type.Object({}),
+      async handle({ topic, group }, ctx) {
+        if (group === '') throw badRequest(idOf(ctx), 'Missing group')
+        await events.deleteGroup(toTopic(topic, ctx), group)
+        return {}
+      },
+    }),
+  }
+}
+
+/** What the handler `Store` offers. */
+export function createStoreEndpoints(events: Events): Endpoints {
+  return {
+    read: endpoint({
+      description: 'Events of a topic that are kept, in order, a page at a time.',
+      request: Type.Object({
+        topic: Topic,
+        limit: Limit,
+        offset: Offset,
+        since: Since,
+        since_ms: Milliseconds,
+      }),
+      response: Type.Object({
+        events: Type.Array(ToldEvent),
+        next: Type.Optional(
+          Type.Integer({ description: 'There are more: read again, with this offset.' }),
+        ),
+      }),
+      async handle({ topic, limit, offset, since, since_ms }, ctx) {
+        const sinceMs = toTimeMs(since, since_ms)
+        const page = await events.read(toTopic(topic, ctx), {
+          sequence: offset + 1,
+          ...(limit > 0 && { limit }),
+          ...(sinceMs !== undefined && { sinceMs }),
+        })
+        const told = page.events.map((event) => toMessage(topic, event))
+        return page.next === undefined ? { events: told } : { events: told, next: page.next - 1 }
+      },
+    }),
+
+    write: endpoint({
+      description: 'Not offered: events are published.',
+      handle(_, ctx) {
+        throw notImplemented(idOf(ctx), 'events are written by Stream.Publish')
+      },
+    }),
+  }
+}
+
+/** Reference 6: `events.Stream.Publish`, whatever namespace the caller put in front. */
+function idOf(ctx: Context): string {
+  return `events.${ctx.endpoint}`
+}
+
+/** @throws {GatewayError} 400 */
+function toTopic(topic: string, ctx: Context): EventTopic {
+  const id = idOf(ctx)
+  if (topic === '') throw badRequest(id, 'Missing topic')
+  return { namespace: toNamespace(ctx, id), topic }
+}

@@ -1,0 +1,180 @@
+import type { StoredEvent } from '../../core/contracts/events.ts'
+import {
+  isEventName,
+  MAX_IN_FLIGHT,
+  MAX_METADATA_BYTES,
+  MAX_TIME_MS,
+  MAX_WAIT_MS,
+  NAME_RULE,
+} from '../../core/events/checks.ts'
+import type { ConsumedEvent } from '../../core/events/consumer.ts'
+import { type TUnsafe, Type } from '../../core/schema.ts'
+import { sizeOfMetadata } from '../../core/store/limits.ts'
+import { Bytes } from '../../sdk/schema-types.ts'
+
+/** An event as it is told (specification: Event; reference 5.2). */
+export interface EventMessage {
+  readonly id: string
+  readonly topic: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly payload: Uint8Array
+  /** Seconds since 1970. */
+  readonly timestamp: number
+  readonly timestamp_ms: number
+  /** Its place in the topic: the first has 1. */
+  readonly sequence: number
+}
+
+/** One that is consumed. */
+export interface DeliveryMessage extends EventMessage {
+  /** How often the group got it, this time included. */
+  readonly attempt: number
+}
+
+/** Begins to consume, or says what became of an event. */
+export interface ConsumeMessage {
+  readonly topic: string
+  readonly group: string
+  readonly offset: number
+  readonly offset_ms: number
+  readonly sequence: number
+  readonly auto_ack: boolean
+  readonly ack_wait: number
+  readonly retry_limit: number
+  readonly max_in_flight: number
+  readonly id: string
+  readonly success: boolean
+  readonly delay: number
+}
+
+const MAX_WAIT_NS = MAX_WAIT_MS * 1e6
+const DIGITS = /^-?[0-9]{1,17}$/
+
+interface LongOptions {
+  readonly min?: number
+  readonly max: number
+  readonly default?: number
+  readonly description: string
+}
+
+/** A number that clients of 64 bits write as text (reference 15.11). */
+function Long({ min = 0, max, ...options }: LongOptions) {
+  const schema = { type: ['integer', 'string'], format: 'int64', default: 0, ...options }
+  const checked = Type.Refine(
+    Type.Unsafe<number | string>(schema),
+    (value) => {
+      const number = typeof value === 'string' && DIGITS.test(value) ? Number(value) : value
+      return Number.isInteger(number) && (number as number) >= min && (number as number) <= max
+    },
+    () => `must be a whole number from ${min} to ${max}`,
+  )
+  return Type.Codec(checked)
+    .Decode(Number)
+    .Encode((value) => value) as unknown as TUnsafe<number>
+}
+
+const name = (description: string) =>
+  Type.Refine(
+    Type.String({ default: '', description }),
+    (name) => name === '' || isEventName(name),
+    () => NAME_RULE,
+  )
+const seconds = (description: string) => Long({ max: MAX_TIME_MS / 1000, description })
+const milliseconds = (description: string) => Long({ max: MAX_TIME_MS, description })
+const sequence = (description: string) => Long({ max: Number.MAX_SAFE_INTEGER, description })
+const Metadata = Type.Record(Type.String(), Type.String(), { default: {} })
+
+export const Topic: TUnsafe<string> = Type.Unsafe(name('Of the namespace.'))
+export const Group: TUnsafe<string> = Type.Unsafe(name('Of the topic.'))
+export const Payload: TUnsafe<Uint8Array> = Type.Unsafe(
+  Bytes({ default: '', description: 'Bytes; base64 in JSON.' }),
+)
+export const GivenMetadata: TUnsafe<EventMessage['metadata']> = Type.Unsafe(
+  Type.Refine(
+    Metadata,
+    (metadata) => sizeOfMetadata(metadata) <= MAX_METADATA_BYTES,
+    () => `must be at most ${MAX_METADATA_BYTES} bytes`,
+  ),
+)
+export const Seconds: TUnsafe<number> = seconds('Seconds since 1970; 0: now.')
+export const Since: TUnsafe<number> = seconds(
+  'Leaves out what happened before, seconds since 1970.',
+)
+export const Milliseconds: TUnsafe<number> = milliseconds(
+  'Milliseconds since 1970, in place of seconds; 0: as these say.',
+)
+export const Offset: TUnsafe<number> = sequence(
+  'So many are left out, from the start of the topic.',
+)
+export const Limit: TUnsafe<number> = sequence('Most events; 0: 250.')
+
+const event = {
+  id: Type.String({ description: 'A UUID.' }),
+  topic: Type.String(),
+  metadata: Metadata,
+  payload: Bytes({ description: 'Bytes; base64 in JSON.' }),
+  timestamp: Type.Integer({ description: 'Seconds since 1970.' }),
+  timestamp_ms: Type.Integer({ description: 'Milliseconds since 1970.' }),
+  sequence: Type.Integer({ description: 'Its place in the topic, from 1 on.' }),
+}
+
+export const ToldEvent: TUnsafe<EventMessage> = Type.Unsafe(Type.Object(event))
+export const ToldDelivery: TUnsafe<DeliveryMessage> = Type.Unsafe(
+  Type.Object({
+    ...event,
+    attempt: Type.Integer({ description: 'How often the group got it, this time included.' }),
+  }),
+)
+
+/** A message of a consumer. */
+export const Consuming: TUnsafe<ConsumeMessage> = Type.Unsafe(
+  Type.Object({
+    topic: name('Of the namespace; of the first message, as what follows up to max_in_flight.'),
+    group: name('Shares the events with others of this name; empty: one of its own.'),
+    offset: seconds(
+      'A group that is new begins with events of this time, or later; 0: with new ones.',
+    ),
+    offset_ms: milliseconds('As offset, in milliseconds.'),
+    sequence: sequence('A group that is new begins with this one, or later; 0: as offset says.'),
+    auto_ack: Type.Boolean({ default: true, description: 'What was sent is acknowledged.' }),
+    ack_wait: Long({
+      max: MAX_WAIT_NS,
+      description: 'Nanoseconds until what is not acknowledged comes again.',
+    }),
+    retry_limit: Long({
+      min: -1,
+      max: Number.MAX_SAFE_INTEGER,
+      default: -1,
+      description: 'How often an event comes again before it is a dead letter; -1: as it must.',
+    }),
+    max_in_flight: Long({
+      max: MAX_IN_FLIGHT,
+      description: 'Most events that are not acknowledged yet; 0: 1000.',
+    }),
+    id: Type.String({ default: '', description: 'Of an event: what became of it.' }),
+    success: Type.Boolean({ default: false, description: 'False: it has to come again.' }),
+    delay: Long({ max: MAX_WAIT_NS, description: 'Nanoseconds after which it comes again.' }),
+  }),
+)
+
+/** An event as callers are told it. */
+export function toMessage(topic: string, event: StoredEvent): EventMessage {
+  const { id, metadata, payload, timestampMs, sequence } = event
+  const timestamp = Math.floor(timestampMs / 1000)
+  return { id, topic, metadata, payload, timestamp, timestamp_ms: timestampMs, sequence }
+}
+
+/** One that is consumed. */
+export function toDelivery(topic: string, { event, attempt }: ConsumedEvent): DeliveryMessage {
+  return { ...toMessage(topic, event), attempt }
+}
+
+/** A time that was given in one of two units; undefined: in none. */
+export function toTimeMs(seconds: number, milliseconds: number): number | undefined {
+  return milliseconds || seconds * 1000 || undefined
+}
+
+/** Nanoseconds as whole milliseconds, none of them too few. */
+export function toWaitMs(nanoseconds: number): number {
+  return Math.ceil(nanoseconds / 1e6)
+}

@@ -1,0 +1,40 @@
+import type { EventsAdapter } from '../../core/contracts/events.ts'
+import { createEvents, type Events, type EventsOptions } from '../../core/events/events.ts'
+import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createStoreEndpoints, createStreamEndpoints } from './endpoints.ts'
+
+/** What the events service is told. */
+export interface EventsServiceOptions extends Omit<ServiceOptions, 'name'> {
+  /** Keeps the events; closed with the service. */
+  readonly adapter: EventsAdapter
+  /** Limits, and how much is kept. */
+  readonly events?: EventsOptions
+}
+
+/** The events of a platform, as a service of it. */
+export interface EventsService {
+  /** Not started yet. */
+  readonly service: Service<object>
+  /** What the service works on. */
+  readonly events: Events
+  /** Ends the streams of those who consume, stops the service, then closes the events. */
+  readonly close: () => Promise<void>
+}
+
+/** The service `events` (specification: Events; reference 5.2), over an adapter. */
+export function createEventsService(options: EventsServiceOptions): EventsService {
+  const { adapter, events: eventsOptions, ...rest } = options
+  const events = createEvents(adapter, eventsOptions)
+  const service = new Service({ ...rest, name: 'events' })
+    .handle('Stream', createStreamEndpoints(events))
+    .handle('Store', createStoreEndpoints(events))
+  return {
+    service,
+    events,
+    async close() {
+      await events.endConsumers()
+      await service.stop()
+      await events.close()
+    },
+  }
+}

@@ -1,0 +1,186 @@
+import t from 'tap'
+import type { CallStream } from '../../../sdk/call-stream.ts'
+import type { DeliveryMessage } from '../../../services/events/messages.ts'
+import { openPlatformEvents, type PlatformEvents } from '../../fixtures/platform-events.ts'
+
+const MINUTE_NS = 60e9
+const MANUAL = { topic: 'a', sequence: 1, auto_ack: false, ack_wait: MINUTE_NS }
+
+async function publish({ call }: PlatformEvents, ...texts: string[]): Promise<void> {
+  for (const text of texts)
+    await call('Stream.Publish', { topic: 'a', payload: Buffer.from(text).toString('base64') })
+}
+
+/** Payload and attempt. */
+async function take(
+  stream: CallStream<object, DeliveryMessage>,
+): Promise<[string, DeliveryMessage]> {
+  const { value } = await stream.next()
+  const event = value as DeliveryMessage
+  return [`${Buffer.from(String(event.payload), 'base64')} ${event.attempt}`, event]
+}
+
+async function takeAll(stream: CallStream<object, DeliveryMessage>, count: number) {
+  const texts: string[] = []
+  for (let i = 0; i < count; i++) texts.push((await take(stream))[0])
+  return texts
+}
+
+t.test('without more than a topic, new events come and count as acknowledged', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'before')
+  const stream = await platform.consume<DeliveryMessage>({ topic: 'a' })
+  // When consuming has begun cannot be told: it is published until it is seen.
+  const first = take(stream)
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen) await publish(platform, 'new')
+  t.equal((await first)[0], 'new 1')
+})
+
+t.test('offset is a time in seconds, or milliseconds, or a sequence', async (t) => {
+  const platform = await openPlatformEvents(t)
+  for (const timestamp_ms of [10_000, 30_000, 20_500])
+    await platform.call('Stream.Publish', { topic: 'a', timestamp_ms })
+  const from = async (start: object, count: number) => {
+    const stream = await platform.consume<DeliveryMessage>({ topic: 'a', ...start })
+    const sequences: number[] = []
+    for (let i = 0; i < count; i++) sequences.push((await take(stream))[1].sequence)
+    return sequences
+  }
+  t.strictSame(await from({ offset: 1 }, 3), [1, 2, 3])
+  t.strictSame(await from({ offset: '20' }, 2), [2, 3])
+  t.strictSame(await from({ offset_ms: 20_501 }, 1), [2])
+  t.strictSame(await from({ sequence: 3 }, 1), [3])
+})
+
+t.test('what is acknowledged does not come again, what is refused does', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'x', 'y', 'z')
+  const group = { ...MANUAL, group: 'g' }
+  const stream = await platform.consume<DeliveryMessage>(group)
+  const [, x] = await take(stream)
+  const [, y] = await take(stream)
+  t.equal((await take(stream))[0], 'z 1')
+  await stream.send({ id: x.id, success: true })
+  await stream.send({ id: 'unknown', success: true })
+  await stream.send({ id: y.id, success: false })
+  t.equal((await take(stream))[0], 'y 2')
+  await stream.send({ id: y.id, success: false, delay: 1e6 })
+  t.equal((await take(stream))[0], 'y 3')
+  await stream.return()
+  const again = await platform.consume<DeliveryMessage>(group)
+  const texts = await takeAll(again, 2)
+  t.strictSame(texts, ['y 4', 'z 2'])
+})
+
+t.test('what is not acknowledged in time comes again', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'x')
+  const stream = await platform.consume<DeliveryMessage>({ ...MANUAL, ack_wait: 30e6 })
+  t.strictSame(await takeAll(stream, 3), ['x 1', 'x 2', 'x 3'])
+})
+
+t.test('with auto_ack, a group goes on where it was', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'x', 'y')
+  const group = { topic: 'a', group: 'g', sequence: 1 }
+  const first = await platform.consume<DeliveryMessage>(group)
+  t.strictSame(await takeAll(first, 2), ['x 1', 'y 1'])
+  await publish(platform, 'z')
+  t.strictSame(await takeAll(first, 1), ['z 1'])
+  await first.return()
+  await publish(platform, 'last')
+  const second = await platform.consume<DeliveryMessage>(group)
+  t.strictSame(await takeAll(second, 1), ['last 1'], 'what was sent does not come again')
+})
+
+t.test('what came too often is a dead letter', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'x', 'y')
+  const group = { ...MANUAL, group: 'g', retry_limit: '1' }
+  const stream = await platform.consume<DeliveryMessage>(group)
+  const [, x] = await take(stream)
+  await take(stream)
+  await stream.send({ id: x.id, success: false })
+  t.equal((await take(stream))[0], 'x 2')
+  await stream.send({ id: x.id, success: false })
+  const dead = await platform.consume<DeliveryMessage>({ topic: 'a.dead', sequence: 1 })
+  const [text, letter] = await take(dead)
+  t.equal(text, 'x 1')
+  t.match(letter.metadata, {
+    'dead-topic': 'a',
+    'dead-group': 'g',
+    'dead-id': x.id,
+    'dead-sequence': '1',
+    'dead-attempts': '2',
+    'dead-reason': 'nack',
+  })
+})
+
+t.test('no more are sent than may be in flight', async (t) => {
+  const platform = await openPlatformEvents(t)
+  await publish(platform, 'x', 'y', 'z')
+  const stream = await platform.consume<DeliveryMessage>({
+    ...MANUAL,
+    group: 'g',
+    max_in_flight: 2,
+  })
+  const [, x] = await take(stream)
+  await take(stream)
+  t.match(await platform.call('Stream.Groups', { topic: 'a' }), { groups: [{ pending: 2 }] })
+  await stream.send({ id: x.id, success: true })
+  t.equal((await take(stream))[0], 'z 1')
+})
+
+t.test('who leaves makes room for others', async (t) => {
+  const platform = await openPlatformEvents(t, { events: { maxConsumers: 1 } })
+  const first = await platform.consume({ topic: 'a' })
+  const waiting = first.next()
+  const second = await platform.consume({ topic: 'a' })
+  await t.rejects(second.next(), { code: 429, message: 'there are 1 consumers already' })
+  await first.return()
+  await waiting
+  // The service learns of it a little later.
+  for (;;) {
+    const third = await platform.consume<DeliveryMessage>({ topic: 'a', sequence: 1 })
+    await publish(platform, 'x')
+    const error = await take(third).catch((error: { code: number }) => error)
+    if ('code' in error && error.code === 429) continue
+    t.match(error, ['x 1'])
+    break
+  }
+})
+
+t.test('a first message that makes no sense is 400, naming what is wrong', async (t) => {
+  const { consume } = await openPlatformEvents(t)
+  for (const [request, message] of [
+    [{}, /^Missing topic$/],
+    [{ topic: 'a b' }, /request\.topic must be letters/],
+    [{ topic: 'a', group: '*' }, /request\.group must be letters/],
+    [{ topic: 'a', auto_ack: false }, /^invalid AckWait passed, should be positive integer/],
+    [{ topic: 'a', auto_ack: false, ack_wait: -1 }, /request\.ack_wait must be a whole number/],
+    [{ topic: 'a', auto_ack: false, ack_wait: 1e15 }, /request\.ack_wait must be a whole number/],
+    [{ topic: 'a', offset: 'x' }, /request\.offset must be/],
+    [{ topic: 'a', sequence: 1.5 }, /request\.sequence must be/],
+    [{ topic: 'a', retry_limit: -2 }, /request\.retry_limit must be/],
+    [{ topic: 'a.dead', retry_limit: 3 }, /retryLimit must be -1/],
+    [{ topic: 'x'.repeat(250), retry_limit: 3 }, /retryLimit must be -1/],
+    [{ topic: 'a', max_in_flight: 1e6 }, /request\.max_in_flight must be/],
+  ] as const) {
+    const stream = await consume(request)
+    await t.rejects(stream.next(), { code: 400, message }, JSON.stringify(request))
+  }
+  const answer = await consume(MANUAL)
+  await answer.send({ success: true })
+  await t.rejects(answer.next(), { code: 400, message: 'request.id must not be empty' })
+})
+
+t.test('a stream that ends before it began is told', async (t) => {
+  const { client } = await openPlatformEvents(t)
+  const stream = client.stream('events', 'Stream.Consume')
+  stream.end()
+  await t.rejects(stream.next(), { code: 400, message: 'the first message must name a topic' })
+})

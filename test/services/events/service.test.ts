@@ -1,0 +1,52 @@
+import t from 'tap'
+import { createMemoryEvents } from '../../../adapters/events/memory.ts'
+import { eventsAway, eventsFull } from '../../../core/events/errors.ts'
+import { openPlatformEvents } from '../../fixtures/platform-events.ts'
+import { openRegistry } from '../../fixtures/sdk-services.ts'
+
+t.test('it is the service events, and the registry says what it offers', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformEvents(t, { registry })
+  const [service] = await registry.getService('events')
+  t.strictSame(
+    service!.endpoints.map(({ name, metadata }) => `${name} ${metadata['stream'] ?? ''}`.trim()),
+    [
+      'Stream.Publish',
+      'Stream.Consume true',
+      'Stream.Topics',
+      'Stream.Groups',
+      'Stream.DeleteGroup',
+      'Store.Read',
+      'Store.Write',
+    ],
+  )
+})
+
+t.test('what the adapter cannot do is told as it is', async (t) => {
+  const failing = { ...createMemoryEvents() }
+  const { call, consume } = await openPlatformEvents(t, {
+    adapter: {
+      ...failing,
+      append: () => {
+        throw eventsFull(new Error('no room'))
+      },
+      join: () => {
+        throw eventsAway(new Error('not there'))
+      },
+    },
+  })
+  await t.rejects(call('Stream.Publish', { topic: 'a' }), { id: 'events', code: 507 })
+  t.strictSame(await call('Store.Read', { topic: 'a' }), { events: [] }, 'reading goes on')
+  const stream = await consume({ topic: 'a' })
+  await t.rejects(stream.next(), { id: 'events', code: 503 })
+})
+
+t.test('who consumes is told that the service is stopped', async (t) => {
+  const { call, consume, close } = await openPlatformEvents(t)
+  await call('Stream.Publish', { topic: 'a' })
+  const stream = await consume({ topic: 'a', sequence: 1 })
+  t.equal((await stream.next()).done, false)
+  const next = t.rejects(stream.next(), { code: 503, message: 'the events are being stopped' })
+  await close()
+  await next
+})
