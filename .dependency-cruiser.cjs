@@ -16,8 +16,9 @@ const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
 const LEAVES = ['bench', 'examples', 'scripts', 'test']
 /** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
 const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
-/** The file of the SDK that loads adapters. */
-const OPENS_REGISTRIES = '^sdk/open-registry[.]ts$'
+/** The files of the SDK that load adapters, and the adapters. */
+const OPENERS = '^sdk/open-(registry|broker)[.]ts$'
+const OPENED = '^adapters/(registry|broker|nats)/'
 const GENERATED = '[.]gen[.]ts$'
 /** What adapters of several contracts that stand on the same server share: no adapter itself. */
 const SHARED_BY_ADAPTERS = 'adapters/nats/'
@@ -85,29 +86,29 @@ module.exports = {
       name: 'sdk-imports-only-core',
       comment: 'What authors import does not bring the whole program along.',
       severity: 'error',
-      from: { path: '^sdk/', pathNot: OPENS_REGISTRIES },
+      from: { path: '^sdk/', pathNot: OPENERS },
       to: { path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/` },
     },
     {
-      name: 'sdk-opens-registries-in-one-place',
+      name: 'sdk-opens-adapters-in-one-place',
       comment:
-        'Services and clients name their registry by a text. The one file that reads it loads the adapter with import(): whoever uses another, or none, does not pay for it.',
+        'Services and clients name their registry and broker by a text. The file that reads it loads the adapter with import(): whoever uses another, or none, does not pay for it.',
       severity: 'error',
-      from: { path: OPENS_REGISTRIES },
+      from: { path: OPENERS },
       to: {
         path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/`,
-        pathNot: '^adapters/registry/',
+        pathNot: OPENED,
       },
     },
     {
-      name: 'sdk-loads-registries-lazily',
+      name: 'sdk-loads-adapters-lazily',
       comment:
-        'See sdk-opens-registries-in-one-place. What is wrong with an address is told before anything is loaded.',
+        'See sdk-opens-adapters-in-one-place. What is wrong with an address is told before anything is loaded.',
       severity: 'error',
-      from: { path: OPENS_REGISTRIES },
+      from: { path: OPENERS },
       to: {
-        path: '^adapters/registry/',
-        pathNot: '^adapters/registry/consul/url[.]ts$',
+        path: OPENED,
+        pathNot: '^adapters/(registry/consul|nats)/url[.]ts$',
         dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
     },

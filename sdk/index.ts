@@ -3,6 +3,8 @@
  *
  * The one entry point `mx`; the rest of the program imports the files themselves.
  */
+
+export type { WhenSlow } from '../core/broker/delivery.ts'
 export type { Maybe, Plugin, Step } from '../core/chain.ts'
 export type { Broker, Message, MessageHandler, SubscribeOptions } from '../core/contracts/broker.ts'
 export type {
@@ -97,6 +99,8 @@ export {
   type PublishedEvent,
 } from './events.ts'
 export type { HttpRoute } from './http-route.ts'
+export type { MessageDetails, Subscriber } from './message.ts'
+export type { BrokerCallOptions } from './platform-broker.ts'
 export type { ConsumedEvent, PlatformEvent } from './platform-event.ts'
 export { loadProto, type ProtoFile } from './protobuf.ts'
 export {

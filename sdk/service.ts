@@ -12,15 +12,18 @@ import { InProcessCaller } from './in-process.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { parseListenAddress, readListenAddress } from './listen-address.ts'
 import { addLocalNode, addLocalService, setLocalService } from './local-services.ts'
+import type { Subscriber } from './message.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
+import { setOwnBroker } from './own-brokers.ts'
 import { readProxyAddress } from './proxy-address.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
+import { createServiceBroker, type ServiceBroker } from './service-broker.ts'
 import { joinHost, type ServiceHost } from './service-host.ts'
 import type { ServiceLog } from './service-log.ts'
 import type { ServiceLimits, ServicePort } from './service-port.ts'
 import { runProcess } from './signals.ts'
-import { type Subscriber, type SubscriberOptions, Subscriptions } from './subscriptions.ts'
+import type { SubscriberOptions } from './subscriptions.ts'
 
 /** What a service is told. */
 export interface ServiceOptions {
@@ -36,8 +39,8 @@ export interface ServiceOptions {
   readonly registry?: Registry | string
   /** Through which its calls of other services go, and where it is registered unless a registry is given: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where no registry is given, else none */
   readonly proxy?: string
-  /** Carries the messages of {@link Service.subscribe}. */
-  readonly broker?: Broker
+  /** Carries the messages of {@link Service.subscribe} and `createBroker`; a text opens it: `nats://host:port` and others (docs/broker.md). @default `MX_BROKER`, else the platform's, where there is a registry or a proxy */
+  readonly broker?: Broker | string
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
   readonly limits?: ServiceLimits
@@ -78,7 +81,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
 /** What a service with a port of its own is told. */
 const OF_PORTS = ['address', 'limits', 'listener', 'origins'] as const
 /** Variables of services, without the `MX_` they begin with. */
-const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY', 'PROXY']
+const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY', 'PROXY', 'BROKER']
 const DRAIN_MS = 10_000
 const NODE_NAME_MAX = 200
 
@@ -111,7 +114,7 @@ export class Service<H extends object = Record<never, never>> {
   readonly #caller: InProcessCaller
   /** For whoever finds its node in a registry, in this process: takes calls as long as the port does. */
   readonly #nodeCaller: InProcessCaller
-  readonly #subscriptions: Subscriptions | undefined
+  readonly #broker: ServiceBroker
   readonly #registry: Registry | string | undefined
   readonly #proxy: string | undefined
   #opened: OpenedRegistry | undefined = undefined
@@ -125,7 +128,7 @@ export class Service<H extends object = Record<never, never>> {
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
 
-  /** @throws {TypeError} when name, version, address, proxy or the text of the registry are malformed. */
+  /** @throws {TypeError} when name, version, address, proxy or the text of registry or broker are malformed. */
   constructor(options: ServiceOptions) {
     refuseUnknown('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
@@ -144,8 +147,15 @@ export class Service<H extends object = Record<never, never>> {
     this.#caller = new InProcessCaller(this.#dispatcher)
     this.#nodeCaller = new InProcessCaller(this.#dispatcher)
     this.#local = { name, caller: this.#caller }
-    this.#subscriptions = broker && new Subscriptions(broker, name, this.#dispatcher.log)
+    this.#broker = createServiceBroker({
+      given: broker,
+      hasPlatform: this.#registry !== undefined,
+      client: () => this.client,
+      service: name,
+      log: this.#dispatcher.log,
+    })
     setLocalService(this, this.#local)
+    setOwnBroker(this, this.#broker.findOwn)
   }
 
   /** Where it is reached, `host:port`; empty before it has started. */
@@ -197,9 +207,7 @@ export class Service<H extends object = Record<never, never>> {
     options: SubscriberOptions<S> = {},
   ): this {
     this.#mustNotRun('subscribe')
-    if (this.#subscriptions === undefined)
-      throw new TypeError(`subscribing to ${topic} needs a broker: new Service({ broker })`)
-    this.#subscriptions.add(topic, subscriber, options)
+    this.#broker.subscribe(topic, subscriber, options)
     return this
   }
 
@@ -244,7 +252,7 @@ export class Service<H extends object = Record<never, never>> {
     try {
       const { address, server } = await this.#openPort()
       this.#address = address
-      await this.#subscriptions?.begin()
+      await this.#broker.begin()
       const registry = this.#openRegistry()
       await this.#opened?.loaded
       if (registry !== undefined) {
@@ -267,16 +275,13 @@ export class Service<H extends object = Record<never, never>> {
     this.#unlist()
     await this.#registration?.drain()
     this.#nodeCaller.drain()
-    const idle = Promise.all([
-      this.#port?.drain(),
-      this.#subscriptions?.end(),
-      this.#dispatcher.idle(),
-    ])
+    const idle = Promise.all([this.#port?.drain(), this.#broker.end(), this.#dispatcher.idle()])
     if (!(await isDoneIn(idle, timeoutMs))) {
       const calls = this.#dispatcher.active
       this.log.warn({ calls, timeoutMs }, 'calls take too long; cutting them off')
     }
     await this.#registration?.end()
+    await this.#broker.close()
     this.#client?.close()
     await this.#close()
     if (this.#starting !== undefined) this.log.info({}, 'service stopped')
@@ -286,7 +291,7 @@ export class Service<H extends object = Record<never, never>> {
     this.#unlistNode()
     this.#nodeCaller.close()
     this.#caller.close()
-    await this.#subscriptions?.end()
+    await this.#broker.close()
     await this.#port?.close()
     await this.#opened?.close()
   }
@@ -319,7 +324,8 @@ export class Service<H extends object = Record<never, never>> {
 
   #toEntry(registry: Registry): ServiceEntry {
     const { name, version } = this
-    const { metadata = {}, broker } = this.#options
+    const { metadata = {} } = this.#options
+    const broker = this.#broker.name()
     return {
       name,
       version,
@@ -334,7 +340,7 @@ export class Service<H extends object = Record<never, never>> {
             transport: 'http',
             server: this.#port!.server,
             registry: registry.name,
-            ...(broker !== undefined && { broker: broker.name }),
+            ...(broker !== '' && { broker }),
           },
         },
       ],

@@ -1,91 +1,146 @@
-import { createBroker } from '../core/broker/broker.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createBackOff } from '../core/back-off.ts'
+import type { CheckedBroker } from '../core/broker/broker.ts'
+import type { DeliveryOptions, WhenSlow } from '../core/broker/delivery.ts'
 import type { Maybe } from '../core/chain.ts'
-import type { Broker, Message, SubscribeOptions, Unsubscribe } from '../core/contracts/broker.ts'
+import type { Message, SubscribeOptions, Unsubscribe } from '../core/contracts/broker.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
-import { parseJson } from '../core/request/json.ts'
-import { isJson } from '../core/rpc/context.ts'
-import { type Context, createContext } from './context.ts'
-import { compileSchema, type Decoded, type Schema } from './schema.ts'
-
-/** Gets the messages of a topic, one after the other. What it throws is logged; the message counts as delivered. */
-export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) => Maybe<void>
+import { GatewayError } from '../core/errors.ts'
+import { isRefusal } from '../core/registry-refusal.ts'
+import { createMessageHandler, type Subscriber } from './message.ts'
+import type { Schema } from './schema.ts'
 
 export interface SubscriberOptions<S extends Schema> extends SubscribeOptions {
   /** What messages look like: one that does not fit is logged and dropped. @default anything */
   readonly message?: S
+  /**
+   * When 10,000 messages wait: `drop-new` goes without those that come, `drop-old` without those that wait longest, `end` ends the
+   * subscription. What is dropped is logged, and counted. @default 'drop-new'
+   */
+  readonly whenSlow?: WhenSlow
 }
+
+/** A subscription that is wanted. */
+interface Wanted {
+  readonly topic: string
+  readonly begin: (broker: CheckedBroker) => Maybe<Unsubscribe>
+}
+
+/** Codes of what may be otherwise soon: a broker that is not there yet, or does not answer. */
+const PASSING = [404, 408, 429]
 
 /** The subscriptions of a service (specification: Events, Broker). */
 export class Subscriptions {
-  readonly #broker: Broker
   readonly #service: string
   readonly #log: PluginLog
-  readonly #wanted: (() => Maybe<Unsubscribe>)[] = []
-  #running: Unsubscribe[] = []
-  /** Messages that are being handled. */
+  readonly #wanted: Wanted[] = []
+  readonly #running: Unsubscribe[] = []
+  readonly #stop = new AbortController()
+  /** Messages that are being handled, and subscriptions that are tried again. */
   readonly #busy = new Set<Promise<void>>()
 
   /** @param service name of the service, which contexts tell. */
-  constructor(adapter: Broker, service: string, log: PluginLog) {
+  constructor(service: string, log: PluginLog) {
     this.#service = service
     this.#log = log
-    this.#broker = createBroker(adapter, {
-      onError: ({ topic }, error) => log.error({ err: error, topic }, 'a subscriber failed'),
-      onDrop: ({ topic }, count) =>
-        log.warn({ topic, count }, 'a subscriber is too slow: messages dropped'),
-    })
+  }
+
+  /** How many are wanted. */
+  get size(): number {
+    return this.#wanted.length
   }
 
   /** Remembers a subscription. @throws {TypeError} when the schema is none. */
   add<S extends Schema>(
     topic: string,
     subscriber: Subscriber<S>,
-    { message, queue }: SubscriberOptions<S>,
+    { message, queue, whenSlow }: SubscriberOptions<S>,
   ): void {
-    const schema = compileSchema(message, 'message')
-    const handle = async (received: Message): Promise<void> => {
-      const value = await schema.decode(toValue(received, topic))
-      const context = createContext({
-        metadata: received.headers,
-        log: this.#log,
-        service: this.#service,
-        endpoint: topic,
-      })
-      await subscriber(value as Decoded<S>, context)
+    const [service, log] = [this.#service, this.#log]
+    const handle = createMessageHandler(topic, subscriber, message, { service, log })
+    const handler = (received: Message): Promise<void> => this.#track(handle(received))
+    const options = {
+      ...(queue !== undefined && { queue }),
+      ...(whenSlow !== undefined && { whenSlow }),
+      onEnd: (err: GatewayError) => log.error({ err, topic }, 'a subscription has ended'),
     }
-    const handler = (received: Message): Promise<void> => {
-      const busy = handle(received)
-      this.#busy.add(busy)
-      return busy.finally(() => this.#busy.delete(busy))
-    }
-    this.#wanted.push(() =>
-      this.#broker.subscribe(topic, handler, queue === undefined ? {} : { queue }),
-    )
+    this.#wanted.push({ topic, begin: (broker) => broker.subscribe(topic, handler, options) })
   }
 
-  /** Subscribes. @throws {GatewayError} 400 for a topic or queue that is none, and whatever the broker throws. */
-  async begin(): Promise<void> {
-    for (const subscribe of this.#wanted) this.#running.push(await subscribe())
+  /**
+   * Subscribes. A broker that is not there yet is told of later: the log says so, and it is tried again until there is one.
+   *
+   * @throws {GatewayError} 400 for a topic or queue that is none, and whatever the broker refuses with.
+   */
+  async begin(broker: CheckedBroker): Promise<void> {
+    for (const wanted of this.#wanted) {
+      try {
+        this.#running.push(await wanted.begin(broker))
+      } catch (error) {
+        if (!isPassing(error)) throw error
+        this.#log.warn({ err: error, topic: wanted.topic }, 'cannot subscribe yet; trying again')
+        void this.#track(this.#retry(broker, wanted))
+      }
+    }
   }
 
   /** Takes no more messages; resolves when those that are being handled are done. */
   async end(): Promise<void> {
-    const running = this.#running
-    this.#running = []
-    for (const unsubscribe of running) {
+    await this.leave()
+    await Promise.allSettled([...this.#busy])
+  }
+
+  /** Takes no more messages. */
+  async leave(): Promise<void> {
+    this.#stop.abort()
+    for (const unsubscribe of this.#running.splice(0)) {
       try {
         await unsubscribe()
       } catch (error) {
         this.#log.warn({ err: error }, 'could not unsubscribe')
       }
     }
-    await Promise.allSettled([...this.#busy])
+  }
+
+  async #retry(broker: CheckedBroker, { topic, begin }: Wanted): Promise<void> {
+    const { signal } = this.#stop
+    const backOff = createBackOff()
+    let told = ''
+    while (!signal.aborted) {
+      await delay(backOff.next(), undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      try {
+        this.#running.push(await begin(broker))
+        this.#log.info({ topic }, 'subscribed')
+        if (signal.aborted) await this.leave()
+        return
+      } catch (error) {
+        const { message } = error as Error
+        if (!isPassing(error) && message !== told)
+          this.#log.error({ err: error, topic }, 'cannot subscribe; trying again')
+        told = message
+      }
+    }
+  }
+
+  #track(work: Promise<void>): Promise<void> {
+    const busy = work.finally(() => this.#busy.delete(busy))
+    this.#busy.add(busy)
+    return busy
   }
 }
 
-/** What a message says: of JSON, which it is where nothing else is said, the value, else its bytes. */
-function toValue({ headers, body }: Message, topic: string): unknown {
-  const type = headers['content-type']
-  if (type !== undefined && !isJson(type)) return body
-  return body.length === 0 ? {} : parseJson(body, 'message', topic)
+/** Writes into a log what becomes of messages. */
+export function toReports(log: PluginLog): Pick<DeliveryOptions, 'onError' | 'onDrop'> {
+  return {
+    onError: ({ topic }, error) => log.error({ err: error, topic }, 'a subscriber failed'),
+    onDrop: ({ topic }, count) =>
+      log.warn({ topic, count }, 'a subscriber is too slow: messages dropped'),
+  }
+}
+
+/** Whether an error of subscribing may be none the next time. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof GatewayError) || isRefusal(error.cause)) return false
+  return error.code >= 500 || PASSING.includes(error.code)
 }

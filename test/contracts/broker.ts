@@ -73,12 +73,12 @@ export function testBroker(t: Test, create: () => Maybe<Broker>): void {
     await broker.publish(TOPIC, { headers: {}, body: new Uint8Array(0) })
     await until(() => got.length >= 2)
     const [full, empty] = got.toSorted((a, b) => b.body.length - a.body.length)
-    t.same({ ...full!.headers }, headers)
+    t.same(ownHeaders(full!), headers)
     t.same(
       [...full!.body],
       Array.from({ length: 256 }, (_, i) => i),
     )
-    t.same({ ...empty!.headers }, {})
+    t.same(ownHeaders(empty!), {})
     t.equal(empty!.body.length, 0)
   })
 
@@ -286,6 +286,11 @@ function toMessage(text: string): Message {
 
 function textOf({ body }: Message): string {
   return Buffer.from(body).toString()
+}
+
+/** Without what a platform says of a message it carries. */
+function ownHeaders({ headers }: Message): object {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mx-')))
 }
 
 /** Waits for what a broker elsewhere may deliver a little later. */

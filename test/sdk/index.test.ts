@@ -40,7 +40,7 @@ t.test('`mx` loads no server, no gateway and none of its parts', async (t) => {
     /^(plugins|resolvers|handlers|adapters|platform|cli)\/|^core\/(listener\/|gateway|router|exchange|rpc\/server)/
   t.strictSame(
     loaded.filter((file) => parts.test(file)),
-    // A parser, by which a wrong text is told where it is given; the adapter is loaded when it is opened.
-    ['adapters/registry/consul/url.ts'],
+    // Parsers, by which a wrong text is told where it is given; the adapters are loaded when they are opened.
+    ['adapters/nats/url.ts', 'adapters/registry/consul/url.ts'],
   )
 })

@@ -1,0 +1,115 @@
+import type { Maybe } from '../core/chain.ts'
+import type { Message } from '../core/contracts/broker.ts'
+import type { PluginLog } from '../core/define-plugin.ts'
+import { HeaderList } from '../core/headers.ts'
+import { createBare } from '../core/request/bare.ts'
+import { parseJson } from '../core/request/json.ts'
+import { isJson } from '../core/rpc/context.ts'
+import { splitMetadata } from '../core/rpc/metadata.ts'
+import { formatCallMetadata } from './call-metadata.ts'
+import { type Context, createContext } from './context.ts'
+import { compileSchema, type Decoded, type Schema } from './schema.ts'
+
+/** Gets the messages of a topic, one after the other. What it throws is logged; the message counts as delivered. */
+export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) => Maybe<void>
+
+/** What is said of a message besides what it says. */
+export interface MessageDetails {
+  /** The call a message is published for: its metadata become headers, but for credentials and what is about its own request only. */
+  readonly context?: Context
+  /** By name; in place of the context's of the same name. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const PLATFORM = 'mx-'
+const NAMESPACE = 'mx-namespace'
+const ACCOUNT = 'mx-account'
+const CONTENT_TYPE = 'content-type'
+/** Whoever subscribed may not act in the name of the caller. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
+
+/**
+ * A message that says a value (specification: Events, Broker): bytes as they are, anything else as JSON, or text of a content
+ * type of its own as UTF-8.
+ *
+ * @throws {TypeError} for a value that cannot be said so, and a header that belongs to the platform.
+ */
+export function encodeMessage(value: unknown, details: MessageDetails): Message {
+  const { context, headers: own = {} } = details
+  const headers: Record<string, string> = createBare()
+  if (context !== undefined) copyContext(headers, context)
+  for (const [name, text] of Object.entries(own)) {
+    const lower = name.toLowerCase()
+    if (lower.startsWith(PLATFORM))
+      throw new TypeError(`header ${lower} belongs to the platform, it cannot be set`)
+    headers[lower] = text
+  }
+  const type = headers[CONTENT_TYPE]
+  if (value instanceof Uint8Array) {
+    headers[CONTENT_TYPE] ??= 'application/octet-stream'
+    return { headers, body: value }
+  }
+  if (type === undefined || isJson(type)) {
+    headers[CONTENT_TYPE] ??= 'application/json'
+    return { headers, body: toJson(value) }
+  }
+  if (typeof value === 'string') return { headers, body: Buffer.from(value) }
+  throw new TypeError(`message must be bytes or text where it is ${type}, got ${typeof value}`)
+}
+
+/**
+ * What hands the messages of a topic to a subscriber. What it returns rejects when the message does not fit, or the subscriber fails.
+ *
+ * @param schema what messages look like; undefined: anything.
+ * @throws {TypeError} when the schema is none.
+ */
+export function createMessageHandler<S extends Schema>(
+  topic: string,
+  subscriber: Subscriber<S>,
+  schema: S | undefined,
+  { service, log }: { readonly service: string; readonly log?: PluginLog },
+): (message: Message) => Promise<void> {
+  const { decode } = compileSchema(schema, 'message')
+  return async (message) => {
+    const value = await decode(toValue(message, topic))
+    // Who published it nobody has checked.
+    const { [ACCOUNT]: _, ...metadata } = message.headers
+    const context = createContext({ metadata, service, endpoint: topic, ...(log && { log }) })
+    await subscriber(value as Decoded<S>, context)
+  }
+}
+
+/** What a message says: of JSON, which it is where nothing else is said, the value, else its bytes. */
+function toValue({ headers, body }: Message, topic: string): unknown {
+  const type = headers[CONTENT_TYPE]
+  if (type !== undefined && !isJson(type)) return body
+  return body.length === 0 ? {} : parseJson(body, 'message', topic)
+}
+
+function toJson(value: unknown): Buffer {
+  const json = JSON.stringify(value) as string | undefined
+  if (json === undefined)
+    throw new TypeError(`message must be bytes or what JSON can say, got ${typeof value}`)
+  return Buffer.from(json)
+}
+
+function copyContext(headers: Record<string, string>, context: Context): void {
+  const fields = splitMetadata(formatCallMetadata({ context }, ''))
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i]!
+    const isPlatform = name.startsWith(PLATFORM) && name !== NAMESPACE
+    if (isPlatform || CREDENTIALS.has(name) || !isField(name, fields[i + 1]!)) continue
+    const known = headers[name]
+    headers[name] = known === undefined ? fields[i + 1]! : `${known}, ${fields[i + 1]!}`
+  }
+}
+
+/** Whether a message may carry it: not what is about a connection. */
+function isField(name: string, value: string): boolean {
+  try {
+    new HeaderList().append(name, value)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createBackOff } from '../core/back-off.ts'
+import type {
+  Broker,
+  Message,
+  MessageHandler,
+  SubscribeOptions,
+  Unsubscribe,
+} from '../core/contracts/broker.ts'
+import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
+import type { CallStream } from './call-stream.ts'
+import type { CallOptions, Client } from './client.ts'
+import { unavailable } from './errors.ts'
+
+/** How the calls of a broker are made. */
+export type BrokerCallOptions = Pick<CallOptions, 'namespace' | 'timeoutMs' | 'address'>
+
+export interface PlatformBrokerOptions {
+  readonly client: Client
+  readonly call?: BrokerCallOptions
+  /** Told in a line when a subscription broke, and when it is back. @default a process warning */
+  readonly onWarning?: (message: string) => void
+}
+
+/** A message as the service has it, in JSON. */
+interface WireMessage {
+  readonly header: Message['headers']
+  /** Base64. */
+  readonly body: string
+}
+
+const SERVICE = 'broker'
+/** A subscription that stood this long was a good one: the next pause is short again. */
+const GOOD_MS = 5000
+/** Headers, and what JSON writes around them. */
+const ENVELOPE_BYTES = 256 * 1024
+/** Of a message in base64 that fits into one of the protocol. */
+const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
+
+/** Hands a message to the service `broker`. @throws {GatewayError} whatever it says. */
+export async function publishTo(
+  client: Client,
+  topic: string,
+  { headers, body }: Message,
+  call: CallOptions,
+): Promise<void> {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const message: WireMessage = { header: headers, body: bytes.toString('base64') }
+  // At most once: what may have been published is not published again.
+  await client.call(SERVICE, 'Broker.Publish', { topic, message }, { ...call, retries: 0 })
+}
+
+/**
+ * The broker of a platform: messages go through its service `broker`, found as any other. Topics and queues are those of the
+ * namespace of the call.
+ *
+ * A subscription that breaks begins again by itself, after a pause that grows to 5 s, until it is left; what was published
+ * meanwhile it does not get.
+ */
+export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
+  const { client, call = {}, onWarning = (message) => process.emitWarning(message) } = options
+  const leaves = new Set<() => void>()
+  let closed = false
+
+  function open(topic: string, queue: string): CallStream<unknown, WireMessage> {
+    const { timeoutMs: _, ...more } = call
+    const request = queue === '' ? { topic } : { topic, queue }
+    return client.stream<unknown, WireMessage>(SERVICE, 'Broker.Subscribe', request, more)
+  }
+
+  async function subscribe(
+    topic: string,
+    handler: MessageHandler,
+    { queue = '' }: SubscribeOptions = {},
+  ): Promise<Unsubscribe> {
+    if (closed) throw unavailable(SERVICE, 'the broker is closed')
+    const stop = new AbortController()
+    const { signal } = stop
+    let stream = open(topic, queue)
+    const leave = (): void => {
+      leaves.delete(leave)
+      stop.abort()
+      stream.cancel()
+    }
+    leaves.add(leave)
+
+    async function read(): Promise<void> {
+      for await (const { header, body } of stream)
+        if (!signal.aborted) void handler({ headers: header, body: Buffer.from(body, 'base64') })
+      throw unavailable(SERVICE, 'the stream has ended')
+    }
+
+    async function run(): Promise<void> {
+      const backOff = createBackOff()
+      let begunMs = performance.now()
+      let lostMs: number | undefined
+      while (!signal.aborted) {
+        try {
+          if (lostMs !== undefined) {
+            stream = open(topic, queue)
+            await stream.begun()
+            begunMs = performance.now()
+            onWarning(
+              `the subscription to ${topic} is back after ${Math.round(begunMs - lostMs)} ms`,
+            )
+            lostMs = undefined
+          }
+          await read()
+        } catch (error) {
+          if (signal.aborted) return
+          if (lostMs === undefined) {
+            lostMs = performance.now()
+            if (lostMs - begunMs > GOOD_MS) backOff.reset()
+            const { message } = error as Error
+            onWarning(`the subscription to ${topic} broke: ${message}; subscribing again`)
+          }
+          await delay(backOff.next(), undefined, { signal }).catch(() => {})
+        }
+      }
+    }
+
+    try {
+      await stream.begun()
+    } catch (error) {
+      leave()
+      throw error
+    }
+    void run()
+    return leave
+  }
+
+  return {
+    name: 'mx',
+    maxBodyBytes: MAX_BODY_BYTES,
+
+    publish: (topic, message) => publishTo(client, topic, message, call),
+    subscribe,
+
+    close() {
+      closed = true
+      for (const leave of leaves) leave()
+    },
+  }
+}
