@@ -26,8 +26,8 @@ import { parsePath } from './path.ts'
 import { DEFAULT_NAMESPACE } from './records.ts'
 import { createSealer } from './sealer.ts'
 import type { SecretKey } from './secret-key.ts'
-import type { Snapshot, Snapshots } from './snapshots.ts'
-import { type ConfigMap, findNode, removeNode } from './tree.ts'
+import { noSuchVersion, type Snapshot, type Snapshots } from './snapshots.ts'
+import { findNode, removeNode } from './tree.ts'
 import { formatJson } from './tree-text.ts'
 import type { Watches } from './watches.ts'
 
@@ -38,6 +38,15 @@ export interface EndpointsOptions {
   readonly secretKey: SecretKey | undefined
   /** Longest value, bytes. */
   readonly maxValueBytes: number
+}
+
+/** What somebody wants to know. */
+interface Asked {
+  readonly namespace: string
+  readonly path: string
+  readonly secret: boolean
+  /** Of errors. */
+  readonly id: string
 }
 
 const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
@@ -58,14 +67,10 @@ const MAX_ACCOUNT = 256
 export function createEndpoints(options: EndpointsOptions): Endpoints {
   const { snapshots, changes, watches, secretKey, maxValueBytes } = options
 
-  /** What a path leads to, of a tree of this snapshot. */
-  function read(
-    namespace: string,
-    path: string,
-    secret: boolean,
-    { head, version }: Snapshot,
-    tree: ConfigMap,
-    id: string,
+  /** What a path leads to. */
+  function tell(
+    { head, version, tree }: Snapshot,
+    { namespace, path, secret, id }: Asked,
   ): Reading {
     const names = parsePath(path)
     const node = findNode(tree, names)
@@ -85,12 +90,13 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       async handle({ namespace: given, path, options: { secret, version } }, ctx) {
         const namespace = namespaceOf(given, ctx)
         const id = idOf(ctx)
-        const last = await snapshots.read(namespace)
-        if (last.head === undefined)
+        const snapshot =
+          version === 0
+            ? await snapshots.read(namespace)
+            : await snapshots.readVersion(namespace, version, id)
+        if (snapshot.version === 0)
           throw notFound(id, `not found: ${namespace} has no configuration`)
-        if (version === 0) return read(namespace, path, secret, last, last.tree, id)
-        const tree = await snapshots.readVersion(namespace, last, version, id)
-        return read(namespace, path, secret, { ...last, version }, tree, id)
+        return tell(snapshot, { namespace, path, secret, id })
       },
     }),
 
@@ -197,9 +203,10 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
           action: 'rollback',
           path: '',
           secret: false,
-          async edit(before) {
-            if (wanted === before.version) return before
-            return { tree: await snapshots.readVersion(namespace, before, wanted, id) }
+          async edit({ tree, head, version: last }, readVersion) {
+            const old = wanted === last ? tree : await readVersion(wanted)
+            if (old !== undefined) return { tree: old }
+            throw noSuchVersion(namespace, wanted, head?.versions ?? [], id)
           },
         })
         return { version }
@@ -215,7 +222,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
         const namespace = namespaceOf(given, ctx)
         const id = idOf(ctx)
         for await (const snapshot of watches.open({ namespace, path }, id, () => ctx.start()))
-          yield read(namespace, path, secret, snapshot, snapshot.tree, id)
+          yield tell(snapshot, { namespace, path, secret, id })
       },
     }),
   }

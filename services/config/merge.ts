@@ -10,6 +10,7 @@ import {
   type Leaf,
   MASK,
   mapLeaves,
+  type PlacedLeaf,
 } from './tree.ts'
 
 /** Encrypts and decrypts the secrets of one namespace; throws what callers are told. */
@@ -107,16 +108,37 @@ export function sealPlaces(
   places: readonly (readonly string[])[],
   { seal }: Sealer,
 ): ConfigMap {
-  const exact = new Set(places.map(formatPath))
-  const above = new Set(
-    places.flatMap((names) => names.map((_, depth) => formatPath(names.slice(0, depth)))),
-  )
-  const isConcerned = (names: readonly string[]): boolean =>
-    above.has(formatPath(names)) ||
-    names.some((_, depth) => exact.has(formatPath(names.slice(0, depth + 1))))
-  return mapLeaves(
-    tree,
-    ({ names, leaf }): Leaf =>
-      leaf.secret || !isConcerned(names) ? leaf : { text: seal(names, leaf.text), secret: true },
-  )
+  const sealLeaf = ({ names, leaf }: PlacedLeaf): Leaf =>
+    leaf.secret ? leaf : { text: seal(names, leaf.text), secret: true }
+
+  function visit(node: ConfigNode, names: readonly string[], inside: typeof places): ConfigNode {
+    const depth = names.length
+    if (!isMap(node)) return sealLeaf({ names, leaf: node })
+    if (inside.some((place) => place.length === depth)) return mapLeaves(node, sealLeaf, names)
+    const copy = new Map(node)
+    let changed = false
+    for (const [name, below] of groupByName(inside, depth)) {
+      const child = node.get(name)
+      const next = child && visit(child, [...names, name], below)
+      if (next === undefined || next === child) continue
+      copy.set(name, next)
+      changed = true
+    }
+    return changed ? copy : node
+  }
+
+  return visit(tree, [], places) as ConfigMap
+}
+
+function groupByName(
+  places: readonly (readonly string[])[],
+  depth: number,
+): Map<string, (readonly string[])[]> {
+  const groups = new Map<string, (readonly string[])[]>()
+  for (const place of places) {
+    const group = groups.get(place[depth]!)
+    if (group === undefined) groups.set(place[depth]!, [place])
+    else group.push(place)
+  }
+  return groups
 }

@@ -20,16 +20,11 @@ export interface Snapshots {
   /** What counts now. */
   readonly read: (namespace: string) => Promise<Snapshot>
   /**
-   * The tree of a version.
+   * What counted at a version.
    *
    * @throws {GatewayError} 404 when it is not kept.
    */
-  readonly readVersion: (
-    namespace: string,
-    snapshot: Snapshot,
-    version: number,
-    id: string,
-  ) => Promise<ConfigMap>
+  readonly readVersion: (namespace: string, version: number, id: string) => Promise<Snapshot>
   /** Keeps at hand what was written. */
   readonly remember: (namespace: string, snapshot: Snapshot, bytes: number) => void
 }
@@ -53,36 +48,56 @@ export function createSnapshots(store: Store): Snapshots {
     cache.set(namespace, snapshot, { size: bytes + OVERHEAD_BYTES })
   }
 
-  return {
-    async read(namespace) {
-      for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const record = await store.read(toTable(namespace), HEAD)
-        if (record === undefined) return NOTHING
-        const cached = cache.get(namespace)
-        if (cached?.headVersion === record.version) return cached
-        const head = parseHead(record)
-        const last = head.versions.at(-1)!
-        const text = await readText(store, namespace, last)
-        if (text === undefined) continue
-        const tree = parseStored(text.toString())
-        const snapshot = { headVersion: record.version, head, version: last.version, tree }
-        remember(namespace, snapshot, text.length)
-        return snapshot
-      }
-      throw internal('config', `the configuration of ${namespace} is incomplete in the store`)
-    },
-
-    async readVersion(namespace, { head }, version, id) {
-      const kept = head?.versions ?? []
-      const entry = kept.find((each) => each.version === version)
-      const tree = entry && (await readTree(store, namespace, entry))
-      if (tree !== undefined) return tree
-      const known = kept.length === 0 ? 'none' : `${kept[0]!.version} to ${kept.at(-1)!.version}`
-      throw notFound(id, `not found: version ${version} of ${namespace}; kept: ${known}`)
-    },
-
-    remember,
+  async function read(namespace: string): Promise<Snapshot> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const record = await store.read(toTable(namespace), HEAD)
+      if (record === undefined) return NOTHING
+      const cached = cache.get(namespace)
+      if (cached?.headVersion === record.version) return cached
+      const head = parseHead(record)
+      const last = head.versions.at(-1)!
+      const text = await readText(store, namespace, last)
+      if (text === undefined) continue
+      const tree = parseStored(text.toString())
+      const snapshot = { headVersion: record.version, head, version: last.version, tree }
+      remember(namespace, snapshot, text.length)
+      return snapshot
+    }
+    throw incomplete(namespace)
   }
+
+  return {
+    read,
+    remember,
+
+    async readVersion(namespace, version, id) {
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        const snapshot = await read(namespace)
+        if (snapshot.version === version) return snapshot
+        const versions = snapshot.head?.versions ?? []
+        const entry = versions.find((each) => each.version === version)
+        if (entry === undefined) throw noSuchVersion(namespace, version, versions, id)
+        const tree = await readTree(store, namespace, entry)
+        if (tree !== undefined) return { ...snapshot, version, tree }
+      }
+      throw incomplete(namespace)
+    },
+  }
+}
+
+/** 404: the version is not kept. */
+export function noSuchVersion(
+  namespace: string,
+  version: number,
+  kept: readonly VersionEntry[],
+  id: string,
+): Error {
+  const known = kept.length === 0 ? 'none' : `${kept[0]!.version} to ${kept.at(-1)!.version}`
+  return notFound(id, `not found: version ${version} of ${namespace}; kept: ${known}`)
+}
+
+function incomplete(namespace: string): Error {
+  return internal('config', `the configuration of ${namespace} is incomplete in the store`)
 }
 
 /** The tree of a version; undefined: it is kept no more, or encrypted anew. */

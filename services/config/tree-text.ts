@@ -29,6 +29,21 @@ export function formatStored(node: ConfigNode): string {
   return `{${members.join()}}`
 }
 
+/** Texts of the maps directly below a whole tree, which most changes leave as they are. */
+const texts = new WeakMap<ConfigMap, string>()
+
+/** A whole tree as it is stored. */
+export function formatTree(tree: ConfigMap): string {
+  const members: string[] = []
+  for (const [name, child] of tree) {
+    let text = isMap(child) ? texts.get(child) : undefined
+    text ??= formatStored(child)
+    if (isMap(child)) texts.set(child, text)
+    members.push(`${JSON.stringify(name)}:${text}`)
+  }
+  return `{${members.join()}}`
+}
+
 type Stored = string | readonly [string] | { readonly [name: string]: Stored }
 
 /** @throws {SyntaxError} when it is no JSON. */

@@ -56,18 +56,26 @@ export function holdsSecret(node: ConfigNode): boolean {
   return false
 }
 
-/** The tree with other leaves in the places of its own; the same one when all are the same. */
-export function mapLeaves(tree: ConfigMap, toLeaf: (place: PlacedLeaf) => Leaf): ConfigMap {
-  const visit = (node: ConfigNode, names: readonly string[]): ConfigNode => {
-    if (!isMap(node)) return toLeaf({ names, leaf: node })
+/**
+ * The map with other leaves in the places of its own; the same one when all are the same.
+ *
+ * @param names path of the map.
+ */
+export function mapLeaves(
+  map: ConfigMap,
+  toLeaf: (place: PlacedLeaf) => Leaf,
+  names: readonly string[] = [],
+): ConfigMap {
+  const visit = (node: ConfigNode, path: readonly string[]): ConfigNode => {
+    if (!isMap(node)) return toLeaf({ names: path, leaf: node })
     let copy: Map<string, ConfigNode> | undefined
     for (const [name, child] of node) {
-      const next = visit(child, [...names, name])
+      const next = visit(child, [...path, name])
       if (next === child) continue
       copy ??= new Map(node)
       copy.set(name, next)
     }
     return copy ?? node
   }
-  return visit(tree, []) as ConfigMap
+  return visit(map, names) as ConfigMap
 }

@@ -61,7 +61,7 @@ async function readVersions(store: Store, namespace: string, key: SecretKey) {
   const snapshot = await snapshots.read(namespace)
   const versions: Record<string, Values>[] = []
   for (const { version } of snapshot.head?.versions ?? []) {
-    const tree = await snapshots.readVersion(namespace, snapshot, version, '')
+    const { tree } = await snapshots.readVersion(namespace, version, '')
     const text = formatJson(tree, [], ({ names, leaf }) => {
       const opened = key.open(namespace, names.join('.'), leaf.text)
       if (opened === undefined) throw new Error(`version ${version}: ${names.join('.')}`)

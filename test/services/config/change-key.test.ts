@@ -32,7 +32,7 @@ async function readAll(store: Store, key = to): Promise<string[]> {
     const snapshots = createSnapshots(store)
     const snapshot = await snapshots.read(namespace)
     for (const { version } of snapshot.head!.versions) {
-      const tree = await snapshots.readVersion(namespace, snapshot, version, '')
+      const { tree } = await snapshots.readVersion(namespace, version, '')
       const open = ({ names, leaf }: { names: readonly string[]; leaf: { text: string } }) =>
         key.open(namespace, names.join('.'), leaf.text) ?? 'LOST'
       all.push(`${namespace} ${version} ${formatJson(tree, [], open)}`)

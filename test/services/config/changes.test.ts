@@ -58,9 +58,10 @@ function open(t: Test, { maxVersions = 20, maxValueBytes, key = KEY, wrap, share
     )
   }
   const json = async (version?: number): Promise<string> => {
-    const last = await snapshots.read('mx')
-    const tree =
-      version === undefined ? last.tree : await snapshots.readVersion('mx', last, version, ID)
+    const { tree } =
+      version === undefined
+        ? await snapshots.read('mx')
+        : await snapshots.readVersion('mx', version, ID)
     return formatJson(tree)
   }
   const keys = async () => (await store.list(toTable('mx'))).records.map((record) => record.key)
@@ -104,6 +105,49 @@ t.test('none of many changes at a time is lost', async (t) => {
   await Promise.all(Array.from({ length: 200 }, (_, i) => set(`k${i}`, i)))
   t.equal(Object.keys(JSON.parse(await json())).length, 200)
   t.equal((await snapshots.read('mx')).version, 200)
+})
+
+t.test('one that is refused does not keep the others of its commit', async (t) => {
+  const { set, json, store } = open(t, { maxValueBytes: 2000 })
+  let commits = 0
+  const { commit } = store
+  Object.assign(store, {
+    commit(writes: Parameters<typeof commit>[0]) {
+      commits++
+      return commit(writes)
+    },
+  })
+  const first = set('first', 0)
+  const results = await Promise.allSettled([
+    set('a', 1),
+    set('b', 'x'.repeat(3000)),
+    set('', 5),
+    set('c', '[secret]'),
+    set('d', 2),
+    set('d', 2),
+  ])
+  t.equal(await first, 1)
+  t.match(results, [
+    { value: 2 },
+    { reason: { code: 413 } },
+    { reason: { code: 400 } },
+    { reason: { code: 400 } },
+    { value: 3 },
+    { value: 3 },
+  ])
+  t.equal(await json(), '{"first":0,"a":1,"d":2}')
+  t.equal(commits, 2)
+})
+
+t.test('versions of one commit are versions like others', async (t) => {
+  const { set, make, json, keys, store } = open(t, { maxVersions: 4 })
+  const all = [set('first', 0), ...[1, 2, 3, 4, 5].map((i) => set('a', `hunter${i}`))]
+  all.push(make(async (_before, readVersion) => ({ tree: (await readVersion(4))! })))
+  all.push(set('a', 'hunter6', true))
+  t.strictSame(await Promise.all(all), [1, 2, 3, 4, 5, 6, 7, 8])
+  t.equal((await keys()).length, 6, 'head, key and four versions')
+  for (const version of [5, 6, 7, 8]) t.equal(await json(version), '{"first":0,"a":"[secret]"}')
+  t.notMatch(await dumpStore(store), /hunter/)
 })
 
 t.test('a change somebody else was faster than happens on top of theirs', async (t) => {

@@ -78,17 +78,42 @@ t.test('a head whose version is not there is an error, not an empty tree', async
   })
 })
 
-t.test('a tree that was remembered is not read; a version nobody keeps is 404', async (t) => {
+t.test('a version that is kept is read; another is 404', async (t) => {
+  const { store, snapshots, put } = open(t)
+  await t.rejects(snapshots.readVersion('mx', 1, 'id'), {
+    id: 'id',
+    code: 404,
+    message: 'not found: version 1 of mx; kept: none',
+  })
+  await put(1, '{"a":"1"}')
+  const old = {
+    version: 1,
+    timestamp: 0,
+    account: '',
+    action: 'set',
+    path: '',
+    secret: false,
+  } as const
+  const versions = [old, { ...old, version: 2 }]
+  await store.commit([
+    { table: TABLE, key: HEAD, value: formatHead({ versions }) },
+    { table: TABLE, key: toVersionKey({ version: 2 }), value: Buffer.from('{"a":"2"}') },
+  ])
+  const read = async (version: number) => {
+    const snapshot = await snapshots.readVersion('mx', version, 'id')
+    return [snapshot.version, formatJson(snapshot.tree)]
+  }
+  t.strictSame(await read(1), [1, '{"a":1}'])
+  t.strictSame(await read(2), [2, '{"a":2}'])
+  await t.rejects(read(3), { message: 'not found: version 3 of mx; kept: 1 to 2' })
+  await store.commit([{ table: TABLE, key: toVersionKey({ version: 1 }) }])
+  await t.rejects(read(1), { code: 500, message: /incomplete/ })
+})
+
+t.test('a tree that was remembered is not read', async (t) => {
   const { snapshots, spied, put, reads } = open(t)
   await put(1, '{"a":"1"}')
   const before = await snapshots.read('mx')
-  const tree = await snapshots.readVersion('mx', before, 1, 'id')
-  t.equal(formatJson(tree), '{"a":1}')
-  await t.rejects(snapshots.readVersion('mx', before, 2, 'id'), {
-    id: 'id',
-    code: 404,
-    message: 'not found: version 2 of mx; kept: 1 to 1',
-  })
   reads.length = 0
   const own = { ...before, tree: new Map() }
   snapshots.remember('mx', own, 10)

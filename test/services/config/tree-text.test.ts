@@ -2,7 +2,12 @@ import t from 'tap'
 import { setNode } from '../../../services/config/merge.ts'
 import { parseValue } from '../../../services/config/parse-value.ts'
 import { EMPTY } from '../../../services/config/tree.ts'
-import { formatJson, formatStored, parseStored } from '../../../services/config/tree-text.ts'
+import {
+  formatJson,
+  formatStored,
+  formatTree,
+  parseStored,
+} from '../../../services/config/tree-text.ts'
 
 const sealer = {
   seal: (_: unknown, text: string) => `<${text}>`,
@@ -27,6 +32,11 @@ t.test('a tree is stored and read again as it was', async (t) => {
   const tree = toTree(value)
   t.strictSame(JSON.parse(formatJson(tree)), value)
   t.equal(formatJson(parseStored(formatStored(tree))), formatJson(tree))
+  t.equal(formatTree(tree), formatStored(tree))
+  t.equal(formatTree(tree), formatStored(tree), 'again, when its parts are known')
+  const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
+  t.equal(formatTree(other), formatStored(other))
+  t.equal(formatTree(new Map()), '{}')
 })
 
 t.test('a value that looks like a stored secret, or a map, is none', async (t) => {

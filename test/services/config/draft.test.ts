@@ -1,0 +1,145 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { createStore } from '../../../core/store/store.ts'
+import { createDraft } from '../../../services/config/draft.ts'
+import { parseHead, toTable, toVersionKey } from '../../../services/config/records.ts'
+import { parseSecretKey } from '../../../services/config/secret-key.ts'
+import { createSnapshots } from '../../../services/config/snapshots.ts'
+import { formatJson, parseStored } from '../../../services/config/tree-text.ts'
+import { KEY, OTHER_KEY } from '../../fixtures/platform-config.ts'
+
+const TABLE = toTable('mx')
+const ABOUT = { action: 'set', path: 'a', secret: false, account: 'admin', id: 'id' } as const
+
+function open(t: Test, { maxVersions = 3, maxValueBytes = 1000, key = KEY } = {}) {
+  const store = createStore(createMemoryStore(), { maxValueBytes })
+  t.teardown(store.close)
+  const snapshots = createSnapshots(store)
+  const secretKey = parseSecretKey(key, 'key')
+  const options = { store, namespace: 'mx', secretKey, nowMs: () => 7_000, maxVersions }
+  const begin = async (other: Partial<typeof options> = {}) =>
+    createDraft(await snapshots.read('mx'), { ...options, ...other })
+  const keys = async () => (await store.list(TABLE)).records.map((record) => record.key)
+  return { store, begin, keys }
+}
+
+const plain = (text: string) => ({ ...ABOUT, tree: parseStored(`{"a":"${text}"}`) })
+const key = (version: number) => toVersionKey({ version })
+
+t.test('versions that are added are as if they were stored', async (t) => {
+  const { store, begin, keys } = open(t)
+  const draft = await begin()
+  t.strictSame(draft.writes(), [])
+  t.match(draft.now(), { version: 0 })
+  await draft.add(plain('1'))
+  await draft.add(plain('2'))
+  t.match(draft.now(), {
+    version: 2,
+    headVersion: 0,
+    head: { versions: [{ version: 1 }, { version: 2 }] },
+  })
+  t.equal(formatJson(draft.now().tree), '{"a":2}')
+  t.equal(formatJson((await draft.readVersion(1))!), '{"a":1}')
+  t.equal(await draft.readVersion(3), undefined)
+  t.strictSame(await keys(), [])
+  await store.commit(draft.writes())
+  t.strictSame(await keys(), ['head', key(1), key(2)])
+  const head = parseHead((await store.read(TABLE, 'head'))!)
+  const about = { timestamp: 7, account: 'admin', action: 'set', path: 'a', secret: false }
+  t.match(head, {
+    versions: [
+      { version: 1, ...about },
+      { version: 2, ...about },
+    ],
+  })
+  t.ok(draft.bytes() > 0)
+})
+
+t.test('what is kept no more is deleted, or never written', async (t) => {
+  const { store, begin, keys } = open(t)
+  const first = await begin()
+  for (const text of ['1', '2', '3']) await first.add(plain(text))
+  await store.commit(first.writes())
+  const second = await begin()
+  await second.add(plain('4'))
+  await store.commit(second.writes())
+  t.strictSame(await keys(), ['head', key(2), key(3), key(4)])
+  const third = await begin()
+  for (const text of ['5', '6', '7', '8', '9']) await third.add(plain(text))
+  const written = third.writes().map((write) => `${write.value ? '+' : '-'}${write.key}`)
+  t.strictSame(written, [
+    '+head',
+    `+${key(7)}`,
+    `+${key(8)}`,
+    `+${key(9)}`,
+    `-${key(2)}`,
+    `-${key(3)}`,
+    `-${key(4)}`,
+  ])
+})
+
+t.test('a tree that is too long is refused, and the draft stays as it is', async (t) => {
+  const { begin } = open(t)
+  const draft = await begin()
+  await draft.add(plain('1'))
+  const before = JSON.stringify(draft.writes())
+  await t.rejects(draft.add(plain('x'.repeat(1000))), {
+    id: 'id',
+    code: 413,
+    message: 'the configuration of mx would take 1008 bytes, it may take 1000',
+  })
+  t.equal(JSON.stringify(draft.writes()), before)
+})
+
+t.test(
+  'what is secret from now on is so in versions that are stored, and in those that are to be',
+  async (t) => {
+    const { store, begin, keys } = open(t)
+    const first = await begin()
+    await first.add(plain('\\"one\\"'))
+    await store.commit(first.writes())
+    const draft = await begin()
+    await draft.add(plain('\\"two\\"'))
+    const tree = parseStored('{"a":["sealed"]}')
+    await draft.add({ ...ABOUT, secret: true, tree, newlySecret: [['a']] })
+    await store.commit(draft.writes())
+    const { id: keyId } = parseSecretKey(KEY, 'key')
+    const sealed = [1, 2, 3].map((version) => toVersionKey({ version, keyId }))
+    t.strictSame(await keys(), ['head', 'key', ...sealed])
+    for (const version of [1, 2, 3])
+      t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
+  },
+)
+
+t.test('the first secret is refused when others have another key', async (t) => {
+  const { store, begin } = open(t)
+  const secret = { ...ABOUT, tree: parseStored('{"a":["sealed"]}'), newlySecret: [['a']] }
+  const first = await begin()
+  await first.add(secret)
+  await store.commit(first.writes())
+  const other = createDraft(
+    { headVersion: 0, head: undefined, version: 0, tree: new Map() },
+    {
+      store,
+      namespace: 'foo',
+      secretKey: parseSecretKey(OTHER_KEY, 'key'),
+      nowMs: () => 0,
+      maxVersions: 3,
+    },
+  )
+  await t.rejects(other.add(secret), { id: 'id', code: 503 })
+  t.strictSame(other.writes(), [])
+})
+
+t.test('a version that is being changed by others is 409', async (t) => {
+  const { store, begin } = open(t)
+  const first = await begin()
+  await first.add(plain('1'))
+  await store.commit(first.writes())
+  const draft = await begin()
+  await store.commit([{ table: TABLE, key: key(1) }])
+  await t.rejects(draft.readVersion(1), {
+    code: 409,
+    message: 'version 1 of mx is being changed: try again',
+  })
+})
