@@ -20,6 +20,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   chain: () => import('./chain.ts'),
   'call-table': () => import('./call-table.ts'),
   'rpc-frames': () => import('./rpc-frames.ts'),
+  'proxied-call': () => import('./proxied-call.ts'),
   'pending-calls': () => import('./pending-calls.ts'),
   'service-call': () => import('./service-call.ts'),
   'endpoint-validation': () => import('./endpoint-validation.ts'),

@@ -1,0 +1,29 @@
+// The RPC proxy of `npm run bench:rpc-proxy`, in front of one service: arguments port, name of the service, its port.
+import { createStaticRegistry } from '../../adapters/registry/static.ts'
+import { Directory } from '../../core/directory.ts'
+import { Pool } from '../../core/upstream/pool.ts'
+import { openRpcProxy } from '../../platform/rpc-proxy.ts'
+import { createServiceLog } from '../../sdk/service-log.ts'
+
+const [port, name = '', servicePort] = process.argv.slice(2)
+const node = { id: name, address: `127.0.0.1:${servicePort}`, metadata: { protocol: 'mx' } }
+const registry = createStaticRegistry([
+  { name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
+])
+const directory = new Directory(registry, {
+  upstream: () => ({
+    createPool: (address) =>
+      new Pool({
+        ...address,
+        timeouts: { connectMs: 5000, replyMs: 60_000, idleMs: 60_000 },
+        keepAliveMs: 4000,
+        maxConnections: 100,
+        maxWaiting: 1000,
+      }),
+  }),
+})
+await openRpcProxy({
+  address: { host: '127.0.0.1', port: Number(port) },
+  find: (service) => directory.find(service),
+  log: createServiceLog({ service: 'proxy' }),
+})
