@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { toApiEvent } from '../core/api/event.ts'
+import type { ApiEvent } from '../core/api/messages.ts'
 import { isInternal, toQueryValues } from '../core/api/pairs.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Handler, Maybe } from '../core/chain.ts'
 import type { Message } from '../core/contracts/broker.ts'
 import { GatewayError } from '../core/errors.ts'
+import type { Events } from '../core/events/events.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createBare } from '../core/request/bare.ts'
 
 export interface EventOptions {
-  /** Where events are published. Its owner closes it. */
-  readonly broker: CheckedBroker
+  /** Where events are published. Its owner closes it. @default nowhere but in `stream` */
+  readonly broker?: CheckedBroker
+  /** Where they are kept, besides or instead: a request is answered once its event is. Its owner closes it. @default nowhere */
+  readonly stream?: Pick<Events, 'maxPayloadBytes' | 'publish'>
   /** Milliseconds since 1970. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -19,20 +23,33 @@ const EMPTY = new Uint8Array(0)
 /** A GET publishes, too: no cache between answers it. */
 const REPLY_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-store']
 
+/** Namespace of the topics of whoever names none. */
+const DEFAULT_NAMESPACE = 'mx'
+/** Fields that prove who somebody is: not for whoever reads what was kept. */
+const CREDENTIALS = ['Authorization', 'Cookie', 'Proxy-Authorization']
+
 /**
  * Publishes any HTTP request as a `proto.Event`, in JSON, to the topic its path names (specification: handler
  * `event`). Answers 200 with `{"id": "<event id>"}` once the broker has it, which says nothing about
- * who gets it; 413 for more than the broker takes, 503 when it takes nothing.
+ * who gets it, or once it is kept; 413 for more than they take, 503 when they take nothing, 507 when there is no room to
+ * keep it.
+ *
+ * What is kept is the same event, without credentials, in the namespace of the request.
  */
-export default function event({ broker, nowMs = Date.now }: EventOptions): Handler {
+export default function event({ broker, stream, nowMs = Date.now }: EventOptions): Handler {
+  const longest = Math.min(
+    broker?.maxBodyBytes ?? Number.POSITIVE_INFINITY,
+    stream?.maxPayloadBytes ?? Number.POSITIVE_INFINITY,
+  )
+
   function publish(x: Exchange, data: Uint8Array): Maybe<void> {
     const { service: topic, endpoint: name } = x.route!
     const id = `${topic}-${name}-${randomUUID()}`
     const timestamp = Math.floor(nowMs() / 1000)
-    const body = Buffer.from(JSON.stringify(toApiEvent(x, { name, id, timestamp }, data)))
+    const published = toApiEvent(x, { name, id, timestamp }, data)
     let pending: Maybe<void>
     try {
-      pending = broker.publish(topic, { headers: toHeaders(x, topic), body })
+      pending = stream === undefined ? send(x, published) : keep(x, published, stream)
     } catch (error) {
       throw toFailure(x, topic, error)
     }
@@ -45,13 +62,37 @@ export default function event({ broker, nowMs = Date.now }: EventOptions): Handl
     )
   }
 
+  function send(x: Exchange, published: ApiEvent): Maybe<void> {
+    const topic = x.route!.service
+    const body = Buffer.from(JSON.stringify(published))
+    return broker?.publish(topic, { headers: toHeaders(x, topic), body })
+  }
+
+  async function keep(
+    x: Exchange,
+    published: ApiEvent,
+    stream: NonNullable<EventOptions['stream']>,
+  ): Promise<void> {
+    const header = { ...published.header }
+    for (const name of CREDENTIALS) delete header[name]
+    const namespace = x.headers.get('mx-namespace') || DEFAULT_NAMESPACE
+    await stream.publish(
+      { namespace, topic: x.route!.service },
+      {
+        payload: Buffer.from(JSON.stringify({ ...published, header })),
+        metadata: { 'content-type': 'application/json', event: published.name },
+      },
+    )
+    await send(x, published)
+  }
+
   return {
     name: 'event',
     handle: (x) => {
       if (x.method === 'GET' || x.method === 'HEAD')
         return publish(x, Buffer.from(JSON.stringify(toQueryValues(x))))
       if (x.bodyLength === 0) return publish(x, EMPTY)
-      return x.readBody(broker.maxBodyBytes).then((body) => publish(x, body))
+      return x.readBody(longest).then((body) => publish(x, body))
     },
   }
 }

@@ -1,12 +1,14 @@
 import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { createMemoryBroker } from '../../adapters/broker/memory.ts'
+import { createMemoryEvents } from '../../adapters/events/memory.ts'
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { ApiEvent } from '../../core/api/messages.ts'
 import { type CheckedBroker, createBroker } from '../../core/broker/broker.ts'
 import type { Plugin } from '../../core/chain.ts'
 import type { Broker, Message } from '../../core/contracts/broker.ts'
 import { Directory } from '../../core/directory.ts'
+import { createEvents, type Events, type EventsOptions } from '../../core/events/events.ts'
 import type { CreateListener } from '../../core/listener/listener.ts'
 import { createUwsListener } from '../../core/listener/uws.ts'
 import { createRouter } from '../../core/router.ts'
@@ -21,6 +23,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 interface Open extends OpenListener {
   readonly broker: CheckedBroker
+  readonly events: Events
   readonly origin: string
   /** The next message of a topic. Subscribed to when it returns. */
   readonly next: (topic: string) => Promise<Message>
@@ -32,11 +35,16 @@ interface OpenOptions {
   readonly adapter?: Partial<Broker>
   readonly maxBodyBytes?: number
   readonly plugins?: readonly Plugin[]
+  readonly stream?: EventsOptions
+  /** Events are kept, and not published. */
+  readonly streamOnly?: boolean
 }
 
 /** A gateway with the handler `event`, in front of the broker of this process. */
 async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
-  const { create = createUwsListener, adapter = {}, plugins = [], ...limits } = options
+  const { create = createUwsListener, adapter = {}, plugins = [], stream, ...more } = options
+  const { streamOnly = false, ...limits } = more
+  const events = createEvents(createMemoryEvents(), stream)
   const broker = createBroker({ ...createMemoryBroker(), ...adapter }, limits)
   const { createPool } = createPools()
   const directory = new Directory(createStaticRegistry([]), { upstream: () => ({ createPool }) })
@@ -47,17 +55,22 @@ async function open(t: Test, options: OpenOptions = {}): Promise<Open> {
     },
     onRoute: createRouter({ resolver, directory }),
   }
-  const { handle } = event({ broker, nowMs: () => 1_700_000_000_999 })
+  const { handle } = event({
+    ...(!streamOnly && { broker }),
+    ...(stream !== undefined && { stream: events }),
+    nowMs: () => 1_700_000_000_999,
+  })
   const listening = await openListener(t, create, handle, {}, [...plugins, routed])
   t.teardown(async () => {
     directory.close()
     await broker.close?.()
+    await events.close()
   })
   const next = (topic: string): Promise<Message> =>
     new Promise((resolve) => {
       void broker.subscribe(topic, resolve)
     })
-  return { ...listening, broker, origin: `http://127.0.0.1:${listening.port}`, next }
+  return { ...listening, broker, events, origin: `http://127.0.0.1:${listening.port}`, next }
 }
 
 function eventOf({ body }: Message): ApiEvent {
@@ -331,4 +344,57 @@ t.test('a client that leaves before the end of its body publishes nothing', asyn
   await gateway.idle()
   await broker.publish('go.mx.api.orders', { headers: {}, body: Buffer.from('marker') })
   t.equal(Buffer.from((await message).body).toString(), 'marker')
+})
+
+t.test('an event is kept as well as published, or instead', async (t) => {
+  for (const streamOnly of [false, true]) {
+    const { origin, events, next } = await open(t, { stream: {}, streamOnly })
+    const message = next('go.mx.api.orders')
+    const reply = await fetch(`${origin}/orders/created`, {
+      method: 'POST',
+      body: '{"order":17}',
+      headers: { authorization: 'Bearer secret', cookie: 'session=secret', 'x-a': '1' },
+    })
+    t.equal(reply.status, 200)
+    const { id } = (await reply.json()) as { id: string }
+    const topic = { namespace: 'mx', topic: 'go.mx.api.orders' }
+    const { events: kept } = await events.read(topic)
+    t.equal(kept.length, 1)
+    t.strictSame(kept[0]!.metadata, { 'content-type': 'application/json', event: 'created' })
+    const { header, ...rest } = JSON.parse(Buffer.from(kept[0]!.payload).toString()) as ApiEvent
+    t.strictSame(rest, { name: 'created', id, timestamp: 1_700_000_000, data: '{"order":17}' })
+    t.same(header['X-A'], { key: 'X-A', values: ['1'] })
+    t.notOk('Authorization' in header || 'Cookie' in header, 'credentials are not kept')
+    if (!streamOnly) t.equal(eventOf(await message).id, id)
+  }
+})
+
+t.test('events are kept in the namespace of the request', async (t) => {
+  const { origin, events } = await open(t, { stream: {}, streamOnly: true })
+  const publish = (namespace: string) =>
+    fetch(`${origin}/orders/created`, { headers: { 'mx-namespace': namespace } })
+  t.equal((await publish('staging')).status, 200)
+  t.match(await events.listTopics(), [{ namespace: 'staging', topic: 'go.mx.api.orders' }])
+  const refused = await publish('a b')
+  t.equal(refused.status, 400)
+  t.match(await refused.json(), { Id: 'events', Detail: /^namespace must be letters/ })
+})
+
+t.test('an event that is not kept is not published, and the client is told why', async (t) => {
+  const { origin, broker, events } = await open(t, { stream: { maxPayloadBytes: 2000 } })
+  let published = 0
+  await broker.subscribe('go.mx.api.orders', () => {
+    published++
+  })
+  const post = (length: number) =>
+    fetch(`${origin}/orders/created`, { method: 'POST', body: 'x'.repeat(length) })
+  for (const length of [2001, 1999]) {
+    const reply = await post(length)
+    t.equal(reply.status, 413, `${length} bytes`)
+  }
+  await events.close()
+  const reply = await post(1)
+  t.equal(reply.status, 503)
+  t.match(await reply.json(), { Id: 'events', Detail: 'the events are closed' })
+  t.equal(published, 0)
 })
