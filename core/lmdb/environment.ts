@@ -1,5 +1,7 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { checkFile } from './check-file.ts'
 
 /** A table of the file: bytes by bytes, in their order. */
 export type LmdbTable = Database<Buffer, Buffer>
@@ -19,6 +21,8 @@ export interface EnvironmentOptions {
   readonly isFlushed: boolean
 }
 
+/** Of the data, and of those who read it. */
+const FILES = ['data.mdb', 'lock.mdb'] as const
 const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
 
 /**
@@ -33,6 +37,7 @@ export function openEnvironment(
   let root: RootDatabase<Buffer, Buffer>
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
+    checkFile(join(folder, FILES[0]))
     root = open<Buffer, Buffer>({
       path: folder,
       noSubdir: false,
@@ -43,6 +48,7 @@ export function openEnvironment(
       overlappingSync: !isFlushed,
       ...BYTES,
     })
+    for (const name of FILES) chmodSync(join(folder, name), 0o600)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Error(`${what} cannot be opened in ${folder}: ${reason}`, { cause })

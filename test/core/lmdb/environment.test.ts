@@ -10,7 +10,8 @@ t.test('the folder is made, for its owner alone', async (t) => {
   const folder = join(makeTempFolder(t, 'environment'), 'a/b')
   const { close } = openEnvironment(folder, OPTIONS)
   t.equal(statSync(folder).mode & 0o777, 0o700)
-  t.ok(statSync(join(folder, 'data.mdb')).isFile())
+  for (const name of ['data.mdb', 'lock.mdb'])
+    t.equal(statSync(join(folder, name)).mode & 0o777, 0o600)
   await close()
 })
 
@@ -20,6 +21,17 @@ t.test('a folder that cannot be used is named', (t) => {
   t.throws(() => openEnvironment(join(file, 'a'), OPTIONS), {
     message: new RegExp(`^the store cannot be opened in ${file}/a: ENOTDIR`),
   })
+  t.end()
+})
+
+t.test('a file that is none of LMDB is named, and left as it is', (t) => {
+  const folder = makeTempFolder(t, 'environment')
+  const file = join(folder, 'data.mdb')
+  writeFileSync(file, 'x'.repeat(10_000))
+  t.throws(() => openEnvironment(folder, OPTIONS), {
+    message: `the store cannot be opened in ${folder}: ${file} is not a file of LMDB`,
+  })
+  t.equal(statSync(file).size, 10_000)
   t.end()
 })
 
