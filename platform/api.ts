@@ -1,6 +1,5 @@
-import { createMemoryBroker } from '../adapters/broker/memory.ts'
 import { createAddressSet } from '../core/address-set.ts'
-import { type CheckedBroker, createBroker } from '../core/broker/broker.ts'
+import type { CheckedBroker } from '../core/broker/broker.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
@@ -16,6 +15,7 @@ import { createGatewayRouting } from './gateway-routing.ts'
 import { createForwarding } from './handlers.ts'
 import { chooseListener, openTls, reloadTls } from './listening.ts'
 import type { Log } from './log.ts'
+import { openBroker } from './open-broker.ts'
 import { createOutsideCheck } from './outside-namespace.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
@@ -31,10 +31,12 @@ export interface ApiParts {
   readonly registry?: Registry
   /** Registries of other domains, chosen by `Mx-Namespace`. @default there are none */
   readonly domains?: Domains
-  /** Takes the events of the handler `event`. @default one of its own */
+  /** Takes the events of the handler `event`. @default by the settings */
   readonly broker?: CheckedBroker
   /** How services of this process are called without sockets. @default all are called at their ports */
   readonly findCaller?: UpstreamOptions['findCaller']
+  /** Open files it may have. @default those of its process */
+  readonly fileLimit?: number
 }
 
 export interface ApiOptions extends ApiParts {
@@ -90,7 +92,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   let asked = configuration.settings
   let plan = planPlugins(configuration)
   const { settings } = configuration
-  const fileLimit = readFileLimit()
+  const { fileLimit = readFileLimit() } = options
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
   const upstreams = createUpstreams(configuration, {
     maxConnections: budgetBackends(maxConnections, fileLimit),
@@ -104,7 +106,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   )
   closing.add(() => registry.close?.())
   await loaded
-  const broker = options.broker ?? createGatewayBroker(log)
+  const broker = options.broker ?? (await openBroker(settings.broker, log))
   if (options.broker === undefined) closing.add(() => broker.close?.())
   const routing = createGatewayRouting({
     settings,
@@ -213,14 +215,4 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     drain,
     close: closing.close,
   }
-}
-
-/** Of this process alone. */
-function createGatewayBroker(log: Log): CheckedBroker {
-  return createBroker(createMemoryBroker(), {
-    onDrop: (subscription, count) =>
-      log.warn({ ...subscription, count }, 'a subscriber is too slow: messages dropped'),
-    onError: (subscription, error) =>
-      log.error({ ...subscription, err: error }, 'a subscriber failed'),
-  })
 }

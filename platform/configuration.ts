@@ -2,9 +2,15 @@ import { existsSync } from 'node:fs'
 import { type ConfigFile, NO_CONFIG } from './config.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { type Command, SETTINGS, type Settings } from './settings.ts'
-import { readProfile } from './settings-command.ts'
+import { checkServer, readProfile } from './settings-command.ts'
 import { readEnvironment } from './settings-env.ts'
-import { type GivenSettings, mergeGiven, mergeSettings, SETTING_KEYS } from './settings-sources.ts'
+import {
+  type GivenSettings,
+  mergeGiven,
+  mergeSettings,
+  SETTING_KEYS,
+  SettingsError,
+} from './settings-sources.ts'
 
 /** Used when it lies in the working folder and no other is named. */
 const DEFAULT_FILE = 'mx.yaml'
@@ -56,7 +62,10 @@ function merge(given: GivenSettings, command: Command): Settings {
   if (command === 'api') return mergeSettings(given)
   const profile = given.get('profile')
   const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
-  return mergeSettings(given, readProfile(named.profile))
+  const settings = mergeSettings(given, readProfile(named.profile))
+  const problems = checkServer(settings, given)
+  if (problems.length > 0) throw new SettingsError(problems)
+  return settings
 }
 
 /**

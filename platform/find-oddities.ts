@@ -10,7 +10,7 @@ const VERSION = /^v\d+$/
 /** What is right in a configuration and yet may not be what was meant, a line each for the log. */
 export function findOddities(configuration: Configuration): readonly string[] {
   const { settings } = configuration
-  const { handler, registry } = settings
+  const { handler, registry, broker } = settings
   const services = listServices(configuration)
   const oddities: string[] = []
   if (services.length === 0 && (registry === 'static' || registry === 'memory')) {
@@ -18,9 +18,9 @@ export function findOddities(configuration: Configuration): readonly string[] {
       'no service is known: name one with --backend, under "services" in mx.yaml, or a registry with --registry',
     )
   }
-  if (handler === 'event') {
+  if (handler === 'event' && broker === 'memory') {
     oddities.push(
-      'events reach nobody: the broker is that of this process, and nothing in it subscribes; they are answered 200 and dropped',
+      'events reach nobody: the broker is that of this process, and nothing in it subscribes; they are answered 200 and dropped; --broker=nats://host:port has others hear them',
     )
   }
   for (const service of services) {

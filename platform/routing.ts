@@ -43,7 +43,7 @@ export interface RoutingOptions {
 export function createRouting(options: RoutingOptions): OwnRouting {
   const { registry, resolver, fallback, router } = options
   const directory = new Directory(registry, options.directory)
-  const finder = fallback === undefined ? directory : chain(directory, fallback)
+  const finder = fallback === undefined ? directory : withFallback(directory, fallback)
   return {
     resolver,
     directory,
@@ -62,7 +62,8 @@ export function createRouting(options: RoutingOptions): OwnRouting {
   }
 }
 
-function chain(first: Finder, second: Finder): Finder {
+/** Services that the first knows, else those of the second. */
+export function withFallback(first: Finder, second: Finder): Finder {
   return {
     /** Both only rise. */
     get generation() {

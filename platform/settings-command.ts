@@ -1,6 +1,7 @@
 import { PROFILES, type ProfileName } from './profiles.ts'
 import { type Command, SETTINGS, type Setting, type Settings } from './settings.ts'
 import { type Given, type GivenSettings, keysOf, splitList } from './settings-sources.ts'
+import { type Address, formatAddress } from './settings-values.ts'
 
 /** The settings of a command as it has them, in table order; of `mx server` with the defaults of the profile `local`. */
 export function listSettings(command: Command): readonly Setting<unknown>[] {
@@ -23,4 +24,28 @@ export function readProfile(name: ProfileName): GivenSettings {
     given.set(key, { source: `profile ${name}: ${SETTINGS[key].name}`, values })
   }
   return given
+}
+
+/** What is wrong with settings of `mx server` that are right each by itself, a line each. */
+export function checkServer(settings: Settings, given: GivenSettings): readonly string[] {
+  const problems: string[] = []
+  const sourceOf = (key: keyof Settings): string => given.get(key)?.source ?? SETTINGS[key].name
+  const { registry } = settings
+  if (registry === 'static' || /^mxs?:/.test(registry))
+    problems.push(
+      `${sourceOf('registry')} must be memory, consul://host:port, consuls://host:port or kubernetes, got ${JSON.stringify(registry)}: mx server is a registry itself, and mx:// is for services and for mx api`,
+    )
+  const ports = ['address', 'proxyAddress', 'webAddress'] as const
+  for (const [i, key] of ports.entries())
+    for (const other of ports.slice(0, i))
+      if (isSamePort(settings[key], settings[other]))
+        problems.push(
+          `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(settings[key])}`,
+        )
+  return problems
+}
+
+function isSamePort(a: Address, b: Address): boolean {
+  const isAll = (host: string): boolean => host === '0.0.0.0' || host === '::'
+  return a.port !== 0 && a.port === b.port && (a.host === b.host || isAll(a.host) || isAll(b.host))
 }

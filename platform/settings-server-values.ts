@@ -1,8 +1,22 @@
+import { NATS_FORM, parseNatsUrl } from '../adapters/nats/url.ts'
 import { parsePostgresUrl } from '../adapters/store/postgres/url.ts'
 import { suggest } from '../core/suggest.ts'
+import { parseAddress } from '../core/upstream/parse-node.ts'
+import { parseSecretKey } from '../services/config/secret-key.ts'
+
+/** Where others reach a server. */
+export interface Advertised {
+  /** Name or IP address, without brackets. */
+  readonly host: string
+  /** Undefined: that of the listener. */
+  readonly port: number | undefined
+}
 
 /** What names a store, for help and errors. */
 export const STORE_FORMS = 'memory, lmdb (a file) or postgres://user@host:port/database'
+
+/** What names a broker, for help and errors. */
+export const BROKER_FORMS: string = `memory (this process) or ${NATS_FORM}`
 
 /**
  * The text of a store: `memory`, `lmdb`, or the URL of a PostgreSQL server.
@@ -10,15 +24,62 @@ export const STORE_FORMS = 'memory, lmdb (a file) or postgres://user@host:port/d
  * @throws {RangeError} naming what would be right.
  */
 export function parseStoreText(text: string): string {
+  return parsePart(text, ['memory', 'lmdb'], STORE_FORMS, /^postgres(?:ql)?:/, parsePostgresUrl)
+}
+
+/** The text of a broker: `memory`, or the URL of a server of NATS. @throws {RangeError} */
+export function parseBrokerText(text: string): string {
+  return parsePart(text, ['memory'], BROKER_FORMS, /^(?:nats|tls):/, parseNatsUrl)
+}
+
+/** `host` or `host:port`; empty: none. @throws {RangeError} */
+export function parseAdvertised(text: string): Advertised | undefined {
   const trimmed = text.trim()
-  if (trimmed === 'memory' || trimmed === 'lmdb') return trimmed
-  if (/^postgres(?:ql)?:/.test(trimmed)) {
-    checkUrl(() => parsePostgresUrl(trimmed))
+  if (trimmed === '') return undefined
+  const address = parseAddress(trimmed)
+  if (address !== undefined) return address
+  const alone = parseAddress(`${trimmed}:1`)
+  if (alone !== undefined) return { host: alone.host, port: undefined }
+  throw new RangeError(
+    `must be host or host:port, IPv6 addresses in brackets, got ${JSON.stringify(text)}`,
+  )
+}
+
+/** `file`, `memory`, or a key; empty: none. @throws {RangeError} without the text. */
+export function parseKeySource(text: string): string {
+  const trimmed = text.trim()
+  return trimmed === 'file' || trimmed === 'memory' ? trimmed : parsePreviousKey(trimmed)
+}
+
+/** A key; empty: none. @throws {RangeError} without the text. */
+export function parsePreviousKey(text: string): string {
+  const trimmed = text.trim()
+  if (trimmed === '') return ''
+  try {
+    parseSecretKey(trimmed, '')
+  } catch (error) {
+    throw new RangeError((error as Error).message.trim(), { cause: error })
+  }
+  return trimmed
+}
+
+/** One of `words`, or a URL that `parseUrl` takes. */
+function parsePart(
+  text: string,
+  words: readonly string[],
+  forms: string,
+  scheme: RegExp,
+  parseUrl: (text: string) => unknown,
+): string {
+  const trimmed = text.trim()
+  if (words.includes(trimmed)) return trimmed
+  if (scheme.test(trimmed)) {
+    checkUrl(() => parseUrl(trimmed))
     return trimmed
   }
-  const meant = suggest(trimmed, ['memory', 'lmdb'])
+  const meant = suggest(trimmed, words)
   const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-  throw new RangeError(`must be ${STORE_FORMS}, got ${JSON.stringify(hideSecret(text))}${hint}`)
+  throw new RangeError(`must be ${forms}, got ${JSON.stringify(hideSecret(text))}${hint}`)
 }
 
 /** Without what may be a password. */

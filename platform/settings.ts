@@ -1,6 +1,15 @@
 // Longer than other files: the one table all ways of setting something are derived from.
 import { PROFILES, type ProfileName } from './profiles.ts'
-import { parseStoreText, STORE_FORMS } from './settings-server-values.ts'
+import {
+  type Advertised,
+  BROKER_FORMS,
+  parseAdvertised,
+  parseBrokerText,
+  parseKeySource,
+  parsePreviousKey,
+  parseStoreText,
+  STORE_FORMS,
+} from './settings-server-values.ts'
 import {
   type Address,
   parseAccessLog,
@@ -30,6 +39,8 @@ export interface Settings {
   readonly proxyAddress: Address
   /** Of the dashboard. */
   readonly webAddress: Address
+  /** Where others reach the RPC proxy; undefined: at the first address of this machine, if it listens there. */
+  readonly advertiseAddress: Advertised | undefined
   readonly handler: (typeof HANDLERS)[number]
   /** Empty: the one that belongs to the handler. */
   readonly resolver: string
@@ -43,6 +54,12 @@ export interface Settings {
   readonly store: string
   /** What an acknowledged write to a file has reached. */
   readonly storeSync: (typeof SYNCS)[number]
+  /** `memory`, or the text of a broker elsewhere. */
+  readonly broker: string
+  /** `file`, `memory`, or the key itself; empty: there is none. */
+  readonly configSecretKey: string
+  /** Empty: there is none. */
+  readonly configSecretKeyPrevious: string
   /** `name=host:port[;weight],...` each. */
   readonly backends: readonly string[]
   /** Names or files, in chain order, after the default plugins. */
@@ -173,6 +190,18 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseAddress),
   },
+  advertiseAddress: {
+    name: 'advertise_address',
+    kind: 'text',
+    form: 'host or host:port',
+    description:
+      'Where other machines reach the RPC proxy; registered for the services of this server',
+    default: '',
+    unset: 'the address it listens at, or the first of this machine',
+    only: 'server',
+    live: false,
+    parse: one(parseAdvertised),
+  },
   handler: {
     name: 'handler',
     kind: 'text',
@@ -252,6 +281,40 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseOneOf(SYNCS)),
+  },
+  broker: {
+    name: 'broker',
+    kind: 'text',
+    form: 'name or url',
+    description: `What carries messages, those of the handler event too: ${BROKER_FORMS}`,
+    default: 'memory',
+    live: false,
+    parse: one(parseBrokerText),
+  },
+  configSecretKey: {
+    name: 'config_secret_key',
+    kind: 'text',
+    form: 'key',
+    description:
+      'Encrypts the secrets of the configuration: 32 bytes in base64, or file (made where there is none, config_secret_key beside the data folder), or memory (forgotten at the end)',
+    default: '',
+    unset: 'there can be no secrets',
+    only: 'server',
+    notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY',
+    live: false,
+    parse: one(parseKeySource),
+  },
+  configSecretKeyPrevious: {
+    name: 'config_secret_key_previous',
+    kind: 'text',
+    form: 'key',
+    description:
+      'The key until now: what it has encrypted is encrypted with config_secret_key at the start',
+    default: '',
+    only: 'server',
+    notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY_PREVIOUS',
+    live: false,
+    parse: one(parsePreviousKey),
   },
   config: {
     name: 'config',

@@ -18,6 +18,7 @@ export interface MemoryRegistry extends Registry {
   readonly register: NonNullable<Registry['register']>
   readonly deregister: NonNullable<Registry['deregister']>
   readonly watch: NonNullable<Registry['watch']>
+  readonly close: () => void
 }
 
 /** One version, and by id what stands for each of its nodes in time. */

@@ -11,11 +11,11 @@ import { addHop, PROXY_ID } from './hops.ts'
 import { NodeCall } from './node-call.ts'
 
 /**
- * The nodes of a service, by its full name; undefined: nobody registered it.
+ * The nodes of a service, by its full name, for a call with this metadata; undefined: nobody registered it.
  *
  * @throws {GatewayError} what callers are answered when nobody can tell.
  */
-export type FindUpstream = (service: string) => Maybe<Upstream | undefined>
+export type FindUpstream = (service: string, metadata: string) => Maybe<Upstream | undefined>
 
 /**
  * Forwards a call to a node of its service, in the form that the node speaks, and the answer back (docs/protocol.md §4).
@@ -66,7 +66,7 @@ class ProxiedCall extends NodeCall {
   }
 
   send(find: FindUpstream): void {
-    const found = find(this.service)
+    const found = find(this.service, this.metadata)
     if (!(found instanceof Promise)) return this.#route(found)
     found.then(
       (later) => this.#route(later),

@@ -9,5 +9,6 @@ export const cluster: Profile = {
     rpcAddressAllow: '',
     registry: 'consul://127.0.0.1:8500',
     store: 'postgres://127.0.0.1:5432/mx',
+    broker: 'nats://127.0.0.1:4222',
   },
 }

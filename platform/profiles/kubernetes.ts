@@ -9,5 +9,6 @@ export const kubernetes: Profile = {
     rpcAddressAllow: '',
     registry: 'kubernetes',
     store: 'postgres://postgres:5432/mx',
+    broker: 'nats://nats:4222',
   },
 }

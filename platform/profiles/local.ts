@@ -9,5 +9,7 @@ export const local: Profile = {
     rpcAddressAllow: 'loopback',
     registry: 'memory',
     store: 'lmdb',
+    broker: 'memory',
+    configSecretKey: 'file',
   },
 }

@@ -9,5 +9,7 @@ export const test: Profile = {
     rpcAddressAllow: '',
     registry: 'memory',
     store: 'memory',
+    broker: 'memory',
+    configSecretKey: 'memory',
   },
 }

@@ -6,6 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
+import { createNatsBroker } from '../../adapters/broker/nats.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import type { Message } from '../../core/contracts/broker.ts'
 import { type Api, startApi } from '../../platform/api.ts'
 import { type ConfigFile, NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
@@ -17,6 +20,7 @@ import { endpoint } from '../../sdk/endpoint.ts'
 import { findLocalCaller } from '../../sdk/local-services.ts'
 import { Service } from '../../sdk/service.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { startNats } from '../fixtures/nats.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
 
@@ -182,6 +186,28 @@ t.test('handler event: a request becomes an event of the topic in its path', asy
   t.match(await reply.json(), { id: /^go\.mx\.api\.orders-created-[0-9a-f-]{36}$/ })
 })
 
+t.test('handler event: with --broker others hear of it', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const broker = createNatsBroker({ address: parseNatsUrl(server.url) })
+  t.teardown(() => broker.close?.())
+  let hear: (message: Message) => void
+  const heard = new Promise<Message>((resolve) => {
+    hear = resolve
+  })
+  await broker.subscribe('go.mx.api.orders', (message) => hear(message))
+  const { url } = await start(t, configure(['--handler=event', `--broker=${server.url}`]))
+  const reply = await fetch(`${url}/orders/created`, { method: 'POST', body: '{"a":1}' })
+  const { headers, body } = await heard
+  t.equal(headers['mx-topic'], 'go.mx.api.orders')
+  const event = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>
+  t.match(event, {
+    name: 'created',
+    id: ((await reply.json()) as { id: string }).id,
+    data: '{"a":1}',
+  })
+})
+
 t.test('nothing is left open when the start fails', async (t) => {
   const { api } = await start(t, configure([]))
   const words = [`--address=127.0.0.1:${api.port}`]
@@ -190,6 +216,10 @@ t.test('nothing is left open when the start fails', async (t) => {
   await t.rejects(
     startApi({ configuration: configure(['--plugin=./none.ts']), log: LOG }),
     /none\.ts/,
+  )
+  await t.rejects(
+    startApi({ configuration: configure(['--broker=nats://127.0.0.1:1']), log: LOG }),
+    /^the broker nats:\/\/127\.0\.0\.1:1 cannot be used: /,
   )
 })
 

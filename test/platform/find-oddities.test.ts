@@ -35,6 +35,7 @@ t.test('no service at all', async (t) => {
 
 t.test('events of which nobody can hear', async (t) => {
   t.match(find('--handler=event', '--registry=mx://h:1'), [/^events reach nobody: /])
+  t.same(find('--handler=event', '--registry=mx://h:1', '--broker=nats://h:1'), [])
 })
 
 t.test('a service that is called, behind a handler that does not call', async (t) => {

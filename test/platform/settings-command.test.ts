@@ -95,3 +95,26 @@ t.test('an unknown profile is an error that lists those there are', async (t) =>
     'MX_PROFILE must be one of local, test, cluster, kubernetes, got "clutser", did you mean cluster?'
   await t.rejects(load(), { name: 'SettingsError', message })
 })
+
+t.test('what does not go together is told with its source', async (t) => {
+  const problemOf = (words: string[], env: Record<string, string> = {}) =>
+    configurationFrom(readFlags(words, 'server'), env, 'server')().then(
+      () => '',
+      (error: Error) => error.message,
+    )
+  t.match(
+    await problemOf([], { MX_REGISTRY: 'mx://127.0.0.1:8081' }),
+    /^MX_REGISTRY must be memory, consul:.* got "mx:\/\/127.0.0.1:8081": mx server is a registry itself/,
+  )
+  t.match(await problemOf(['--registry=static']), /^--registry must be memory/)
+  t.equal(
+    await problemOf(['--proxy_address=:8080']),
+    '--proxy_address must be another address than address, got 0.0.0.0:8080',
+  )
+  t.equal(
+    await problemOf(['--web_address', '127.0.0.1:1', '--proxy_address=127.0.0.1:1']),
+    '--web_address must be another address than proxy_address, got 127.0.0.1:1',
+  )
+  t.equal(await problemOf(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
+  t.equal(await problemOf(['--address=127.0.0.2:8082']), '')
+})

@@ -1,5 +1,13 @@
 import t from 'tap'
-import { hideSecret, parseStoreText } from '../../platform/settings-server-values.ts'
+import {
+  hideSecret,
+  parseAdvertised,
+  parseBrokerText,
+  parseKeySource,
+  parsePreviousKey,
+  parseStoreText,
+} from '../../platform/settings-server-values.ts'
+import { makeSecretKey } from '../../services/config/secret-key.ts'
 
 t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) => {
   for (const text of ['memory', 'lmdb', 'postgres://mx:secret@127.0.0.1:5432/mx?schema=a'])
@@ -13,6 +21,45 @@ t.test('a store is memory, lmdb or the URL of a PostgreSQL server', async (t) =>
   for (const [text, message] of Object.entries(wrong))
     t.throws(() => parseStoreText(text), { name: 'RangeError', message }, text)
 })
+
+t.test('a broker is memory or the URL of a server of NATS', async (t) => {
+  for (const text of ['memory', 'nats://127.0.0.1:4222', 'tls://u:p@a:1,b:2?prefix=x'])
+    t.equal(parseBrokerText(` ${text} `), text)
+  const wrong: Record<string, RegExp> = {
+    memroy: /^must be memory .* or nats:\/\/.*, got "memroy", did you mean memory\?$/,
+    'nats://a:pass@h:0': /^cannot be used: (?!.*pass@)/,
+  }
+  for (const [text, message] of Object.entries(wrong))
+    t.throws(() => parseBrokerText(text), { name: 'RangeError', message }, text)
+})
+
+t.test('an advertised address is a host, with or without a port', async (t) => {
+  t.equal(parseAdvertised(' '), undefined)
+  t.same(parseAdvertised('mx.internal'), { host: 'mx.internal', port: undefined })
+  t.same(parseAdvertised('10.0.0.1:8081'), { host: '10.0.0.1', port: 8081 })
+  t.same(parseAdvertised('[::1]'), { host: '::1', port: undefined })
+  t.same(parseAdvertised('[::1]:80'), { host: '::1', port: 80 })
+  for (const text of ['::1', 'a b', 'http://a', 'a:0', 'a:70000', ':80'])
+    t.throws(() => parseAdvertised(text), {
+      name: 'RangeError',
+      message: /^must be host or host:port/,
+    })
+})
+
+t.test(
+  'a key is 32 bytes in base64, a file or of this process; a wrong one is not shown',
+  async (t) => {
+    const key = makeSecretKey()
+    for (const text of ['', 'file', 'memory', key]) t.equal(parseKeySource(` ${text} `), text)
+    t.equal(parsePreviousKey(key), key)
+    for (const read of [parseKeySource, parsePreviousKey])
+      t.throws(() => read('c2VjcmV0'), {
+        name: 'RangeError',
+        message: /^must be 32 bytes in base64, .* got 6 bytes$/,
+      })
+    t.throws(() => parsePreviousKey('file'), /^must be 32 bytes in base64/)
+  },
+)
 
 t.test('what may be a secret is not shown', async (t) => {
   t.equal(hideSecret('postgres://u:p@ss@h:1/d'), 'postgres://[secret]@h:1/d')

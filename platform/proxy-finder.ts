@@ -1,0 +1,43 @@
+import type { Registry } from '../core/contracts/registry.ts'
+import { Directory, type DirectoryOptions } from '../core/directory.ts'
+import { findMetadata } from '../core/rpc/metadata.ts'
+import type { FindUpstream } from '../core/rpc/proxied-call.ts'
+import { createPerDomain, type Domains } from './domains.ts'
+import { withFallback } from './routing.ts'
+
+export interface ProxyFinderOptions {
+  /** Of the default domain. */
+  readonly registry: Registry
+  readonly domains: Domains
+  readonly directory: DirectoryOptions
+}
+
+/** Where calls go that the RPC proxy forwards. */
+export interface ProxyFinder {
+  readonly find: FindUpstream
+  readonly close: () => void
+}
+
+/** Services of the domain that a call names in `mx-namespace`, else of the default one. */
+export function createProxyFinder({
+  registry,
+  domains,
+  directory,
+}: ProxyFinderOptions): ProxyFinder {
+  const main = new Directory(registry, directory)
+  const finders = createPerDomain(domains, (registry) => {
+    const own = new Directory(registry, directory)
+    return { finder: withFallback(own, main), close: () => own.close() }
+  })
+  return {
+    find(service, metadata) {
+      const domain = findMetadata(metadata, 'mx-namespace')
+      return (finders.of(domain)?.finder ?? main).find(service)
+    },
+
+    close() {
+      finders.close()
+      main.close()
+    },
+  }
+}

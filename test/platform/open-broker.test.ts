@@ -1,0 +1,47 @@
+import t from 'tap'
+import { createNatsBroker } from '../../adapters/broker/nats.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import type { Message } from '../../core/contracts/broker.ts'
+import { createLog } from '../../platform/log.ts'
+import { openBroker } from '../../platform/open-broker.ts'
+import { startNats } from '../fixtures/nats.ts'
+
+const LOG = createLog('silent')
+
+t.test('memory: what is published is heard in this process', async (t) => {
+  const broker = await openBroker('memory', LOG)
+  t.teardown(() => broker.close?.())
+  const heard = new Promise<Message>((resolve) => void broker.subscribe('a', resolve))
+  await broker.publish('a', { headers: {}, body: Buffer.from('x') })
+  t.equal(Buffer.from((await heard).body).toString(), 'x')
+})
+
+t.test('nats: what is published is heard by others', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const broker = await openBroker(server.url, LOG)
+  t.teardown(() => broker.close?.())
+  const other = createNatsBroker({ address: parseNatsUrl(server.url) })
+  t.teardown(() => other.close?.())
+  let hear: (message: Message) => void
+  const heard = new Promise<Message>((resolve) => {
+    hear = resolve
+  })
+  await other.subscribe('a', (message) => hear(message))
+  await broker.publish('a', { headers: {}, body: Buffer.from('x') })
+  t.equal(Buffer.from((await heard).body).toString(), 'x')
+})
+
+t.test('a server that is away, or refuses, is named without its password', async (t) => {
+  await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', LOG), {
+    message:
+      'the broker nats://[secret]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is away: 127.0.0.1:1: connection refused',
+  })
+  const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
+  if (server === undefined) return
+  const url = `nats://wrong@127.0.0.1:${server.port}`
+  await t.rejects(
+    openBroker(url, LOG),
+    /^the broker nats:\/\/\[secret\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
+  )
+})
