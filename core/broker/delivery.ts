@@ -57,6 +57,8 @@ export class Delivery {
   #at = 0
   #later: Message[] = []
   #bytes = 0
+  /** Messages handed over since the event loop had its turn. */
+  #handed = 0
   /** A turn is scheduled, or a handler is waited for. */
   #busy = false
   #closed = false
@@ -145,7 +147,12 @@ export class Delivery {
   }
 
   readonly #run = (): void => {
-    for (let n = 0; n < TURN_MAX; n++) {
+    this.#handed = 0
+    this.#pump()
+  }
+
+  #pump(): void {
+    while (this.#handed++ < TURN_MAX) {
       const message = this.#next()
       if (message === undefined) {
         this.#busy = false
@@ -164,17 +171,17 @@ export class Delivery {
         this.#onError(this.#subscription, error)
       }
     }
+    // Others have their turn: also where handlers are done at once, or their promises are resolved already.
     setImmediate(this.#run)
   }
 
-  /** Not at once: handlers whose promises are resolved already would keep the event loop from its turn. */
   readonly #goOn = (): void => {
-    setImmediate(this.#run)
+    this.#pump()
   }
 
   readonly #fail = (error: unknown): void => {
     this.#onError(this.#subscription, error)
-    this.#goOn()
+    this.#pump()
   }
 
   #next(): Message | undefined {

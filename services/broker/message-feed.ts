@@ -3,7 +3,7 @@ import type { Message } from '../../core/contracts/broker.ts'
 
 /** Messages on their way to one subscriber, as its call iterates over them. */
 export interface MessageFeed extends AsyncIterableIterator<Message> {
-  /** Hands a message over. What is returned settles when the subscriber has taken it: until then the next one waits where it is. */
+  /** Hands a message over. What is returned settles when there is room for the next: until then that waits where it is. */
   readonly take: (message: Message) => Maybe<void>
   /** Nothing more comes: the subscriber's stream ends. */
   readonly end: () => void
@@ -16,28 +16,50 @@ interface Reader {
   readonly reject: (error: Error) => void
 }
 
-interface Held {
-  readonly message: Message
-  readonly taken: () => void
-}
+/** Messages held between two turns of the event loop, so that each turn carries many. */
+const MAX_HELD = 256
+/** Bytes of their bodies; one message may be longer. */
+const MAX_HELD_BYTES = 1024 * 1024
 
 /** @param onClose called once, when nobody takes messages any more. */
 export function createMessageFeed(onClose: () => void): MessageFeed {
-  let held: Held | undefined
+  let held: Message[] = []
+  let at = 0
+  let bytes = 0
+  let onRoom: (() => void) | undefined
   let reader: Reader | undefined
   let closed = false
   let failure: Error | undefined
+
+  const hasRoom = (): boolean => held.length - at < MAX_HELD && bytes < MAX_HELD_BYTES
 
   const close = (error?: Error): void => {
     if (closed) return
     closed = true
     failure = error
-    held?.taken()
-    held = undefined
+    held = []
+    onRoom?.()
     if (error === undefined) reader?.resolve({ done: true, value: undefined })
     else reader?.reject(error)
     reader = undefined
     onClose()
+  }
+
+  /** Undefined: none is held. */
+  function shift(): Message | undefined {
+    const message = held[at]
+    if (message === undefined) return undefined
+    at++
+    bytes -= message.body.length
+    if (at === held.length) {
+      held = []
+      at = 0
+    }
+    if (onRoom !== undefined && hasRoom()) {
+      onRoom()
+      onRoom = undefined
+    }
+    return message
   }
 
   return {
@@ -48,8 +70,11 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
         reader = undefined
         return undefined
       }
-      return new Promise((taken) => {
-        held = { message, taken }
+      held.push(message)
+      bytes += message.body.length
+      if (hasRoom()) return undefined
+      return new Promise((resolve) => {
+        onRoom = resolve
       })
     },
 
@@ -59,12 +84,8 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
     async next() {
       if (failure !== undefined) throw failure
       if (closed) return { done: true, value: undefined }
-      if (held !== undefined) {
-        const { message, taken } = held
-        held = undefined
-        taken()
-        return { done: false, value: message }
-      }
+      const value = shift()
+      if (value !== undefined) return { done: false, value }
       return new Promise((resolve, reject) => {
         reader = { resolve, reject }
       })

@@ -88,7 +88,7 @@ t.test('promises that are resolved already do not keep the event loop either', a
   })
   delivery.push(toMessage('again'))
   for (let i = 0; i < 5; i++) await turn()
-  t.ok(count > 0 && count < 100, `${count} messages in five turns`)
+  t.ok(count > 0 && count <= 600, `${count} messages in five turns`)
   delivery.close()
 })
 

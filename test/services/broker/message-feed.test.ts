@@ -16,25 +16,46 @@ function open() {
   return { feed, read, closed: () => closed }
 }
 
-t.test('a message is taken when the subscriber gets it, not before', async (t) => {
+t.test('messages come in order, those that are waited for at once', async (t) => {
   const { feed, read } = open()
-  let taken = false
-  const taking = Promise.resolve(feed.take(toMessage('1'))).then(() => {
-    taken = true
-  })
-  await new Promise(setImmediate)
-  t.equal(taken, false)
-  t.equal(await read(), '1')
-  await taking
+  for (const text of ['1', '2']) t.equal(feed.take(toMessage(text)), undefined)
+  t.same([await read(), await read()], ['1', '2'])
   const reading = read()
-  t.equal(feed.take(toMessage('2')), undefined, 'whoever waits for it gets it at once')
-  t.equal(await reading, '2')
+  t.equal(feed.take(toMessage('3')), undefined)
+  t.equal(await reading, '3')
+})
+
+t.test('what is held is bounded, in number and in bytes', async (t) => {
+  for (const [size, most] of [
+    [1, 256],
+    [100 * 1024, 11],
+    [2 * 1024 * 1024, 1],
+  ] as const) {
+    const { feed, read } = open()
+    const message = toMessage('x'.repeat(size))
+    let taken = 1
+    let taking = feed.take(message)
+    while (taking === undefined) {
+      taking = feed.take(message)
+      taken++
+    }
+    t.equal(taken, most)
+    let hasRoom = false
+    const waiting = Promise.resolve(taking).then(() => {
+      hasRoom = true
+    })
+    await new Promise(setImmediate)
+    t.equal(hasRoom, false)
+    await read()
+    await waiting
+    t.equal(hasRoom, true)
+  }
 })
 
 t.test('a feed that has ended takes nothing, and lets go of what it held', async (t) => {
   for (const finish of ['end', 'return'] as const) {
     const { feed, read, closed } = open()
-    const taking = feed.take(toMessage('1'))
+    const taking = feed.take(toMessage('x'.repeat(2 * 1024 * 1024)))
     await feed[finish]!()
     await taking
     t.equal(await read(), undefined)

@@ -98,7 +98,7 @@ t.test('what the broker refuses, the stream says', async (t) => {
 t.test('one that is too slow is ended by choice, and told so', async (t) => {
   const { begin, publish, subscribed } = open(t, {}, {}, { maxWaiting: 5 })
   const messages = await begin('end')
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 1000; i++) {
     await publish(String(i))
     await new Promise(setImmediate)
   }
