@@ -21,6 +21,8 @@ export interface CallOwner {
     service: string,
     address: string | undefined,
   ) => Maybe<Upstream | LocalService | undefined>
+  /** Name of the {@link Upstream} that is a proxy; undefined: none. */
+  readonly proxy: string | undefined
   /** Where calls are kept for `Debug.Trace`. */
   readonly traces: Traces | undefined
 }

@@ -112,7 +112,7 @@ export class Client {
       inProcess,
     })
     this.#targets = targets
-    this.#owner = { find: (service, at) => targets.find(service, at), traces }
+    this.#owner = { find: (service, at) => targets.find(service, at), proxy, traces }
   }
 
   /**

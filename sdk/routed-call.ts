@@ -133,7 +133,10 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (kind === 'connect' || kind === 'foreign') this.#blame('connect')
     else if (kind === 'closed') this.#blame('gateway')
     this.#leave()
-    const error = toLostError(this.service, kind, detail)
+    const { proxy } = this.#owner
+    const isProxied = proxy !== undefined && this.#upstream?.name === proxy
+    const who = isProxied ? 'the RPC proxy' : 'the service'
+    const error = toLostError(this.service, kind, detail, who)
     if (this.#isUnserved(kind) && this.#mayTryAnother()) this.#attempt()
     else this.#fail(error)
   }

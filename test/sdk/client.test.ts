@@ -8,8 +8,9 @@ import { createContext, metadata } from '../../sdk/context.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import type { ServiceOptions } from '../../sdk/service.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 import { createKeeper } from '../fixtures/rpc.ts'
+import { openPort } from '../fixtures/rpc-proxy.ts'
 import { openRpcService } from '../fixtures/rpc-service.ts'
 import {
   createQuietLog,
@@ -390,4 +391,20 @@ t.test('a log line of a failed handler carries the request id of the caller', as
   })
   const line = lines.map((text) => JSON.parse(text)).find(({ level }) => level === 50)
   t.equal(line.id, context.id)
+})
+
+t.test('a proxy that is away, is none, or goes away: the error says so', async (t) => {
+  const { port: silent } = await openRawBackend(t, {
+    onRequest: (connection) => connection.send('HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n'),
+  })
+  const port = await openPort(t, () => void port.close())
+  const cases: [string, RegExp][] = [
+    ['127.0.0.1:1', /the RPC proxy refused the connection/],
+    [`127.0.0.1:${silent}`, /the RPC proxy does not speak the call protocol/],
+    [port.address, /the RPC proxy went away/],
+  ]
+  for (const [proxy, message] of cases) {
+    const client = openClient(t, { proxy, retries: 0 })
+    await t.rejects(client.call('greeter', 'A.B'), { id: 'greeter', code: 502, message }, proxy)
+  }
 })

@@ -21,3 +21,14 @@ t.test('connect refused or lost: 502; too slow: 408; full: 503 with Retry-After'
     }
   }
 })
+
+t.test('it says who was called', async (t) => {
+  const texts = (['connect', 'foreign', 'closed'] as const).map(
+    (kind) => toLostError('greeter', kind, '', 'the RPC proxy').message,
+  )
+  t.strictSame(texts, [
+    'bad gateway: the RPC proxy refused the connection',
+    'bad gateway: the RPC proxy does not speak the call protocol: another program listens at its address',
+    'bad gateway: the RPC proxy went away',
+  ])
+})
