@@ -1,0 +1,111 @@
+import type { EventsAdapter, GroupState } from '../../core/contracts/events.ts'
+import { groupDeleted } from '../../core/events/errors.ts'
+import { toTopicKey } from '../../core/events/topic-key.ts'
+import { createAcks } from './jetstream/acks.ts'
+import { createAppend } from './jetstream/append.ts'
+import { isMissing } from './jetstream/errors.ts'
+import { MAX_HEAD_BYTES } from './jetstream/event-message.ts'
+import { joinGroup } from './jetstream/group-member.ts'
+import { listGroups } from './jetstream/groups.ts'
+import type { JetMember } from './jetstream/member.ts'
+import { toConsumerName, toTopicNames } from './jetstream/names.ts'
+import { joinAlone } from './jetstream/passing-member.ts'
+import { readSlice } from './jetstream/read.ts'
+import { createSessions, type SessionsOptions } from './jetstream/sessions.ts'
+import { listTopics, retain } from './jetstream/topics.ts'
+
+export interface JetStreamEventsOptions extends SessionsOptions {
+  /** Servers of the cluster that keep each event. @default 1 */
+  readonly replicas?: number
+  /** Milliseconds since 1970. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+/** Events on JetStream. */
+export interface JetStreamEvents extends EventsAdapter {
+  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true. */
+  readonly tried: Promise<void>
+}
+
+/**
+ * Keeps events on a server of NATS, or a cluster of them, with JetStream; any number of gateways and other programs share them. A topic
+ * is a stream, a named group a durable consumer of it.
+ *
+ * While there is no server nothing is taken (503); what was on its way is sent again when there is one soon, and stored once. Members go on
+ * when there is one.
+ */
+export function createJetStreamEvents(options: JetStreamEventsOptions): JetStreamEvents {
+  const { replicas = 1, nowMs = Date.now, ...sessionsOptions } = options
+  const { prefix } = options.address
+  const sessions = createSessions(sessionsOptions)
+  const acks = createAcks(sessions, prefix, replicas)
+  const parts = { sessions, acks, prefix, replicas, nowMs }
+  /** With the key of their group; those without a name have none. */
+  const members = new Map<JetMember, string | undefined>()
+  let closing: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    await Promise.all([...members.keys()].map((member) => member.leave()))
+    await acks.drained()
+    await sessions.close()
+  }
+
+  return {
+    name: 'jetstream',
+    tried: sessions.tried,
+
+    get maxEventBytes() {
+      const { current } = sessions
+      return (current?.maxMessageBytes ?? Number.POSITIVE_INFINITY) - MAX_HEAD_BYTES
+    },
+
+    append: createAppend(parts),
+
+    read: (topic, range) =>
+      sessions.use((session) => readSlice(session, prefix, topic, range, nowMs())),
+
+    async join(topic, group) {
+      const { name } = group
+      const member = await (name === undefined
+        ? joinAlone(parts, topic, group)
+        : joinGroup(parts, topic, name, group))
+      members.set(member, name === undefined ? undefined : toTopicKey(topic, name))
+      if (closing !== undefined) await member.leave()
+      return {
+        pull: member.pull,
+        async leave() {
+          await member.leave()
+          members.delete(member)
+        },
+      }
+    },
+
+    listTopics: (namespace) => sessions.use((session) => listTopics(session, prefix, namespace)),
+
+    retain: (topic, retention) =>
+      sessions.use((session) => retain(session, toTopicNames(prefix, topic), retention)),
+
+    listGroups: (topic): Promise<GroupState[]> =>
+      sessions.use((session) => listGroups(session, toTopicNames(prefix, topic))),
+
+    deleteGroup: (topic, name) =>
+      sessions.use(async (session) => {
+        const { stream } = toTopicNames(prefix, topic)
+        try {
+          await session.consumers.delete(stream, toConsumerName(name))
+        } catch (error) {
+          if (isMissing(error)) return false
+          throw error
+        }
+        const key = toTopicKey(topic, name)
+        for (const [member, group] of members) if (group === key) member.fail(groupDeleted(name))
+        await acks.forget(session, topic, name)
+        return true
+      }),
+
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}

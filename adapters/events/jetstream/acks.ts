@@ -1,0 +1,149 @@
+import type { EventTopic } from '../../../core/contracts/events.ts'
+import type { GatewayError } from '../../../core/errors.ts'
+import { eventsAway, refuse } from '../../../core/events/errors.ts'
+import { createGroupCommit } from '../../../core/group-commit.ts'
+import { parseAckSubject } from './ack-subject.ts'
+import { toFailure } from './errors.ts'
+import { toAcksStream, toAcksSubject } from './names.ts'
+import { toStored } from './pub-ack.ts'
+import type { Puller } from './puller.ts'
+import { readAll } from './read.ts'
+import { createSequenceSet, formatRanges, parseRanges, type SequenceSet } from './sequence-set.ts'
+import type { Session } from './session.ts'
+import type { Sessions } from './sessions.ts'
+import { fromSequence } from './start.ts'
+import { ensureStream, findStream } from './topics.ts'
+
+/** Whose acknowledgements are noted. */
+export interface NotedGroup {
+  /** The stream of its topic. */
+  readonly stream: string
+  /** Where they are noted. */
+  readonly subject: string
+}
+
+/**
+ * Notes in a stream what groups have acknowledged, as durable as events are: what the server itself knows about a consumer it
+ * writes to its disk later, and when it ends suddenly it may have forgotten the last of it, or all.
+ */
+export interface Acks {
+  /** Tells the consumer, at `reply`, and notes it; resolves once it is noted. Those of a turn are noted together. */
+  readonly note: (group: NotedGroup, sequence: number, reply: string) => Promise<void>
+  /** What was noted of a group, and all that is not kept any more. */
+  readonly load: (session: Session, group: NotedGroup) => Promise<SequenceSet>
+  /** Forgets what was noted of groups of this name. */
+  readonly forget: (session: Session, topic: EventTopic, group: string) => Promise<void>
+  /** Resolves when nothing is being noted. */
+  readonly drained: () => Promise<void>
+}
+
+interface Ack {
+  readonly group: NotedGroup
+  readonly sequence: number
+  readonly reply: string
+}
+
+/** Records of a group, of this server, after which all it has are made one. */
+const MAX_RECORDS = 1000
+const PULL = { limit: 1000, maxBytes: 1024 * 1024, waitMs: 0 }
+
+export function createAcks(sessions: Sessions, prefix: string, replicas: number): Acks {
+  const stream = toAcksStream(prefix)
+  const config = { name: stream, subjects: [`${prefix}.acks.>`], num_replicas: replicas }
+  /** By subject, since they were made one. */
+  const records = new Map<string, number>()
+
+  const queue = createGroupCommit<Ack, GatewayError | undefined>({
+    commit: (acks) => sessions.use((session) => commit(session, acks)),
+    sizeOf: ({ reply }) => reply.length + 64,
+    tooMuch: () => refuse(503, 'too many acknowledgements are waiting'),
+  })
+
+  async function commit(session: Session, acks: readonly Ack[]) {
+    await ensureStream(session, config)
+    const groups = new Map<NotedGroup, SequenceSet>()
+    for (const { group, sequence, reply } of acks) {
+      const done = groups.get(group) ?? createSequenceSet()
+      groups.set(group, done)
+      done.add(sequence)
+      session.tell({ subject: reply, body: '+ACK' })
+    }
+    const outcomes = new Map<NotedGroup, GatewayError | undefined>()
+    await Promise.all(
+      [...groups].map(async ([group, done]) => {
+        outcomes.set(group, await record(session, group, done))
+      }),
+    )
+    if (session.isOver) throw eventsAway(new Error('the connection is lost'))
+    return acks.map(({ group }) => outcomes.get(group))
+  }
+
+  async function record(
+    session: Session,
+    group: NotedGroup,
+    done: SequenceSet,
+  ): Promise<GatewayError | undefined> {
+    const { subject } = group
+    const count = (records.get(subject) ?? 0) + 1
+    records.set(subject, count)
+    // What goes wrong is tried again with what follows.
+    if (count % MAX_RECORDS === 0) load(session, group).catch(() => {})
+    try {
+      toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
+      return undefined
+    } catch (error) {
+      session.known.delete(stream)
+      return toFailure(error)
+    }
+  }
+
+  async function load(session: Session, group: NotedGroup): Promise<SequenceSet> {
+    const done = createSequenceSet()
+    const topic = await findStream(session, group.stream)
+    done.add(1, (topic?.state.first_seq ?? 1) - 1)
+    let count = 0
+    let last = 0
+
+    async function pullAll(puller: Puller): Promise<void> {
+      for (;;) {
+        const { messages, end } = await puller.pull(PULL)
+        for (const message of messages) {
+          count++
+          for (const [from, to] of parseRanges(message.string())) done.add(from, to)
+        }
+        const delivered = parseAckSubject(messages.at(-1)?.reply ?? '')
+        last = delivered?.sequence ?? last
+        if ((delivered?.pending ?? 0) === 0) return
+        if (end !== 'done') throw eventsAway(new Error('the consumer for reading is gone'))
+      }
+    }
+
+    await ensureStream(session, config)
+    await readAll(session, stream, fromSequence(1), pullAll, group.subject)
+    if (count >= MAX_RECORDS) await join(session, group, done, last)
+    return done
+  }
+
+  /** One record in place of many; in between there are both. */
+  async function join(session: Session, { subject }: NotedGroup, done: SequenceSet, last: number) {
+    toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
+    await session.streams.purge(stream, { filter: subject, seq: last + 1 })
+  }
+
+  return {
+    async note(group, sequence, reply) {
+      const failure = await queue.push({ group, sequence, reply })
+      if (failure !== undefined) throw failure
+    },
+
+    load,
+
+    async forget(session, topic, group) {
+      const filter = toAcksSubject(prefix, topic, group)
+      if ((await findStream(session, stream)) !== undefined)
+        await session.streams.purge(stream, { filter })
+    },
+
+    drained: queue.drained,
+  }
+}

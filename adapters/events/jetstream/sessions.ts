@@ -1,0 +1,128 @@
+import { eventsAway } from '../../../core/events/errors.ts'
+import { createNatsLink, type NatsLinkOptions } from '../../nats/link.ts'
+import { toFailure } from './errors.ts'
+import { createSession, type Libraries, type Session } from './session.ts'
+
+export type SessionsOptions = Omit<NatsLinkOptions, 'onUp' | 'onDown'>
+
+/** JetStream, over one connection after the other. */
+export interface Sessions {
+  /** Undefined: there is none. */
+  readonly current: Session | undefined
+  /** The session, waiting for the first attempt to connect. @throws {GatewayError} 503 */
+  readonly open: () => Promise<Session>
+  /** The session, waiting for it so long; undefined: there is none, or will be none. */
+  readonly wait: (ms: number) => Promise<Session | undefined>
+  /**
+   * Does something in a session; once more in the next, when the first is lost meanwhile and there is another soon.
+   *
+   * @param run may be repeated.
+   * @throws {GatewayError}
+   */
+  readonly use: <T>(run: (session: Session) => Promise<T>) => Promise<T>
+  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true. */
+  readonly tried: Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export function createSessions(options: SessionsOptions): Sessions {
+  const { timeoutMs = 5000 } = options
+  const loading = load(timeoutMs)
+  const waiting = new Set<(session: Session | undefined) => void>()
+  let opening: Promise<Session> | undefined
+  let current: Session | undefined
+  let isClosed = false
+
+  const link = createNatsLink({
+    ...options,
+    onUp(connection) {
+      const next = loading.then((libraries) => createSession(connection, libraries, timeoutMs))
+      opening = next
+      next.then(
+        (session) => {
+          if (session.isOver) return
+          current = session
+          wake(session)
+        },
+        // Told to whoever needs it.
+        () => {},
+      )
+    },
+  })
+  loading.catch(() => {})
+
+  function wake(session: Session | undefined): void {
+    for (const tell of waiting) tell(session)
+    waiting.clear()
+  }
+
+  function find(): Session | undefined {
+    return isClosed || current?.isOver === true ? undefined : current
+  }
+
+  async function open(): Promise<Session> {
+    const session = find()
+    if (session !== undefined) return session
+    try {
+      await link.open()
+      const opened = await opening!
+      if (!opened.isOver && !isClosed) return opened
+    } catch (error) {
+      throw toFailure(error)
+    }
+    throw eventsAway(new Error('the connection is lost'))
+  }
+
+  function wait(ms: number): Promise<Session | undefined> {
+    const session = find()
+    if (session !== undefined || isClosed) return Promise.resolve(session)
+    return new Promise((resolve) => {
+      const end = (session: Session | undefined): void => {
+        clearTimeout(timer)
+        waiting.delete(end)
+        resolve(session)
+      }
+      const timer = setTimeout(end, ms, undefined).unref()
+      waiting.add(end)
+    })
+  }
+
+  return {
+    get current() {
+      return find()
+    },
+    open,
+    wait,
+    tried: link.tried,
+
+    async use(run) {
+      const session = await open()
+      try {
+        return await run(session)
+      } catch (error) {
+        const next = session.isOver ? await wait(timeoutMs) : undefined
+        if (next === undefined) throw toFailure(error)
+        return run(next).catch((error) => {
+          throw toFailure(error)
+        })
+      }
+    },
+
+    close() {
+      isClosed = true
+      wake(undefined)
+      return link.close()
+    },
+  }
+}
+
+async function load(timeout: number): Promise<Libraries> {
+  const [{ createInbox }, { jetstreamManager }] = await Promise.all([
+    import('@nats-io/transport-node'),
+    import('@nats-io/jetstream'),
+  ])
+  return {
+    createInbox,
+    createManager: (connection) => jetstreamManager(connection, { checkAPI: false, timeout }),
+  }
+}

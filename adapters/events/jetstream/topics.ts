@@ -1,0 +1,100 @@
+import type { StreamInfo } from '@nats-io/jetstream'
+import type { EventRetention, TopicState } from '../../../core/contracts/events.ts'
+import { toTopicKey } from '../../../core/events/topic-key.ts'
+import { isMissing, isTaken } from './errors.ts'
+import { parseSubject, type TopicNames, toTopicFilter } from './names.ts'
+import type { Session } from './session.ts'
+
+/** How long the server knows an event by its id: longer than it takes to repeat what had no answer. */
+const KNOWN_MS = 120_000
+/** The shortest age the server takes. */
+const MIN_AGE_MS = 100
+const NANOS = 1e6
+
+/** Makes the stream of a topic where it is missing. */
+export async function ensureTopic(
+  session: Session,
+  { stream, subject, aheadSubject }: TopicNames,
+  replicas: number,
+): Promise<void> {
+  await ensureStream(session, {
+    name: stream,
+    subjects: [subject, aheadSubject],
+    num_replicas: replicas,
+    duplicate_window: KNOWN_MS * NANOS,
+  })
+}
+
+/** A stream of files, that is limited by nothing so far. */
+export async function ensureStream(
+  { streams, known }: Session,
+  config: {
+    readonly name: string
+    readonly subjects: string[]
+    readonly num_replicas: number
+    readonly duplicate_window?: number
+  },
+): Promise<void> {
+  if (known.has(config.name)) return
+  try {
+    await streams.info(config.name)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    await streams.add(config).catch((error) => {
+      if (!isTaken(error)) throw error
+    })
+  }
+  known.add(config.name)
+}
+
+/** What the server has of a stream; undefined: there is none. */
+export async function findStream(
+  { streams }: Session,
+  stream: string,
+): Promise<StreamInfo | undefined> {
+  try {
+    return await streams.info(stream)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+export async function listTopics(
+  { streams }: Session,
+  prefix: string,
+  namespace?: string,
+): Promise<TopicState[]> {
+  const found: TopicState[] = []
+  for await (const { config, state } of streams.list(toTopicFilter(prefix, namespace))) {
+    const topic = parseSubject(prefix, config.subjects[0] ?? '')
+    const { first_seq: first, last_seq: last, bytes } = state
+    if (topic !== undefined && last > 0) found.push({ ...topic, first, last, bytes })
+  }
+  return found.sort((a, b) => (toTopicKey(a) < toTopicKey(b) ? -1 : 1))
+}
+
+/**
+ * Has a stream keep so much. Its age is the server's business; its size is not: what a stream may take at most, the server
+ * reserves, and would have no room soon. @returns whether there is more to remove.
+ */
+export async function retain(
+  session: Session,
+  { stream }: TopicNames,
+  { maxAgeMs, maxBytes }: EventRetention,
+): Promise<boolean> {
+  const info = await findStream(session, stream)
+  if (info === undefined) return false
+  const ageMs = maxAgeMs === 0 ? 0 : Math.max(maxAgeMs, MIN_AGE_MS)
+  if (info.config.max_age !== ageMs * NANOS)
+    await session.streams.update(stream, {
+      max_age: ageMs * NANOS,
+      duplicate_window: Math.min(KNOWN_MS, ageMs || KNOWN_MS) * NANOS,
+    })
+  const { messages, bytes, last_seq: last } = info.state
+  if (maxBytes === 0 || bytes <= maxBytes || messages <= 1) return false
+  // As if all were of the same length: what that leaves too much of is removed the next time.
+  const kept = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
+  await session.streams.purge(stream, { seq: last - kept + 1 })
+  return true
+}
