@@ -1,0 +1,101 @@
+// Publishing and delivering beside the bare client of NATS, in the same run: `npm run bench:broker [-- seconds rounds]`.
+
+import { startNatsServer } from '../test/fixtures/nats.ts'
+import { findProgram } from '../test/fixtures/servers.ts'
+import { openBareNats } from './broker/bare-nats.ts'
+import type { Contestant } from './broker/contestant.ts'
+import { openMemory, openNats, openService } from './broker/mx.ts'
+
+const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
+const BODY = Buffer.from('x'.repeat(128))
+/** Messages on their way at a time: fewer than wait for a subscriber at most, so that none is dropped. */
+const WINDOW = 5000
+const BURST = 500
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+/** Messages a second that were published and delivered. */
+async function measureRate(publish: Contestant['publish'], count: () => number): Promise<number> {
+  const first = count()
+  let sent = 0
+  const startMs = performance.now()
+  const endMs = startMs + seconds! * 1000
+  while (performance.now() < endMs) {
+    const burst: unknown[] = []
+    for (let i = 0; i < BURST; i++) burst.push(publish(BODY))
+    sent += BURST
+    await Promise.all(burst)
+    while (sent - (count() - first) > WINDOW) await turn()
+  }
+  while (count() - first < sent) await turn()
+  return Math.round((sent / (performance.now() - startMs)) * 1000)
+}
+
+/** Microseconds from publishing a message to having it, nothing else on its way: the median. */
+async function measureLatency(
+  publish: Contestant['publish'],
+  count: () => number,
+): Promise<number> {
+  const times: number[] = []
+  const endMs = performance.now() + 500
+  while (performance.now() < endMs) {
+    const before = count()
+    const startMs = performance.now()
+    await publish(BODY)
+    while (count() === before) await turn()
+    times.push((performance.now() - startMs) * 1000)
+  }
+  return Math.round(median(times))
+}
+
+async function measure({
+  name,
+  publish,
+  subscribe,
+}: Contestant): Promise<[string, number, number]> {
+  let got = 0
+  await subscribe(() => {
+    got++
+  })
+  const count = (): number => got
+  const rate = await measureRate(publish, count)
+  return [name, rate, await measureLatency(publish, count)]
+}
+
+const program = findProgram('nats-server')
+const server = program === undefined ? undefined : await startNatsServer(program)
+if (server === undefined)
+  process.stdout.write('nats-server is not installed (scripts/test-servers.sh installs it)\n')
+const contestants: (() => Promise<Contestant>)[] = [openMemory, openService]
+if (server !== undefined)
+  contestants.push(
+    () => openNats(server.port),
+    () => openBareNats(server.port),
+  )
+
+try {
+  const figures = new Map<string, { readonly rates: number[]; readonly latencies: number[] }>()
+  for (let round = 0; round < rounds!; round++)
+    for (const open of contestants) {
+      const contestant = await open()
+      try {
+        const [name, rate, latency] = await measure(contestant)
+        const { rates, latencies } = figures.get(name) ?? { rates: [], latencies: [] }
+        figures.set(name, { rates: [...rates, rate], latencies: [...latencies, latency] })
+      } finally {
+        await contestant.close()
+      }
+    }
+  process.stdout.write(`messages of ${BODY.length} bytes, medians of ${rounds} rounds\n`)
+  console.table(
+    [...figures].map(([broker, { rates, latencies }]) => ({
+      broker,
+      'messages/s': median(rates),
+      'alone, µs': median(latencies),
+    })),
+  )
+} finally {
+  await server?.close()
+}
