@@ -21,6 +21,9 @@ export const bodyMemory: BodyMemory = { usedBytes: 0, maxBytes }
 /** Requests in frames that wait for the answer of a service, of all connections together. Apart from the others: gateways send calls with and without bodies. */
 export const callMemory: BodyMemory = { usedBytes: 0, maxBytes }
 
+/** Bodies of streams that wait in a proxy for an end that is slow to take them, of all calls together. */
+export const relayMemory: BodyMemory = { usedBytes: 0, maxBytes }
+
 /**
  * How much of them there may be, by the memory there is.
  *

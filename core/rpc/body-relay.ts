@@ -1,3 +1,6 @@
+import { relayMemory } from '../body-memory.ts'
+import { costOf } from './frames.ts'
+
 /** Where bodies come from. */
 interface Source {
   /** A body of that many bytes was passed on: another one may come. */
@@ -15,13 +18,13 @@ interface Target {
  * The bodies of one direction of a call, from one connection to another.
  *
  * What the target does not take waits here. The source is asked for as much as the target has taken, so that no more waits than the
- * window of the source holds (docs/protocol.md §2.5).
+ * window of the source holds (docs/protocol.md §2.5); and of all calls together no more than `relayMemory` has room for.
  */
 export class BodyRelay {
   readonly #source: Source
   readonly #target: Target
   #waiting: Uint8Array[] = []
-  #next = 0
+  #waitingBytes = 0
   #ended = false
 
   constructor(source: Source, target: Target) {
@@ -31,13 +34,20 @@ export class BodyRelay {
 
   /** Whether everything that came has been passed on. */
   get isEmpty(): boolean {
-    return this.#next === this.#waiting.length
+    return this.#waiting.length === 0
   }
 
-  /** Passes a body on, now or later. Its memory may be reused after the call. */
-  push(body: Uint8Array): void {
-    if (this.isEmpty && this.#target.sendData(body)) this.#source.consumed(body.length)
-    else this.#waiting.push(Buffer.from(body))
+  /** Passes a body on, now or later; false: there is no room for it. Its memory may be reused after the call. */
+  push(body: Uint8Array): boolean {
+    if (this.isEmpty && this.#target.sendData(body)) {
+      this.#source.consumed(body.length)
+      return true
+    }
+    const cost = costOf(body.length)
+    if (relayMemory.usedBytes + cost > relayMemory.maxBytes) return false
+    this.#hold(cost)
+    this.#waiting.push(Buffer.from(body))
+    return true
   }
 
   /** The last body has come. */
@@ -48,19 +58,27 @@ export class BodyRelay {
 
   /** The target takes bodies again, or is another one that has been told nothing yet. */
   flush(): void {
-    while (!this.isEmpty) {
-      const body = this.#waiting[this.#next]!
-      if (!this.#target.sendData(body)) return
-      this.#next++
-      this.#source.consumed(body.length)
+    const waiting = this.#waiting
+    let sent = 0
+    while (sent < waiting.length && this.#target.sendData(waiting[sent]!)) {
+      // Whoever got it may have ended the call.
+      if (this.#waiting !== waiting) return
+      const { length } = waiting[sent++]!
+      this.#hold(-costOf(length))
+      this.#source.consumed(length)
     }
-    this.clear()
-    if (this.#ended) this.#target.endData()
+    if (sent > 0) this.#waiting = waiting.slice(sent)
+    if (this.#ended && this.isEmpty) this.#target.endData()
   }
 
   /** Nobody wants what waits. */
   clear(): void {
+    this.#hold(-this.#waitingBytes)
     this.#waiting = []
-    this.#next = 0
+  }
+
+  #hold(bytes: number): void {
+    relayMemory.usedBytes += bytes
+    this.#waitingBytes += bytes
   }
 }

@@ -82,6 +82,11 @@ class ProxiedCall extends NodeCall {
 
   // From the caller
 
+  /** Another body of the caller. */
+  pass(body: Uint8Array): void {
+    if (this.requests?.push(body) === false) this.#breakOff(noRoom(this.service))
+  }
+
   /** Nobody waits for the answer any more. */
   leaveBehind(): void {
     this.requests?.clear()
@@ -129,6 +134,7 @@ class ProxiedCall extends NodeCall {
     if (this.over) return
     this.isWell()
     this.leave()
+    this.requests?.clear()
     this.#call.reply(metadata, body)
   }
 
@@ -146,7 +152,7 @@ class ProxiedCall extends NodeCall {
     if (this.over) return
     this.#begin()
     try {
-      this.#answers!.push(body)
+      if (!this.#answers!.push(body)) this.#breakOff(noRoom(this.service))
     } catch (error) {
       this.#breakOff(error)
     }
@@ -156,6 +162,7 @@ class ProxiedCall extends NodeCall {
     if (this.over) return
     this.#begin()
     this.leave()
+    this.requests?.clear()
     this.#answers!.end()
   }
 
@@ -165,6 +172,7 @@ class ProxiedCall extends NodeCall {
 
   protected override failed(error: GatewayError): void {
     this.over = true
+    this.requests?.clear()
     this.#error = error
     this.#tell()
   }
@@ -196,12 +204,17 @@ class ProxiedCall extends NodeCall {
     this.#call.fail(error)
   }
 
-  /** What the service has answered cannot be passed on. */
+  /** What was said cannot be passed on. */
   #breakOff(thrown: unknown): void {
     this.leaveBehind()
     const isTyped = thrown instanceof GatewayError
     this.failed(isTyped ? thrown : toBadAnswer(this.service, (thrown as Error).message))
   }
+}
+
+function noRoom(service: string): GatewayError {
+  const detail = 'too many bodies wait for ends that are slow to take them, try again later'
+  return new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] })
 }
 
 /** The caller's end of a call. */
@@ -217,7 +230,7 @@ class CallerEnd implements CallReceiver {
   }
 
   onData(body: Uint8Array): void {
-    this.#call.requests?.push(body)
+    this.#call.pass(body)
   }
 
   onEnd(): void {

@@ -1,6 +1,7 @@
 // What comes over a connection is anything: an error closes that connection only.
 import fc from 'fast-check'
 import t from 'tap'
+import { relayMemory } from '../../../core/body-memory.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { IncomingCall } from '../../../core/rpc/call.ts'
 import type { Caller } from '../../../core/rpc/caller.ts'
@@ -391,7 +392,9 @@ for (const between of ['', ' and a proxy between them'])
             const running = keeper.calls.filter(({ over }) => !over).length
             check(proxied === undefined || proxied.active() === running, 'nodes are counted wrong')
             client.close('')
+            for (let i = 0; i < 4; i++) await turn()
             proxied?.client.close('')
+            check(relayMemory.usedBytes === 0, `${relayMemory.usedBytes} bytes are counted`)
           },
         ),
         { numRuns: 300 },

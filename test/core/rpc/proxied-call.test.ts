@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { callMemory } from '../../../core/body-memory.ts'
+import { callMemory, relayMemory } from '../../../core/body-memory.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Dispatch, IncomingCall } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
@@ -410,6 +410,39 @@ t.test('a caller that does not read its answers is slowed down, and nobody else'
   t.ok(perStream <= 3 * 263, `${perStream} bodies of 1 KB: a window each for proxy and caller`)
 })
 
+t.test(
+  'there is room for so many bodies that wait; a call with more is 503, others go on',
+  async (t) => {
+    const { maxBytes } = relayMemory
+    t.teardown(() => {
+      relayMemory.maxBytes = maxBytes
+    })
+    const cancelled: string[] = []
+    const { upstream, settle } = await open(t, [
+      (call) => {
+        if (call.endpoint === 'A.Echo') return echo(call)
+        call.receiver = { ...call.receiver, onCancel: (reason) => cancelled.push(reason) }
+        for (let i = 0; i < 5; i++) call.sendData('x'.repeat(30_000))
+      },
+    ])
+    relayMemory.maxBytes = 100_000
+    const down = new TestCall('A.Down', { service: 'helloworld', stream: true })
+    down.window = 1
+    forwardCall(down, () => upstream)
+    const up = new TestCall('A.Up', { service: 'helloworld', more: true })
+    forwardCall(up, () => new Promise(() => {}))
+    await down.done
+    t.match(down.error, { id: 'helloworld', code: 503, headers: ['retry-after', '1'] })
+    t.equal(down.bodies.length, 1)
+    for (let i = 0; i < 4; i++) up.send('x'.repeat(30_000))
+    await up.done
+    t.match(up.error, { code: 503, message: /too many bodies wait/ })
+    await until(() => cancelled.length === 1)
+    t.equal(relayMemory.usedBytes, 0)
+    t.strictSame(await settle({ endpoint: 'A.Echo' }), [`reply "" ${JOHN}`])
+  },
+)
+
 t.test('nothing is left of calls that are over, however they ended', async (t) => {
   // Of the tests before.
   await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
@@ -438,6 +471,7 @@ t.test('nothing is left of calls that are over, however they ended', async (t) =
   await until(() => callMemory.usedBytes === 0 && deadlines.size === 0)
   t.strictSame(active(), [0, 0])
   t.equal(caller.pending, 0)
+  t.equal(relayMemory.usedBytes, 0)
 })
 
 async function closedPort(t: Test): Promise<number> {
