@@ -50,6 +50,8 @@ export function createPuller(session: Session, stream: string, consumer: string)
   let isClosed = false
   let settle: ((end: Pulled['end'] | Error) => void) | undefined
   let heardMs = 0
+  /** Why nothing can be heard. */
+  let refusal: Error | undefined
 
   const watch: Timed = {
     deadlineMs: 0,
@@ -69,7 +71,8 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   function receive(error: Error | null, message: Msg): void {
     if (error !== null) {
-      end(notPermitted(error.message))
+      refusal = notPermitted(error.message)
+      end(refusal)
       return
     }
     heardMs = performance.now()
@@ -83,14 +86,19 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   /** How the server ends a request that has not as many messages as it asked for (ADR-13). */
   function receiveStatus(code: number, text: string): void {
-    if (code === 100) return
+    if (code === 100 || asked === undefined) return
     if (code === 404 || (code === 408 && /Timeout/i.test(text))) end('done')
     else if (code === 408 || /MaxWaiting|Leadership|Shutdown/i.test(text)) end('busy')
     else if (/Deleted/i.test(text) || code === 503) end('gone')
     else if (!/MaxBytes/i.test(text)) end(eventsAway(new Error(`pulling failed: ${code} ${text}`)))
     else if (messages.length > 0) end('done')
-    // Longer than what was asked for: it comes alone.
-    else send({ batch: 1 })
+    else sendForOne()
+  }
+
+  /** The next message is longer than what was asked for: it comes alone. */
+  function sendForOne(): void {
+    asked = { ...asked!, limit: 1 }
+    send({ batch: 1 })
   }
 
   function send(request: { readonly batch: number; readonly max_bytes?: number }): void {
@@ -117,7 +125,8 @@ export function createPuller(session: Session, stream: string, consumer: string)
           else resolve({ messages: take(limit), end })
         }
         heardMs = performance.now()
-        if (isClosed || session.isOver) end('over')
+        if (refusal !== undefined) end(refusal)
+        else if (isClosed || session.isOver) end('over')
         // Those of a request that had ended before they came.
         else if (messages.length > 0) end('done')
         else {

@@ -65,11 +65,14 @@ export async function createSession(
     },
 
     tell({ subject, body, headers }, reply) {
-      if (isOver) return
-      connection.publish(subject, body, {
-        ...(headers !== undefined && { headers }),
-        ...(reply !== undefined && { reply }),
-      })
+      try {
+        connection.publish(subject, body, {
+          ...(headers !== undefined && { headers }),
+          ...(reply !== undefined && { reply }),
+        })
+      } catch {
+        // It is closing.
+      }
     },
 
     listen(callback) {
