@@ -1,0 +1,347 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { Maybe } from '../../core/chain.ts'
+import type {
+  EventDelivery,
+  EventMember,
+  EventStart,
+  EventsAdapter,
+} from '../../core/contracts/events.ts'
+
+const TOPICS = ['one', 'two'].map((topic) => ({ namespace: 'mx', topic }))
+const GROUPS = ['a', 'b']
+const MUCH = 1e9
+const LONG_MS = 60_000
+
+type Step =
+  | { readonly do: 'append'; readonly events: readonly { topic: number; timestampMs: number }[] }
+  | { readonly do: 'join'; readonly topic: number; readonly group: number; start: EventStart }
+  | { readonly do: 'follow'; readonly topic: number; readonly start: EventStart }
+  | { readonly do: 'pull'; readonly member: number; readonly limit: number }
+  | { readonly do: 'ack' | 'nack'; readonly delivery: number }
+  | { readonly do: 'leave'; readonly member: number }
+  | { readonly do: 'read'; readonly topic: number; from: number; sinceMs: number; limit: number }
+  | { readonly do: 'retain'; readonly topic: number; readonly part: number }
+  | { readonly do: 'forget'; readonly topic: number; readonly group: number }
+  | { readonly do: 'reopen' }
+
+/** What a topic should have. */
+interface KnownTopic {
+  /** Timestamps, in the order of sequences. */
+  readonly times: number[]
+  first: number
+  readonly groups: Map<string, KnownGroup>
+}
+
+/** How far a group should be. */
+interface KnownGroup {
+  readonly from: number
+  readonly sinceMs: number
+  readonly done: Set<number>
+  readonly held: Map<number, object>
+  readonly attempts: Map<number, number>
+}
+
+interface KnownMember {
+  readonly member: EventMember
+  readonly topic: KnownTopic
+  /** Undefined: it follows, and nothing is acknowledged. */
+  readonly group: KnownGroup | undefined
+  next: number
+  readonly sinceMs: number
+}
+
+interface KnownDelivery {
+  readonly delivery: EventDelivery
+  readonly holder: KnownMember
+  readonly attempt: number
+}
+
+const topic = fc.nat(1)
+const group = fc.nat(1)
+const time = fc.integer({ min: 1, max: 20 })
+const start: fc.Arbitrary<EventStart> = fc.record(
+  { sequence: fc.integer({ min: 1, max: 12 }), sinceMs: time },
+  { requiredKeys: [] },
+)
+const of = <T extends string>(name: T) => fc.constant(name)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: of('append'),
+      events: fc.array(fc.record({ topic, timestampMs: time }), { minLength: 1, maxLength: 5 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: of('join'), topic, group, start }) },
+  fc.record({ do: of('follow'), topic, start }),
+  { weight: 6, arbitrary: fc.record({ do: of('pull'), member: fc.nat(9), limit: fc.nat(4) }) },
+  { weight: 4, arbitrary: fc.record({ do: of('ack'), delivery: fc.nat(30) }) },
+  { weight: 2, arbitrary: fc.record({ do: of('nack'), delivery: fc.nat(30) }) },
+  fc.record({ do: of('leave'), member: fc.nat(9) }),
+  fc.record({
+    do: of('read'),
+    topic,
+    from: fc.integer({ min: 1, max: 15 }),
+    sinceMs: time,
+    limit: fc.nat(4),
+  }),
+  fc.record({ do: of('retain'), topic, part: fc.constantFrom(0.2, 0.6, 0.9) }),
+  fc.record({ do: of('forget'), topic, group }),
+  { weight: 2, arbitrary: fc.record({ do: of('reopen') }) },
+)
+
+/** Whatever is done with events in whatever order, every group gets what it should. */
+export function testEventsModel(
+  t: Test,
+  create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
+  numRuns = 100,
+): void {
+  t.test('contract: every group gets what a plain list would have for it', async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
+        async (steps) => {
+          const { adapter, reopen } = await create()
+          const run = new Run(adapter, reopen)
+          try {
+            for (const step of steps) await run.take(step)
+          } finally {
+            await run.close()
+          }
+        },
+      ),
+      { numRuns },
+    )
+    t.pass(`${numRuns} runs`)
+  })
+}
+
+class Run {
+  #adapter: EventsAdapter
+  readonly #reopen: (() => Maybe<EventsAdapter>) | undefined
+  readonly #topics: KnownTopic[] = TOPICS.map(() => ({ times: [], first: 1, groups: new Map() }))
+  #members: KnownMember[] = []
+  #deliveries: KnownDelivery[] = []
+
+  constructor(adapter: EventsAdapter, reopen: (() => Maybe<EventsAdapter>) | undefined) {
+    this.#adapter = adapter
+    this.#reopen = reopen
+  }
+
+  async close(): Promise<void> {
+    await this.#adapter.close?.()
+  }
+
+  async take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'append':
+        return this.#append(step)
+      case 'join':
+      case 'follow':
+        return this.#join(step.topic, step.start, step.do === 'join' ? step.group : undefined)
+      case 'pull':
+        return this.#pull(step)
+      case 'ack':
+      case 'nack':
+        return this.#answer(step.do, step.delivery)
+      case 'leave': {
+        const known = pick(this.#members, step.member)
+        if (known === undefined) return
+        this.#members = this.#members.filter((one) => one !== known)
+        return this.#leave(known)
+      }
+      case 'read':
+        return this.#read(step)
+      case 'retain':
+        return this.#retain(step)
+      case 'forget':
+        return this.#forget(step)
+      default:
+        return this.#open()
+    }
+  }
+
+  async #append({ events }: Extract<Step, { do: 'append' }>): Promise<void> {
+    const expected = events.map(({ topic, timestampMs }) => {
+      const { times } = this.#topics[topic]!
+      return times.push(timestampMs)
+    })
+    const batch = events.map(({ topic, timestampMs }) => ({
+      topic: TOPICS[topic]!,
+      event: {
+        id: crypto.randomUUID(),
+        timestampMs,
+        metadata: {},
+        payload: Buffer.from(String(timestampMs)),
+      },
+    }))
+    check('sequences', await this.#adapter.append(batch), expected)
+  }
+
+  async #join(index: number, start: EventStart, group: number | undefined): Promise<void> {
+    const topic = this.#topics[index]!
+    const name = group === undefined ? undefined : GROUPS[group]!
+    const member = await this.#adapter.join(TOPICS[index]!, {
+      name,
+      start,
+      ackWaitMs: name === undefined ? undefined : LONG_MS,
+    })
+    const { sequence, sinceMs = 0 } = start
+    const from = sequence ?? (start.sinceMs === undefined ? topic.times.length + 1 : 1)
+    let known: KnownGroup | undefined
+    if (name !== undefined) {
+      known = topic.groups.get(name) ?? {
+        from,
+        sinceMs,
+        done: new Set(),
+        held: new Map(),
+        attempts: new Map(),
+      }
+      topic.groups.set(name, known)
+    }
+    this.#members.push({ member, topic, group: known, next: from, sinceMs })
+  }
+
+  /** Sequences a member should get. */
+  #expect({ topic, group, next, sinceMs }: KnownMember): number[] {
+    const from = Math.max(topic.first, group?.from ?? next)
+    const since = group?.sinceMs ?? sinceMs
+    const found: number[] = []
+    for (let sequence = from; sequence <= topic.times.length; sequence++) {
+      if (topic.times[sequence - 1]! < since) continue
+      if (group?.done.has(sequence) || group?.held.has(sequence)) continue
+      found.push(sequence)
+    }
+    return found
+  }
+
+  async #pull({ member: index, limit }: Extract<Step, { do: 'pull' }>): Promise<void> {
+    const holder = pick(this.#members, index)
+    if (holder === undefined) return
+    const expected = this.#expect(holder).slice(0, limit + 1)
+    // It would wait.
+    if (expected.length === 0) return
+    const pulled: EventDelivery[] = []
+    while (pulled.length < expected.length)
+      pulled.push(...(await holder.member.pull(limit + 1 - pulled.length, MUCH)))
+    check(
+      'pulled',
+      pulled.map(({ event }) => event.sequence),
+      expected,
+    )
+    for (const delivery of pulled) {
+      const { sequence, payload } = delivery.event
+      check('payload', Number(Buffer.from(payload)), holder.topic.times[sequence - 1])
+      holder.next = sequence + 1
+      const { group } = holder
+      if (group === undefined) continue
+      const attempt = (group.attempts.get(sequence) ?? 0) + 1
+      if (delivery.attempt > attempt || delivery.attempt < 1)
+        throw new Error(`attempt ${delivery.attempt} of ${sequence}, not ${attempt}`)
+      group.attempts.set(sequence, delivery.attempt)
+      group.held.set(sequence, holder)
+      this.#deliveries.push({ delivery, holder, attempt: delivery.attempt })
+    }
+  }
+
+  async #answer(what: 'ack' | 'nack', index: number): Promise<void> {
+    const found = pick(this.#deliveries, index)
+    if (found === undefined) return
+    const { delivery, holder, attempt } = found
+    const group = holder.group!
+    const { sequence } = delivery.event
+    const isHeld = group.held.get(sequence) === holder && group.attempts.get(sequence) === attempt
+    if (what === 'ack') {
+      await delivery.ack()
+      group.done.add(sequence)
+      group.held.delete(sequence)
+    } else {
+      await delivery.nack(0)
+      if (isHeld) group.held.delete(sequence)
+    }
+  }
+
+  async #leave(known: KnownMember): Promise<void> {
+    await known.member.leave()
+    const { group } = known
+    for (const [sequence, holder] of group?.held ?? [])
+      if (holder === known) group!.held.delete(sequence)
+    // What it says later may be forgotten with the group.
+    this.#deliveries = this.#deliveries.filter(({ holder }) => holder !== known)
+  }
+
+  async #read({
+    topic: index,
+    from,
+    sinceMs,
+    limit,
+  }: Extract<Step, { do: 'read' }>): Promise<void> {
+    const { times, first } = this.#topics[index]!
+    const expected: number[] = []
+    for (let sequence = Math.max(from, first); sequence <= times.length; sequence++)
+      if (times[sequence - 1]! >= sinceMs) expected.push(sequence)
+    const range = { from, sinceMs, limit: limit + 1, maxBytes: MUCH }
+    const { events, next } = await this.#adapter.read(TOPICS[index]!, range)
+    check(
+      'read',
+      events.map(({ sequence }) => sequence),
+      expected.slice(0, limit + 1),
+    )
+    if (expected.length > limit + 1 && (next === undefined || next > expected[limit + 1]!))
+      throw new Error(`it goes on with ${next}, not ${expected[limit + 1]}`)
+  }
+
+  async #retain({ topic: index, part }: Extract<Step, { do: 'retain' }>): Promise<void> {
+    if (this.#adapter.retain === undefined) return
+    const topic = this.#topics[index]!
+    const before = await this.#find(index)
+    if (before === undefined) return
+    const retention = { maxAgeMs: 0, maxBytes: Math.max(1, Math.floor(before.bytes * part)) }
+    while (await this.#adapter.retain(TOPICS[index]!, retention, Date.now()));
+    const { first, last } = (await this.#find(index))!
+    check('last', last, topic.times.length)
+    if (first < topic.first || first > Math.max(last, topic.first))
+      throw new Error(`first is ${first}, was ${topic.first}, last is ${last}`)
+    topic.first = first
+  }
+
+  async #find(index: number) {
+    const { topic: name } = TOPICS[index]!
+    return (await this.#adapter.listTopics()).find(({ topic }) => topic === name)
+  }
+
+  async #forget({ topic: index, group }: Extract<Step, { do: 'forget' }>): Promise<void> {
+    if (this.#adapter.deleteGroup === undefined) return
+    const name = GROUPS[group]!
+    const { groups } = this.#topics[index]!
+    const known = groups.get(name)
+    check('forgotten', await this.#adapter.deleteGroup(TOPICS[index]!, name), known !== undefined)
+    groups.delete(name)
+    this.#members = this.#members.filter((one) => one.group === undefined || one.group !== known)
+    this.#deliveries = this.#deliveries.filter(({ holder }) => holder.group !== known)
+  }
+
+  async #open(): Promise<void> {
+    if (this.#reopen === undefined) return
+    await this.#adapter.close?.()
+    this.#adapter = await this.#reopen()
+    this.#members = []
+    this.#deliveries = []
+    for (const { groups } of this.#topics) for (const group of groups.values()) group.held.clear()
+    for (const [index, { times, first }] of this.#topics.entries()) {
+      const state = await this.#find(index)
+      check('topic', [state?.first ?? 1, state?.last ?? 0], [first, times.length])
+    }
+  }
+}
+
+/** One of those there are. */
+function pick<T>(list: readonly T[], index: number): T | undefined {
+  return list[index % list.length]
+}
+
+function check(what: string, found: unknown, expected: unknown): void {
+  if (JSON.stringify(found) !== JSON.stringify(expected))
+    throw new Error(`${what}: ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`)
+}
