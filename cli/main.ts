@@ -12,6 +12,11 @@ interface CommandEntry {
 /** All commands, in the order of help. */
 const COMMANDS: readonly CommandEntry[] = [
   {
+    name: 'server',
+    description: 'Start the whole system',
+    load: async () => (await import('./commands/server.ts')).registerServer,
+  },
+  {
     name: 'api',
     description: 'Start the gateway alone',
     load: async () => (await import('./commands/api.ts')).registerApi,

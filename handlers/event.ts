@@ -12,7 +12,7 @@ import { createBare } from '../core/request/bare.ts'
 
 export interface EventOptions {
   /** Where events are published. Its owner closes it. @default nowhere but in `stream` */
-  readonly broker?: CheckedBroker
+  readonly broker?: Pick<CheckedBroker, 'maxBodyBytes' | 'publish'>
   /** Where they are kept, besides or instead: a request is answered once its event is. Its owner closes it. @default nowhere */
   readonly stream?: Pick<Events, 'maxPayloadBytes' | 'publish'>
   /** Milliseconds since 1970. @default Date.now */

@@ -1,5 +1,4 @@
 import { createAddressSet } from '../core/address-set.ts'
-import type { CheckedBroker } from '../core/broker/broker.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
@@ -12,7 +11,7 @@ import type { Domains } from './domains.ts'
 import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import { createGatewayRouting } from './gateway-routing.ts'
-import { createForwarding } from './handlers.ts'
+import { createForwarding, type EventSinks } from './handlers.ts'
 import { chooseListener, openTls, reloadTls } from './listening.ts'
 import type { Log } from './log.ts'
 import { openBroker } from './open-broker.ts'
@@ -23,6 +22,7 @@ import { claimPort } from './port.ts'
 import { createConfiguredRegistry } from './registries.ts'
 import { reportReload } from './report-reload.ts'
 import { listNames, listServices } from './services.ts'
+import type { Settings } from './settings.ts'
 import { createUpstreams } from './upstreams.ts'
 
 /** What a gateway shares with the rest of its process, and does not close; it makes what it is not given. */
@@ -31,8 +31,8 @@ export interface ApiParts {
   readonly registry?: Registry
   /** Registries of other domains, chosen by `Mx-Namespace`. @default there are none */
   readonly domains?: Domains
-  /** Takes the events of the handler `event`. @default by the settings */
-  readonly broker?: CheckedBroker
+  /** Where the events of the handler `event` go. @default to the broker of the settings */
+  readonly events?: EventSinks
   /** How services of this process are called without sockets. @default all are called at their ports */
   readonly findCaller?: UpstreamOptions['findCaller']
   /** Open files it may have. @default those of its process */
@@ -106,8 +106,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   )
   closing.add(() => registry.close?.())
   await loaded
-  const broker = options.broker ?? (await openBroker(settings.broker, log))
-  if (options.broker === undefined) closing.add(() => broker.close?.())
+  const events = options.events ?? (await openSinks(settings, log, closing))
   const routing = createGatewayRouting({
     settings,
     registry,
@@ -132,7 +131,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       configDir: next.config.folder,
     })
     const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
-    const context = { broker, find: routing.find, upstream: upstreams.of, callAddresses }
+    const context = { events, find: routing.find, upstream: upstreams.of, callAddresses }
     const forwarding = createForwarding(next.settings, context, routing.route)
     const chain = compileChain(plugins, forwarding.route, forwarding.handle)
     const close = async (onFault: ReportFault): Promise<void> => {
@@ -215,4 +214,10 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     drain,
     close: closing.close,
   }
+}
+
+async function openSinks(settings: Settings, log: Log, closing: Closing): Promise<EventSinks> {
+  const broker = await openBroker(settings.broker, log)
+  closing.add(() => broker.close?.())
+  return { broker }
 }

@@ -20,20 +20,30 @@ const SERVICES_SHOWN = 8
 
 /** Tells that the gateway serves: a few lines on a terminal, one log line elsewhere. */
 export function printBanner(facts: BannerFacts, log: Log): void {
-  if (process.stderr.isTTY && log.isLevelEnabled('info')) process.stderr.write(formatBanner(facts))
+  if (hasTerminal(log)) process.stderr.write(formatBanner(facts))
   else log.info(toFields(facts), 'gateway ready')
+}
+
+/** Whether a person reads what is told. */
+export function hasTerminal(log: Log): boolean {
+  return process.stderr.isTTY && log.isLevelEnabled('info')
 }
 
 /** The lines for a terminal. Exported for its test. */
 export function formatBanner(facts: BannerFacts): string {
-  const { url, config, ...fields } = toFields(facts)
-  const rows = { ...fields, ...(config === undefined ? {} : { config }) }
-  const width = Math.max(...Object.keys(rows).map((key) => key.length))
-  const lines = Object.entries(rows).map(([key, value]) => {
+  const { url, ...fields } = toFields(facts)
+  return formatFacts(`mx ${facts.version} gateway on ${url}`, fields)
+}
+
+/** A title, and a line for each fact that is one. */
+export function formatFacts(title: string, facts: object): string {
+  const rows = Object.entries(facts).filter(([, value]) => value !== undefined)
+  const width = Math.max(...rows.map(([key]) => key.length))
+  const lines = rows.map(([key, value]) => {
     const text = Array.isArray(value) ? formatList(value) : String(value)
     return `  ${key.padEnd(width)}  ${text}\n`
   })
-  return `\n  mx ${facts.version} gateway on ${url}\n\n${lines.join('')}\n`
+  return `\n  ${title}\n\n${lines.join('')}\n`
 }
 
 function toFields({

@@ -3,17 +3,21 @@ import { joinName } from '../core/route.ts'
 import type { Configuration } from './configuration.ts'
 import { nameResolver } from './parts.ts'
 import { listServices } from './services.ts'
-import type { Settings } from './settings.ts'
+import type { Command, Settings } from './settings.ts'
 
 const VERSION = /^v\d+$/
 
 /** What is right in a configuration and yet may not be what was meant, a line each for the log. */
-export function findOddities(configuration: Configuration): readonly string[] {
+export function findOddities(
+  configuration: Configuration,
+  command: Command = 'api',
+): readonly string[] {
   const { settings } = configuration
   const { handler, registry, broker } = settings
   const services = listServices(configuration)
   const oddities: string[] = []
-  if (services.length === 0 && (registry === 'static' || registry === 'memory')) {
+  const hasOwnOnly = registry === 'static' || registry === 'memory'
+  if (command === 'api' && services.length === 0 && hasOwnOnly) {
     oddities.push(
       'no service is known: name one with --backend, under "services" in mx.yaml, or a registry with --registry',
     )

@@ -1,15 +1,19 @@
 import type { AddressSet } from '../core/address-set.ts'
-import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Handler, Step } from '../core/chain.ts'
 import { Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import call, { type CallOptions, isCall } from '../handlers/call.ts'
+import type { EventOptions } from '../handlers/event.ts'
 import { handlers } from '../handlers/index.gen.ts'
 import { HANDLERS } from '../resolvers/endpoint/declared.ts'
 import type { Settings } from './settings.ts'
 
+/** Where requests go that become events. */
+export type EventSinks = Pick<EventOptions, 'broker' | 'stream'>
+
 /** What handlers stand on. */
 export interface HandlerContext {
-  readonly broker: CheckedBroker
+  /** Where the events of the handler `event` go. */
+  readonly events: EventSinks
   /** The nodes of a service that a request names itself. */
   readonly find: CallOptions['find']
   readonly upstream: (service: string) => UpstreamOptions
@@ -35,11 +39,11 @@ const DEFAULT = 'meta'
  */
 export function createForwarding(
   settings: Settings,
-  { broker, find, upstream, callAddresses }: HandlerContext,
+  { events, find, upstream, callAddresses }: HandlerContext,
   route: Step,
 ): Forwarding {
   const options = {
-    broker,
+    ...events,
     connectTimeoutMs: settings.connectTimeoutMs,
     maxMessageBytes: settings.maxMessageBytes,
     origins: settings.webOrigins,

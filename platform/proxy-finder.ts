@@ -15,6 +15,10 @@ export interface ProxyFinderOptions {
 /** Where calls go that the RPC proxy forwards. */
 export interface ProxyFinder {
   readonly find: FindUpstream
+  /** Services in use. */
+  readonly size: () => number
+  /** Takes over how nodes are chosen. */
+  readonly reconfigure: () => void
   readonly close: () => void
 }
 
@@ -27,12 +31,19 @@ export function createProxyFinder({
   const main = new Directory(registry, directory)
   const finders = createPerDomain(domains, (registry) => {
     const own = new Directory(registry, directory)
-    return { finder: withFallback(own, main), close: () => own.close() }
+    return { own, finder: withFallback(own, main), close: () => own.close() }
   })
+  const all = (): Directory[] => [main, ...finders.values().map(({ own }) => own)]
   return {
     find(service, metadata) {
       const domain = findMetadata(metadata, 'mx-namespace')
       return (finders.of(domain)?.finder ?? main).find(service)
+    },
+
+    size: () => all().reduce((sum, { size }) => sum + size, 0),
+
+    reconfigure() {
+      for (const one of all()) one.reconfigure()
     },
 
     close() {

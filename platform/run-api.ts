@@ -13,6 +13,7 @@ import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
+import { reloadOnChange } from './reload-on-change.ts'
 import { createReloader } from './reloader.ts'
 import { reportReload } from './report-reload.ts'
 import { listNames } from './services.ts'
@@ -21,7 +22,6 @@ import type { GivenSettings } from './settings-sources.ts'
 import type { Address } from './settings-values.ts'
 import { endAfter, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
-import { watchFiles } from './watch-files.ts'
 import { PORT_VARIABLE, READY, startWorkers, type WorkerOrder } from './workers.ts'
 
 /**
@@ -124,25 +124,6 @@ async function runWorker(load: LoadConfiguration, port: number, log: Log): Promi
   })
   process.send?.(READY)
   return port
-}
-
-/** Reloads when one of `files` changed; which they are is asked again after every reload. */
-function reloadOnChange(
-  reload: () => Promise<void>,
-  files: () => readonly string[],
-  log: Log,
-): { readonly reload: () => void; readonly close: () => void } {
-  const onTrouble = (folder: string, error: Error): void =>
-    log.warn({ folder, err: error }, 'changes in this folder go unnoticed; SIGHUP reads it again')
-  const now = (): void => {
-    reload().then(
-      () => watched.set(files()),
-      (error) => log.error({ err: error }, 'reload failed'),
-    )
-  }
-  const watched = watchFiles(now, onTrouble)
-  watched.set(files())
-  return { reload: now, close: watched.close }
 }
 
 function announce(

@@ -3,8 +3,10 @@ import { PROFILES, type ProfileName } from './profiles.ts'
 import {
   type Advertised,
   BROKER_FORMS,
+  EVENTS_FORMS,
   parseAdvertised,
   parseBrokerText,
+  parseEventsText,
   parseKeySource,
   parsePreviousKey,
   parseStoreText,
@@ -56,6 +58,10 @@ export interface Settings {
   readonly storeSync: (typeof SYNCS)[number]
   /** `memory`, or the text of a broker elsewhere. */
   readonly broker: string
+  /** `memory` or `lmdb` (a file). */
+  readonly events: string
+  /** Where the events of the handler `event` go. */
+  readonly eventSink: (typeof SINKS)[number]
   /** `file`, `memory`, or the key itself; empty: there is none. */
   readonly configSecretKey: string
   /** Empty: there is none. */
@@ -138,6 +144,7 @@ const HANDLERS = ['meta', 'api', 'rpc', 'proxy', 'event', 'web'] as const
 const PROFILE_NAMES = Object.keys(PROFILES) as readonly ProfileName[]
 /** As the adapter that keeps records in a file has it. */
 const SYNCS = ['os', 'always'] as const
+const SINKS = ['broker', 'events', 'both'] as const
 
 /** Every setting, in the order of help and documentation. */
 export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
@@ -276,7 +283,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'os or always',
     description:
-      'What a write to a file has reached when it is acknowledged: os survives the end of the process, always (the disk) that of the machine',
+      'What records and events written to a file have reached when they are acknowledged: os survives the end of the process, always (the disk) that of the machine',
     default: 'os',
     only: 'server',
     live: false,
@@ -291,12 +298,33 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseBrokerText),
   },
+  events: {
+    name: 'events',
+    kind: 'text',
+    form: 'name or url',
+    description: `Where events are kept: ${EVENTS_FORMS}`,
+    default: 'lmdb',
+    only: 'server',
+    live: false,
+    parse: one(parseEventsText),
+  },
+  eventSink: {
+    name: 'event_sink',
+    kind: 'text',
+    form: 'broker, events or both',
+    description:
+      'Where requests go that endpoints of the handler event take: to the broker, or into events, where they are kept',
+    default: 'broker',
+    only: 'server',
+    live: false,
+    parse: one(parseOneOf(SINKS)),
+  },
   configSecretKey: {
     name: 'config_secret_key',
     kind: 'text',
     form: 'key',
     description:
-      'Encrypts the secrets of the configuration: 32 bytes in base64, or file (made where there is none, config_secret_key beside the data folder), or memory (forgotten at the end)',
+      'Encrypts the secrets of the configuration: 32 bytes in base64, or file (one of this server, made where there is none), or memory (forgotten at the end)',
     default: '',
     unset: 'there can be no secrets',
     only: 'server',

@@ -6,6 +6,8 @@ export interface SignalActions {
   readonly stop: () => Promise<void>
   /** Reads configuration and certificates again. */
   readonly reload: () => void
+  /** What runs, for the log. @default 'gateway' */
+  readonly what?: string
 }
 
 /** npm passes on the Ctrl-C that the terminal has sent to everyone already: a SIGINT this soon is no second one. */
@@ -16,7 +18,7 @@ const STDIN = 0
  * Makes this process obey its operator: SIGTERM and SIGINT drain it, a second one ends it
  * at once with status 1, SIGHUP reloads it, unless its terminal was closed.
  */
-export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
+export function obeySignals({ stop, reload, what = 'gateway' }: SignalActions, log: Log): void {
   let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {
     const nowMs = performance.now()
@@ -30,7 +32,7 @@ export function obeySignals({ stop, reload }: SignalActions, log: Log): void {
     const stopped = stop()
     log.info(`${signal}: finishing running requests, once more to end at once`)
     endAfter(
-      stopped.then(() => log.info('gateway stopped')),
+      stopped.then(() => log.info(`${what} stopped`)),
       log,
     )
   }

@@ -10,6 +10,7 @@ export const local: Profile = {
     registry: 'memory',
     store: 'lmdb',
     broker: 'memory',
+    events: 'lmdb',
     configSecretKey: 'file',
   },
 }

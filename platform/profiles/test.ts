@@ -10,6 +10,7 @@ export const test: Profile = {
     registry: 'memory',
     store: 'memory',
     broker: 'memory',
+    events: 'memory',
     configSecretKey: 'memory',
   },
 }

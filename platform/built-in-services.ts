@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import type { CheckedBroker } from '../core/broker/broker.ts'
+import type { Service } from '../sdk/service.ts'
+import type { ServiceHost } from '../sdk/service-host.ts'
+import type { ServiceLog } from '../sdk/service-log.ts'
+import type { EventsService } from '../services/events/service.ts'
+import type { StoreService } from '../services/store/service.ts'
+import { openEvents } from './open-events.ts'
+import { openStore } from './open-store.ts'
+import type { ServerRegistries } from './server-registries.ts'
+import type { Settings } from './settings.ts'
+
+/** What built-in services are made from. */
+export interface BuiltInContext {
+  readonly settings: Settings
+  /** Where files of a part lie. */
+  readonly toFolder: (part: string) => string
+  /** File of the key for secrets. */
+  readonly keyFile: string
+  readonly registries: ServerRegistries
+  readonly broker: CheckedBroker
+  readonly host: ServiceHost
+  readonly toLog: (service: string) => ServiceLog
+  readonly onWarning: (message: string) => void
+  /** Those that were made before, for others to stand on. */
+  readonly made: Made
+}
+
+/** What others stand on, once it is made. */
+export interface Made {
+  store?: StoreService
+  events?: EventsService
+}
+
+/** A built-in service, not started yet. */
+export interface BuiltIn {
+  readonly service: Service<object>
+  /** Ends its streams, stops it, and closes what it alone stands on. */
+  readonly close: () => Promise<void>
+}
+
+export interface BuiltInEntry {
+  readonly name: string
+  /** @throws {Error} with one line when what it stands on cannot be used. */
+  readonly create: (context: BuiltInContext) => Promise<BuiltIn>
+}
+
+/** The services of `mx server`, in the order they are made and started; the last one is closed first. */
+export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
+  {
+    name: 'registry',
+    async create({ settings, registries, broker, host, toLog }) {
+      const { createRegistryService } = await import('../services/registry/service.ts')
+      const { create, list } = registries
+      return createRegistryService({
+        createRegistry: create,
+        listDomains: list,
+        host,
+        log: toLog('registry'),
+        // Of a registry that servers share, each would tell the same changes.
+        ...(settings.registry === 'memory' && { broker }),
+      })
+    },
+  },
+  {
+    name: 'store',
+    async create(context) {
+      const { settings, onWarning, toFolder, made } = context
+      const { createStoreService } = await import('../services/store/service.ts')
+      const adapter = await openStore({ settings, folder: toFolder('store'), onWarning })
+      made.store = createStoreService({ ...toOptions('store', context), adapter })
+      return made.store
+    },
+  },
+  {
+    name: 'config',
+    async create(context) {
+      const { made } = context
+      const { createConfigService } = await import('../services/config/service.ts')
+      const { openSecretKey } = await import('../services/config/open-secret-key.ts')
+      const { store } = made.store!
+      const secretKey = await openSecretKey({ store, ...toKeyOptions(context) })
+      const options = { ...toOptions('config', context), store }
+      return createConfigService({ ...options, ...(secretKey && { secretKey }) })
+    },
+  },
+  {
+    name: 'broker',
+    async create(context) {
+      const { createBrokerService } = await import('../services/broker/service.ts')
+      return createBrokerService({ ...toOptions('broker', context), broker: context.broker })
+    },
+  },
+  {
+    name: 'events',
+    async create(context) {
+      const { settings, onWarning, toFolder, made } = context
+      const { createEventsService } = await import('../services/events/service.ts')
+      const adapter = await openEvents({ settings, folder: toFolder('events'), onWarning })
+      made.events = createEventsService({ ...toOptions('events', context), adapter })
+      return made.events
+    },
+  },
+]
+
+/** What all services but the registry are told. */
+function toOptions(name: string, { registries, host, toLog }: BuiltInContext) {
+  return { registry: registries.registry, host, log: toLog(name) }
+}
+
+function toKeyOptions({ settings, keyFile }: BuiltInContext) {
+  const { configSecretKey, configSecretKeyPrevious: previousKey } = settings
+  const previous = previousKey === '' ? {} : { previousKey }
+  switch (configSecretKey) {
+    case '':
+      return previous
+    case 'file':
+      return { ...previous, file: keyFile }
+    case 'memory':
+      return { ...previous, key: randomBytes(32).toString('base64') }
+    default:
+      return { ...previous, key: configSecretKey }
+  }
+}

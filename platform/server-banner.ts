@@ -1,0 +1,48 @@
+import { formatFacts, hasTerminal } from './banner.ts'
+import type { Configuration } from './configuration.ts'
+import type { Log } from './log.ts'
+import type { Server } from './server.ts'
+import { hideSecret } from './settings-server-values.ts'
+import { formatAddress } from './settings-values.ts'
+import { readVersion } from './version.ts'
+
+/** Tells that the server is there: a few lines on a terminal, one log line elsewhere. */
+export function printServerBanner(server: Server, configuration: Configuration, log: Log): void {
+  if (hasTerminal(log)) process.stderr.write(formatServerBanner(server, configuration))
+  else log.info(toFields(server, configuration), 'server ready')
+}
+
+/** The lines for a terminal. Exported for its test. */
+export function formatServerBanner(server: Server, configuration: Configuration): string {
+  const { version, registry, store, broker, events, gateway, proxy, ...fields } = toFields(
+    server,
+    configuration,
+  )
+  return formatFacts(`mx ${version} server`, {
+    gateway,
+    'rpc proxy': proxy,
+    ...fields,
+    'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
+    'try it': `curl ${gateway}/registry/listServices`,
+  })
+}
+
+function toFields(server: Server, { settings, file }: Configuration) {
+  const { profile, registry, store, broker, events, enableTls } = settings
+  const proxy = formatAddress(server.proxyAddress)
+  return {
+    version: readVersion(),
+    gateway: `${enableTls ? 'https' : 'http'}://${formatAddress(server.address)}`,
+    proxy,
+    dashboard: `http://${formatAddress(server.webAddress)}`,
+    advertised: server.advertised === proxy ? undefined : server.advertised,
+    profile,
+    state: server.folder ?? 'none in files',
+    services: server.services,
+    registry: hideSecret(registry),
+    store: hideSecret(store),
+    broker: hideSecret(broker),
+    events: hideSecret(events),
+    config: file,
+  }
+}

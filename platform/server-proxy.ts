@@ -1,0 +1,115 @@
+import { isDoneIn } from '../core/done-in.ts'
+import { GatewayError } from '../core/errors.ts'
+import { PROXY_ID } from '../core/rpc/hops.ts'
+import { findLocalCaller } from '../sdk/local-services.ts'
+import type { ServiceHost } from '../sdk/service-host.ts'
+import type { Configuration } from './configuration.ts'
+import type { Log } from './log.ts'
+import { logOutage } from './log-outage.ts'
+import { createProxyFinder } from './proxy-finder.ts'
+import { openRpcProxy } from './rpc-proxy.ts'
+import type { ServerRegistries } from './server-registries.ts'
+import type { Settings } from './settings.ts'
+import { type Address, formatAddress } from './settings-values.ts'
+import { createUpstreams } from './upstreams.ts'
+
+export interface ServerProxyOptions {
+  readonly configuration: Configuration
+  readonly registries: ServerRegistries
+  /** Open files it may have. */
+  readonly fileLimit: number
+  readonly log: Log
+}
+
+/** The RPC proxy of a server, which hosts its services. */
+export interface ServerProxy {
+  /** The real port where 0 was asked for. */
+  readonly address: Address
+  readonly host: ServiceHost
+  /** Serves calls from now on; until then they are answered 503. */
+  readonly begin: () => void
+  /** Takes over another configuration. */
+  readonly use: (next: Configuration) => void
+  /** Takes no more calls. */
+  readonly drain: () => void
+  /** Waits for the calls under way, where it was drained, up to `drain_timeout`; then ends everything. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the RPC proxy of a server.
+ *
+ * @throws {Error} with one clear line when the port is in use or may not be opened.
+ */
+export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
+  const { configuration, registries, fileLimit, log } = options
+  const { settings } = configuration
+  let { drainTimeoutMs } = settings
+  let state: 'starting' | 'running' | 'stopping' = 'starting'
+  const upstreams = createUpstreams(configuration, {
+    maxConnections: Math.ceil(fileLimit / 2),
+    findCaller: findLocalCaller,
+    log,
+  })
+  const finder = createProxyFinder({
+    registry: registries.registry,
+    domains: registries,
+    directory: {
+      upstream: upstreams.of,
+      onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),
+      onOutage: (outage, details) => logOutage(log, outage, details, finder.size()),
+    },
+  })
+  const proxy = await openRpcProxy({
+    address: settings.proxyAddress,
+    find(service, metadata) {
+      if (state !== 'running')
+        throw new GatewayError(PROXY_ID, 503, `the server is ${state}`, {
+          headers: ['retry-after', '1'],
+        })
+      return finder.find(service, metadata)
+    },
+    log,
+    limits: { maxConnections: Math.floor(fileLimit / 2) },
+    ...(settings.listener === 'node' && { listener: 'node' }),
+  }).catch((error: unknown) => {
+    finder.close()
+    throw error
+  })
+  let draining: Promise<void> | undefined
+
+  return {
+    address: { ...settings.proxyAddress, port: proxy.port },
+    host: { ...proxy, address: toAdvertised(settings, proxy) },
+
+    begin() {
+      state = 'running'
+    },
+
+    use(next) {
+      ;({ drainTimeoutMs } = next.settings)
+      upstreams.use(next)
+      finder.reconfigure()
+    },
+
+    drain() {
+      state = 'stopping'
+      draining ??= proxy.drain()
+    },
+
+    async close() {
+      if (draining !== undefined && !(await isDoneIn(draining, drainTimeoutMs)))
+        log.warn('drain_timeout is over; cutting off the calls that still run')
+      await proxy.close()
+      finder.close()
+    },
+  }
+}
+
+function toAdvertised(
+  { advertiseAddress }: Settings,
+  { address, port }: { readonly address: string; readonly port: number },
+): string {
+  if (advertiseAddress === undefined) return address
+  return formatAddress({ host: advertiseAddress.host, port: advertiseAddress.port ?? port })
+}

@@ -1,0 +1,175 @@
+import { dirname, join } from 'node:path'
+import type { CheckedBroker } from '../core/broker/broker.ts'
+import { findLocalCaller } from '../sdk/local-services.ts'
+import { type Api, startApi } from './api.ts'
+import { BUILT_IN_SERVICES, type BuiltInContext, type Made } from './built-in-services.ts'
+import { type Closing, createClosing } from './closing.ts'
+import type { Configuration } from './configuration.ts'
+import { startDashboard } from './dashboard.ts'
+import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { readFileLimit } from './file-limit.ts'
+import type { EventSinks } from './handlers.ts'
+import { chooseListener } from './listening.ts'
+import type { Log } from './log.ts'
+import { withNamespaces } from './namespaced-broker.ts'
+import { openBroker } from './open-broker.ts'
+import { claimPort } from './port.ts'
+import { openServerProxy } from './server-proxy.ts'
+import { openServerRegistries } from './server-registries.ts'
+import { createBuiltInLog } from './service-log.ts'
+import { SETTINGS, type Settings } from './settings.ts'
+import type { Address } from './settings-values.ts'
+import { readVersion } from './version.ts'
+
+export interface ServerOptions {
+  readonly configuration: Configuration
+  readonly log: Log
+}
+
+/** A running server: gateway, RPC proxy, dashboard and the built-in services. */
+export interface Server {
+  /** Of the gateway; real ports where 0 was asked for. */
+  readonly address: Address
+  readonly proxyAddress: Address
+  readonly webAddress: Address
+  /** Where others reach the RPC proxy, `host:port`. */
+  readonly advertised: string
+  /** Where files lie; undefined: nothing is kept in files. */
+  readonly folder: string | undefined
+  /** Names of the built-in services. */
+  readonly services: readonly string[]
+  /** As of {@link Api}. */
+  readonly reload: Api['reload']
+  /** Finishes what is running, requests first, then calls, up to `drain_timeout` each, then {@link close}. */
+  readonly drain: () => Promise<void>
+  /** Ends everything, in the reverse order of the start. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Starts `mx server`: what it stands on, the RPC proxy, the built-in services, the gateway, the dashboard.
+ *
+ * @throws {SettingsError} for what the configuration asks for and cannot be had, {@link Error} with one line for anything else;
+ * nothing is left open then.
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const closing = createClosing()
+  try {
+    return await open(options, closing)
+  } catch (error) {
+    await closing.close()
+    throw error
+  }
+}
+
+async function open({ configuration, log }: ServerOptions, closing: Closing): Promise<Server> {
+  const { settings } = configuration
+  const onWarning = (message: string): void => log.warn(message)
+  // First: what is only in the way is told before anything is touched.
+  for (const key of ['address', 'proxyAddress', 'webAddress'] as const)
+    if (settings[key].port !== 0) await claimPort(settings[key], SETTINGS[key].name)
+  const fileLimit = readFileLimit()
+  const folder = isFolderNeeded(settings) ? await openDataFolder(settings.dataDir) : undefined
+  closing.add(() => folder?.close())
+
+  let advertised: string | undefined
+  const isOwn = (address: string): boolean => address === advertised
+  const registries = await openServerRegistries(settings.registry, { isOwn, onWarning })
+  closing.add(registries.close)
+  await registries.check()
+  const broker = await openBroker(settings.broker, log)
+  closing.add(() => broker.close?.())
+
+  // Of the open files the gateway has half.
+  const ofProxy = Math.floor(fileLimit / 4)
+  const proxy = await openServerProxy({ configuration, registries, fileLimit: ofProxy, log })
+  closing.add(proxy.close)
+  const { host } = proxy
+  advertised = host.address
+  const made: Made = {}
+  const services = await startServices(
+    {
+      settings,
+      toFolder: (part) => join(folder?.path ?? '', part),
+      keyFile: toKeyFile(folder, settings),
+      registries,
+      broker,
+      host,
+      toLog: (service) => createBuiltInLog(service, log),
+      onWarning,
+      made,
+    },
+    closing,
+  )
+  proxy.begin()
+
+  const api = await startApi({
+    configuration,
+    log,
+    registry: registries.registry,
+    domains: registries,
+    events: toSinks(settings, broker, made),
+    findCaller: findLocalCaller,
+    fileLimit: Math.floor(fileLimit / 2),
+  })
+  closing.add(api.close)
+  const scheme = settings.enableTls ? 'https' : 'http'
+  const dashboard = await startDashboard({
+    address: settings.webAddress,
+    createListener: chooseListener(settings, log),
+    version: readVersion(),
+    toGatewayUrl: (hostname) => `${scheme}://${hostname}:${api.port}`,
+    log,
+  })
+  closing.add(dashboard.close)
+
+  return {
+    address: { ...settings.address, port: api.port },
+    proxyAddress: proxy.address,
+    webAddress: { ...settings.webAddress, port: dashboard.port },
+    advertised: host.address,
+    folder: folder?.path,
+    services,
+    async reload(next) {
+      await api.reload(next)
+      proxy.use(next)
+    },
+    async drain() {
+      await Promise.all([api.drain(), dashboard.drain()])
+      proxy.drain()
+      await closing.close()
+    },
+    close: closing.close,
+  }
+}
+
+/** Makes and starts the built-in services, one after the other. */
+async function startServices(
+  context: BuiltInContext,
+  closing: Closing,
+): Promise<readonly string[]> {
+  for (const { create } of BUILT_IN_SERVICES) {
+    const { service, close } = await create(context)
+    closing.add(close)
+    await service.start()
+  }
+  return BUILT_IN_SERVICES.map(({ name }) => name)
+}
+
+function isFolderNeeded({ store, events, configSecretKey }: Settings): boolean {
+  return store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
+}
+
+/** Beside the default data folder (specification: Authentication 10), and inside of any other. */
+function toKeyFile(folder: DataFolder | undefined, { dataDir }: Settings): string {
+  const path = folder?.path ?? ''
+  return join(dataDir === SETTINGS.dataDir.default ? dirname(path) : path, 'config_secret_key')
+}
+
+function toSinks({ eventSink }: Settings, broker: CheckedBroker, { events }: Made): EventSinks {
+  const stream = events!.events
+  if (eventSink === 'events') return { stream }
+  return eventSink === 'both'
+    ? { broker: withNamespaces(broker), stream }
+    : { broker: withNamespaces(broker) }
+}
