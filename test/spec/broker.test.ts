@@ -1,0 +1,189 @@
+// Specification: "Broker message", of "Events" the broker, of "Library-level operations" the broker; over each adapter.
+import t, { type Test } from 'tap'
+import { createMemoryBroker } from '../../adapters/broker/memory.ts'
+import { createNatsBroker } from '../../adapters/broker/nats.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import type { Broker } from '../../core/contracts/broker.ts'
+import { createBroker } from '../../sdk/broker.ts'
+import { type Context, metadata } from '../../sdk/context.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { openApi } from '../fixtures/api.ts'
+import { startNats } from '../fixtures/nats.ts'
+import { openPlatformBroker } from '../fixtures/platform-broker.ts'
+import { until } from '../fixtures/raw-backend.ts'
+import { createService, openRegistry } from '../fixtures/sdk-services.ts'
+
+/** A platform: registry, broker service, and services of it by name. */
+async function open(t: Test, adapter: Broker) {
+  const registry = openRegistry(t)
+  const platform = await openPlatformBroker(t, { adapter, registry })
+  return { ...platform, registry, create: (name: string) => createService(t, { name, registry }) }
+}
+
+const ADAPTERS: Readonly<Record<string, (t: Test) => Promise<Broker | undefined>>> = {
+  memory: async () => createMemoryBroker(),
+  async nats(t) {
+    const server = await startNats(t)
+    return server && createNatsBroker({ address: parseNatsUrl(server.url) })
+  },
+}
+
+for (const [name, create] of Object.entries(ADAPTERS)) {
+  t.test(`${name}: topics with many publishers and subscribers`, async (t) => {
+    const adapter = await create(t)
+    if (adapter === undefined) return
+    const platform = await open(t, adapter)
+    const got: Record<string, unknown[]> = { billing: [], mail: [] }
+    for (const service of ['billing', 'mail'])
+      await platform
+        .create(service)
+        .subscribe('orders', (order) => void got[service]!.push(order))
+        .start()
+    for (const shop of ['north', 'south'])
+      await createBroker(platform.create(shop)).publish('orders', shop)
+    await until(() => Object.values(got).every(({ length }) => length === 2))
+    for (const orders of Object.values(got)) t.same(orders.sort(), ['north', 'south'])
+  })
+
+  t.test(`${name}: fire-and-forget; no persistence`, async (t) => {
+    const adapter = await create(t)
+    if (adapter === undefined) return
+    const platform = await open(t, adapter)
+    const broker = createBroker(platform.client)
+    t.teardown(broker.close)
+    await broker.publish('orders', 'nobody is there')
+    const got: unknown[] = []
+    await broker.subscribe('orders', (order) => void got.push(order))
+    await broker.publish('orders', 'somebody is')
+    await until(() => got.length > 0)
+    t.same(got, ['somebody is'])
+  })
+
+  t.test(
+    `${name}: Publishing encodes the message, sets the content-type header and copies context metadata into headers. Subscribing registers a handler that decodes the body.`,
+    async (t) => {
+      const adapter = await create(t)
+      if (adapter === undefined) return
+      const platform = await open(t, adapter)
+      const shop = platform.create('shop')
+      const broker = createBroker(shop)
+      shop.handle('Shop', {
+        buy: endpoint({
+          async handle(request, ctx) {
+            await broker.publish('orders', request, { context: ctx })
+            return {}
+          },
+        }),
+      })
+      await shop.start()
+      const seen: [unknown, Context][] = []
+      await platform
+        .create('billing')
+        .subscribe('orders', (order, ctx) => void seen.push([order, ctx]))
+        .start()
+      const headers = { 'x-tenant': 'acme', 'x-request-id': 'r1', authorization: 'Bearer t' }
+      await shop.client.call('shop', 'Shop.Buy', { id: 5 }, { metadata: headers })
+      await until(() => seen.length > 0)
+      const [order, ctx] = seen[0]!
+      t.strictSame(order, { id: 5 })
+      t.strictSame(metadata.get(ctx, 'Content-Type'), ['application/json', true])
+      t.strictSame(metadata.get(ctx, 'X-Tenant'), ['acme', true])
+      t.strictSame(metadata.get(ctx, 'X-Request-Id'), ['r1', true])
+      t.strictSame(metadata.get(ctx, 'Authorization'), ['', false])
+    },
+  )
+
+  t.test(`${name}: Broker message: Body (bytes) plus headers; over HTTP, too`, async (t) => {
+    const adapter = await create(t)
+    if (adapter === undefined) return
+    const { address, broker, subscribers } = await open(t, adapter)
+    const { port } = await openApi(t, {
+      MX_ACCESS_LOG: 'off',
+      MX_NAMESPACE: ' ',
+      MX_BACKEND: `broker=mx://${address}`,
+    })
+    const origin = `http://127.0.0.1:${port}/broker`
+    const post = async (body: object) =>
+      (
+        await fetch(`${origin}/publish`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'mx-namespace': 'acme' },
+          body: JSON.stringify(body),
+        })
+      ).json()
+    const leaving = new AbortController()
+    const stream = await fetch(`${origin}/subscribe?topic=orders`, {
+      headers: { 'mx-namespace': 'acme', accept: 'text/event-stream' },
+      signal: leaving.signal,
+    })
+    t.equal(stream.status, 200)
+    t.equal(subscribers(), 1)
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+    const message = { header: { 'content-type': 'text/plain' }, body: 'SGVsbG8=' }
+    t.strictSame(await post({ topic: 'orders', message }), {})
+    let text = ''
+    while (!/^data: .*\n/m.test(text)) text += (await reader.read()).value ?? ''
+    t.strictSame(JSON.parse(/^data: (.*)$/m.exec(text)![1]!), {
+      header: { ...message.header, 'mx-topic': 'acme.orders', 'mx-namespace': 'acme' },
+      body: 'SGVsbG8=',
+    })
+    t.match(await post({ message }), { Code: 400, Detail: 'Missing topic' })
+    t.match(await post({ topic: 'orders' }), {
+      Id: 'broker.Broker.Publish',
+      Code: 400,
+      Detail: 'Missing message',
+      Status: 'Bad Request',
+    })
+    leaving.abort()
+    await until(() => subscribers() === 0)
+    t.equal(broker.dropped, 0)
+  })
+}
+
+t.test(
+  'NATS restarted under load: errors typed 503 meanwhile, and what had subscribed goes on',
+  async (t) => {
+    const server = await startNats(t)
+    if (server === undefined) return
+    const warnings: string[] = []
+    const adapter = createNatsBroker({
+      address: parseNatsUrl(server.url),
+      onWarning: (message) => warnings.push(message),
+    })
+    const platform = await open(t, adapter)
+    const got = new Set<unknown>()
+    const service = platform.create('billing').subscribe('orders', (order) => void got.add(order))
+    await service.start()
+    const publisher = createBroker(platform.client)
+    let taken = 0
+    const refusals: unknown[] = []
+    let done = false
+    const load = (async () => {
+      for (let i = 0; !done; i++) {
+        try {
+          await publisher.publish('orders', i)
+          taken++
+        } catch (error) {
+          refusals.push(error)
+        }
+      }
+    })()
+    for (let round = 1; round <= 3; round++) {
+      const before = got.size
+      await until(() => got.size > before + 50)
+      await server.kill()
+      const refused = refusals.length
+      await until(() => refusals.length > refused)
+      await server.start()
+    }
+    const before = got.size
+    await until(() => got.size > before + 50)
+    done = true
+    await load
+    for (const error of refusals)
+      t.match(error, { code: 503, id: 'broker', message: 'the broker cannot be reached' })
+    t.ok(got.size <= taken)
+    t.equal(platform.subscribers(), 1, 'its stream never broke')
+    t.equal(warnings.filter((text) => text.includes('is back')).length, 3)
+  },
+)
