@@ -10,16 +10,13 @@ import {
   parseHead,
   parseKeyNote,
   TABLE,
+  toKeys,
   toTable,
-  toVersionKey,
-  VERSIONS,
-  type VersionEntry,
 } from './records.ts'
 import { createSealer } from './sealer.ts'
 import type { SecretKey } from './secret-key.ts'
-import { readTree } from './snapshots.ts'
 import { mapLeaves } from './tree.ts'
-import { formatStored } from './tree-text.ts'
+import { formatStored, parseStored } from './tree-text.ts'
 
 export interface KeyChange {
   readonly store: Store
@@ -43,14 +40,14 @@ export async function readKeyNote(store: Store): Promise<StoredKeyNote | undefin
 }
 
 /**
- * Encrypts all secrets of all namespaces with another key, all or nothing: versions are written anew beside those there are,
+ * Encrypts all secrets of all namespaces with another key, all or nothing: records are written anew beside those there are,
  * then one commit puts all heads over to them, and at last the old ones are deleted.
  *
  * @throws {Error} when `from` is not the key of the store, or a secret cannot be decrypted: then everything is as before.
  */
 export async function changeSecretKey(change: KeyChange): Promise<void> {
   const { store, from, to } = change
-  /** Of versions written anew: the version of the record they were made of. */
+  /** Of records written anew: the version of the record they were made of. */
   const done = new Map<string, number>()
   let seen: number | undefined
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
@@ -93,7 +90,7 @@ export async function tidy(store: Store): Promise<void> {
   await tryWrite(store, { ...note, untidy: false })
 }
 
-/** The versions of a namespace that are not done, for the other key, and the head to go over to; undefined: it has no secrets. */
+/** The records of a namespace that are not done, for the other key, and the head to go over to; undefined: it has no secrets. */
 async function encryptAnew(
   { store, from, to }: KeyChange,
   namespace: string,
@@ -103,39 +100,42 @@ async function encryptAnew(
   const record = await store.read(table, HEAD)
   const head = record && parseHead(record)
   if (record === undefined || head?.keyId === undefined) return undefined
-  const { records } = await store.list(table, { prefix: VERSIONS, keysOnly: true })
+  const { records } = await store.list(table, { keysOnly: true })
   const sources = new Map(records.map(({ key, version }) => [key, version]))
   const { open } = createSealer({ namespace, secretKey: from, keyId: head.keyId, id: 'config' })
-  const versions: VersionEntry[] = []
+  const versions = head.versions.map((entry) =>
+    entry.keyId === undefined ? entry : { ...entry, keyId: to.id },
+  )
+  const newHead = { keyId: to.id, versions }
+  const newKeys = toKeys(newHead)
   const copies: StoreWrite[] = []
-  for (const entry of head.versions) {
-    const next = entry.keyId === undefined ? entry : { ...entry, keyId: to.id }
-    versions.push(next)
-    const source = sources.get(toVersionKey(entry))
-    const name = `${namespace}/${toVersionKey(entry)}`
+  for (const [index, key] of toKeys(head).entries()) {
+    const newKey = newKeys[index]!
+    const source = sources.get(key)
+    const name = `${namespace}/${key}`
     // Gone meanwhile, it has left the head, too: nothing will be put over.
-    if (next === entry || source === undefined || done.get(name) === source) continue
-    const tree = await readTree(store, namespace, entry)
-    if (tree === undefined) continue
-    const anew = mapLeaves(tree, ({ names, leaf }) => {
+    if (newKey === key || source === undefined || done.get(name) === source) continue
+    const found = await store.read(table, key)
+    if (found === undefined) continue
+    const anew = mapLeaves(parseStored(Buffer.from(found.value).toString()), ({ names, leaf }) => {
       if (!leaf.secret) return leaf
       const text = open(names, leaf.text)
       return { text: to.seal(namespace, formatPath(names), text), secret: true }
     })
-    copies.push({ table, key: toVersionKey(next), value: Buffer.from(formatStored(anew)) })
+    copies.push({ table, key: newKey, value: Buffer.from(formatStored(anew)) })
     done.set(name, source)
   }
-  const value = formatHead({ keyId: to.id, versions })
-  return { head: { table, key: HEAD, value, ifVersion: record.version }, copies }
+  const write = { table, key: HEAD, value: formatHead(newHead), ifVersion: record.version }
+  return { head: write, copies }
 }
 
-/** Deletions of the versions no head knows. */
+/** Deletions of the records no head knows. */
 async function listUnknown(store: Store, namespace: string): Promise<StoreWrite[]> {
   const table = toTable(namespace)
-  const { records } = await store.list(table, { prefix: VERSIONS, keysOnly: true })
+  const { records } = await store.list(table, { keysOnly: true })
   // Read after the list: what a head does not know by then it never will.
   const record = await store.read(table, HEAD)
-  const known = new Set(record && parseHead(record).versions.map(toVersionKey))
+  const known = new Set([HEAD, KEY_NOTE.key, ...(record ? toKeys(parseHead(record)) : [])])
   return records.filter(({ key }) => !known.has(key)).map(({ key }) => ({ table, key }))
 }
 

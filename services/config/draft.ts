@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
 import { conflict } from '../../sdk/errors.ts'
-import { sealPlaces } from './merge.ts'
+import { applyPatch, type Patch, toPatch } from './patch.ts'
 import {
   type ConfigAction,
   formatHead,
@@ -10,15 +10,18 @@ import {
   type Head,
   KEY_NOTE,
   parseKeyNote,
+  toKeys,
+  toPatchKey,
   toTable,
-  toVersionKey,
+  toTreeKey,
   type VersionEntry,
 } from './records.ts'
+import { sealPatch } from './seal-patch.ts'
 import { createSealer, otherKey } from './sealer.ts'
 import type { SecretKey } from './secret-key.ts'
-import { readTree, type Snapshot } from './snapshots.ts'
+import { readPatch, type Snapshot } from './snapshots.ts'
 import { type ConfigMap, holdsSecret } from './tree.ts'
-import { formatTree } from './tree-text.ts'
+import { formatTree, sizeOfTree } from './tree-text.ts'
 
 /** What is to become of a tree. */
 export interface Edit {
@@ -52,7 +55,7 @@ export interface Draft {
   readonly add: (version: NewVersion) => Promise<void>
   /** What makes all of it happen; none when nothing was added. The head is the first. */
   readonly writes: () => StoreWrite[]
-  /** About the bytes of the last tree. */
+  /** Bytes of the tree. */
   readonly bytes: () => number
 }
 
@@ -64,120 +67,133 @@ export interface DraftOptions {
   readonly maxVersions: number
 }
 
-/** A version that is kept. */
-interface Kept {
+/** A version before the last. */
+interface Past {
   readonly entry: VersionEntry
-  /** Of one that is not in the store as it is to be. */
-  readonly fresh?: { readonly tree: ConfigMap; readonly text: string }
+  /** What makes it of the next one, unless that is in the store already. */
+  readonly patch?: Patch
 }
 
 export function createDraft(before: Snapshot, options: DraftOptions): Draft {
   const { store, namespace, secretKey, nowMs, maxVersions } = options
   const table = toTable(namespace)
-  const stored = before.head?.versions ?? []
-  let kept: readonly Kept[] = stored.map((entry) => ({ entry }))
-  let keyId = before.head?.keyId
-  let { tree, version } = before
+  const stored: Head = before.head ?? { versions: [] }
+  let past: readonly Past[] = stored.versions.slice(0, -1).map((entry) => ({ entry }))
+  let last = stored.versions.at(-1)
+  let { keyId } = stored
+  let { tree } = before
   let note: StoreWrite | undefined
 
   const toHead = (): Head => ({
     ...(keyId !== undefined && { keyId }),
-    versions: kept.map(({ entry }) => entry),
+    versions: [...past.map(({ entry }) => entry), ...(last === undefined ? [] : [last])],
   })
 
-  const read = async ({ entry, fresh }: Kept): Promise<ConfigMap | undefined> =>
-    fresh?.tree ?? (await readTree(store, namespace, entry))
+  const read = async ({ entry, patch }: Past): Promise<Patch | undefined> =>
+    patch ?? (await readPatch(store, namespace, entry))
 
-  /** What is secret from now on is so in the versions before, too. */
-  async function seal(
+  /** A version that was, with its patch; undefined: that is too long to be kept. */
+  function toPast({ keyId: _, ...entry }: VersionEntry, patch: Patch): Past | undefined {
+    return sizeOfTree(patch) > store.maxValueBytes
+      ? undefined
+      : { entry: { ...entry, ...toKeyId(patch) }, patch }
+  }
+
+  /** What is secret from now on is so in the versions before, too. Without the patch of one nothing before it is kept. */
+  async function toSealed(
+    all: readonly Past[],
     places: readonly (readonly string[])[],
     id: string,
-    newKeyId: string | undefined,
-  ): Promise<Kept[]> {
-    const sealer = createSealer({ namespace, secretKey, keyId: newKeyId, id })
-    const next: Kept[] = []
-    for (const each of kept) {
-      const old = await read(each)
-      const sealed = old && sealPlaces(old, places, sealer)
-      if (sealed === undefined || sealed === old) {
-        next.push(each)
-        continue
-      }
-      const { keyId: _, ...entry } = each.entry
-      const text = formatTree(sealed)
-      // Sealed, a version may be too long to be kept.
-      if (Buffer.byteLength(text) > store.maxValueBytes) continue
-      next.push({
-        entry: { ...entry, ...toKeyId(sealed, newKeyId) },
-        fresh: { tree: sealed, text },
-      })
+  ): Promise<Past[]> {
+    const sealer = createSealer({ namespace, secretKey, keyId, id })
+    const sealed: Past[] = []
+    for (const each of all.toReversed()) {
+      const patch = await read(each)
+      const next = patch && sealPatch(patch, places, sealer)
+      const kept = next === undefined || next === patch ? each : toPast(each.entry, next)
+      if (kept === undefined) break
+      sealed.unshift(kept)
     }
-    return next
+    return sealed
   }
 
   /** With the first secret of a namespace: refused, as others' changes are, when the key is being changed meanwhile. */
-  async function noteKey(newKeyId: string, id: string): Promise<StoreWrite> {
+  async function noteKey(own: string, id: string): Promise<StoreWrite> {
     const record = await store.read(KEY_NOTE.table, KEY_NOTE.key)
-    const found = record === undefined ? { keyId: newKeyId, untidy: false } : parseKeyNote(record)
-    if (found.keyId !== newKeyId) throw otherKey(id)
+    const found = record === undefined ? { keyId: own, untidy: false } : parseKeyNote(record)
+    if (found.keyId !== own) throw otherKey(id)
     return { ...KEY_NOTE, value: formatKeyNote(found), ifVersion: record?.version ?? 0 }
   }
 
+  function toKeyId(content: ConfigMap): { readonly keyId?: string } {
+    const own = keyId ?? secretKey?.id
+    return own !== undefined && holdsSecret(content) ? { keyId: own } : {}
+  }
+
   return {
-    now: () => ({ headVersion: before.headVersion, head: toHead(), version, tree }),
+    now: () => ({
+      headVersion: before.headVersion,
+      head: last === undefined ? undefined : toHead(),
+      version: last?.version ?? 0,
+      tree,
+    }),
 
     async readVersion(wanted) {
-      const found = kept.find(({ entry }) => entry.version === wanted)
-      const known = found && (await read(found))
-      if (found !== undefined && known === undefined)
-        throw conflict('config', `version ${wanted} of ${namespace} is being changed: try again`)
-      return known
+      if (wanted === last?.version) return tree
+      const at = past.findIndex(({ entry }) => entry.version === wanted)
+      if (at < 0) return undefined
+      let found = tree
+      for (const each of past.slice(at).toReversed()) {
+        const patch = await read(each)
+        if (patch === undefined)
+          throw conflict('config', `version ${wanted} of ${namespace} is being changed: try again`)
+        found = applyPatch(found, patch)
+      }
+      return found
     },
 
     async add({ tree: next, newlySecret = [], action, path, secret, account, id }) {
-      const text = formatTree(next)
-      const bytes = Buffer.byteLength(text)
+      const bytes = sizeOfTree(next)
       if (bytes > store.maxValueBytes)
         throw new GatewayError(
           id,
           413,
           `the configuration of ${namespace} would take ${bytes} bytes, it may take ${store.maxValueBytes}`,
         )
+      const undone = last && toPast(last, toPatch(next, tree))
+      // All of them, and this one, are as many as are kept.
+      const room = Math.max(0, past.length + 2 - maxVersions)
+      let all = undone === undefined ? [] : [...past, undone].slice(room)
       if (newlySecret.length > 0) {
-        const newKeyId = keyId ?? secretKey?.id
-        const isFirst = keyId === undefined && newKeyId !== undefined
-        const newNote = isFirst ? await noteKey(newKeyId, id) : note
-        kept = await seal(newlySecret, id, newKeyId)
-        note = newNote
-        keyId = newKeyId
+        const own = secretKey?.id
+        const first = keyId === undefined && own !== undefined ? await noteKey(own, id) : note
+        all = await toSealed(all, newlySecret, id)
+        note = first
+        keyId ??= own
       }
-      version++
-      tree = next
+      past = all
       const timestamp = Math.floor(nowMs() / 1000)
-      const about = { version, timestamp, account, action, path, secret }
-      const last = { entry: { ...about, ...toKeyId(next, keyId) }, fresh: { tree: next, text } }
-      kept = [...kept, last].slice(-maxVersions)
+      const version = (last?.version ?? 0) + 1
+      last = { version, timestamp, account, action, path, secret, ...toKeyId(next) }
+      tree = next
     },
 
     writes() {
-      if (version === before.version) return []
+      const head = toHead()
+      if (last === undefined || last.version === before.version) return []
       const writes: StoreWrite[] = [
-        { table, key: HEAD, value: formatHead(toHead()), ifVersion: before.headVersion },
+        { table, key: HEAD, value: formatHead(head), ifVersion: before.headVersion },
+        { table, key: toTreeKey(last), value: Buffer.from(formatTree(tree)) },
       ]
-      for (const { entry, fresh } of kept)
-        if (fresh !== undefined)
-          writes.push({ table, key: toVersionKey(entry), value: Buffer.from(fresh.text) })
+      for (const { entry, patch } of past)
+        if (patch !== undefined)
+          writes.push({ table, key: toPatchKey(entry), value: Buffer.from(formatTree(patch)) })
       if (note !== undefined) writes.push(note)
-      const keys = new Set(kept.map(({ entry }) => toVersionKey(entry)))
-      for (const entry of stored)
-        if (!keys.has(toVersionKey(entry))) writes.push({ table, key: toVersionKey(entry) })
+      const keys = new Set(toKeys(head))
+      for (const key of toKeys(stored)) if (!keys.has(key)) writes.push({ table, key })
       return writes
     },
 
-    bytes: () => kept.at(-1)?.fresh?.text.length ?? 0,
+    bytes: () => sizeOfTree(tree),
   }
-}
-
-function toKeyId(tree: ConfigMap, keyId: string | undefined): { readonly keyId?: string } {
-  return keyId !== undefined && holdsSecret(tree) ? { keyId } : {}
 }

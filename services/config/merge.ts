@@ -1,17 +1,7 @@
 import { badRequest } from '../../sdk/errors.ts'
 import type { GivenMap, GivenNode } from './parse-value.ts'
 import { formatPath } from './path.ts'
-import {
-  type ConfigMap,
-  type ConfigNode,
-  EMPTY,
-  holdsSecret,
-  isMap,
-  type Leaf,
-  MASK,
-  mapLeaves,
-  type PlacedLeaf,
-} from './tree.ts'
+import { type ConfigMap, type ConfigNode, EMPTY, holdsSecret, isMap, MASK } from './tree.ts'
 
 /** Encrypts and decrypts the secrets of one namespace; throws what callers are told. */
 export interface Sealer {
@@ -100,45 +90,4 @@ export function setNode(
     throw badRequest(id, 'request.value.data must be an object where the path is empty')
   const wrapped = names.reduceRight<GivenNode>((inner, name) => new Map([[name, inner]]), given)
   return { tree: merge(tree, wrapped, [], secret) as ConfigMap, newlySecret }
-}
-
-/** Makes secret what lies at, below or on the way to any of the places. */
-export function sealPlaces(
-  tree: ConfigMap,
-  places: readonly (readonly string[])[],
-  { seal }: Sealer,
-): ConfigMap {
-  const sealLeaf = ({ names, leaf }: PlacedLeaf): Leaf =>
-    leaf.secret ? leaf : { text: seal(names, leaf.text), secret: true }
-
-  function visit(node: ConfigNode, names: readonly string[], inside: typeof places): ConfigNode {
-    const depth = names.length
-    if (!isMap(node)) return sealLeaf({ names, leaf: node })
-    if (inside.some((place) => place.length === depth)) return mapLeaves(node, sealLeaf, names)
-    const copy = new Map(node)
-    let changed = false
-    for (const [name, below] of groupByName(inside, depth)) {
-      const child = node.get(name)
-      const next = child && visit(child, [...names, name], below)
-      if (next === undefined || next === child) continue
-      copy.set(name, next)
-      changed = true
-    }
-    return changed ? copy : node
-  }
-
-  return visit(tree, [], places) as ConfigMap
-}
-
-function groupByName(
-  places: readonly (readonly string[])[],
-  depth: number,
-): Map<string, (readonly string[])[]> {
-  const groups = new Map<string, (readonly string[])[]>()
-  for (const place of places) {
-    const group = groups.get(place[depth]!)
-    if (group === undefined) groups.set(place[depth]!, [place])
-    else group.push(place)
-  }
-  return groups
 }

@@ -5,10 +5,12 @@ import { internal } from '../../sdk/errors.ts'
 export const TABLE = 'config'
 /** Namespace of whoever names none. */
 export const DEFAULT_NAMESPACE = 'mx'
+/** What keys begin with of what counts now. */
+export const NOW = 'now/'
 /** Record that says which versions there are. */
-export const HEAD = 'head'
-/** What keys of versions begin with. */
-export const VERSIONS = 'versions/'
+export const HEAD: string = `${NOW}head`
+/** What keys of versions begin with that were before. */
+export const BEFORE = 'before/'
 
 const FORMAT = 1
 /** Digits of the highest version there can be. */
@@ -29,7 +31,7 @@ export interface VersionEntry {
   readonly path: string
   /** Whether what was set was to be secret. */
   readonly secret: boolean
-  /** Id of the key its secrets are encrypted with; absent: it has none. */
+  /** Id of the key the secrets in its record are encrypted with; absent: it has none. */
   readonly keyId?: string
 }
 
@@ -58,9 +60,24 @@ export function toTable(namespace: string): StoreTable {
   return { database: namespace, table: TABLE }
 }
 
-/** Encrypted anew, a version is another record. */
-export function toVersionKey({ version, keyId }: Pick<VersionEntry, 'version' | 'keyId'>): string {
-  const key = `${VERSIONS}${String(version).padStart(DIGITS, '0')}`
+/** Record of the tree that counts. Encrypted anew, it is another record, as those of versions are. */
+export function toTreeKey({ keyId }: Pick<VersionEntry, 'keyId'>): string {
+  return withKeyId(`${NOW}tree`, keyId)
+}
+
+/** Record of a version that was before: the patch that makes it of the next one. */
+export function toPatchKey({ version, keyId }: Pick<VersionEntry, 'version' | 'keyId'>): string {
+  return withKeyId(`${BEFORE}${String(version).padStart(DIGITS, '0')}`, keyId)
+}
+
+/** The records of all versions, in their order. */
+export function toKeys({ versions }: Head): string[] {
+  return versions.map((entry, i) =>
+    i === versions.length - 1 ? toTreeKey(entry) : toPatchKey(entry),
+  )
+}
+
+function withKeyId(key: string, keyId: string | undefined): string {
   return keyId === undefined ? key : `${key}/${keyId}`
 }
 

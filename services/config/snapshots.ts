@@ -1,7 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import type { Store } from '../../core/store/store.ts'
 import { internal, notFound } from '../../sdk/errors.ts'
-import { HEAD, type Head, parseHead, toTable, toVersionKey, type VersionEntry } from './records.ts'
+import { applyPatch, type Patch } from './patch.ts'
+import {
+  HEAD,
+  type Head,
+  NOW,
+  parseHead,
+  toPatchKey,
+  toTable,
+  toTreeKey,
+  type VersionEntry,
+} from './records.ts'
 import { type ConfigMap, EMPTY } from './tree.ts'
 import { parseStored } from './tree-text.ts'
 
@@ -33,7 +43,7 @@ export interface Snapshots {
 const CACHE_BYTES = 16 * 1024 * 1024
 /** What a tree takes besides. */
 const OVERHEAD_BYTES = 1000
-/** Between a head and its version there may be changes. */
+/** Between a head and a version there may be changes. */
 const MAX_TRIES = 5
 const NOTHING: Snapshot = { headVersion: 0, head: undefined, version: 0, tree: EMPTY }
 
@@ -49,21 +59,38 @@ export function createSnapshots(store: Store): Snapshots {
   }
 
   async function read(namespace: string): Promise<Snapshot> {
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const record = await store.read(toTable(namespace), HEAD)
-      if (record === undefined) return NOTHING
-      const cached = cache.get(namespace)
-      if (cached?.headVersion === record.version) return cached
-      const head = parseHead(record)
-      const last = head.versions.at(-1)!
-      const text = await readText(store, namespace, last)
-      if (text === undefined) continue
-      const tree = parseStored(text.toString())
-      const snapshot = { headVersion: record.version, head, version: last.version, tree }
-      remember(namespace, snapshot, text.length)
-      return snapshot
+    const table = toTable(namespace)
+    const last = await store.read(table, HEAD)
+    if (last === undefined) return NOTHING
+    const cached = cache.get(namespace)
+    if (cached?.headVersion === last.version) return cached
+    // Head and tree at the same moment.
+    const { records } = await store.list(table, { prefix: NOW })
+    const record = records.find(({ key }) => key === HEAD)
+    if (record === undefined) return NOTHING
+    const head = parseHead(record)
+    const entry = head.versions.at(-1)!
+    const text = records.find(({ key }) => key === toTreeKey(entry))?.value
+    if (text === undefined) throw incomplete(namespace)
+    const tree = parseStored(Buffer.from(text).toString())
+    const snapshot = { headVersion: record.version, head, version: entry.version, tree }
+    remember(namespace, snapshot, text.length)
+    return snapshot
+  }
+
+  /** Goes back from what counts now; undefined: a version on the way is kept no more, or encrypted anew. */
+  async function goBack(
+    namespace: string,
+    { tree }: Snapshot,
+    entries: readonly VersionEntry[],
+  ): Promise<ConfigMap | undefined> {
+    let before = tree
+    for (const entry of entries.toReversed()) {
+      const patch = await readPatch(store, namespace, entry)
+      if (patch === undefined) return undefined
+      before = applyPatch(before, patch)
     }
-    throw incomplete(namespace)
+    return before
   }
 
   return {
@@ -75,9 +102,9 @@ export function createSnapshots(store: Store): Snapshots {
         const snapshot = await read(namespace)
         if (snapshot.version === version) return snapshot
         const versions = snapshot.head?.versions ?? []
-        const entry = versions.find((each) => each.version === version)
-        if (entry === undefined) throw noSuchVersion(namespace, version, versions, id)
-        const tree = await readTree(store, namespace, entry)
+        const at = versions.findIndex((entry) => entry.version === version)
+        if (at < 0) throw noSuchVersion(namespace, version, versions, id)
+        const tree = await goBack(namespace, snapshot, versions.slice(at, -1))
         if (tree !== undefined) return { ...snapshot, version, tree }
       }
       throw incomplete(namespace)
@@ -96,25 +123,16 @@ export function noSuchVersion(
   return notFound(id, `not found: version ${version} of ${namespace}; kept: ${known}`)
 }
 
+/** What makes a version of the next one; undefined: it is kept no more, or encrypted anew. */
+export async function readPatch(
+  store: Store,
+  namespace: string,
+  entry: VersionEntry,
+): Promise<Patch | undefined> {
+  const record = await store.read(toTable(namespace), toPatchKey(entry))
+  return record && parseStored(Buffer.from(record.value).toString())
+}
+
 function incomplete(namespace: string): Error {
   return internal('config', `the configuration of ${namespace} is incomplete in the store`)
-}
-
-/** The tree of a version; undefined: it is kept no more, or encrypted anew. */
-export async function readTree(
-  store: Store,
-  namespace: string,
-  entry: VersionEntry,
-): Promise<ConfigMap | undefined> {
-  const text = await readText(store, namespace, entry)
-  return text && parseStored(text.toString())
-}
-
-async function readText(
-  store: Store,
-  namespace: string,
-  entry: VersionEntry,
-): Promise<Buffer | undefined> {
-  const record = await store.read(toTable(namespace), toVersionKey(entry))
-  return record && Buffer.from(record.value)
 }

@@ -29,19 +29,35 @@ export function formatStored(node: ConfigNode): string {
   return `{${members.join()}}`
 }
 
+interface Member {
+  readonly text: string
+  readonly bytes: number
+}
+
 /** Texts of the maps directly below a whole tree, which most changes leave as they are. */
-const texts = new WeakMap<ConfigMap, string>()
+const members = new WeakMap<ConfigMap, Member>()
 
 /** A whole tree as it is stored. */
 export function formatTree(tree: ConfigMap): string {
-  const members: string[] = []
-  for (const [name, child] of tree) {
-    let text = isMap(child) ? texts.get(child) : undefined
-    text ??= formatStored(child)
-    if (isMap(child)) texts.set(child, text)
-    members.push(`${JSON.stringify(name)}:${text}`)
-  }
-  return `{${members.join()}}`
+  return `{${[...tree].map(([name, node]) => `${JSON.stringify(name)}:${toMember(node).text}`).join()}}`
+}
+
+/** Bytes of a whole tree as it is stored. */
+export function sizeOfTree(tree: ConfigMap): number {
+  let bytes = 1
+  // With colon and comma; the last has none, but there is a bracket.
+  for (const [name, node] of tree)
+    bytes += Buffer.byteLength(JSON.stringify(name)) + toMember(node).bytes + 2
+  return Math.max(bytes, 2)
+}
+
+function toMember(node: ConfigNode): Member {
+  const known = isMap(node) ? members.get(node) : undefined
+  if (known !== undefined) return known
+  const text = formatStored(node)
+  const member = { text, bytes: Buffer.byteLength(text) }
+  if (isMap(node)) members.set(node, member)
+  return member
 }
 
 type Stored = string | readonly [string] | { readonly [name: string]: Stored }

@@ -57,25 +57,22 @@ export function holdsSecret(node: ConfigNode): boolean {
 }
 
 /**
- * The map with other leaves in the places of its own; the same one when all are the same.
+ * The node with other leaves in the places of its own; the same one when all are the same.
  *
- * @param names path of the map.
+ * @param names path of the node.
  */
-export function mapLeaves(
-  map: ConfigMap,
+export function mapLeaves<T extends ConfigNode>(
+  node: T,
   toLeaf: (place: PlacedLeaf) => Leaf,
   names: readonly string[] = [],
-): ConfigMap {
-  const visit = (node: ConfigNode, path: readonly string[]): ConfigNode => {
-    if (!isMap(node)) return toLeaf({ names: path, leaf: node })
-    let copy: Map<string, ConfigNode> | undefined
-    for (const [name, child] of node) {
-      const next = visit(child, [...path, name])
-      if (next === child) continue
-      copy ??= new Map(node)
-      copy.set(name, next)
-    }
-    return copy ?? node
+): T | Leaf {
+  if (!isMap(node)) return toLeaf({ names, leaf: node as Leaf })
+  let copy: Map<string, ConfigNode> | undefined
+  for (const [name, child] of node) {
+    const next = mapLeaves(child, toLeaf, [...names, name])
+    if (next === child) continue
+    copy ??= new Map(node)
+    copy.set(name, next)
   }
-  return visit(map, names) as ConfigMap
+  return (copy ?? node) as T
 }

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { createStore } from '../../../core/store/store.ts'
 import { createDraft } from '../../../services/config/draft.ts'
-import { parseHead, toTable, toVersionKey } from '../../../services/config/records.ts'
+import { HEAD, parseHead, toPatchKey, toTable } from '../../../services/config/records.ts'
 import { parseSecretKey } from '../../../services/config/secret-key.ts'
 import { createSnapshots } from '../../../services/config/snapshots.ts'
 import { formatJson, parseStored } from '../../../services/config/tree-text.ts'
@@ -24,7 +24,7 @@ function open(t: Test, { maxVersions = 3, maxValueBytes = 1000, key = KEY } = {}
 }
 
 const plain = (text: string) => ({ ...ABOUT, tree: parseStored(`{"a":"${text}"}`) })
-const key = (version: number) => toVersionKey({ version })
+const key = (version: number) => toPatchKey({ version })
 
 t.test('versions that are added are as if they were stored', async (t) => {
   const { store, begin, keys } = open(t)
@@ -43,8 +43,8 @@ t.test('versions that are added are as if they were stored', async (t) => {
   t.equal(await draft.readVersion(3), undefined)
   t.strictSame(await keys(), [])
   await store.commit(draft.writes())
-  t.strictSame(await keys(), ['head', key(1), key(2)])
-  const head = parseHead((await store.read(TABLE, 'head'))!)
+  t.strictSame(await keys(), [key(1), 'now/head', 'now/tree'])
+  const head = parseHead((await store.read(TABLE, HEAD))!)
   const about = { timestamp: 7, account: 'admin', action: 'set', path: 'a', secret: false }
   t.match(head, {
     versions: [
@@ -63,19 +63,50 @@ t.test('what is kept no more is deleted, or never written', async (t) => {
   const second = await begin()
   await second.add(plain('4'))
   await store.commit(second.writes())
-  t.strictSame(await keys(), ['head', key(2), key(3), key(4)])
+  t.strictSame(await keys(), [key(2), key(3), 'now/head', 'now/tree'])
   const third = await begin()
   for (const text of ['5', '6', '7', '8', '9']) await third.add(plain(text))
   const written = third.writes().map((write) => `${write.value ? '+' : '-'}${write.key}`)
   t.strictSame(written, [
-    '+head',
+    '+now/head',
+    '+now/tree',
     `+${key(7)}`,
     `+${key(8)}`,
-    `+${key(9)}`,
     `-${key(2)}`,
     `-${key(3)}`,
-    `-${key(4)}`,
   ])
+  t.equal(formatJson((await third.readVersion(7))!), '{"a":7}')
+  t.equal(await third.readVersion(6), undefined)
+})
+
+t.test('of one version nothing is kept but the tree', async (t) => {
+  const { store, begin, keys } = open(t, { maxVersions: 1 })
+  for (const text of ['1', '2', '3']) {
+    const draft = await begin()
+    await draft.add(plain(text))
+    await draft.add(plain(`${text}0`))
+    await store.commit(draft.writes())
+    t.strictSame(await keys(), ['now/head', 'now/tree'])
+  }
+  t.match((await begin()).now(), { version: 6, head: { versions: [{ version: 6 }] } })
+})
+
+t.test('a version whose way back would be too long is not kept, nor those before', async (t) => {
+  const { store, begin, keys } = open(t, { maxValueBytes: 400 })
+  const names = Array.from({ length: 15 }, (_, i) => `k${i}`)
+  const tree = parseStored(
+    JSON.stringify({ m: Object.fromEntries(names.map((name) => [name, 'x'.repeat(10)])) }),
+  )
+  const draft = await begin()
+  await draft.add(plain('1'))
+  await draft.add({ ...ABOUT, tree })
+  const other = parseStored(
+    JSON.stringify({ m: Object.fromEntries(names.map((name) => [`x${name}`, 'x'])) }),
+  )
+  await draft.add({ ...ABOUT, tree: other })
+  await store.commit(draft.writes())
+  t.strictSame(await keys(), ['now/head', 'now/tree'])
+  t.match((await begin()).now(), { version: 3, head: { versions: [{ version: 3 }] } })
 })
 
 t.test('a tree that is too long is refused, and the draft stays as it is', async (t) => {
@@ -104,8 +135,8 @@ t.test(
     await draft.add({ ...ABOUT, secret: true, tree, newlySecret: [['a']] })
     await store.commit(draft.writes())
     const { id: keyId } = parseSecretKey(KEY, 'key')
-    const sealed = [1, 2, 3].map((version) => toVersionKey({ version, keyId }))
-    t.strictSame(await keys(), ['head', 'key', ...sealed])
+    const sealed = [1, 2].map((version) => toPatchKey({ version, keyId }))
+    t.strictSame(await keys(), [...sealed, 'key', 'now/head', `now/tree/${keyId}`])
     for (const version of [1, 2, 3])
       t.equal(formatJson((await (await begin()).readVersion(version))!), '{"a":"[secret]"}')
   },
@@ -135,6 +166,7 @@ t.test('a version that is being changed by others is 409', async (t) => {
   const { store, begin } = open(t)
   const first = await begin()
   await first.add(plain('1'))
+  await first.add(plain('2'))
   await store.commit(first.writes())
   const draft = await begin()
   await store.commit([{ table: TABLE, key: key(1) }])

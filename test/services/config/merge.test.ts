@@ -1,9 +1,9 @@
 import t from 'tap'
-import { type Sealer, sealPlaces, setNode } from '../../../services/config/merge.ts'
+import { type Sealer, setNode } from '../../../services/config/merge.ts'
 import { parseValue } from '../../../services/config/parse-value.ts'
 import { parsePath } from '../../../services/config/path.ts'
 import { type ConfigMap, EMPTY } from '../../../services/config/tree.ts'
-import { formatJson, formatStored, parseStored } from '../../../services/config/tree-text.ts'
+import { formatJson } from '../../../services/config/tree-text.ts'
 
 const ID = 'config.Config.Set'
 let sealed = 0
@@ -131,22 +131,4 @@ t.test('only a map can be put in the place of the whole tree', async (t) => {
       code: 400,
       message: 'request.value.data must be an object where the path is empty',
     })
-})
-
-t.test('places of another tree are sealed: at, below and on the way to them', async (t) => {
-  const tree = parseStored(
-    '{"a":{"b":"1","c":{"d":"2"}},"ab":"3","e":["4 e 4"],"f":"5","g":{"h":"6"},"i":"7"}',
-  )
-  const seal = (...places: string[]) => sealPlaces(tree, places.map(parsePath), SEALER)
-  t.strictSame(reveal(seal('a', 'f.x.y', 'e')), {
-    a: { b: { secret: 1 }, c: { d: { secret: 2 } } },
-    ab: 3,
-    e: { secret: 4 },
-    f: { secret: 5 },
-    g: { h: 6 },
-    i: 7,
-  })
-  t.strictSame(reveal(seal('g.h')).g, { h: { secret: 6 } })
-  t.match(formatStored(seal('a.b')), /"b":\["\d+ a\.b 1"\]/)
-  t.equal(seal('x', 'a.x', 'e', 'g.x'), tree)
 })

@@ -4,8 +4,10 @@ import {
   formatKeyNote,
   parseHead,
   parseKeyNote,
+  toKeys,
+  toPatchKey,
   toTable,
-  toVersionKey,
+  toTreeKey,
   type VersionEntry,
 } from '../../../services/config/records.ts'
 
@@ -19,7 +21,7 @@ const ENTRY: VersionEntry = {
   keyId: 'k',
 }
 
-function toRecord(value: Uint8Array, key = 'head') {
+function toRecord(value: Uint8Array, key = 'now/head') {
   return { key, value, metadata: {}, expiresMs: 0, version: 1 }
 }
 
@@ -44,18 +46,29 @@ t.test('what is of another form is told', async (t) => {
     t.throws(() => parseHead(toRecord(Buffer.from(text, 'latin1'))), {
       code: 500,
       message:
-        'record head of table config is not of this version of mx: somebody else wrote it, or a newer mx',
+        'record now/head of table config is not of this version of mx: somebody else wrote it, or a newer mx',
     })
   t.throws(() => parseKeyNote(toRecord(Buffer.from('{"format":1}'), 'key')), {
     message: /^record key of table config/,
   })
 })
 
-t.test('keys of versions are in their order; encrypted anew, a version has another', async (t) => {
-  const keys = [2, 9, 10, 100, Number.MAX_SAFE_INTEGER].map((version) => toVersionKey({ version }))
+t.test('keys of versions before are in their order; encrypted anew, they are others', async (t) => {
+  const keys = [2, 9, 10, 100, Number.MAX_SAFE_INTEGER].map((version) => toPatchKey({ version }))
   t.strictSame([...keys].sort(), keys)
-  t.equal(keys[0], 'versions/0000000000000002')
-  t.equal(toVersionKey(ENTRY), 'versions/0000000000000012/k')
+  t.equal(keys[0], 'before/0000000000000002')
+  t.equal(toPatchKey(ENTRY), 'before/0000000000000012/k')
+})
+
+t.test('the last version is the tree itself', async (t) => {
+  const { keyId: _, ...plain } = ENTRY
+  t.strictSame(toKeys({ versions: [ENTRY, { ...plain, version: 13 }] }), [
+    'before/0000000000000012/k',
+    'now/tree',
+  ])
+  t.strictSame(toKeys({ versions: [ENTRY] }), ['now/tree/k'])
+  t.equal(toTreeKey(ENTRY), 'now/tree/k')
+  t.strictSame(toKeys({ versions: [] }), [])
 })
 
 t.test('a namespace is a database', async (t) => {

@@ -1,11 +1,28 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { createStore, type Store } from '../../../core/store/store.ts'
-import { formatHead, HEAD, toTable, toVersionKey } from '../../../services/config/records.ts'
-import { createSnapshots, readTree } from '../../../services/config/snapshots.ts'
+import {
+  formatHead,
+  HEAD,
+  toPatchKey,
+  toTable,
+  toTreeKey,
+  type VersionEntry,
+} from '../../../services/config/records.ts'
+import { createSnapshots, readPatch } from '../../../services/config/snapshots.ts'
 import { formatJson } from '../../../services/config/tree-text.ts'
 
 const TABLE = toTable('mx')
+const TREE = toTreeKey({})
+const key = (version: number) => toPatchKey({ version })
+const entry = (version: number): VersionEntry => ({
+  version,
+  timestamp: 0,
+  account: '',
+  action: 'set',
+  path: '',
+  secret: false,
+})
 
 function open(t: Test) {
   const store = createStore(createMemoryStore())
@@ -13,23 +30,27 @@ function open(t: Test) {
   const reads: string[] = []
   const spied: Store = {
     ...store,
-    read(table, key) {
-      reads.push(key)
-      return store.read(table, key)
+    read(table, name) {
+      reads.push(name)
+      return store.read(table, name)
+    },
+    list(table, query) {
+      reads.push(`${query?.prefix}*`)
+      return store.list(table, query)
     },
   }
-  const put = async (version: number, tree: string): Promise<void> => {
-    const entry = {
-      version,
-      timestamp: 0,
-      account: '',
-      action: 'set',
-      path: '',
-      secret: false,
-    } as const
+  /** Writes versions, the last one being `version`, and patches of those before. */
+  const put = async (version: number, tree: string, patches: readonly string[] = []) => {
+    const first = version - patches.length
+    const versions = Array.from({ length: patches.length + 1 }, (_, i) => entry(first + i))
     await store.commit([
-      { table: TABLE, key: HEAD, value: formatHead({ versions: [entry] }) },
-      { table: TABLE, key: toVersionKey(entry), value: Buffer.from(tree) },
+      { table: TABLE, key: HEAD, value: formatHead({ versions }) },
+      { table: TABLE, key: TREE, value: Buffer.from(tree) },
+      ...patches.map((patch, i) => ({
+        table: TABLE,
+        key: key(first + i),
+        value: Buffer.from(patch),
+      })),
     ])
   }
   return { store, spied, reads, put, snapshots: createSnapshots(spied) }
@@ -44,34 +65,35 @@ t.test('what others wrote counts at once; what did not change is not read again'
   t.equal(formatJson(first.tree), '{"a":1}')
   reads.length = 0
   t.equal(await snapshots.read('mx'), first)
-  t.strictSame(reads, ['head'])
+  t.strictSame(reads, [HEAD])
   await put(2, '{"a":"2"}')
+  reads.length = 0
   t.equal(formatJson((await snapshots.read('mx')).tree), '{"a":2}')
+  t.strictSame(reads, [HEAD, 'now/*'], 'head and tree at once')
   t.equal((await snapshots.read('foo')).version, 0)
 })
 
-t.test('a version that went away while it was looked for is looked for again', async (t) => {
+t.test('head and tree are of the same moment, whatever happens meanwhile', async (t) => {
   const { store, put } = open(t)
   await put(1, '{"a":"1"}')
   let isFirst = true
   const racing: Store = {
     ...store,
-    async read(table, key) {
-      const record = await store.read(table, key)
-      if (key !== HEAD || !isFirst) return record
+    async read(table, name) {
+      const record = await store.read(table, name)
+      if (isFirst) await put(2, '{"a":"2"}')
       isFirst = false
-      await store.commit([{ table, key: toVersionKey({ version: 1 }) }])
-      await put(2, '{"a":"2"}')
       return record
     },
   }
-  t.equal(formatJson((await createSnapshots(racing).read('mx')).tree), '{"a":2}')
+  const { version, tree } = await createSnapshots(racing).read('mx')
+  t.strictSame([version, formatJson(tree)], [2, '{"a":2}'])
 })
 
-t.test('a head whose version is not there is an error, not an empty tree', async (t) => {
+t.test('a head whose tree is not there is an error, not an empty tree', async (t) => {
   const { store, snapshots, put } = open(t)
   await put(1, '{}')
-  await store.commit([{ table: TABLE, key: toVersionKey({ version: 1 }) }])
+  await store.commit([{ table: TABLE, key: TREE }])
   await t.rejects(snapshots.read('mx'), {
     code: 500,
     message: /^the configuration of mx is incomplete/,
@@ -85,29 +107,40 @@ t.test('a version that is kept is read; another is 404', async (t) => {
     code: 404,
     message: 'not found: version 1 of mx; kept: none',
   })
-  await put(1, '{"a":"1"}')
-  const old = {
-    version: 1,
-    timestamp: 0,
-    account: '',
-    action: 'set',
-    path: '',
-    secret: false,
-  } as const
-  const versions = [old, { ...old, version: 2 }]
-  await store.commit([
-    { table: TABLE, key: HEAD, value: formatHead({ versions }) },
-    { table: TABLE, key: toVersionKey({ version: 2 }), value: Buffer.from('{"a":"2"}') },
-  ])
+  await put(4, '{"a":"4","b":"1"}', ['{"a":"","c":"5"}', '{"a":"3"}'])
   const read = async (version: number) => {
     const snapshot = await snapshots.readVersion('mx', version, 'id')
     return [snapshot.version, formatJson(snapshot.tree)]
   }
-  t.strictSame(await read(1), [1, '{"a":1}'])
-  t.strictSame(await read(2), [2, '{"a":2}'])
-  await t.rejects(read(3), { message: 'not found: version 3 of mx; kept: 1 to 2' })
-  await store.commit([{ table: TABLE, key: toVersionKey({ version: 1 }) }])
-  await t.rejects(read(1), { code: 500, message: /incomplete/ })
+  t.strictSame(await read(4), [4, '{"a":4,"b":1}'])
+  t.strictSame(await read(3), [3, '{"a":3,"b":1}'])
+  t.strictSame(await read(2), [2, '{"b":1,"c":5}'])
+  await t.rejects(read(1), { message: 'not found: version 1 of mx; kept: 2 to 4' })
+  await store.commit([{ table: TABLE, key: key(3) }])
+  await t.rejects(read(2), { code: 500, message: /incomplete/ })
+})
+
+t.test('a version that is encrypted anew while it is looked for is looked for again', async (t) => {
+  const { store, put } = open(t)
+  await put(2, '{"a":"2"}', ['{"a":"1"}'])
+  let isFirst = true
+  const racing: Store = {
+    ...store,
+    async read(table, name) {
+      if (name === key(1) && isFirst) {
+        isFirst = false
+        const versions = [{ ...entry(1), keyId: 'k' }, entry(2)]
+        await store.commit([
+          { table, key: name },
+          { table, key: `${name}/k`, value: Buffer.from('{"a":["x"]}') },
+          { table, key: HEAD, value: formatHead({ keyId: 'k', versions }) },
+        ])
+      }
+      return store.read(table, name)
+    },
+  }
+  const { tree } = await createSnapshots(racing).readVersion('mx', 1, 'id')
+  t.equal(formatJson(tree), '{"a":"[secret]"}')
 })
 
 t.test('a tree that was remembered is not read', async (t) => {
@@ -118,6 +151,6 @@ t.test('a tree that was remembered is not read', async (t) => {
   const own = { ...before, tree: new Map() }
   snapshots.remember('mx', own, 10)
   t.equal(await snapshots.read('mx'), own)
-  t.equal(await readTree(spied, 'mx', { ...before.head!.versions[0]!, version: 9 }), undefined)
-  t.strictSame(reads, ['head', toVersionKey({ version: 9 })])
+  t.equal(await readPatch(spied, 'mx', entry(9)), undefined)
+  t.strictSame(reads, [HEAD, key(9)])
 })

@@ -7,6 +7,7 @@ import {
   formatStored,
   formatTree,
   parseStored,
+  sizeOfTree,
 } from '../../../services/config/tree-text.ts'
 
 const sealer = {
@@ -37,6 +38,8 @@ t.test('a tree is stored and read again as it was', async (t) => {
   const other = new Map(tree).set('map', new Map().set('x', { text: '1', secret: false }))
   t.equal(formatTree(other), formatStored(other))
   t.equal(formatTree(new Map()), '{}')
+  for (const each of [tree, other, new Map(), new Map().set('é', { text: '1', secret: true })])
+    t.equal(sizeOfTree(each), Buffer.byteLength(formatTree(each)))
 })
 
 t.test('a value that looks like a stored secret, or a map, is none', async (t) => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   type ConfigMap,
+  type ConfigNode,
   EMPTY,
   findNode,
   holdsSecret,
@@ -56,7 +57,18 @@ t.test('leaves are replaced where they are, and what stays is shared', async (t)
   })
   t.equal(same, TREE)
   t.strictSame(seen, ['a.b', 'a.c.d', 'e'])
-  const other = mapLeaves(TREE, ({ leaf }) => (leaf.secret ? { text: '"x"', secret: false } : leaf))
+  const other: ConfigNode = mapLeaves(TREE, ({ leaf }) =>
+    leaf.secret ? { text: '"x"', secret: false } : leaf,
+  )
   t.equal(formatJson(other), '{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{}}')
-  t.equal(other.get('f'), TREE.get('f'))
+  const inner = findNode(TREE, ['a', 'c'])!
+  t.equal(
+    formatJson(
+      mapLeaves(inner, ({ names }) => ({ text: JSON.stringify(names.join('.')), secret: false }), [
+        'x',
+      ]),
+    ),
+    '{"d":"x.d"}',
+  )
+  t.equal(findNode(other as ConfigMap, ['f']), TREE.get('f'))
 })

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
 import { createStore, type Store } from '../../../core/store/store.ts'
-import { formatHead, HEAD, toTable, toVersionKey } from '../../../services/config/records.ts'
+import { formatHead, HEAD, toTable, toTreeKey } from '../../../services/config/records.ts'
 import { createSnapshots, type Snapshot } from '../../../services/config/snapshots.ts'
 import { formatJson } from '../../../services/config/tree-text.ts'
 import { createWatches } from '../../../services/config/watches.ts'
@@ -37,7 +37,7 @@ function open(t: Test, maxWatchers = 10) {
     const table = toTable(namespace)
     await store.commit([
       { table, key: HEAD, value: formatHead({ versions: [entry] }) },
-      { table, key: toVersionKey(entry), value: Buffer.from(tree) },
+      { table, key: toTreeKey({}), value: Buffer.from(tree) },
     ])
   }
   const watches = createWatches({ store: spied, snapshots: createSnapshots(store), maxWatchers })
@@ -150,7 +150,7 @@ t.test('what cannot be read ends the stream with the reason', async (t) => {
   const events = await begin()
   await take(events)
   await store.commit([{ table: toTable('mx'), key: HEAD, value: Buffer.from('x') }])
-  await t.rejects(events.next(), { code: 500, message: /^record head/ })
+  await t.rejects(events.next(), { code: 500, message: /^record now.head/ })
   t.equal(watches.count(), 0)
 })
 
