@@ -1,0 +1,74 @@
+// The configuration beside Consul's key-value store, in the same run: `npm run bench:config [-- values seconds]`.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findProgram } from '../test/fixtures/servers.ts'
+import { openConsul } from './config/consul.ts'
+import type { Contestant } from './config/contestant.ts'
+import { type MxOptions, openMx } from './config/mx.ts'
+
+const CALLERS = 100
+const [values = 1000, seconds = 2] = process.argv.slice(2).map(Number)
+const VALUE = 'v'.repeat(64)
+
+const toKey = (i: number): string => `service${i % 20}.key${i}`
+
+/** Calls a second, of many callers who each wait for their answer. */
+async function measureRate(call: (i: number) => Promise<unknown>): Promise<number> {
+  const startMs = performance.now()
+  const endMs = startMs + seconds! * 1000
+  let count = 0
+  const caller = async (n: number): Promise<void> => {
+    for (let i = n; performance.now() < endMs; i = (i + 7919) % values!) {
+      await call(i)
+      count++
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, (_, n) => caller(n)))
+  return Math.round((count / (performance.now() - startMs)) * 1000)
+}
+
+async function measure({ name, set, get }: Contestant): Promise<Record<string, string | number>> {
+  for (let i = 0; i < values!; i++) await set(toKey(i), VALUE)
+  if ((await get(toKey(1))) !== VALUE) throw new Error(`${name} does not keep what is set`)
+  let n = 0
+  return {
+    configuration: name,
+    // What is there already would be no change.
+    'sets/s': await measureRate((i) => set(toKey(i), `${VALUE}${n++}`)),
+    'gets/s': await measureRate((i) => get(toKey(i))),
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mx-bench-config-'))
+let folders = 0
+const open = (options: Omit<MxOptions, 'folder'>) => () => {
+  const own = join(folder, String(folders++))
+  mkdirSync(own)
+  return openMx({ ...options, folder: own })
+}
+const contestants: (() => Promise<Contestant>)[] = [
+  open({ sync: 'os', socket: false, secret: false }),
+  open({ sync: 'os', socket: true, secret: false }),
+  open({ sync: 'always', socket: true, secret: false }),
+  open({ sync: 'os', socket: true, secret: true }),
+]
+const consul = findProgram('consul')
+if (consul !== undefined) contestants.push(() => openConsul(consul))
+else process.stdout.write('consul is not installed (scripts/test-servers.sh installs it)\n')
+
+try {
+  const rows: Record<string, string | number>[] = []
+  for (const openContestant of contestants) {
+    const contestant = await openContestant()
+    try {
+      rows.push(await measure(contestant))
+    } finally {
+      await contestant.close()
+    }
+  }
+  process.stdout.write(`${values} values of 64 bytes in one tree, ${CALLERS} callers at a time\n`)
+  console.table(rows)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

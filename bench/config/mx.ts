@@ -1,0 +1,46 @@
+import { createLmdbStore } from '../../adapters/store/lmdb.ts'
+import { createStore } from '../../core/store/store.ts'
+import { Client } from '../../sdk/client.ts'
+import { createConfig } from '../../sdk/config.ts'
+import { createServiceLog } from '../../sdk/service-log.ts'
+import { openSecretKey } from '../../services/config/open-secret-key.ts'
+import { makeSecretKey } from '../../services/config/secret-key.ts'
+import { createConfigService } from '../../services/config/service.ts'
+import type { Contestant } from './contestant.ts'
+
+export interface MxOptions {
+  readonly folder: string
+  /** What a write waits for: the operating system, or the disk. */
+  readonly sync: 'os' | 'always'
+  /** Whether it is called over a socket; otherwise within the process. */
+  readonly socket: boolean
+  /** Whether values are secret. */
+  readonly secret: boolean
+}
+
+/** The config service over a file, called through the SDK. */
+export async function openMx({ folder, sync, socket, secret }: MxOptions): Promise<Contestant> {
+  const store = createStore(createLmdbStore({ folder, sync }))
+  const secretKey = (await openSecretKey({ store, key: makeSecretKey() }))!
+  const { service, close } = createConfigService({
+    store,
+    secretKey,
+    address: '127.0.0.1:0',
+    log: createServiceLog({ service: 'config', write: () => {} }),
+  })
+  const address = await service.start()
+  const client = socket
+    ? new Client({ address, inProcess: false })
+    : new Client({ services: [service] })
+  const config = createConfig(client)
+  return {
+    name: `mx, sync ${sync}, ${socket ? 'over a socket' : 'in process'}${secret ? ', secrets' : ''}`,
+    set: (key, value) => config.set(key, value, { secret }),
+    get: async (key) => (await config.get(key, { secret })).string(),
+    async close() {
+      client.close()
+      await close()
+      await store.close()
+    },
+  }
+}
