@@ -1,0 +1,120 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t from 'tap'
+import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
+import { createEvents, type Events } from '../../core/events/events.ts'
+import { mountSmallDisk } from '../fixtures/small-disk.ts'
+
+const TOPIC = { namespace: 'mx', topic: 'orders' }
+const GROUP = { group: 'g', start: { sequence: 1 }, autoAck: false, ackWaitMs: 60_000 }
+
+const makePayload = (sequence: number): Buffer =>
+  Buffer.alloc(1 + ((sequence * 7919) % 9000), sequence)
+
+async function publish(events: Events, sequence: number): Promise<boolean> {
+  try {
+    const published = await events.publish(TOPIC, { payload: makePayload(sequence) })
+    if (published.sequence === sequence) return true
+    throw new Error(`${published.sequence} was to be ${sequence}`)
+  } catch (error) {
+    const { code, message } = error as { readonly code: unknown; readonly message: string }
+    if (code === 507 && message === 'the event store is full: nothing was written') return false
+    throw error
+  }
+}
+
+/** How many there are, from the first that is kept on. */
+async function count(events: Events, from = 1): Promise<number> {
+  let sequence: number | undefined = from
+  let sum = 0
+  while (sequence !== undefined) {
+    const page = await events.read(TOPIC, { sequence, limit: 1000 })
+    for (const event of page.events) {
+      if (event.sequence !== from + sum) throw new Error(`${event.sequence} follows ${sum}`)
+      if (!Buffer.from(event.payload).equals(makePayload(event.sequence)))
+        throw new Error(`${event.sequence} is torn`)
+      sum++
+    }
+    sequence = page.next
+  }
+  return sum
+}
+
+for (const sync of ['os', 'always'] as const) {
+  t.test(
+    `${sync}: on a full disk publishing fails with 507, reading goes on, and nothing is lost or torn`,
+    async (t) => {
+      const disk = mountSmallDisk(t, 8)
+      if (disk === undefined) return
+      const folder = `${disk.folder}/events`
+      const events = createEvents(createLmdbEvents({ folder, sync }))
+      t.teardown(events.close)
+      const consumer = await events.consume(TOPIC, GROUP)
+      let last = 0
+      while (await publish(events, last + 1)) last++
+      t.ok(last > 100, `${last} were published`)
+      for (let i = 0; i < 20; i++) t.notOk(await publish(events, last + 1))
+      t.equal(await count(events), last, 'what was acknowledged is there, and no more')
+      const [first, second] = await consumer.next()
+      t.strictSame([first!.event.sequence, second!.event.sequence], [1, 2], 'so does consuming')
+
+      disk.resize(16)
+      await consumer.ack(first!.event.id)
+      t.ok(await publish(events, ++last), 'with room again, so does publishing')
+      while (await publish(events, last + 1)) last++
+      await events.close()
+      disk.resize(32)
+      const again = createEvents(createLmdbEvents({ folder, sync }))
+      t.teardown(again.close)
+      t.equal(await count(again), last)
+      t.ok(await publish(again, last + 1))
+      const [next] = await (await again.consume(TOPIC, GROUP)).next()
+      t.equal(next!.event.sequence, 2)
+    },
+  )
+}
+
+t.test(
+  'what retention removes is room for others, once there is a little for itself',
+  async (t) => {
+    const disk = mountSmallDisk(t, 8)
+    if (disk === undefined) return
+    const adapter = createLmdbEvents({ folder: disk.folder })
+    const events = createEvents(adapter)
+    t.teardown(events.close)
+    let last = 0
+    while (await publish(events, last + 1)) last++
+    disk.resize(9)
+    await adapter.retain!(TOPIC, { maxAgeMs: 0, maxBytes: 1_000_000 }, Date.now())
+    const full = last
+    while (await publish(events, last + 1)) last++
+    t.ok(last - full > full / 2, `${last - full} more than ${full}`)
+    const [topic] = await adapter.listTopics()
+    t.equal(await count(events, topic!.first), last - topic!.first + 1)
+  },
+)
+
+t.test('a full disk does not end the process', async (t) => {
+  const disk = mountSmallDisk(t, 4)
+  if (disk === undefined) return
+  const program = `
+    import { createLmdbEvents } from ${JSON.stringify(import.meta.resolve('../../adapters/events/lmdb.ts'))}
+    import { createEvents } from ${JSON.stringify(import.meta.resolve('../../core/events/events.ts'))}
+    const events = createEvents(createLmdbEvents({ folder: ${JSON.stringify(disk.folder)} }))
+    const codes = new Set()
+    const topic = { namespace: 'mx', topic: 'orders' }
+    for (let i = 0; i < 3000; i++)
+      await events.publish(topic, { payload: new Uint8Array(3000) }).catch(({ code }) => codes.add(code))
+    await events.close()
+    console.log([...codes].join())
+  `
+  const words = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  let said = ''
+  child.stdout.on('data', (chunk) => {
+    said += chunk
+  })
+  t.strictSame(await once(child, 'close'), [0, null])
+  t.equal(said.trim(), '507')
+})

@@ -1,0 +1,144 @@
+// Specification, by way of docs/events.md: what was acknowledged survives kill -9, what was not comes again. `MX_KILLS=200` kills more often.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
+import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
+import { DEAD, GROUP, isPoison, KEPT, makePayload, SHORT } from '../fixtures/event-load.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const WORKER = fileURLToPath(new URL('../fixtures/event-worker.ts', import.meta.url))
+const KILLS = Number(process.env['MX_KILLS'] ?? 20)
+t.setTimeout(60_000 + KILLS * 5000)
+/** Kills come within this time after the first acknowledgement. */
+const MAX_LIFE_MS = 300
+const MUCH = 1e9
+
+interface Note {
+  readonly what: string
+  readonly sequence: number
+  readonly key: string
+}
+
+/** Has a process publish and consume, kills it at some moment, and tells what it noted. */
+async function workAndKill(t: Test, folder: string, sync: string, round: number): Promise<Note[]> {
+  // Not by its output: a pipe nobody reads for a moment takes no more.
+  const notes = join(folder, `notes-${round}`)
+  const words = ['--import', import.meta.resolve('tsx'), WORKER, folder, sync, String(round), notes]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  await once(child.stdout, 'data')
+  setTimeout(() => child.kill('SIGKILL'), Math.random() * MAX_LIFE_MS)
+  const [code, signal] = await closed
+  t.strictSame({ code, signal }, { code: null, signal: 'SIGKILL' })
+  const told = readFileSync(notes, 'utf8')
+  // The last line may have been cut off.
+  const lines = told.slice(0, told.lastIndexOf('\n')).split('\n')
+  return lines.map((line) => {
+    const [what, sequence, key] = line.split(' ')
+    return { what: what!, sequence: Number(sequence), key: key! }
+  })
+}
+
+async function readAll(adapter: EventsAdapter, topic: EventTopic): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  let from: number | undefined = 1
+  while (from !== undefined) {
+    const slice = await adapter.read(topic, { from, limit: 1000, maxBytes: MUCH })
+    events.push(...slice.events)
+    from = slice.next
+  }
+  return events
+}
+
+/** What comes again for the group: up to an event that is appended for that purpose. */
+async function pullAll(adapter: EventsAdapter): Promise<Set<number>> {
+  const event = {
+    id: crypto.randomUUID(),
+    timestampMs: Date.now(),
+    metadata: { key: 'end/0/1' },
+    payload: makePayload('end/0/1'),
+  }
+  const [end] = await adapter.append([{ topic: KEPT, event }])
+  const member = await adapter.join(KEPT, GROUP)
+  const pulled = new Set<number>()
+  for (;;) {
+    const deliveries = await member.pull(1000, MUCH)
+    for (const delivery of deliveries) {
+      if (delivery.event.sequence !== end) pulled.add(delivery.event.sequence)
+      else {
+        await delivery.ack()
+        await member.leave()
+        return pulled
+      }
+    }
+  }
+}
+
+/** Sequences that leave one out, and payloads that are not what they were. */
+function countFaults(events: readonly StoredEvent[]): { gaps: number; torn: number } {
+  let gaps = 0
+  let torn = 0
+  for (const [i, { sequence, payload, metadata }] of events.entries()) {
+    if (sequence !== events[0]!.sequence + i) gaps++
+    if (!Buffer.from(payload).equals(makePayload(metadata['key']!))) torn++
+  }
+  return { gaps, torn }
+}
+
+for (const sync of ['os', 'always'] as const) {
+  t.test(
+    `${sync}: killed at any moment, every acknowledged event is there, and groups are never ahead of acknowledgements`,
+    async (t) => {
+      const folder = makeTempFolder(t, 'kill')
+      const published = new Map<number, string>()
+      const intended = new Set<number>()
+      const acked = new Set<number>()
+      let lastShort = 0
+      let again = 0
+      let buried = 0
+      for (let round = 0; round < KILLS / 2; round++) {
+        for (const { what, sequence, key } of await workAndKill(t, folder, sync, round)) {
+          if (what === 'p') published.set(sequence, key)
+          else if (what === 's') lastShort = Math.max(lastShort, sequence)
+          else if (what === 'i') intended.add(sequence)
+          else acked.add(sequence)
+        }
+        const adapter = createLmdbEvents({ folder })
+        const kept = await readAll(adapter, KEPT)
+        const short = await readAll(adapter, SHORT)
+        const dead = await readAll(adapter, DEAD)
+        const isDead = new Set(dead.map(({ metadata }) => metadata['dead-id']))
+        const coming = await pullAll(adapter)
+        const faults = { missing: 0, lost: 0, forgotten: 0, again: 0 }
+        for (const [sequence, key] of published)
+          if (kept[sequence - 1]?.metadata['key'] !== key) faults.missing++
+        for (const { id, sequence, metadata } of kept) {
+          const key = metadata['key']!
+          if (key === 'end/0/1' || coming.has(sequence)) continue
+          // What nobody was about to be done with has to come again, or to be a dead letter.
+          if (isPoison(key)) {
+            if (!isDead.has(id)) faults.lost++
+          } else if (!intended.has(sequence)) faults.forgotten++
+        }
+        for (const sequence of acked) if (coming.has(sequence)) faults.again++
+        t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
+        for (const events of [kept, short, dead])
+          t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
+        t.equal(kept[0]!.sequence, 1)
+        t.ok(short.at(-1)!.sequence >= lastShort)
+        t.ok(short[0]!.sequence > 1 || lastShort < 50, 'what need not be kept is not')
+        again += coming.size
+        buried = isDead.size
+        await adapter.close?.()
+      }
+      const counts = `${published.size} published, ${acked.size} done with, ${again} came again, ${buried} dead letters`
+      t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried > 0, counts)
+      t.comment(counts)
+    },
+  )
+}
