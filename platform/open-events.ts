@@ -1,9 +1,10 @@
+import { parseNatsUrl } from '../adapters/nats/url.ts'
 import type { EventsAdapter } from '../core/contracts/events.ts'
 import type { Settings } from './settings.ts'
 import { hideSecret } from './settings-server-values.ts'
 
 export interface OpenEventsOptions {
-  readonly settings: Pick<Settings, 'events' | 'storeSync'>
+  readonly settings: Pick<Settings, 'events' | 'eventsReplicas' | 'storeSync'>
   /** Where a file lies. */
   readonly folder: string
   readonly onWarning: (message: string) => void
@@ -15,8 +16,9 @@ export interface OpenEventsOptions {
  * @throws {Error} with one line when it cannot be used, or does not answer.
  */
 export async function openEvents(options: OpenEventsOptions): Promise<EventsAdapter> {
-  const adapter = await load(options)
+  const { adapter, tried } = await load(options)
   try {
+    await tried
     await adapter.listTopics('mx')
     return adapter
   } catch (error) {
@@ -30,9 +32,26 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
   }
 }
 
-async function load({ settings, folder }: OpenEventsOptions): Promise<EventsAdapter> {
-  if (settings.events === 'memory')
-    return (await import('../adapters/events/memory.ts')).createMemoryEvents()
-  const { createLmdbEvents } = await import('../adapters/events/lmdb.ts')
-  return createLmdbEvents({ folder, sync: settings.storeSync })
+interface Loaded {
+  readonly adapter: EventsAdapter
+  /** Rejects when a server refused. */
+  readonly tried?: Promise<void>
+}
+
+async function load({ settings, folder, onWarning }: OpenEventsOptions): Promise<Loaded> {
+  switch (settings.events) {
+    case 'memory':
+      return { adapter: (await import('../adapters/events/memory.ts')).createMemoryEvents() }
+    case 'lmdb': {
+      const { createLmdbEvents } = await import('../adapters/events/lmdb.ts')
+      return { adapter: createLmdbEvents({ folder, sync: settings.storeSync }) }
+    }
+    default: {
+      const { createJetStreamEvents } = await import('../adapters/events/jetstream.ts')
+      const address = parseNatsUrl(settings.events)
+      const replicas = settings.eventsReplicas
+      const adapter = createJetStreamEvents({ address, replicas, onWarning })
+      return { adapter, tried: adapter.tried }
+    }
+  }
 }

@@ -12,6 +12,8 @@ export interface Advertised {
   readonly port: number | undefined
 }
 
+const NATS = /^(?:nats|tls):/
+
 /** What names a store, for help and errors. */
 export const STORE_FORMS = 'memory, lmdb (a file) or postgres://user@host:port/database'
 
@@ -19,7 +21,7 @@ export const STORE_FORMS = 'memory, lmdb (a file) or postgres://user@host:port/d
 export const BROKER_FORMS: string = `memory (this process) or ${NATS_FORM}`
 
 /** What names what keeps events, for help and errors. */
-export const EVENTS_FORMS = 'memory or lmdb (a file)'
+export const EVENTS_FORMS: string = `memory, lmdb (a file) or ${NATS_FORM} (JetStream)`
 
 /**
  * The text of a store: `memory`, `lmdb`, or the URL of a PostgreSQL server.
@@ -32,12 +34,12 @@ export function parseStoreText(text: string): string {
 
 /** The text of a broker: `memory`, or the URL of a server of NATS. @throws {RangeError} */
 export function parseBrokerText(text: string): string {
-  return parsePart(text, ['memory'], BROKER_FORMS, /^(?:nats|tls):/, parseNatsUrl)
+  return parsePart(text, ['memory'], BROKER_FORMS, NATS, parseNatsUrl)
 }
 
-/** The text of what keeps events: `memory` or `lmdb`. @throws {RangeError} */
+/** The text of what keeps events: `memory`, `lmdb`, or the URL of a server of NATS. @throws {RangeError} */
 export function parseEventsText(text: string): string {
-  return parsePart(text, ['memory', 'lmdb'], EVENTS_FORMS)
+  return parsePart(text, ['memory', 'lmdb'], EVENTS_FORMS, NATS, parseNatsUrl)
 }
 
 /** `host` or `host:port`; empty: none. @throws {RangeError} */
@@ -76,13 +78,13 @@ function parsePart(
   text: string,
   words: readonly string[],
   forms: string,
-  scheme?: RegExp,
-  parseUrl?: (text: string) => unknown,
+  scheme: RegExp,
+  parseUrl: (text: string) => unknown,
 ): string {
   const trimmed = text.trim()
   if (words.includes(trimmed)) return trimmed
-  if (scheme?.test(trimmed)) {
-    checkUrl(() => parseUrl?.(trimmed))
+  if (scheme.test(trimmed)) {
+    checkUrl(() => parseUrl(trimmed))
     return trimmed
   }
   const meant = suggest(trimmed, words)

@@ -62,15 +62,20 @@ export function parseOneOf<T extends string>(words: readonly T[]): (text: string
   }
 }
 
-/** A whole number of at least `min`, or the word `auto`. */
-export function parseCountOrAuto(min: number, max: number): (text: string) => number | 'auto' {
+/** A whole number of at least `min`. */
+export function parseCount(min: number, max: number, or = ''): (text: string) => number {
   return (text) => {
-    if (text.trim() === 'auto') return 'auto'
     const count = /^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN
     if (!(count >= min && count <= max))
-      throw wrong(`a whole number from ${min} to ${max}, or auto`, text)
+      throw wrong(`a whole number from ${min} to ${max}${or}`, text)
     return count
   }
+}
+
+/** {@link parseCount}, or the word `auto`. */
+export function parseCountOrAuto(min: number, max: number): (text: string) => number | 'auto' {
+  const parse = parseCount(min, max, ', or auto')
+  return (text) => (text.trim() === 'auto' ? 'auto' : parse(text))
 }
 
 /** A timeout in milliseconds, at least 1; `none` is the longest a timer can wait, 24 days. */

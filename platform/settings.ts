@@ -18,6 +18,7 @@ import {
   parseAddress,
   parseBackends,
   parseBalancePolicy,
+  parseCount,
   parseCountOrAuto,
   parseLimit,
   parseNamespace,
@@ -58,8 +59,10 @@ export interface Settings {
   readonly storeSync: (typeof SYNCS)[number]
   /** `memory`, or the text of a broker elsewhere. */
   readonly broker: string
-  /** `memory` or `lmdb` (a file). */
+  /** `memory`, `lmdb` (a file), or the text of a server elsewhere. */
   readonly events: string
+  /** Servers of a cluster of NATS that keep each event. */
+  readonly eventsReplicas: number
   /** Where the events of the handler `event` go. */
   readonly eventSink: (typeof SINKS)[number]
   /** `file`, `memory`, or the key itself; empty: there is none. */
@@ -307,6 +310,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseEventsText),
+  },
+  eventsReplicas: {
+    name: 'events_replicas',
+    kind: 'text',
+    form: 'number',
+    description: 'Servers of a cluster of NATS that keep each event, for topics made from now on',
+    default: '1',
+    only: 'server',
+    live: false,
+    parse: one(parseCount(1, 5)),
   },
   eventSink: {
     name: 'event_sink',

@@ -10,5 +10,6 @@ export const cluster: Profile = {
     registry: 'consul://127.0.0.1:8500',
     store: 'postgres://127.0.0.1:5432/mx',
     broker: 'nats://127.0.0.1:4222',
+    events: 'nats://127.0.0.1:4222',
   },
 }

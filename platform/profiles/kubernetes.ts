@@ -10,5 +10,6 @@ export const kubernetes: Profile = {
     registry: 'kubernetes',
     store: 'postgres://postgres:5432/mx',
     broker: 'nats://nats:4222',
+    events: 'nats://nats:4222',
   },
 }

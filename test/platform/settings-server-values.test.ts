@@ -3,6 +3,7 @@ import {
   hideSecret,
   parseAdvertised,
   parseBrokerText,
+  parseEventsText,
   parseKeySource,
   parsePreviousKey,
   parseStoreText,
@@ -31,6 +32,15 @@ t.test('a broker is memory or the URL of a server of NATS', async (t) => {
   }
   for (const [text, message] of Object.entries(wrong))
     t.throws(() => parseBrokerText(text), { name: 'RangeError', message }, text)
+})
+
+t.test('events are kept in memory, in a file, or by a server of NATS', async (t) => {
+  for (const text of ['memory', 'lmdb', 'nats://127.0.0.1:4222'])
+    t.equal(parseEventsText(` ${text} `), text)
+  t.throws(() => parseEventsText('jetstream'), {
+    name: 'RangeError',
+    message: /^must be memory, lmdb \(a file\) or nats:.* \(JetStream\), got "jetstream"$/,
+  })
 })
 
 t.test('an advertised address is a host, with or without a port', async (t) => {

@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { EventsAdapter } from '../../core/contracts/events.ts'
+import { createEvents } from '../../core/events/events.ts'
+import { openEvents } from '../../platform/open-events.ts'
+import { startNats } from '../fixtures/nats.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const TOPIC = { namespace: 'mx', topic: 'a' }
+
+function open(events: string, folder: string): Promise<EventsAdapter> {
+  const settings = { events, eventsReplicas: 1, storeSync: 'os' } as const
+  return openEvents({ settings, folder, onWarning: () => {} })
+}
+
+/** Sequence of an event that is published now. */
+async function publish(adapter: EventsAdapter): Promise<number> {
+  const events = createEvents(adapter)
+  const { sequence } = await events.publish(TOPIC, { payload: Buffer.from('x') })
+  await events.close()
+  return sequence
+}
+
+t.test('what keeps events is opened by its text', async (t) => {
+  const folder = join(makeTempFolder(t, 'events'), 'events')
+  t.equal(await publish(await open('memory', folder)), 1)
+  t.equal(await publish(await open('lmdb', folder)), 1)
+  t.equal(await publish(await open('lmdb', folder)), 2, 'they are in the folder')
+})
+
+t.test('a server of NATS keeps them with JetStream', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  t.equal(await publish(await open(server.url, '')), 1)
+  t.equal(await publish(await open(server.url, '')), 2)
+})
+
+t.test('a server that is away, or has no JetStream, is named without its password', async (t) => {
+  await t.rejects(
+    open('nats://u:secret@127.0.0.1:1', ''),
+    /^what keeps events, nats:\/\/\[secret\]@127\.0\.0\.1:1, cannot be used: [^\n]*127\.0\.0\.1:1: connection refused$/,
+  )
+  const server = await startNats(t)
+  if (server === undefined) return
+  await t.rejects(
+    open(server.url, ''),
+    /^what keeps events, nats:[^\n]* cannot be used: jetstream is not enabled$/,
+  )
+})
