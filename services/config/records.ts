@@ -10,7 +10,7 @@ export const NOW = 'now/'
 /** Record that says which versions there are. */
 export const HEAD: string = `${NOW}head`
 /** What keys of versions begin with that were before. */
-export const BEFORE = 'before/'
+const BEFORE = 'before/'
 
 const FORMAT = 1
 /** Digits of the highest version there can be. */
