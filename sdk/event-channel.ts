@@ -46,6 +46,8 @@ const AWAY = [404, 502, 503]
 export function openChannel(options: ChannelOptions): EventChannel {
   const { client, call, begin, acks, resumes } = options
   let request: ConsumeRequest | undefined
+  /** Of the last event, where nobody but the channel knows how far it is; 0: there was none. */
+  let sequence = 0
   let stream: Stream | undefined
   /** The last event, unless the program answers for it. */
   let unanswered: (() => Promise<void>) | undefined
@@ -58,7 +60,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
     const opened = client.stream<object, WireEvent>('events', 'Stream.Consume', undefined, call)
     stream = opened
     if (isOver) opened.cancel()
-    await opened.send(request)
+    await opened.send(sequence === 0 ? request : { ...request, sequence: sequence + 1 })
     return opened
   }
 
@@ -72,8 +74,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
   function toEvent(from: Stream, wire: WireEvent): ConsumedEvent {
     if (acks === 'program') return toConsumedEvent(wire, toAnswer(from))
     if (acks === 'loop') unanswered = () => toAnswer(from)(wire.id, true, 0)
-    // Nobody remembers how far it is but the channel itself.
-    else request = { ...request!, sequence: wire.sequence + 1 }
+    else sequence = wire.sequence
     return toConsumedEvent(wire)
   }
 

@@ -49,9 +49,10 @@ class ReadEvent implements ConsumedEvent {
   readonly sequence: number
   readonly metadata: PlatformEvent['metadata']
   readonly attempt: number
-  readonly payload: Buffer
   readonly #timestampMs: number
   readonly #answer: Answer
+  readonly #base64: string
+  #payload: Buffer | undefined = undefined
 
   constructor(event: WireEvent, answer: Answer) {
     this.id = event.id
@@ -59,9 +60,14 @@ class ReadEvent implements ConsumedEvent {
     this.sequence = event.sequence
     this.metadata = event.metadata
     this.attempt = event.attempt ?? 1
-    this.payload = Buffer.from(event.payload, 'base64')
+    this.#base64 = event.payload
     this.#timestampMs = event.timestamp_ms
     this.#answer = answer
+  }
+
+  get payload(): Uint8Array {
+    this.#payload ??= Buffer.from(this.#base64, 'base64')
+    return this.#payload
   }
 
   get timestamp(): Date {
@@ -69,7 +75,7 @@ class ReadEvent implements ConsumedEvent {
   }
 
   unmarshal<T>(): T {
-    return JSON.parse(this.payload.toString()) as T
+    return JSON.parse(Buffer.from(this.#base64, 'base64').toString()) as T
   }
 
   ack(): Promise<void> {

@@ -82,7 +82,12 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
 
   function* walk(number: number, from: number, end: number): Iterable<StoredEvent> {
     const range = { start: toEventKey(number, from), end: toEventKey(number, end) }
-    for (const { key, value } of events.getRange(range)) yield parseEvent(parseSequence(key), value)
+    let sequence = 0
+    for (const { key, value } of events.getRange(range)) {
+      // What is removed in between is removed from the start; otherwise none is left out.
+      sequence = sequence === 0 ? parseSequence(key) : sequence + 1
+      yield parseEvent(sequence, value)
+    }
   }
 
   /** Runs changes; what fails is told as callers should have it. */

@@ -166,7 +166,9 @@ export function toMessage(topic: string, event: StoredEvent): EventMessage {
 
 /** One that is consumed. */
 export function toDelivery(topic: string, { event, attempt }: ConsumedEvent): DeliveryMessage {
-  return { ...toMessage(topic, event), attempt }
+  const { id, metadata, payload, timestampMs, sequence } = event
+  const timestamp = Math.floor(timestampMs / 1000)
+  return { id, topic, metadata, payload, timestamp, timestamp_ms: timestampMs, sequence, attempt }
 }
 
 /** A time that was given in one of two units; undefined: in none. */

@@ -37,6 +37,8 @@ export function parseMark(bytes: Buffer): LogMark {
 /** @param bytes those of an event; they may be used again afterwards. */
 export function parseEvent(sequence: number, bytes: Buffer): StoredEvent {
   const payloadAt = HEAD_BYTES + bytes.readUInt32LE(32)
+  const payload = Buffer.allocUnsafe(bytes.length - payloadAt)
+  bytes.copy(payload, 0, payloadAt)
   return {
     sequence,
     id: bytes.toString('latin1', ID_AT, HEAD_BYTES),
@@ -45,7 +47,7 @@ export function parseEvent(sequence: number, bytes: Buffer): StoredEvent {
       payloadAt === HEAD_BYTES
         ? NO_METADATA
         : (JSON.parse(bytes.toString('utf8', HEAD_BYTES, payloadAt)) as NewEvent['metadata']),
-    payload: Buffer.from(bytes.subarray(payloadAt)),
+    payload,
   }
 }
 
