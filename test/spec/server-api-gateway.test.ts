@@ -1,154 +1,160 @@
-// Specification, "Server API gateway (built-in service)".
+// Specification, "Server API gateway (built-in service)": the gateway of `mx server`.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
+import { BUILT_IN_SERVICES } from '../../platform/built-in-services.ts'
 import { metadata } from '../../sdk/context.ts'
-import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
-import { openApi } from '../fixtures/api.ts'
-import { openMxService } from '../fixtures/mx-service.ts'
+import { createService } from '../fixtures/sdk-services.ts'
+import { type OpenServer, openServer } from '../fixtures/server.ts'
 
-const JSON_TYPE = { 'content-type': 'application/json' }
+const LISTENERS = ['uws', 'node']
 
-/** A service with the shapes that the specification shows. */
-const registry: Record<string, Endpoints> = {
-  Registry: {
-    getService: endpoint({
-      request: Type.Object({
-        service: Type.String(),
-        options: Type.Optional(
-          Type.Object({ ttl: Type.Optional(Type.Integer()), domain: Type.Optional(Type.String()) }),
-        ),
-      }),
-      handle: ({ service, options }) => ({ services: [{ name: service, options }] }),
-    }),
-    listServices: endpoint({ handle: () => ({ services: [] }) }),
+function open(t: Test, listener: string): Promise<OpenServer> {
+  return openServer(t, ['--listener', listener])
+}
+
+/** Starts a service of users, which knows the address of the RPC proxy only. */
+async function startAgent(t: Test, { proxy }: OpenServer, name = 'agent'): Promise<void> {
+  const service = createService(t, { name, proxy })
+  service.handle('Agent', {
     whoAsks: endpoint({
       handle(_request, ctx) {
         const [agent, found] = metadata.get(ctx, 'X-Agent')
-        if (!found) throw badRequest('registry', 'X-Agent is missing')
-        return {
-          agent,
-          namespace: ctx.namespace,
-          authorization: metadata.get(ctx, 'Authorization')[0],
-        }
+        if (!found) throw badRequest(name, 'X-Agent is missing')
+        const [authorization] = metadata.get(ctx, 'Authorization')
+        return { agent, authorization, namespace: ctx.namespace }
       },
     }),
-  },
+    add: endpoint({
+      request: Type.Object({ a: Type.Integer(), b: Type.Object({ c: Type.Integer() }) }),
+      response: Type.Object({ sum: Type.Integer() }),
+      handle: ({ a, b }) => ({ sum: a + b.c }),
+    }),
+  })
+  await service.start()
 }
 
-/** As in server mode: no namespace before names. */
-async function open(t: Test, MX_LISTENER: string): Promise<string> {
-  const { backend } = await openMxService(t, registry, { name: 'registry' })
-  const env = { MX_ACCESS_LOG: 'off', MX_NAMESPACE: ' ', MX_BACKEND: backend, MX_LISTENER }
-  return `http://127.0.0.1:${(await openApi(t, env)).port}`
-}
-
-for (const listener of ['uws', 'node']) {
+for (const listener of LISTENERS) {
   t.test(`${listener}: | GET | / | none | JSON object with version (string) |`, async (t) => {
-    const reply = await fetch(await open(t, listener))
-    t.equal(reply.status, 200)
-    t.match(await reply.json(), { version: /^\d+\.\d+\.\d+$/ })
+    const { get } = await open(t, listener)
+    const { status, body } = await get('/')
+    t.equal(status, 200)
+    t.match(body, { version: /^\d+\.\d+\.\d+$/ })
   })
 
   t.test(
     `${listener}: | GET | /<service>/<endpointName> | request fields as query parameters | JSON of the endpoint’s response |`,
     async (t) => {
-      const origin = await open(t, listener)
-      const reply = await fetch(
-        `${origin}/registry/getService?service=auth&options.ttl=5&options[domain]=mx`,
-      )
-      t.strictSame([reply.status, reply.headers.get('content-type')], [200, 'application/json'])
-      t.strictSame(await reply.json(), {
-        services: [{ name: 'auth', options: { ttl: 5, domain: 'mx' } }],
-      })
+      const server = await open(t, listener)
+      await startAgent(t, server)
+      t.strictSame(await server.get('/agent/add?a=1&b.c=2'), { status: 200, body: { sum: 3 } })
+      t.strictSame(await server.get('/agent/add?a=1&b[c]=3'), { status: 200, body: { sum: 4 } })
+      const { status, body } = await server.get('/registry/getService?service=registry')
+      t.equal(status, 200)
+      t.match(body, { services: [{ name: 'registry', nodes: [{ address: server.proxy }] }] })
     },
   )
 
   t.test(
     `${listener}: | POST | /<service>/<endpointName> | JSON object of request fields, Content-Type: application/json | JSON of the endpoint’s response |`,
     async (t) => {
-      const origin = await open(t, listener)
-      const reply = await fetch(`${origin}/registry/getService`, {
-        method: 'POST',
-        headers: JSON_TYPE,
-        body: '{"service":"auth","options":{"ttl":5}}',
-      })
-      t.strictSame([reply.status, reply.headers.get('content-type')], [200, 'application/json'])
-      t.strictSame(await reply.json(), { services: [{ name: 'auth', options: { ttl: 5 } }] })
+      const server = await open(t, listener)
+      await startAgent(t, server)
+      const request = { a: 1, b: { c: 2 } }
+      t.strictSame(await server.post('/agent/add', request), { status: 200, body: { sum: 3 } })
+      const written = await server.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
+      t.strictSame(written, { status: 200, body: { version: 1 } })
+      const { body } = await server.post('/store/read', { key: 'a' })
+      t.match(body, { records: [{ key: 'a', value: 'Yg==' }] })
     },
   )
 
   t.test(
     `${listener}: <endpointName> is lower camel case (for example the registry’s list operation is called as /registry/listServices).`,
     async (t) => {
-      const origin = await open(t, listener)
-      t.strictSame(await (await fetch(`${origin}/registry/listServices`)).json(), { services: [] })
-      t.equal((await fetch(`${origin}/registry/listservices`)).status, 404)
+      const { get } = await open(t, listener)
+      const { status, body } = await get('/registry/listServices')
+      t.equal(status, 200)
+      t.ok(body.services.length > 0)
+      t.equal((await get('/registry/listservices')).status, 404)
     },
   )
 
   t.test(
     `${listener}: Optional request header Mx-Namespace: <namespace> selects the namespace.`,
     async (t) => {
-      const origin = await open(t, listener)
-      const headers = { 'x-agent': 'a', 'mx-namespace': 'staging' }
-      t.match(await (await fetch(`${origin}/registry/whoAsks`, { headers })).json(), {
-        namespace: 'staging',
+      const server = await open(t, listener)
+      const { get, post } = server
+      const staging = { 'mx-namespace': 'staging' }
+      await post('/store/write', {
+        record: { key: 'a', value: 'Yg==' },
+        options: { database: 'staging' },
       })
-      const none = await fetch(`${origin}/registry/whoAsks`, { headers: { 'x-agent': 'a' } })
-      t.match(await none.json(), { namespace: '' })
+      t.equal((await get('/store/read?key=a&options.database=staging', staging)).status, 200)
+      t.equal((await post('/config/set', { path: 'a', value: { data: '1' } }, staging)).status, 200)
+      t.match(await get('/config/get?path=a', staging), { body: { value: { data: '1' } } })
+      t.not(
+        (await get('/config/get?path=a')).body.value?.data,
+        '1',
+        'other namespaces know nothing of it',
+      )
+
+      await startAgent(t, server)
+      t.match(await get('/agent/whoAsks', { 'x-agent': 'a', ...staging }), {
+        body: { namespace: 'staging' },
+      })
+      const registration = { name: 'agent', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
+      await post('/registry/register', { ...registration, options: { domain: 'staging' } })
+      t.equal(
+        (await get('/agent/whoAsks', { 'x-agent': 'a', ...staging })).status,
+        502,
+        'a service of the namespace comes before that of the default one',
+      )
+      t.equal((await get('/agent/whoAsks', { 'x-agent': 'a' })).status, 200)
+    },
+  )
+
+  t.test(
+    `${listener}: Every running service is callable through this gateway unless denied by auth rules.`,
+    async (t) => {
+      const server = await open(t, listener)
+      const names = BUILT_IN_SERVICES.map(({ name }) => name)
+      t.same(server.server.services, names)
+      for (const name of ['shop', 'a-b', 'v1.shop']) await startAgent(t, server, name)
+      for (const path of [...names, 'shop', 'a-b'])
+        t.match(await server.get(`/${path}/debug/health`), { status: 200, body: { status: 'ok' } })
+      t.match(await server.get('/v1/shop/debug/health'), { status: 200, body: { status: 'ok' } })
+      const call = { service: 'store', method: 'Store.Databases', request: {} }
+      t.match(await server.post('/rpc', call), { status: 200, body: { databases: [] } })
+      t.match(await server.get('/nobody/call'), {
+        status: 404,
+        body: { Id: 'nobody', Code: 404, Detail: 'service not found: nobody', Status: 'Not Found' },
+      })
     },
   )
 
   t.test(
     `${listener}: Request headers sent to the gateway are put into the call context of the backend handler (a header <Name> is read by the backend under the same name).`,
     async (t) => {
-      const origin = await open(t, listener)
+      const server = await open(t, listener)
+      await startAgent(t, server)
       const headers = { 'X-Agent': 'smith', Authorization: 'Bearer token' }
-      for (const method of ['GET', 'POST']) {
-        const reply = await fetch(`${origin}/registry/whoAsks`, { method, headers })
-        t.match(await reply.json(), { agent: 'smith', authorization: 'Bearer token' })
-      }
+      const wanted = { status: 200, body: { agent: 'smith', authorization: 'Bearer token' } }
+      t.match(await server.get('/agent/whoAsks', headers), wanted)
+      t.match(await server.post('/agent/whoAsks', {}, headers), wanted)
     },
   )
 
   t.test(
     `${listener}: A missing header that a backend requires is reported by the backend as an error it chooses.`,
     async (t) => {
-      const origin = await open(t, listener)
-      const reply = await fetch(`${origin}/registry/whoAsks`)
-      t.equal(reply.status, 400)
-      t.strictSame(await reply.json(), {
-        Id: 'registry',
-        Code: 400,
-        Detail: 'X-Agent is missing',
-        Status: 'Bad Request',
+      const server = await open(t, listener)
+      await startAgent(t, server)
+      t.strictSame(await server.get('/agent/whoAsks'), {
+        status: 400,
+        body: { Id: 'agent', Code: 400, Detail: 'X-Agent is missing', Status: 'Bad Request' },
       })
     },
   )
-
-  t.test(`${listener}: Every running service is callable through this gateway`, async (t) => {
-    const names = ['greeter', 'shop', 'a-b', 'v1.shop']
-    const backends: string[] = []
-    for (const name of names) {
-      const { backend } = await openMxService(t, registry, { name })
-      backends.push(backend)
-    }
-    const env = {
-      MX_ACCESS_LOG: 'off',
-      MX_NAMESPACE: ' ',
-      MX_BACKEND: backends.join(' '),
-      MX_LISTENER: listener,
-    }
-    const { port } = await openApi(t, env)
-    for (const path of [
-      '/greeter/registry/listServices',
-      '/shop/registry/listServices',
-      '/a-b/registry/listServices',
-      '/v1/shop/registry/listServices',
-    ]) {
-      const reply = await fetch(`http://127.0.0.1:${port}${path}`)
-      t.strictSame([reply.status, await reply.json()], [200, { services: [] }], path)
-    }
-  })
 }
