@@ -37,11 +37,6 @@ const CREDENTIALS = ['Authorization', 'Cookie', 'Proxy-Authorization']
  * What is kept is the same event, without credentials, in the namespace of the request.
  */
 export default function event({ broker, stream, nowMs = Date.now }: EventOptions): Handler {
-  const longest = Math.min(
-    broker?.maxBodyBytes ?? Number.POSITIVE_INFINITY,
-    stream?.maxPayloadBytes ?? Number.POSITIVE_INFINITY,
-  )
-
   function publish(x: Exchange, data: Uint8Array): Maybe<void> {
     const { service: topic, endpoint: name } = x.route!
     const id = `${topic}-${name}-${randomUUID()}`
@@ -92,6 +87,9 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
       if (x.method === 'GET' || x.method === 'HEAD')
         return publish(x, Buffer.from(JSON.stringify(toQueryValues(x))))
       if (x.bodyLength === 0) return publish(x, EMPTY)
+      const { maxBodyBytes = Number.POSITIVE_INFINITY } = broker ?? {}
+      const { maxPayloadBytes = Number.POSITIVE_INFINITY } = stream ?? {}
+      const longest = Math.min(maxBodyBytes, maxPayloadBytes)
       return x.readBody(longest).then((body) => publish(x, body))
     },
   }

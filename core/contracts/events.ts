@@ -145,7 +145,7 @@ export interface GroupState {
  */
 export interface EventsAdapter {
   readonly name: string
-  /** Longest event it takes, bytes of id, metadata and payload; undefined: it has no limit of its own. */
+  /** Longest event it takes at the moment, bytes of id, metadata and payload; undefined: it has no limit of its own. */
   readonly maxEventBytes?: number
   /**
    * Puts events behind those there are, of each topic in the order they are given. Settles when they are as durable as the adapter

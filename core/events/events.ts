@@ -102,11 +102,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const { retainMs = 10_000, nowMs = Date.now, onError = warn } = options
   const retention = { ...RETENTION, ...options.retention }
   const own = new Map(Object.entries(options.topics ?? {}))
-  const maxPayloadBytes = Math.min(
-    options.maxPayloadBytes ?? 1024 * 1024,
-    MOST_PAYLOAD_BYTES,
-    (adapter.maxEventBytes ?? Number.POSITIVE_INFINITY) - MAX_METADATA_BYTES - DEAD_METADATA_BYTES,
-  )
+  const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MOST_PAYLOAD_BYTES)
   const queue = createGroupCommit<EventAppend, number | GatewayError>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),
@@ -127,6 +123,12 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   let consuming = 0
   let isEnding = false
   let closing: Promise<void> | undefined
+
+  /** Adapters of servers learn theirs when they are connected. */
+  function getMaxPayloadBytes(): number {
+    const { maxEventBytes = Number.POSITIVE_INFINITY } = adapter
+    return Math.min(ownMaxBytes, maxEventBytes - MAX_METADATA_BYTES - DEAD_METADATA_BYTES)
+  }
 
   function checkOpen(): void {
     if (closing !== undefined) throw isClosed()
@@ -170,13 +172,16 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
 
   return {
     name: adapter.name,
-    maxPayloadBytes,
+
+    get maxPayloadBytes() {
+      return getMaxPayloadBytes()
+    },
 
     async publish(topic, { payload, metadata = NO_METADATA, timestampMs = now() }) {
       checkOpen()
       checkTopic(topic)
       const event = { id: randomUUID(), timestampMs, metadata, payload }
-      checkEvent(event, maxPayloadBytes)
+      checkEvent(event, getMaxPayloadBytes())
       const isNew = !known.has(topic) && (await known.admit(topic))
       const sequence = await append(topic, event)
       if (isNew) retainer.begin(topic)

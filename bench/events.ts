@@ -1,0 +1,105 @@
+// Events beside the bare client of NATS JetStream, in the same run: `npm run bench:events [-- seconds rounds]`.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startNatsServer } from '../test/fixtures/nats.ts'
+import { findProgram } from '../test/fixtures/servers.ts'
+import { openBareJetStream } from './events/bare-jetstream.ts'
+import type { Contestant } from './events/contestant.ts'
+import { openJetStream, openLmdb } from './events/mx.ts'
+
+const CALLERS = 1000
+const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
+const PAYLOAD = Buffer.from('x'.repeat(128))
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+/** Events a second, and how many, of many callers who each wait for their acknowledgement. */
+async function measurePublish(publish: Contestant['publish']): Promise<[number, number]> {
+  const startMs = performance.now()
+  const endMs = startMs + seconds! * 1000
+  let count = 0
+  const caller = async (): Promise<void> => {
+    while (performance.now() < endMs) {
+      await publish(PAYLOAD)
+      count++
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, caller))
+  return [Math.round((count / (performance.now() - startMs)) * 1000), count]
+}
+
+/** Events a second. */
+async function measureTake(take: Contestant['replay'], count: number): Promise<number> {
+  const startMs = performance.now()
+  const bytes = await take(count)
+  if (bytes !== count * PAYLOAD.length) throw new Error(`${bytes} bytes of ${count} events`)
+  return Math.round((count / (performance.now() - startMs)) * 1000)
+}
+
+async function measure({ publish, replay, consume }: Contestant): Promise<number[]> {
+  const [published, count] = await measurePublish(publish)
+  return [published, await measureTake(replay, count), await measureTake(consume, count)]
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'mx-bench-events-'))
+let folders = 0
+const makeFolder = (): string => {
+  const made = join(folder, String(folders++))
+  mkdirSync(made)
+  return made
+}
+const program = findProgram('nats-server')
+if (program === undefined)
+  process.stdout.write('nats-server is not installed (scripts/test-servers.sh installs it)\n')
+
+/** A server of its own each time: what lies in one slows the next down. */
+async function withServer(open: (port: number) => Promise<Contestant>): Promise<Contestant> {
+  const server = await startNatsServer(program!, { jetStream: true })
+  const contestant = await open(server.port)
+  return {
+    ...contestant,
+    async close() {
+      await contestant.close()
+      await server.close()
+    },
+  }
+}
+
+const contestants: (() => Promise<Contestant>)[] = [
+  () => openLmdb(makeFolder(), 'os'),
+  () => openLmdb(makeFolder(), 'always'),
+]
+if (program !== undefined)
+  contestants.push(
+    () => withServer(openJetStream),
+    () => withServer(openBareJetStream),
+  )
+
+try {
+  const figures = new Map<string, number[][]>()
+  for (let round = 0; round < rounds!; round++)
+    for (const open of contestants) {
+      const contestant = await open()
+      try {
+        const { name } = contestant
+        figures.set(name, [...(figures.get(name) ?? []), await measure(contestant)])
+      } finally {
+        await contestant.close()
+      }
+    }
+  process.stdout.write(
+    `events of ${PAYLOAD.length} bytes, ${CALLERS} callers at a time, medians of ${rounds} rounds\n`,
+  )
+  console.table(
+    [...figures].map(([events, runs]) => ({
+      events,
+      'published/s': median(runs.map(([published]) => published!)),
+      'replayed/s': median(runs.map(([, replayed]) => replayed!)),
+      'consumed by a group/s': median(runs.map(([, , consumed]) => consumed!)),
+    })),
+  )
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,57 @@
+import { createJetStreamEvents } from '../../adapters/events/jetstream.ts'
+import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import type { EventsAdapter } from '../../core/contracts/events.ts'
+import { Client } from '../../sdk/client.ts'
+import { createEvents, type EventsConsumeOptions } from '../../sdk/events.ts'
+import { createServiceLog } from '../../sdk/service-log.ts'
+import { createEventsService } from '../../services/events/service.ts'
+import type { Contestant } from './contestant.ts'
+
+const TOPIC = 'bench'
+/** As many as the client of NATS has on their way. */
+const IN_FLIGHT = 1000
+
+/** Over a file. */
+export function openLmdb(folder: string, sync: 'os' | 'always'): Promise<Contestant> {
+  return open(`mx, lmdb, sync ${sync}`, createLmdbEvents({ folder, sync }))
+}
+
+/** Over JetStream. */
+export function openJetStream(port: number): Promise<Contestant> {
+  const address = parseNatsUrl(`nats://127.0.0.1:${port}`)
+  return open('mx, JetStream', createJetStreamEvents({ address }))
+}
+
+/** The events service, called through the SDK within the process. */
+async function open(name: string, adapter: EventsAdapter): Promise<Contestant> {
+  const { service, close } = createEventsService({
+    adapter,
+    address: '127.0.0.1:0',
+    log: createServiceLog({ service: 'events', write: () => {} }),
+  })
+  await service.start()
+  const client = new Client({ services: [service] })
+  const events = createEvents(client)
+
+  async function take(count: number, options: EventsConsumeOptions): Promise<number> {
+    let left = count
+    let bytes = 0
+    for await (const { payload } of events.consume(TOPIC, { offset: 1, ...options })) {
+      bytes += payload.length
+      if (--left === 0) break
+    }
+    return bytes
+  }
+
+  return {
+    name,
+    publish: (payload) => events.publish(TOPIC, payload),
+    replay: (count) => take(count, {}),
+    consume: (count) => take(count, { group: 'bench', maxInFlight: IN_FLIGHT }),
+    async close() {
+      client.close()
+      await close()
+    },
+  }
+}
