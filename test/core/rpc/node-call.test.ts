@@ -182,15 +182,20 @@ t.test('attempts share the time there is', async (t) => {
   const told: number[] = []
   const { upstream } = open(t, ['a', 'b', 'c'], (call) => {
     told.push(call.timeoutMs)
-    const untilMs = performance.now() + 20
+    const untilMs = performance.now() + 30
     while (performance.now() < untilMs);
     call.onLost('unsent', 'busy')
   })
-  const call = new TestCall(upstream, 35)
-  call.timeoutMs = 35
-  t.strictSame(call.send().events, ['note busy', 'note busy', 'failed 408'])
-  t.equal(told[0], 35)
-  t.ok(told[1]! <= 15)
+  const send = (limitMs: number): TestCall => {
+    const call = new TestCall(upstream, limitMs)
+    call.timeoutMs = limitMs
+    return call.send()
+  }
+  t.equal(send(60_000).events.at(-1), 'failed 502')
+  t.equal(told[0], 60_000)
+  t.ok(told[1]! <= 60_000 - 30 && told[2]! <= told[1]! - 30, `${told}`)
+  t.strictSame(send(20).events, ['note busy', 'failed 408'])
+  t.equal(told.length, 4, 'without time there is no other attempt')
 })
 
 t.test('a limit the service is not told of holds as well', async (t) => {
