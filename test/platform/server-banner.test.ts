@@ -1,0 +1,54 @@
+import t from 'tap'
+import { configurationFrom } from '../../platform/configuration.ts'
+import type { Server } from '../../platform/server.ts'
+import { formatServerBanner } from '../../platform/server-banner.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import { readVersion } from '../../platform/version.ts'
+
+const SERVER: Server = {
+  address: { host: '127.0.0.1', port: 8080 },
+  proxyAddress: { host: '127.0.0.1', port: 8081 },
+  webAddress: { host: '127.0.0.1', port: 8082 },
+  advertised: '127.0.0.1:8081',
+  folder: '/home/a/.mx/server',
+  services: ['registry', 'store'],
+  reload: async () => {},
+  drain: async () => {},
+  close: async () => {},
+}
+
+t.test('the banner tells the addresses, where state lies, and what it stands on', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  t.equal(
+    formatServerBanner(SERVER, configuration),
+    `
+  mx ${readVersion()} server
+
+  gateway    http://127.0.0.1:8080
+  rpc proxy  127.0.0.1:8081
+  dashboard  http://127.0.0.1:8082
+  profile    local
+  state      /home/a/.mx/server
+  services   registry, store
+  stands on  memory (registry), lmdb (store), memory (broker), lmdb (events)
+  try it     curl http://127.0.0.1:8080/registry/listServices
+
+`,
+  )
+})
+
+t.test('it shows where others reach it, and no secrets', async (t) => {
+  const words = [
+    '--profile=cluster',
+    '--registry=consul://token@127.0.0.1:8500',
+    '--store=postgres://mx:pass@db/mx',
+    '--config_secret_key=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+  ]
+  const configuration = await configurationFrom(readFlags(words, 'server'), {}, 'server')()
+  const server = { ...SERVER, advertised: '10.0.0.1:8081', folder: undefined }
+  const banner = formatServerBanner(server, configuration)
+  t.match(banner, /^ {2}advertised +10\.0\.0\.1:8081$/m)
+  t.match(banner, /^ {2}state +none in files$/m)
+  t.match(banner, 'consul://[secret]@127.0.0.1:8500 (registry), postgres://[secret]@db/mx (store)')
+  t.notMatch(banner, /token|pass|AAAA/)
+})

@@ -1,0 +1,200 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer, type Server as NetServer } from 'node:net'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { configurationFrom } from '../../platform/configuration.ts'
+import { readFlags } from '../../platform/settings-flags.ts'
+import type { Client } from '../../sdk/client.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { createEvents } from '../../sdk/events.ts'
+import { createPlatformBroker } from '../../sdk/platform-broker.ts'
+import { createStore } from '../../sdk/store.ts'
+import { makeSecretKey } from '../../services/config/secret-key.ts'
+import { until } from '../contracts/registry.ts'
+import { startNats } from '../fixtures/nats.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { openServer, QUIET_WORDS } from '../fixtures/server.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+/** Messages of a topic, from when it resolves. */
+async function hear(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
+  const broker = createPlatformBroker({ client })
+  t.teardown(() => broker.close?.())
+  const heard: Record<string, unknown>[] = []
+  await broker.subscribe(topic, ({ body }) => {
+    heard.push(JSON.parse(Buffer.from(body).toString()))
+  })
+  return heard
+}
+
+async function takePort(t: Test): Promise<number> {
+  const server: NetServer = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return (server.address() as { port: number }).port
+}
+
+const inFiles = (folder: string): string[] => [
+  '--store=lmdb',
+  '--events=lmdb',
+  '--config_secret_key=file',
+  `--data_dir=${folder}`,
+]
+
+t.test('what runs in memory leaves nothing in files', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const { server } = await openServer(t, [`--data_dir=${folder}`])
+  t.equal(server.folder, undefined)
+  t.notOk(existsSync(folder))
+})
+
+t.test('state in files is there after the next start', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const first = await openServer(t, inFiles(folder))
+  t.equal(first.server.folder, folder)
+  await first.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
+  await first.post('/config/set', {
+    path: 'a',
+    value: { data: '"s3cret"' },
+    options: { secret: true },
+  })
+  await first.post('/events/stream/publish', { topic: 'orders', payload: 'Yg==' })
+  await first.server.close()
+  t.same(readdirSync(folder).sort(), ['config_secret_key', 'events', 'store'], 'without a lock')
+  const second = await openServer(t, inFiles(folder))
+  t.match(await second.get('/store/read?key=a'), { body: { records: [{ value: 'Yg==' }] } })
+  t.match(await second.get('/config/get?path=a&options.secret=true'), {
+    body: { value: { data: '"s3cret"' } },
+  })
+  t.match(await second.get('/events/store/read?topic=orders'), {
+    body: { events: [{ payload: 'Yg==', sequence: 1 }] },
+  })
+})
+
+t.test('a start that fails says why in a line, and leaves nothing open', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const port = await takePort(t)
+  for (const setting of ['address', 'proxy_address', 'web_address']) {
+    const words = [...inFiles(folder), `--${setting}=127.0.0.1:${port}`]
+    const others = QUIET_WORDS.filter((word) => !word.startsWith(`--${setting}=`))
+    const load = configurationFrom(readFlags([...others, ...words], 'server'), {}, 'server')
+    const { startServer } = await import('../../platform/server.ts')
+    const starting = startServer({ configuration: await load(), log: pino({ level: 'silent' }) })
+    await t.rejects(starting, {
+      message: `address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}`,
+    })
+    t.notOk(existsSync(folder), `${setting}: the folder was not touched`)
+  }
+  const cases: [words: string[], message: RegExp][] = [
+    [
+      ['--broker=nats://127.0.0.1:1'],
+      /^the broker nats:\/\/127\.0\.0\.1:1 cannot be used: [^\n]*$/,
+    ],
+    [['--registry=consul://127.0.0.1:1'], /^the registry consul:[^\n]* cannot be used: [^\n]*$/],
+    [['--store=postgres://a@127.0.0.1:1/b'], /^the store postgres:[^\n]* cannot be used: [^\n]*$/],
+    [['--events=nats://127.0.0.1:1'], /^what keeps events, nats:[^\n]* cannot be used: [^\n]*$/],
+    [['--plugin=./none.ts'], /none\.ts/],
+  ]
+  for (const [words, message] of cases) {
+    const base = inFiles(folder).filter((word) => !words[0]!.startsWith(word.split('=')[0]!))
+    await t.rejects(openServer(t, [...base, ...words]), { message }, words.join(' '))
+    t.notOk(
+      readdirSync(folder).some((name) => name.startsWith('lock')),
+      'the folder is free',
+    )
+  }
+  await openServer(t, inFiles(folder))
+})
+
+t.test('the wrong key for secrets is told, and nothing is changed', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const withKey = (key: string) => [
+    ...inFiles(folder).filter((word) => !word.startsWith('--config')),
+    `--config_secret_key=${key}`,
+  ]
+  const right = makeSecretKey()
+  const first = await openServer(t, withKey(right))
+  const secret = { path: 'a', value: { data: '1' }, options: { secret: true } }
+  t.equal((await first.post('/config/set', secret)).status, 200)
+  await first.server.close()
+  await t.rejects(
+    openServer(t, withKey(makeSecretKey())),
+    /^the key of MX_CONFIG_SECRET_KEY or --config_secret_key is not the one [^\n]*$/,
+  )
+  const next = await openServer(t, withKey(right))
+  t.match(await next.get('/config/get?path=a&options.secret=true'), {
+    body: { value: { data: '1' } },
+  })
+})
+
+t.test('services of users are registered, found and called through the RPC proxy', async (t) => {
+  const { proxy, get } = await openServer(t)
+  const greeter = createService(t, { name: 'greeter', proxy })
+  greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
+  await greeter.start()
+  t.same(await get('/greeter/hello'), { status: 200, body: { message: 'Hello' } })
+  const client = openClient(t, { proxy })
+  t.same(await client.call('greeter', 'Greeter.Hello'), { message: 'Hello' })
+  const store = createStore(client)
+  await store.write('a', { b: 1 })
+  t.same((await store.read('a'))[0]?.json(), { b: 1 })
+  await greeter.stop()
+  t.equal((await get('/greeter/hello')).status, 404)
+})
+
+t.test('the registry tells the broker what changes', async (t) => {
+  const { proxy, post } = await openServer(t)
+  const client = openClient(t, { proxy })
+  const heard = await hear(t, client, 'registry.events')
+  await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
+  await until(() => heard.length > 0)
+  t.match(heard, [{ action: 'create', service: { name: 'a' } }])
+})
+
+t.test('requests to an endpoint of the handler event become messages, or are kept', async (t) => {
+  for (const sink of ['broker', 'events', 'both']) {
+    const { proxy, post } = await openServer(t, [`--event_sink=${sink}`])
+    const orders = createService(t, { name: 'orders', proxy })
+    const http = { method: 'POST', path: '/orders', handler: 'event' as const }
+    orders.handle('Orders', { created: endpoint({ http, handle: () => ({}) }) })
+    await orders.start()
+    const client = openClient(t, { proxy })
+    const heard = await hear(t, client, 'orders')
+    await until(async () => (await post('/orders', { a: 1 })).status === 200)
+    const kept = await createEvents(client).read('orders')
+    t.equal(kept.length > 0, sink !== 'broker', sink)
+    if (sink === 'events') t.same(heard, [])
+    else await until(() => heard.length > 0)
+    if (sink !== 'events') t.match(heard[0], { data: '{"a":1}' })
+  }
+})
+
+t.test('a reload takes over what can be, and names what cannot', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+  const cwd = t.testdir({ 'mx.yaml': 'store: memory\n' })
+  const file = join(cwd, 'mx.yaml')
+  const { server, get } = await openServer(t, [`--config=${file}`], log)
+  t.equal((await get('/plain/x')).status, 404)
+  writeFileSync(file, 'store: lmdb\nmax_body: 10b\nservices:\n  plain: [127.0.0.1:1]\n')
+  const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
+  await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
+  t.equal((await get('/plain/x')).status, 502, 'the node is known, and takes no connection')
+  t.match(lines, [
+    { msg: 'needs a restart to take effect: store' },
+    { msg: 'configuration reloaded', servicesAdded: ['plain'], settings: ['max_body'] },
+  ])
+})
+
+t.test('calls are answered 503 when the broker has gone', async (t) => {
+  const nats = await startNats(t)
+  if (nats === undefined) return
+  const { post } = await openServer(t, [`--broker=${nats.url}`])
+  const message = { topic: 'a', message: { body: 'Yg==' } }
+  t.equal((await post('/broker/publish', message)).status, 200)
+  await nats.kill()
+  await until(async () => (await post('/broker/publish', message)).status === 503)
+  await nats.start()
+  await until(async () => (await post('/broker/publish', message)).status === 200, 10_000)
+})
