@@ -1,11 +1,12 @@
-import type { NatsConnection, Subscription } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { brokerAway, refuse } from '../../core/broker/errors.ts'
-import type { Broker, Message, MessageHandler } from '../../core/contracts/broker.ts'
+import type { Broker, Message } from '../../core/contracts/broker.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { createNatsLink, type NatsLinkOptions } from '../nats/link.ts'
 import { formatNatsAddress } from '../nats/url.ts'
-import { encodeHeaders, readHeaders } from './nats/headers.ts'
+import { encodeHeaders } from './nats/headers.ts'
 import { createOutbox } from './nats/outbox.ts'
+import { createSubscriptions } from './nats/subscriptions.ts'
 
 export interface NatsBrokerOptions extends Omit<NatsLinkOptions, 'onUp' | 'onDown'> {
   /** Bytes on their way to the server before more is refused with 503. @default 67108864 */
@@ -21,15 +22,6 @@ export interface NatsBroker extends Broker {
 /** What a message takes that has no body, about. */
 const MESSAGE_BYTES = 256
 
-/** Somebody who wants the messages of a subject, whatever connection there is. */
-interface Subscriber {
-  readonly subject: string
-  readonly queue: string | undefined
-  readonly handler: MessageHandler
-  active: Subscription | undefined
-  refusal: Error | undefined
-}
-
 /**
  * Carries messages over a server of NATS, or a cluster of them, which any number of gateways and other programs share. Topic and
  * queue are those of NATS, the topic behind `<prefix>.broker.`; headers are headers.
@@ -42,7 +34,7 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
   const { maxUnconfirmedBytes = 64 * 1024 * 1024, ...linkOptions } = options
   const { address, onWarning = (message) => process.emitWarning(message) } = options
   const toSubject = (topic: string): string => `${address.prefix}.broker.${topic}`
-  const subscribers = new Set<Subscriber>()
+  const subscriptions = createSubscriptions(() => link)
   const outbox = createOutbox()
   /** The server's, once it said so. */
   let maxBodyBytes = Number.POSITIVE_INFINITY
@@ -53,7 +45,7 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     ...linkOptions,
     onUp(connection) {
       maxBodyBytes = connection.info?.max_payload ?? maxBodyBytes
-      for (const subscriber of subscribers) activate(connection, subscriber)
+      subscriptions.up(connection)
     },
     onDown() {
       const lost = outbox.clear()
@@ -63,18 +55,6 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
         )
     },
   })
-
-  function activate(connection: NatsConnection, subscriber: Subscriber): void {
-    const { subject, queue, handler } = subscriber
-    subscriber.active = connection.subscribe(subject, {
-      ...(queue !== undefined && { queue }),
-      callback(error, message) {
-        if (error !== null) subscriber.refusal = error
-        // A copy: what else has come with it is not to be kept for as long as it waits.
-        else void handler({ headers: readHeaders(message), body: new Uint8Array(message.data) })
-      },
-    })
-  }
 
   /** @throws {GatewayError} 413, 503 */
   function send(connection: NatsConnection, topic: string, message: Message): void {
@@ -126,37 +106,14 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     },
 
     async subscribe(topic, handler, { queue } = {}) {
-      const subscriber: Subscriber = {
-        subject: toSubject(topic),
-        queue,
-        handler,
-        active: undefined,
-        refusal: undefined,
-      }
       try {
-        const connection = await link.open()
-        subscribers.add(subscriber)
-        activate(connection, subscriber)
-        await link.confirm()
-        if (subscriber.refusal !== undefined)
-          throw refuse(403, `NATS does not permit to subscribe to ${subscriber.subject}`)
+        return await subscriptions.subscribe(toSubject(topic), queue, handler)
       } catch (error) {
-        leave(subscriber)
         throw toFailure(error)
-      }
-      return async () => {
-        leave(subscriber)
-        // Others get its share from now on; a server that is away has forgotten it.
-        await link.confirm().catch(() => {})
       }
     },
 
     close: link.close,
-  }
-
-  function leave(subscriber: Subscriber): void {
-    subscribers.delete(subscriber)
-    subscriber.active?.unsubscribe()
   }
 }
 

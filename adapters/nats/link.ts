@@ -101,7 +101,12 @@ export function createNatsLink(options: NatsLinkOptions): NatsLink {
     if (lostMs !== undefined) onWarning(`${name} is back after ${Math.round(upMs - lostMs)} ms`)
     lostMs = undefined
     void tellErrors(opened)
-    onUp?.(opened)
+    try {
+      onUp?.(opened)
+    } catch {
+      // It broke in the meantime, and is no good to whoever wanted it.
+      await opened.close()
+    }
     settle()
     const error = await opened.closed()
     connection = undefined

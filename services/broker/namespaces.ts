@@ -3,7 +3,7 @@ import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
 
 /** Namespace of whoever names none. */
-export const DEFAULT_NAMESPACE = 'mx'
+const DEFAULT_NAMESPACE = 'mx'
 /** Behind the namespace. */
 const MAX_LENGTH = 253
 /** Of the longest namespace, so that topics need not be shorter in one than in another. */

@@ -42,7 +42,7 @@ t.test('killed and started again under load, it loses no more than it is warned 
   let twice = 0
   await receiver.subscribe('load', (message) => {
     const n = Number(textOf(message))
-    if (got.has(n)) twice++
+    if (n >= 0 && got.has(n)) twice++
     got.add(n)
   })
   // The receiver's gap is not the publisher's: it, too, publishes to itself.
@@ -82,8 +82,11 @@ t.test('killed and started again under load, it loses no more than it is warned 
   }
   done = true
   await load
-  await broker.publish('load', toMessage('-1'))
-  await until(() => own.has(-1) && got.has(-1))
+  // The receiver may come back later: its pauses are its own.
+  while (!own.has(-1) || !got.has(-1)) {
+    await broker.publish('load', toMessage('-1'))
+    await turn()
+  }
   const lost = warnings
     .map((text) => Number(/of (\d+) messages it is not known/.exec(text)?.[1] ?? 0))
     .reduce((sum, count) => sum + count)
@@ -176,6 +179,35 @@ t.test('frozen, it takes a bounded number of bytes, and publishers never wait', 
   await until(() => got.length === taken)
 })
 
+t.test('however many want the messages of a topic here, the server sends each once', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const { broker, warnings } = open(t, server.url)
+  const got: string[] = []
+  const join = (name: string) =>
+    broker.subscribe('a', (message) => void got.push(`${name} ${textOf(message)}`))
+  const leaves = await Promise.all(['one', 'two', 'three'].map(join))
+  await broker.subscribe('a', () => {}, { queue: 'q' })
+  await broker.subscribe('a', () => {}, { queue: 'q' })
+  t.same(await countSubscriptions(server), [3])
+  await broker.publish('a', toMessage('1'))
+  await until(() => got.length === 3)
+  await leaves[0]!()
+  await server.kill()
+  await until(() => warnings.length > 0)
+  await server.start()
+  await until(() => warnings.length > 1)
+  const leave = await join('four')
+  await broker.publish('a', toMessage('2'))
+  await until(() => got.length === 6)
+  t.same(got.sort(), ['four 2', 'one 1', 'three 1', 'three 2', 'two 1', 'two 2'])
+  for (const each of [...leaves, leave]) await each()
+  t.same(await countSubscriptions(server), [2], 'those of the queue')
+  await join('five')
+  await broker.publish('a', toMessage('3'))
+  await until(() => got.includes('five 3'))
+})
+
 t.test('of a queue one member gets a message, whichever gateway it is on', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return
@@ -235,6 +267,8 @@ t.test('a topic the server does not permit is refused', async (t) => {
     code: 403,
     message: 'NATS does not permit to subscribe to mx.broker.yours',
   })
+  await t.rejects(async () => broker.subscribe('yours', () => {}), { code: 403, message: /permit/ })
+  t.same(await countSubscriptions(server), [0])
   const got: string[] = []
   await broker.subscribe('mine', (message) => void got.push(textOf(message)))
   await broker.publish('yours', toMessage('1'))

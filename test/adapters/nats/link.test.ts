@@ -144,6 +144,22 @@ t.test('what the server does not permit is told once', async (t) => {
   t.equal(warnings.length, 1)
 })
 
+t.test('a connection that is no good to whoever wanted it is replaced', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  let ups = 0
+  const { link } = open(t, server.url, {
+    onUp() {
+      ups++
+      if (ups < 3) throw new Error('closed connection')
+    },
+  })
+  await until(() => ups === 3)
+  await link.confirm()
+  await until(() => link.connection !== undefined)
+  t.equal(await countConnections(server), 1)
+})
+
 t.test('closing sends what waits, and ends attempts that are under way', async (t) => {
   const server = await startNats(t)
   if (server === undefined) return

@@ -1,0 +1,61 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import t from 'tap'
+import { createSubscriptions } from '../../../../adapters/broker/nats/subscriptions.ts'
+import type { NatsLink } from '../../../../adapters/nats/link.ts'
+
+/** What a server that never refuses has been told; the real one: nats-faults.test.ts. */
+function open() {
+  const told: string[] = []
+  const state = { isAway: false, isLost: false }
+  const away = new Error('NATS is away')
+  const connect = (name: string): NatsConnection =>
+    ({
+      subscribe(subject: string, { queue = '' }) {
+        told.push(`${name} ${subject} ${queue}`.trim())
+        return { unsubscribe: () => told.push(`${name} no ${subject} ${queue}`.trim()) }
+      },
+    }) as unknown as NatsConnection
+  const first = connect('first')
+  const link = {
+    open: async () => {
+      if (state.isAway) throw away
+      return first
+    },
+    confirm: async () => {
+      if (state.isLost) throw away
+    },
+  } as unknown as NatsLink
+  return {
+    told,
+    connect,
+    away,
+    state,
+    subscriptions: createSubscriptions(() => link),
+  }
+}
+
+t.test('a new connection is told what is wanted, and nothing of who has left', async (t) => {
+  const { subscriptions, told, connect } = open()
+  await subscriptions.subscribe('a', undefined, () => {})
+  await subscriptions.subscribe('a', undefined, () => {})
+  await subscriptions.subscribe('a', 'q', () => {})
+  const leave = await subscriptions.subscribe('b', undefined, () => {})
+  await leave()
+  await leave()
+  t.same(told.splice(0), ['first a', 'first a q', 'first b', 'first no b'])
+  subscriptions.up(connect('second'))
+  t.same(told, ['second a', 'second a q'])
+})
+
+t.test('of a subscription that could not begin nothing is left', async (t) => {
+  const { subscriptions, told, connect, state, away } = open()
+  state.isAway = true
+  const beginAway = subscriptions.subscribe('a', undefined, () => {})
+  await t.rejects(beginAway, away)
+  Object.assign(state, { isAway: false, isLost: true })
+  const beginning = [1, 2].map(() => subscriptions.subscribe('a', undefined, () => {}))
+  for (const { status } of await Promise.allSettled(beginning)) t.equal(status, 'rejected')
+  t.same(told.splice(0), ['first a', 'first no a'])
+  subscriptions.up(connect('second'))
+  t.same(told, [])
+})
