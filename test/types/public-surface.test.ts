@@ -21,6 +21,7 @@ t.test(
       'badGateway',
       'badRequest',
       'conflict',
+      'createBroker',
       'createConfig',
       'createContext',
       'createEvents',
@@ -55,11 +56,14 @@ t.test('every way to change a header list checks what it is given, but for a blo
   const methods = Object.getOwnPropertyNames(sdk.HeaderList.prototype).sort()
   t.same(methods, [
     'append',
+    'appendAll',
     'appendBlock',
+    'block',
     'constructor',
     'delete',
     'format',
     'formatBehind',
+    'formatRest',
     'get',
     'getAll',
     'has',
