@@ -8,7 +8,7 @@ import {
   type MessageDetails,
   type Subscriber,
 } from './message.ts'
-import { findOwnBroker } from './own-brokers.ts'
+import { getOwnBroker } from './own-brokers.ts'
 import { type BrokerCallOptions, createPlatformBroker, publishTo } from './platform-broker.ts'
 import type { Schema } from './schema.ts'
 import { Service } from './service.ts'
@@ -49,7 +49,7 @@ export interface MessageBroker {
   ) => Promise<() => Promise<void>>
   /** Messages lost so far because subscribers were slow; those of {@link Service.subscribe} with them, where the service has a broker of its own. */
   readonly dropped: number
-  /** Ends what was subscribed by it. */
+  /** Ends what was subscribed by it; so does a service that stops. */
   readonly close: () => Promise<void>
 }
 
@@ -85,15 +85,17 @@ export function createBroker(
 ): MessageBroker {
   refuseUnknown('createBroker', options, CALL)
   const isService = owner instanceof Service
-  const client = isService ? owner.client : owner
+  /** Made by a service when it is first asked for. */
+  const toClient = (): Client => (isService ? owner.client : owner)
   const service = isService ? owner.name : ''
   const log = isService ? owner.log : undefined
+  const own = isService ? getOwnBroker(owner) : undefined
   let front: CheckedBroker | undefined
   const leaves = new Set<() => Promise<void>>()
 
   /** The service's own broker. */
   function findDirect(call: Readonly<Record<string, unknown>> = {}): CheckedBroker | undefined {
-    const direct = isService ? findOwnBroker(owner) : undefined
+    const direct = own?.find()
     const [name] = direct === undefined ? [] : Object.keys(call)
     if (name === undefined) return direct
     throw new TypeError(`${name} is for calls: the service has a broker of its own`)
@@ -101,24 +103,32 @@ export function createBroker(
 
   /** Of the platform's broker a front of its own. */
   function open(): CheckedBroker {
-    const onWarning = (message: string): void => log?.warn({}, message)
-    const platform = { client, call: options, ...(log && { onWarning }) }
-    front ??= createChecked(createPlatformBroker(platform), log && toReports(log))
+    if (front === undefined) {
+      const onWarning = (message: string): void => log?.warn({}, message)
+      const platform = { client: toClient(), call: options, ...(log && { onWarning }) }
+      front = createChecked(createPlatformBroker(platform), log && toReports(log))
+      own?.closeToo(close)
+    }
     return front
+  }
+
+  async function close(): Promise<void> {
+    await Promise.allSettled([...leaves].map((leave) => leave()))
+    await front?.close?.()
   }
 
   return {
     async publish(topic, value, given = {}) {
       refuseUnknown('broker.publish', given, PUBLISH)
       const { headers, ...rest } = given
-      const { context, ...own } = rest
+      const { context, ...call } = rest
       const message = encodeMessage(value, {
         ...(context !== undefined && { context }),
         ...(headers !== undefined && { headers }),
       })
-      const direct = findDirect({ ...options, ...own })
+      const direct = findDirect({ ...options, ...call })
       if (direct !== undefined) await direct.publish(topic, message)
-      else await publishTo(client, topic, message, { ...options, ...rest })
+      else await publishTo(toClient(), topic, message, { ...options, ...rest })
     },
 
     async subscribe(topic, subscriber, given = {}) {
@@ -145,9 +155,6 @@ export function createBroker(
       return (findDirect() ?? front)?.dropped ?? 0
     },
 
-    async close() {
-      await Promise.allSettled([...leaves].map((leave) => leave()))
-      await front?.close?.()
-    },
+    close,
   }
 }

@@ -1,16 +1,21 @@
 import type { CheckedBroker } from '../core/broker/broker.ts'
 
-/** Opens the broker a service was told of; undefined: it has the platform's. */
-type OpenOwnBroker = () => CheckedBroker | undefined
-
-const openers = new WeakMap<object, OpenOwnBroker>()
-
-/** Remembers how to open the broker of a service, out of reach of those who have the service. */
-export function setOwnBroker(service: object, open: OpenOwnBroker): void {
-  openers.set(service, open)
+/** What a service has to do with brokers. */
+export interface OwnBroker {
+  /** The one it was told of, opened when it is first asked for; undefined: it has the platform's. */
+  readonly find: () => CheckedBroker | undefined
+  /** Closes something with the service. */
+  readonly closeToo: (close: () => Promise<void>) => void
 }
 
-/** The broker a service was told of; undefined: it has the platform's. */
-export function findOwnBroker(service: object): CheckedBroker | undefined {
-  return openers.get(service)?.()
+const brokers = new WeakMap<object, OwnBroker>()
+
+/** Remembers the broker of a service, out of reach of those who have the service. */
+export function setOwnBroker(service: object, broker: OwnBroker): void {
+  brokers.set(service, broker)
+}
+
+/** The broker of a service, as it was remembered. */
+export function getOwnBroker(service: object): OwnBroker {
+  return brokers.get(service)!
 }

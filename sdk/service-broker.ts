@@ -4,6 +4,7 @@ import type { PluginLog } from '../core/define-plugin.ts'
 import type { Client } from './client.ts'
 import type { Subscriber } from './message.ts'
 import { nameBroker, openBroker, toBrokerSource } from './open-broker.ts'
+import type { OwnBroker } from './own-brokers.ts'
 import type { Schema } from './schema.ts'
 import { type SubscriberOptions, Subscriptions, toReports } from './subscriptions.ts'
 
@@ -29,13 +30,13 @@ export interface ServiceBroker {
     subscriber: Subscriber<S>,
     options: SubscriberOptions<S>,
   ) => void
-  /** Its own; undefined: it has the platform's. */
-  readonly findOwn: () => CheckedBroker | undefined
+  /** For `createBroker`. */
+  readonly own: OwnBroker
   /** Subscribes. @throws {Error} when the broker refuses. */
   readonly begin: () => Promise<void>
   /** Takes no more messages; resolves when those that are being handled are done. */
   readonly end: () => Promise<void>
-  /** Closes what was opened by a text. */
+  /** Closes what was opened by a text, or for the service. */
   readonly close: () => Promise<void>
 }
 
@@ -54,6 +55,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
   const told = toBrokerSource(given)
   const source = told ?? (hasPlatform ? PLATFORM : undefined)
   const subscriptions = new Subscriptions(service, log)
+  const closing: (() => Promise<void>)[] = []
   let opened: Opened | undefined
 
   function open(from: Broker | string): Opened {
@@ -77,11 +79,14 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
       subscriptions.add(topic, subscriber, more)
     },
 
-    findOwn() {
-      if (source === undefined || (typeof source === 'string' && source.trim() === PLATFORM))
-        return undefined
-      opened ??= open(source)
-      return opened.checked
+    own: {
+      find() {
+        if (source === undefined || (typeof source === 'string' && source.trim() === PLATFORM))
+          return undefined
+        opened ??= open(source)
+        return opened.checked
+      },
+      closeToo: (close) => void closing.push(close),
     },
 
     async begin() {
@@ -96,6 +101,7 @@ export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroke
     async close() {
       await subscriptions.leave()
       await opened?.close?.()
+      await Promise.all(closing.splice(0).map((close) => close()))
     },
   }
 }

@@ -155,7 +155,7 @@ export class Service<H extends object = Record<never, never>> {
       log: this.#dispatcher.log,
     })
     setLocalService(this, this.#local)
-    setOwnBroker(this, this.#broker.findOwn)
+    setOwnBroker(this, this.#broker.own)
   }
 
   /** Where it is reached, `host:port`; empty before it has started. */

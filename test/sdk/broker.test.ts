@@ -127,6 +127,20 @@ t.test('a service that was told of a broker has that one, without namespaces', a
   t.equal(got.length, 2)
 })
 
+t.test('what a service subscribed ends with it', async (t) => {
+  const { service, subscribers } = await open(t)
+  await service.start()
+  const broker = createBroker(service)
+  await broker.subscribe('a', () => {})
+  t.equal(subscribers(), 1)
+  await service.stop()
+  await until(() => subscribers() === 0)
+  await t.rejects(
+    broker.subscribe('a', () => {}),
+    { code: 503, message: 'the broker is closed' },
+  )
+})
+
 t.test('what is wrong is told, here or by the service', async (t) => {
   const { client } = await open(t)
   const broker = createBroker(client)
