@@ -1,3 +1,4 @@
+import type { Msg } from '@nats-io/transport-node'
 import type { EventTopic } from '../../../core/contracts/events.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import { eventsAway, refuse } from '../../../core/events/errors.ts'
@@ -9,7 +10,7 @@ import { toStored } from './pub-ack.ts'
 import type { Puller } from './puller.ts'
 import { readAll } from './read.ts'
 import { createSequenceSet, formatRanges, parseRanges, type SequenceSet } from './sequence-set.ts'
-import type { Session } from './session.ts'
+import type { Session, StopListening } from './session.ts'
 import type { Sessions } from './sessions.ts'
 import { fromSequence } from './start.ts'
 import { ensureStream, findStream } from './topics.ts'
@@ -29,12 +30,17 @@ export interface NotedGroup {
 export interface Acks {
   /** Tells the consumer, at `reply`, and notes it; resolves once it is noted. Those of a turn are noted together. */
   readonly note: (group: NotedGroup, sequence: number, reply: string) => Promise<void>
-  /** What was noted of a group, and all that is not kept any more. */
-  readonly load: (session: Session, group: NotedGroup) => Promise<SequenceSet>
+  /** What was noted of a group, and all that is not kept any more; what is noted from now on is added to it. */
+  readonly follow: (session: Session, group: NotedGroup) => Promise<FollowedAcks>
   /** Forgets what was noted of groups of this name. */
   readonly forget: (session: Session, topic: EventTopic, group: string) => Promise<void>
   /** Resolves when nothing is being noted. */
   readonly drained: () => Promise<void>
+}
+
+export interface FollowedAcks {
+  readonly done: SequenceSet
+  readonly stop: StopListening
 }
 
 interface Ack {
@@ -87,7 +93,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     const count = (records.get(subject) ?? 0) + 1
     records.set(subject, count)
     // What goes wrong is tried again with what follows.
-    if (count % MAX_RECORDS === 0) load(session, group).catch(() => {})
+    if (count % MAX_RECORDS === 0) load(session, group, createSequenceSet()).catch(() => {})
     try {
       toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
       return undefined
@@ -97,8 +103,8 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     }
   }
 
-  async function load(session: Session, group: NotedGroup): Promise<SequenceSet> {
-    const done = createSequenceSet()
+  /** Adds what was noted, and makes one record of it where there are many. */
+  async function load(session: Session, group: NotedGroup, done: SequenceSet): Promise<void> {
     const topic = await findStream(session, group.stream)
     done.add(1, (topic?.state.first_seq ?? 1) - 1)
     let count = 0
@@ -109,7 +115,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
         const { messages, end } = await puller.pull(PULL)
         for (const message of messages) {
           count++
-          for (const [from, to] of parseRanges(message.string())) done.add(from, to)
+          addAll(done, message)
         }
         const delivered = parseAckSubject(messages.at(-1)?.reply ?? '')
         last = delivered?.sequence ?? last
@@ -121,7 +127,6 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     await ensureStream(session, config)
     await readAll(session, stream, fromSequence(1), pullAll, group.subject)
     if (count >= MAX_RECORDS) await join(session, group, done, last)
-    return done
   }
 
   /** One record in place of many; in between there are both. */
@@ -136,7 +141,15 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
       if (failure !== undefined) throw failure
     },
 
-    load,
+    async follow(session, group) {
+      const done = createSequenceSet()
+      // Members of other servers may note what they had before the server was back, and has forgotten.
+      const stop = session.listen(group.subject, (error, message) => {
+        if (error === null) addAll(done, message)
+      })
+      await load(session, group, done)
+      return { done, stop }
+    },
 
     async forget(session, topic, group) {
       const filter = toAcksSubject(prefix, topic, group)
@@ -146,4 +159,8 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
 
     drained: queue.drained,
   }
+}
+
+function addAll(done: SequenceSet, record: Msg): void {
+  for (const [from, to] of parseRanges(record.string())) done.add(from, to)
 }

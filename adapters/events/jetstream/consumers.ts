@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import { isMissing } from './errors.ts'
 import type { Session } from './session.ts'
@@ -26,7 +26,10 @@ export interface GroupConsumer {
 /** Events a group may hold that are not acknowledged. */
 const MAX_HELD = 10_000
 const NANOS = 1e6
-const SINCE = /since (\d+)/
+/** Pulls that may wait for events of a group, at least, and at most: more take room. */
+const MIN_WAITING = 512
+const MAX_WAITING = 4096
+const SINCE = / since (\d+)$/
 
 export function addPassing(
   { consumers }: Session,
@@ -55,6 +58,7 @@ export function addGroup(
     name,
     durable_name: name,
     ...toAcks(ackWaitMs),
+    max_waiting: randomInt(MIN_WAITING, MAX_WAITING),
     ...(sinceMs !== undefined && { description: `mx: since ${sinceMs}` }),
   })
 }
@@ -85,6 +89,14 @@ export async function setAckWait(
 /** Nobody waits for it: one that is not kept ends anyway. */
 export function removePassing(session: Session, { stream_name, name }: ConsumerInfo): void {
   session.tell({ subject: `$JS.API.CONSUMER.DELETE.${stream_name}.${name}` })
+}
+
+/**
+ * What tells the consumer from others that had its name: a number the server lets nobody change. It says twice not quite alike when it
+ * made a consumer; and of two servers that make the same one, with a number each, one fails.
+ */
+export function parseRun({ config }: ConsumerInfo): string {
+  return String(config.max_waiting)
 }
 
 /** The time that {@link addGroup} noted. */

@@ -3,7 +3,7 @@ import type { EventGroup, EventTopic } from '../../../core/contracts/events.ts'
 import { groupDeleted, refuse } from '../../../core/events/errors.ts'
 import { parseAckSubject } from './ack-subject.ts'
 import type { Acks, NotedGroup } from './acks.ts'
-import { addGroup, findConsumer, parseSince, setAckWait } from './consumers.ts'
+import { addGroup, findConsumer, parseRun, parseSince, setAckWait } from './consumers.ts'
 import { type DeliveryCalls, JetDelivery } from './delivery.ts'
 import { decodeEvent } from './event-message.ts'
 import { createHeld } from './held.ts'
@@ -40,7 +40,6 @@ export async function joinGroup(
   async function begin(session: Session): Promise<ConsumerInfo> {
     await ensureTopic(session, names, replicas)
     const from = await toConsumerStart(session, names, start, nowMs())
-    await acks.forget(session, topic, name)
     const { sinceMs } = start
     try {
       return await addGroup(session, stream, { name: consumer, start: from, ackWaitMs, sinceMs })
@@ -53,11 +52,14 @@ export async function joinGroup(
   }
 
   async function attach(session: Session, info: ConsumerInfo): Promise<Attached> {
-    const { config, created } = info
+    const { config } = info
     if (config.ack_policy !== 'explicit' || config.deliver_subject !== undefined)
       throw refuse(409, `the consumer ${consumer} of ${stream} is none of a group of events`)
-    const group: NotedGroup = { stream, subject: toAcksSubject(prefix, topic, name, created) }
-    const done = await acks.load(session, group)
+    const group: NotedGroup = {
+      stream,
+      subject: toAcksSubject(prefix, topic, name, parseRun(info)),
+    }
+    const { done, stop } = await acks.follow(session, group)
     // The server begins where the stream ends, when it was told to begin behind that.
     done.add(1, (config.opt_start_seq ?? 1) - 1)
     const sinceMs = parseSince(info) ?? Number.NEGATIVE_INFINITY
@@ -68,9 +70,15 @@ export async function joinGroup(
       },
       nack: held.refuse,
     }
+    const puller = createPuller(session, stream, consumer)
     return {
       session,
-      puller: createPuller(session, stream, consumer),
+      pull: puller.pull,
+
+      async close() {
+        const [messages] = await Promise.all([puller.close(), stop()])
+        return messages
+      },
 
       toDelivery(message) {
         const reply = message.reply!

@@ -9,9 +9,8 @@ import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
 /** Messages of a consumer, in one session. */
-export interface Attached {
+export interface Attached extends Puller {
   readonly session: Session
-  readonly puller: Puller
   /** Undefined: the member does not get it, and is done with it. */
   readonly toDelivery: (message: Msg) => EventDelivery | undefined
 }
@@ -54,8 +53,8 @@ export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptio
     const old = attached
     attached = await attach(session)
     isAttached = true
-    await old.puller.close()
-    if (leaving !== undefined) await attached.puller.close()
+    await old.close()
+    if (leaving !== undefined) await attached.close()
   }
 
   /** Undefined: nothing yet. */
@@ -66,8 +65,8 @@ export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptio
   ): Promise<readonly EventDelivery[] | undefined> {
     await attachTo(session)
     if (leaving !== undefined) return undefined
-    const { puller, toDelivery } = attached
-    const { messages, end } = await puller.pull({ limit, maxBytes, waitMs: WAIT_MS })
+    const { pull, toDelivery } = attached
+    const { messages, end } = await pull({ limit, maxBytes, waitMs: WAIT_MS })
     if (failure !== undefined) throw failure
     if (messages.length > 0) backOff.reset()
     const deliveries = messages.map(toDelivery).filter((delivery) => delivery !== undefined)
@@ -98,7 +97,7 @@ export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptio
 
     leave() {
       leaving ??= (async () => {
-        const messages = await attached.puller.close()
+        const messages = await attached.close()
         await onLeave(attached, messages)
       })()
       return leaving
@@ -106,7 +105,7 @@ export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptio
 
     fail(error) {
       failure = error
-      void attached.puller.close()
+      void attached.close()
     },
   }
 }

@@ -60,16 +60,15 @@ export function toAcksStream(prefix: string): string {
 /**
  * Where what a group has acknowledged is noted.
  *
- * @param created when its consumer was: another of the same name has nothing to do with it. Absent: of any.
+ * @param run which of the groups that had this name one after the other. @default all of them
  */
 export function toAcksSubject(
   prefix: string,
   { namespace, topic }: EventTopic,
   group: string,
-  created?: string,
+  run = '*',
 ): string {
-  const when = created === undefined ? '*' : created.replaceAll(/\D/g, '')
-  return `${prefix}.acks.${[namespace, topic, group].map(toToken).join('.')}.${when}`
+  return `${prefix}.acks.${[namespace, topic, group].map(toToken).join('.')}.${run}`
 }
 
 function toToken(name: string): string {

@@ -71,7 +71,7 @@ export async function joinAlone(
   function toAttached(session: Session, { name }: ConsumerInfo): Attached {
     return {
       session,
-      puller: createPuller(session, stream, name),
+      ...createPuller(session, stream, name),
 
       toDelivery(message) {
         const reply = message.reply!

@@ -42,7 +42,8 @@ const NANOS = 1e6
 
 export function createPuller(session: Session, stream: string, consumer: string): Puller {
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
-  const listening = session.listen(receive)
+  const inbox = session.createInbox()
+  const stop = session.listen(`${inbox}.*`, receive)
   const forget = session.onOver(() => end('over'))
   const messages: Msg[] = []
   let number = 0
@@ -79,7 +80,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     if (parseAckSubject(message.reply ?? '') !== undefined) {
       messages.push(message)
       if (asked !== undefined && messages.length >= asked.limit) end('done')
-    } else if (message.subject === `${listening.inbox}.${number}`) {
+    } else if (message.subject === `${inbox}.${number}`) {
       receiveStatus(message.headers?.code ?? 0, message.headers?.description ?? '')
     }
   }
@@ -106,7 +107,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     const waits = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: HEARTBEAT_MS * NANOS }
     number++
     const body = JSON.stringify({ ...request, ...waits, no_wait: true })
-    session.tell({ subject, body }, `${listening.inbox}.${number}`)
+    session.tell({ subject, body }, `${inbox}.${number}`)
   }
 
   function take(limit: number): readonly Msg[] {
@@ -138,7 +139,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
     async close() {
       isClosed = true
       forget()
-      await listening.stop()
+      await stop()
       const left = take(messages.length)
       end('over')
       return left

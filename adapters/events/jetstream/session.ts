@@ -2,13 +2,10 @@ import type { JetStreamManager } from '@nats-io/jetstream'
 import type { Msg, NatsConnection } from '@nats-io/transport-node'
 import { type Asks, createAsks, type Outgoing } from './asks.ts'
 
-/** Messages of an inbox of one's own. */
-export interface Listening {
-  /** What is sent to `<inbox>.<anything>` arrives. */
-  readonly inbox: string
-  /** Resolves when the server sends nothing more, and what it had sent is there. */
-  readonly stop: () => Promise<void>
-}
+/** @param error the server does not permit to listen. */
+export type Listener = (error: Error | null, message: Msg) => void
+/** Resolves when the server sends nothing more, and what it had sent is there. */
+export type StopListening = () => Promise<void>
 
 /** JetStream over one connection, as long as that stands. */
 export interface Session
@@ -22,8 +19,9 @@ export interface Session
   readonly known: Set<string>
   /** Sends; nothing, when the session is over. @param reply who gets the answer. */
   readonly tell: (outgoing: Outgoing, reply?: string) => void
-  /** @param callback has an error when the server does not permit to listen. */
-  readonly listen: (callback: (error: Error | null, message: Msg) => void) => Listening
+  /** A subject, that of nobody else; with more behind it, what is sent there is heard by who listens to `<inbox>.*`. */
+  readonly createInbox: () => string
+  readonly listen: (subject: string, listener: Listener) => StopListening
   /** Told once when it is over. @returns how not to be. */
   readonly onOver: (tell: () => void) => () => void
 }
@@ -44,7 +42,7 @@ export async function createSession(
   const { ask, end } = createAsks(connection, `${inbox}.0`, timeoutMs)
   const leaving = new Set<() => void>()
   let isOver = false
-  let listeners = 0
+  let inboxes = 0
 
   void connection.closed().then((error) => {
     isOver = true
@@ -75,14 +73,12 @@ export async function createSession(
       }
     },
 
-    listen(callback) {
-      const own = `${inbox}.${++listeners}`
-      const subscription = connection.subscribe(`${own}.*`, { callback })
-      return {
-        inbox: own,
-        async stop() {
-          if (!isOver) await subscription.drain().catch(() => {})
-        },
+    createInbox: () => `${inbox}.${++inboxes}`,
+
+    listen(subject, callback) {
+      const subscription = connection.subscribe(subject, { callback })
+      return async () => {
+        if (!isOver) await subscription.drain().catch(() => {})
       }
     },
 

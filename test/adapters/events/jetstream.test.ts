@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createJetStreamEvents } from '../../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import { testEvents } from '../../contracts/events.ts'

@@ -1,0 +1,150 @@
+// Specification, by way of docs/events.md: NATS killed at any moment under load loses nothing that was acknowledged, neither events nor
+// acknowledgements of groups. `MX_KILLS=50` kills more often.
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { createJetStreamEvents } from '../../adapters/events/jetstream.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import type {
+  EventMember,
+  EventsAdapter,
+  EventTopic,
+  NewEvent,
+} from '../../core/contracts/events.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { startNats } from '../fixtures/nats.ts'
+
+const KILLS = Number(process.env['MX_KILLS'] ?? 8)
+t.setTimeout(60_000 + KILLS * 5000)
+/** Kills come within this time after the server was started. */
+const MAX_LIFE_MS = 600
+const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
+const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 1000 }
+/** What has been acknowledged this long ago cannot be on its way any more. */
+const ON_ITS_WAY_MS = 200
+
+t.test('NATS is killed under load', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  const address = parseNatsUrl(server.url)
+  const open = (): EventsAdapter => {
+    const adapter = createJetStreamEvents({ address, onWarning() {} })
+    t.teardown(() => adapter.close?.())
+    return adapter
+  }
+  const [left, right] = [open(), open()]
+  /** By sequence, the ids of what was acknowledged. */
+  const stored = new Map<number, string>()
+  /** When acknowledgements of the group settled. */
+  const acked = new Map<number, number>()
+  const pulled = new Set<number>()
+  const codes = new Set<number>()
+  let unknown = 0
+  let again = 0
+  let twice = 0
+  let isOver = false
+  let isDone = false
+
+  async function publish(adapter: EventsAdapter): Promise<void> {
+    while (!isOver) {
+      const events = Array.from({ length: 50 }, make)
+      const outcomes = await Promise.resolve(
+        adapter.append(events.map((event) => ({ topic: TOPIC, event }))),
+      ).catch((error: GatewayError) => events.map(() => error))
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome instanceof GatewayError) {
+          codes.add(outcome.code)
+          unknown++
+        } else {
+          if (stored.has(outcome)) twice++
+          stored.set(outcome, events[index]!.id)
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+
+  async function consume(member: EventMember): Promise<void> {
+    while (!isDone) {
+      const nowMs = performance.now()
+      for (const delivery of await member.pull(64, 1e6)) {
+        const { sequence } = delivery.event
+        pulled.add(sequence)
+        const settledMs = acked.get(sequence)
+        if (settledMs !== undefined && settledMs < nowMs - ON_ITS_WAY_MS) again++
+        Promise.resolve(delivery.ack()).then(
+          () => acked.set(sequence, performance.now()),
+          (error: GatewayError) => codes.add(error.code),
+        )
+      }
+    }
+    await member.leave()
+  }
+
+  const members = [await left.join(TOPIC, GROUP), await right.join(TOPIC, GROUP)]
+  const consuming = Promise.all(members.map(consume))
+  const publishing = Promise.all([publish(left), publish(right)])
+  for (let kill = 0; kill < KILLS; kill++) {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_LIFE_MS))
+    await server.kill()
+    await server.start()
+  }
+  // The last kill is over when something was stored again.
+  const { size } = stored
+  while (stored.size <= size) await new Promise(setImmediate)
+  isOver = true
+  await publishing
+  const isThrough = async (): Promise<boolean> => {
+    const [topic] = await left.listTopics()
+    const [group] = await left.listGroups!(TOPIC)
+    return group!.acked === topic!.last && group!.pending === 0
+  }
+  // It may still be away.
+  while (!(await isThrough().catch(() => false)))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  isDone = true
+  await left.append([
+    { topic: TOPIC, event: make() },
+    { topic: TOPIC, event: make() },
+  ])
+  await consuming
+
+  const ids = new Map<number, string>()
+  let from: number | undefined = 1
+  while (from !== undefined) {
+    const { events, next } = await left.read(TOPIC, { from, limit: 5000, maxBytes: 1e7 })
+    for (const { sequence, id } of events) ids.set(sequence, id)
+    from = next
+  }
+  const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
+  t.same(lost, [], 'every acknowledged event is there, with its sequence')
+  t.equal(new Set(ids.values()).size, ids.size, 'none is there twice')
+  t.equal(twice, 0, 'no sequence stands for two')
+  t.same(
+    [...ids.keys()],
+    Array.from({ length: ids.size }, (_, i) => i + 1),
+    'none is left out',
+  )
+  t.equal(again, 0, 'what was acknowledged did not come again')
+  t.same(
+    [...ids.keys()].filter((sequence) => !pulled.has(sequence)),
+    [],
+    'the group got all',
+  )
+  t.same(
+    [...codes].filter((code) => code !== 503),
+    [],
+    'what fails meanwhile is an outage',
+  )
+  t.comment(
+    `${stored.size} events acknowledged, ${unknown} refused, ${ids.size} there; ${KILLS} kills`,
+  )
+})
+
+function make(): NewEvent {
+  return {
+    id: randomUUID(),
+    timestampMs: Date.now(),
+    metadata: {},
+    payload: Buffer.alloc(100),
+  }
+}
