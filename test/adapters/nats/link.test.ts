@@ -105,7 +105,8 @@ t.test('a server that is frozen is given up, and leaves no connection behind', a
   const { link, ups, warnings } = open(t, server.url, { timeoutMs: 50, pingMs: 200 })
   await link.open()
   server.freeze()
-  await t.rejects(link.confirm(), { message: /did not answer within 50 ms/ })
+  // On a busy machine it may be given up first.
+  await t.rejects(link.confirm(), { message: /did not answer within 50 ms|is away/ })
   await until(() => link.connection === undefined)
   await t.rejects(link.open(), { message: /is away/ })
   // Attempts at it run out of time, one after the other.
