@@ -130,8 +130,8 @@ for (const sync of ['os', 'always'] as const) {
         for (const events of [kept, short, dead])
           t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
         t.equal(kept[0]!.sequence, 1)
-        t.ok(short.at(-1)!.sequence >= lastShort)
-        t.ok(short[0]!.sequence > 1 || lastShort < 50, 'what need not be kept is not')
+        t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
+        t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention goes on')
         again += coming.size
         buried = isDead.size
         await adapter.close?.()
