@@ -115,6 +115,7 @@ export async function joinGroup(
       return attach(session, info)
     },
 
-    onLeave: (_, messages) => held.refuseAll(messages.map(({ reply }) => reply!)),
+    giveBack: held.giveBack,
+    onLeave: held.refuseAll,
   })
 }

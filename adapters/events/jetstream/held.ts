@@ -1,5 +1,5 @@
+import type { Msg } from '@nats-io/transport-node'
 import type { JetDelivery } from './delivery.ts'
-import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
 const NANOS = 1e6
@@ -11,8 +11,10 @@ export interface Held {
   readonly remove: (delivery: JetDelivery) => boolean
   /** The delivery may be pulled again; nothing, when it is not held any more. What the server does not hear of comes again in its time. */
   readonly refuse: (delivery: JetDelivery, delayMs: number) => Promise<void>
-  /** All may be pulled again, and so may messages that nobody has got. */
-  readonly refuseAll: (replies: readonly string[]) => Promise<void>
+  /** All may be pulled again. */
+  readonly refuseAll: () => Promise<void>
+  /** Messages that nobody has got may be pulled again. */
+  readonly giveBack: (messages: readonly Msg[]) => Promise<void>
 }
 
 export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
@@ -25,6 +27,14 @@ export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
       if (untilMs > nowMs) return
       held.delete(delivery)
     }
+  }
+
+  /** Resolves when the consumer knows. */
+  async function nakAll(replies: readonly string[], delayMs = 0): Promise<void> {
+    const { current } = sessions
+    if (current === undefined) return
+    const body = delayMs > 0 ? `-NAK {"delay": ${delayMs * NANOS}}` : '-NAK'
+    await Promise.all(replies.map((subject) => current.ask({ subject, body }).catch(() => {})))
   }
 
   return {
@@ -40,23 +50,16 @@ export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
 
     async refuse(delivery, delayMs) {
       letGoOfLate()
-      const { current } = sessions
-      if (held.delete(delivery) && current !== undefined)
-        await nak(current, delivery.reply, delayMs)
+      if (held.delete(delivery)) await nakAll([delivery.reply], delayMs)
     },
 
-    async refuseAll(replies) {
+    async refuseAll() {
       letGoOfLate()
-      const all = [...[...held.keys()].map(({ reply }) => reply), ...replies]
+      const replies = [...held.keys()].map(({ reply }) => reply)
       held.clear()
-      const { current } = sessions
-      if (current !== undefined) await Promise.all(all.map((reply) => nak(current, reply, 0)))
+      await nakAll(replies)
     },
-  }
-}
 
-/** Resolves when the consumer knows. */
-async function nak(session: Session, reply: string, delayMs: number): Promise<void> {
-  const body = delayMs > 0 ? `-NAK {"delay": ${delayMs * NANOS}}` : '-NAK'
-  await session.ask({ subject: reply, body }).catch(() => {})
+    giveBack: (messages) => nakAll(messages.map(({ reply }) => reply ?? '')),
+  }
 }

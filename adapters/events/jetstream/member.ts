@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Msg } from '@nats-io/transport-node'
 import { createBackOff } from '../../../core/back-off.ts'
+import type { Maybe } from '../../../core/chain.ts'
 import type { EventDelivery, EventMember } from '../../../core/contracts/events.ts'
 import type { GatewayError } from '../../../core/errors.ts'
 import { toFailure } from './errors.ts'
@@ -20,8 +21,10 @@ export interface MemberOptions {
   readonly attached: Attached
   /** Finds the consumer again: in another session, or when it may be gone. @throws {GatewayError} 410 */
   readonly attach: (session: Session) => Promise<Attached>
-  /** Nothing is pulled any more. @param messages that nobody has got. */
-  readonly onLeave: (last: Attached, messages: readonly Msg[]) => Promise<void>
+  /** Messages came that nobody will get. */
+  readonly giveBack: (messages: readonly Msg[]) => Promise<void>
+  /** Nothing is pulled any more. */
+  readonly onLeave: () => Maybe<void>
 }
 
 export interface JetMember extends EventMember {
@@ -36,8 +39,9 @@ const LOST_MS = 1000
 const PAUSE_MS = 1000
 
 /** A member of a group: goes on in one session after the other. */
-export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptions): JetMember {
-  let { attached } = rest
+export function createMember(options: MemberOptions): JetMember {
+  const { sessions, attach, giveBack, onLeave } = options
+  let { attached } = options
   let isAttached = true
   let failure: GatewayError | undefined
   let leaving: Promise<void> | undefined
@@ -53,8 +57,8 @@ export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptio
     const old = attached
     attached = await attach(session)
     isAttached = true
-    await old.close()
-    if (leaving !== undefined) await attached.close()
+    await giveBack(await old.close())
+    if (leaving !== undefined) await giveBack(await attached.close())
   }
 
   /** Undefined: nothing yet. */
@@ -97,8 +101,8 @@ export function createMember({ sessions, attach, onLeave, ...rest }: MemberOptio
 
     leave() {
       leaving ??= (async () => {
-        const messages = await attached.close()
-        await onLeave(attached, messages)
+        await giveBack(await attached.close())
+        await onLeave()
       })()
       return leaving
     },

@@ -96,8 +96,11 @@ export async function joinAlone(
     attached: await sessions.use(begin),
     attach: goOn,
 
-    async onLeave({ session }) {
-      if (consumer !== undefined) removePassing(session, consumer)
+    giveBack: held.giveBack,
+
+    onLeave() {
+      const { current } = sessions
+      if (consumer !== undefined && current !== undefined) removePassing(current, consumer)
     },
   })
 }

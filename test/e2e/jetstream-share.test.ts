@@ -1,0 +1,82 @@
+// Specification, Events: each group gets every event, inside a group one member per event; here the members are processes.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createJetStreamEvents } from '../../adapters/events/jetstream.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import type { EventsAdapter, EventTopic } from '../../core/contracts/events.ts'
+import { startNats } from '../fixtures/nats.ts'
+
+const MEMBER = fileURLToPath(new URL('../fixtures/jetstream-member.ts', import.meta.url))
+const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
+const EVENTS = 2000
+
+interface MemberProcess {
+  readonly child: ChildProcess
+  readonly pulled: number[]
+}
+
+async function startMember(t: Test, ...words: string[]): Promise<MemberProcess> {
+  const options = ['--import', import.meta.resolve('tsx'), MEMBER, ...words]
+  const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const pulled: number[] = []
+  const lines = createInterface(child.stdout)
+  await once(lines, 'line')
+  lines.on('line', (line) => pulled.push(Number(line)))
+  return { child, pulled }
+}
+
+async function publish(adapter: EventsAdapter, count: number): Promise<void> {
+  await adapter.append(
+    Array.from({ length: count }, () => ({
+      topic: TOPIC,
+      event: { id: randomUUID(), timestampMs: 1, metadata: {}, payload: Buffer.from('x') },
+    })),
+  )
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+t.test('two processes share a group', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  const adapter = createJetStreamEvents({ address: parseNatsUrl(server.url) })
+  t.teardown(() => adapter.close?.())
+
+  await t.test('each event goes to one of them', async (t) => {
+    const words = [server.url, 'both', '60000'] as const
+    const members = await Promise.all([startMember(t, ...words), startMember(t, ...words)])
+    const pulled = () => members.flatMap((member) => member.pulled)
+    for (let i = 0; i < EVENTS / 50; i++) await publish(adapter, 50)
+    await until(() => pulled().length >= EVENTS)
+    await until(async () => (await adapter.listGroups!(TOPIC))[0]!.acked === EVENTS)
+    t.same(
+      pulled().sort((a, b) => a - b),
+      Array.from({ length: EVENTS }, (_, i) => i + 1),
+    )
+    for (const member of members) t.ok(member.pulled.length > EVENTS / 20, 'both get their share')
+  })
+
+  await t.test('what one held that was killed comes to the other', async (t) => {
+    const [holding, other] = [
+      await startMember(t, server.url, 'killed', '1000', 'holds'),
+      await startMember(t, server.url, 'killed', '1000'),
+    ]
+    await until(() => holding.pulled.length > 0)
+    holding.child.kill('SIGKILL')
+    await once(holding.child, 'exit')
+    await until(() => new Set(other.pulled).size === EVENTS)
+    const [first] = holding.pulled
+    t.ok(other.pulled.includes(first!), 'what was held, too')
+    await until(async () => {
+      const groups = await adapter.listGroups!(TOPIC)
+      return groups.some(({ name, acked }) => name === 'killed' && acked === EVENTS)
+    })
+  })
+})
