@@ -1,0 +1,347 @@
+// Specification, "What the service does": the server, as a process of its own.
+import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { BUILT_IN_SERVICES } from '../../platform/built-in-services.ts'
+import { createConfig } from '../../sdk/config.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { createEvents } from '../../sdk/events.ts'
+import { createStore } from '../../sdk/store.ts'
+import { until } from '../contracts/registry.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { launchServer, type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+t.setTimeout(120_000)
+
+const NAMES = BUILT_IN_SERVICES.map(({ name }) => name)
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+async function get(url: string): Promise<{ status: number; body: unknown }> {
+  const reply = await fetch(url)
+  return { status: reply.status, body: await reply.json() }
+}
+
+/** What a start that fails says, and with what status it ends. */
+async function fail(
+  t: Test,
+  words: readonly string[],
+  options: { home?: string; env?: Record<string, string> } = {},
+): Promise<{ code: number | null; stderr: string }> {
+  const { ended, output } = launchServer(t, words, options)
+  return { code: await ended, stderr: output.stderr }
+}
+
+t.test('an empty home folder is all it needs', async (t) => {
+  const home = makeTempFolder(t, 'home')
+  const { gateway, proxy, dashboard, log } = await startServerProcess(t, [], { home })
+  t.match(log(), [{ profile: 'local', state: join(home, '.mx/server'), services: NAMES }])
+  t.equal(log().length, 1, 'nothing else is said')
+  t.match(await get(`${gateway}/`), { status: 200, body: { version: /^\d+\.\d+\.\d+$/ } })
+  const page = await fetch(`${dashboard}/`)
+  t.match(await page.text(), `${gateway.replace('127.0.0.1', '127.0.0.1')}/registry/listServices`)
+
+  const client = openClient(t, { proxy })
+  for (const name of NAMES) {
+    t.match(await get(`${gateway}/${name}/debug/health`), { body: { status: 'ok' } }, name)
+    t.same(await client.call(name, 'Debug.Health'), { status: 'ok' }, `${name}: RPC proxy`)
+    const plain = await fetch(`http://${proxy}/`, {
+      method: 'POST',
+      headers: {
+        'mx-service': name,
+        'mx-endpoint': 'Debug.Health',
+        'content-type': 'application/json',
+      },
+      body: '{}',
+    })
+    t.same(await plain.json(), { status: 'ok' }, `${name}: RPC proxy, plain form`)
+  }
+  t.same(readdirSync(join(home, '.mx')).sort(), ['config_secret_key', 'server'])
+  for (const path of ['.mx', '.mx/server', '.mx/server/store', '.mx/server/events'])
+    t.equal(modeOf(join(home, path)), '700', path)
+  for (const path of ['config_secret_key', 'server/store/data.mdb', 'server/events/data.mdb'])
+    t.equal(modeOf(join(home, '.mx', path)), '600', path)
+})
+
+t.test('what was acknowledged is there after kill -9, under load', async (t) => {
+  const home = makeTempFolder(t, 'home')
+  const records = new Set<string>()
+  const events = new Set<string>()
+  let settings = 0
+  for (let round = 0; round < 3; round++) {
+    const server = await startServerProcess(t, [], { home })
+    const client = openClient(t, { proxy: server.proxy, retries: 0 })
+    const store = createStore(client, { table: 'kill' })
+    const stream = createEvents(client)
+    const config = createConfig(client)
+    if (round > 0) {
+      const found = new Set(await store.list())
+      t.same(
+        [...records].filter((key) => !found.has(key)),
+        [],
+        `${records.size} records`,
+      )
+      const kept = new Set((await stream.read('kill', { limit: 100_000 })).map(({ id }) => id))
+      t.same(
+        [...events].filter((id) => !kept.has(id)),
+        [],
+        `${events.size} events`,
+      )
+      const count = (await config.get('kill.count')).int(0)
+      t.ok(count >= settings, `${settings} changes of the configuration`)
+      t.equal((await config.get('kill.secret', { secret: true })).string(''), 's3cret')
+    }
+    await config.set('kill.secret', 's3cret', { secret: true })
+    const work = async (writer: number): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const key = `${round}/${writer}/${n}`
+        await store.write(key, key)
+        records.add(key)
+        const { id } = await stream.publish('kill', { key })
+        events.add(id)
+      }
+    }
+    const change = async (): Promise<void> => {
+      for (let n = settings + 1; ; n++) {
+        await config.set('kill.count', n)
+        settings = n
+      }
+    }
+    const working = Promise.allSettled([change(), ...Array.from({ length: 20 }, (_, i) => work(i))])
+    const before = records.size
+    await until(() => records.size > before + 200, 30_000)
+    await server.kill()
+    await working
+  }
+  t.comment(`${records.size} records, ${events.size} events, ${settings} changes acknowledged`)
+})
+
+t.test('a group gets what it has not acknowledged, after kill -9', async (t) => {
+  const home = makeTempFolder(t, 'home')
+  const first = await startServerProcess(t, [], { home })
+  const take = async ({ proxy }: ServerProcess, last: number): Promise<number[]> => {
+    const client = openClient(t, { proxy })
+    const channel = createEvents(client).consume('orders', {
+      group: 'billing',
+      offset: 1,
+      autoAck: false,
+      ackWaitMs: 60_000,
+    })
+    const taken: number[] = []
+    for await (const event of channel) {
+      taken.push(event.sequence)
+      await event.ack()
+      if (event.sequence === last) break
+    }
+    return taken
+  }
+  const publishing = createEvents(openClient(t, { proxy: first.proxy }))
+  for (let n = 1; n <= 10; n++) await publishing.publish('orders', { n })
+  t.same(await take(first, 4), [1, 2, 3, 4])
+  await first.kill()
+  const second = await startServerProcess(t, [], { home })
+  const again = await take(second, 10)
+  t.ok(again[0]! <= 5, 'an acknowledgement that was on its way may be lost, an event never')
+  t.same(again, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].slice(again[0]! - 1))
+})
+
+t.test('of two servers in a folder the second one is refused, and the first goes on', async (t) => {
+  const home = makeTempFolder(t, 'home')
+  const first = await startServerProcess(t, [], { home })
+  const { code, stderr } = await fail(t, [], { home })
+  t.equal(
+    stderr,
+    `mx: ${home}/.mx/server is in use by another mx server (process ${first.child.pid}): stop it, or name another folder\n`,
+  )
+  t.equal(code, 1)
+  t.equal((await fetch(`${first.gateway}/store/databases`)).status, 200)
+  await first.kill()
+  const racing = Array.from({ length: 3 }, () => launchServer(t, [], { home }))
+  const results = await Promise.all(
+    racing.map(({ until, output }) =>
+      until(/server ready"/).then(
+        () => 'ready',
+        () => output.stderr,
+      ),
+    ),
+  )
+  t.equal(results.filter((result) => result === 'ready').length, 1)
+  t.equal(results.filter((result) => /is in use by another mx server/.test(result)).length, 2)
+})
+
+t.test('what cannot be had is one line and status 1, and leaves nothing behind', async (t) => {
+  const taken = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as { port: number }
+  for (const setting of ['address', 'proxy_address', 'web_address']) {
+    const home = makeTempFolder(t, 'home')
+    const { code, stderr } = await fail(t, [`--${setting}=127.0.0.1:${port}`], { home })
+    t.equal(
+      stderr,
+      `mx: address 127.0.0.1:${port} is in use by another program; choose another with --${setting} or MX_${setting.toUpperCase()}\n`,
+    )
+    t.equal(code, 1)
+    t.same(readdirSync(home), [], setting)
+  }
+  const shared = makeTempFolder(t, 'home')
+  chmodSync(shared, 0o777)
+  t.match(await fail(t, [`--data_dir=${shared}`]), {
+    code: 1,
+    stderr: `mx: others can write to the data folder ${shared} (mode 777): chmod 700 it, or name another with --data_dir\n`,
+  })
+  t.match(await fail(t, ['--profile=cluster', '--broker=memory', '--events=memory']), {
+    code: 1,
+    stderr: /^mx: the registry consul:\/\/127\.0\.0\.1:8500 cannot be used: [^\n]*\n$/,
+  })
+})
+
+t.test('what is wrongly asked for is told at once, with status 2', async (t) => {
+  const { code, stderr } = await fail(t, ['--profil=test', '--workers=2', '--store=redis://a:1'], {
+    env: { MX_REGISTRY: 'mx://127.0.0.1:8081' },
+  })
+  t.equal(code, 2)
+  t.equal(
+    stderr,
+    [
+      'mx: unknown flag --profil, did you mean --profile?',
+      'mx: unknown flag --workers: it is a setting of mx api, not of mx server',
+      '',
+    ].join('\n'),
+  )
+  t.match(await fail(t, ['--profile=locl']), {
+    code: 2,
+    stderr:
+      'mx: --profile must be one of local, test, cluster, kubernetes, got "locl", did you mean local?\n',
+  })
+  const { stderr: warned } = await fail(t, ['--plugin=./none.ts'], { env: { MX_STORRE: 'memory' } })
+  t.match(warned, 'unknown variable MX_STORRE, did you mean MX_STORE?')
+})
+
+t.test('SIGTERM finishes requests and calls that run, and takes no more', async (t) => {
+  const server = await startServerProcess(t)
+  let release: () => void = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let waiting = 0
+  const slow = createService(t, { name: 'slow', proxy: server.proxy })
+  slow.handle('Slow', {
+    wait: endpoint({
+      async handle() {
+        waiting++
+        await held
+        return { done: true }
+      },
+    }),
+  })
+  await slow.start()
+  const client = openClient(t, { proxy: server.proxy, retries: 0 })
+  const request = fetch(`${server.gateway}/slow/wait`).then((reply) => reply.json())
+  const call = client.call('slow', 'Slow.Wait')
+  await until(() => waiting === 2)
+  server.child.kill('SIGTERM')
+  await server.until(/SIGTERM: finishing/)
+  await t.rejects(fetch(`${server.gateway}/`, { headers: { connection: 'close' } }))
+  release()
+  t.same(await request, { done: true })
+  t.same(await call, { done: true })
+  t.equal(await server.ended, 0)
+  t.match(server.log().at(-1), { msg: 'server stopped' })
+})
+
+t.test(
+  'SIGTERM under load: what was acknowledged is there, and nothing else failed but what was not taken',
+  async (t) => {
+    const home = makeTempFolder(t, 'home')
+    const server = await startServerProcess(t, [], { home })
+    const client = openClient(t, { proxy: server.proxy, retries: 0 })
+    const store = createStore(client, { table: 'load' })
+    const acknowledged = new Set<string>()
+    /** Why they were not taken, by key. */
+    const refused = new Map<string, string>()
+    const lost: string[] = []
+    const viaProxy = async (writer: number): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const key = `proxy/${writer}/${n}`
+        try {
+          await store.write(key, key)
+          acknowledged.add(key)
+        } catch (error) {
+          const { code, message } = error as { code: number; message: string }
+          if (code === 502 || code === 503) refused.set(key, `${code} ${message}`)
+          else lost.push(`${code} ${message}`)
+          return
+        }
+      }
+    }
+    const viaGateway = async (writer: number): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const key = `gateway/${writer}/${n}`
+        const record = { key, value: Buffer.from(key).toString('base64') }
+        let reply: Response
+        try {
+          reply = await fetch(`${server.gateway}/store/write`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', connection: 'close' },
+            body: JSON.stringify({ record, options: { table: 'load' } }),
+          })
+        } catch (error) {
+          refused.set(key, String((error as Error).cause))
+          return
+        }
+        const text = await reply.text()
+        if (reply.status === 200) acknowledged.add(key)
+        else lost.push(`${reply.status} ${text}`)
+      }
+    }
+    const load = [
+      ...Array.from({ length: 20 }, (_, i) => viaProxy(i)),
+      ...Array.from({ length: 20 }, (_, i) => viaGateway(i)),
+    ]
+    await until(() => acknowledged.size > 500, 30_000)
+    server.child.kill('SIGTERM')
+    await Promise.all(load)
+    t.equal(await server.ended, 0)
+    t.same(lost, [])
+    t.equal(refused.size, 40)
+    t.comment(`${acknowledged.size} acknowledged; ${[...new Set(refused.values())].join(' | ')}`)
+    const next = await startServerProcess(t, [], { home })
+    const table = createStore(openClient(t, { proxy: next.proxy }), { table: 'load' })
+    const found = new Set(await table.list())
+    t.same(
+      [...acknowledged].filter((key) => !found.has(key)),
+      [],
+    )
+    t.same(
+      [...refused.keys()].filter((key) => found.has(key)),
+      [],
+      'what was not answered was not done',
+    )
+  },
+)
+
+t.test('a second signal ends it at once', async (t) => {
+  const server = await startServerProcess(t, ['--profile=test'])
+  const slow = createService(t, { name: 'slow', proxy: server.proxy })
+  let waiting = 0
+  slow.handle('Slow', {
+    wait: endpoint({
+      handle(_request, ctx) {
+        waiting++
+        return new Promise((_, reject) =>
+          ctx.signal.addEventListener('abort', () => reject(new Error('gone'))),
+        )
+      },
+    }),
+  })
+  await slow.start()
+  const request = fetch(`${server.gateway}/slow/wait`).catch(() => undefined)
+  await until(() => waiting === 1)
+  server.child.kill('SIGTERM')
+  await server.until(/SIGTERM: finishing/)
+  server.child.kill('SIGTERM')
+  t.equal(await server.ended, 1)
+  await request
+})
