@@ -1,0 +1,117 @@
+// Profile `cluster`: servers that share Consul, NATS and PostgreSQL.
+import t, { type Test } from 'tap'
+import { createConfig } from '../../sdk/config.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { createEvents } from '../../sdk/events.ts'
+import { createPlatformBroker } from '../../sdk/platform-broker.ts'
+import { createStore } from '../../sdk/store.ts'
+import { makeSecretKey } from '../../services/config/secret-key.ts'
+import { until } from '../contracts/registry.ts'
+import { startConsul } from '../fixtures/consul.ts'
+import { startNats } from '../fixtures/nats.ts'
+import { startPostgres } from '../fixtures/postgres.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { launchServer, type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
+
+t.setTimeout(180_000)
+
+const SYNC_MS = 20_000
+
+async function get(url: string, headers: Record<string, string> = {}) {
+  const reply = await fetch(url, { headers })
+  return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
+}
+
+async function openCluster(t: Test) {
+  const consul = await startConsul(t)
+  const nats = await startNats(t, { jetStream: true })
+  const postgres = await startPostgres(t)
+  if (consul === undefined || nats === undefined || postgres === undefined) return undefined
+  const words = [
+    '--profile=cluster',
+    `--registry=consul://${consul.host}:${consul.port}`,
+    `--broker=${nats.url}`,
+    `--events=${nats.url}`,
+    `--store=${postgres.url()}`,
+  ]
+  const env = { MX_CONFIG_SECRET_KEY: makeSecretKey() }
+  return { words, env, start: () => startServerProcess(t, words, { env }) }
+}
+
+t.test('servers of a cluster are one platform', async (t) => {
+  const cluster = await openCluster(t)
+  if (cluster === undefined) return
+  const [one, two] = (await Promise.all([cluster.start(), cluster.start()])) as [
+    ServerProcess,
+    ServerProcess,
+  ]
+  t.match(one.log().at(-1), { profile: 'cluster', state: 'none in files', registry: /^consul:/ })
+  const clients = [one, two].map(({ proxy }) => openClient(t, { proxy })) as [
+    ReturnType<typeof openClient>,
+    ReturnType<typeof openClient>,
+  ]
+
+  await createStore(clients[0]).write('a', { b: 1 })
+  t.same((await createStore(clients[1]).read('a'))[0]?.json(), { b: 1 })
+  await createConfig(clients[0]).set('a.secret', 'x', { secret: true })
+  t.equal((await createConfig(clients[1]).get('a.secret', { secret: true })).string(''), 'x')
+  const { id } = await createEvents(clients[0]).publish('orders', { n: 1 })
+  t.same(
+    (await createEvents(clients[1]).read('orders')).map((event) => event.id),
+    [id],
+  )
+
+  const broker = createPlatformBroker({ client: clients[1] })
+  t.teardown(() => broker.close?.())
+  const heard: string[] = []
+  await broker.subscribe('news', ({ body }) => void heard.push(Buffer.from(body).toString()))
+  await createPlatformBroker({ client: clients[0] }).publish('news', {
+    headers: {},
+    body: Buffer.from('hello'),
+  })
+  await until(() => heard.length === 1)
+
+  const greeter = createService(t, { name: 'greeter', proxy: one.proxy })
+  greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
+  await greeter.start()
+  for (const { gateway } of [one, two])
+    await until(async () => (await get(`${gateway}/greeter/hello`)).status === 200, SYNC_MS)
+  t.same(await clients[1].call('greeter', 'Greeter.Hello'), { message: 'Hello' })
+
+  // In a domain that the other server has never heard of.
+  const registration = {
+    name: 'shop',
+    nodes: [{ id: 'shop-1', address: greeter.address, metadata: { protocol: 'mx' } }],
+    options: { domain: 'staging' },
+  }
+  await clients[0].call('registry', 'Registry.Register', registration)
+  const staging = { 'mx-namespace': 'staging' }
+  await until(async () => {
+    const { body } = await get(`${two.gateway}/shop/hello`, staging)
+    // It is found there: the node is that of another service.
+    return body['Detail'] === 'service not found: shop' && body['Id'] === 'greeter'
+  }, SYNC_MS)
+  t.match(await get(`${two.gateway}/shop/hello`), { body: { Id: 'shop', Code: 404 } })
+  const listed = await clients[1].call<{ services: { name: string }[] }>(
+    'registry',
+    'Registry.ListServices',
+    { options: { domain: 'staging' } },
+  )
+  t.match(listed.services, [{ name: 'shop' }])
+
+  await one.kill()
+  for (const path of ['store/databases', 'config/get?path=a', 'registry/listServices'])
+    t.equal((await get(`${two.gateway}/${path}`)).status, 200, `${path}: the other one goes on`)
+})
+
+t.test('a server of another key is refused', async (t) => {
+  const cluster = await openCluster(t)
+  if (cluster === undefined) return
+  const one = await cluster.start()
+  await createConfig(openClient(t, { proxy: one.proxy })).set('a', 'x', { secret: true })
+  const { ended, output } = launchServer(t, cluster.words, {
+    env: { MX_CONFIG_SECRET_KEY: makeSecretKey() },
+  })
+  t.equal(await ended, 1)
+  t.match(output.stderr, /^mx: the key of MX_CONFIG_SECRET_KEY [^\n]* is not the one [^\n]*\n$/)
+})
