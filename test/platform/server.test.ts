@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server as NetServer } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -12,6 +13,8 @@ import { createPlatformBroker } from '../../sdk/platform-broker.ts'
 import { createStore } from '../../sdk/store.ts'
 import { makeSecretKey } from '../../services/config/secret-key.ts'
 import { until } from '../contracts/registry.ts'
+import { openKubernetesApi } from '../fixtures/kubernetes-api.ts'
+import { makeKubernetesService, makeSlice } from '../fixtures/kubernetes-objects.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { openServer, QUIET_WORDS } from '../fixtures/server.ts'
@@ -150,6 +153,54 @@ t.test('the registry tells the broker what changes', async (t) => {
   await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
   await until(() => heard.length > 0)
   t.match(heard, [{ action: 'create', service: { name: 'a' } }])
+})
+
+t.test('Services of Kubernetes are found beside its own, and nobody registers there', async (t) => {
+  const api = await openKubernetesApi(t)
+  const backend = createHttpServer((_, response) => response.end('plain'))
+  await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    backend.closeAllConnections()
+    backend.close()
+  })
+  const { port } = backend.address() as { port: number }
+  const ports = { ports: [{ name: 'http', port, protocol: 'TCP' }] }
+  api.write('endpointslices', makeSlice('web-1', 'web', ['127.0.0.1'], ports))
+  api.write('services', makeKubernetesService('web'))
+  const folder = makeTempFolder(t, 'kube')
+  const config = join(folder, 'config')
+  const { server, token, accountFolder } = api
+  writeFileSync(
+    config,
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u', namespace: 'shop' } }],
+      clusters: [
+        { name: 'c', cluster: { server, 'certificate-authority': `${accountFolder}/ca.crt` } },
+      ],
+      users: [{ name: 'u', user: { token } }],
+    }),
+  )
+  const before = process.env['KUBECONFIG']
+  process.env['KUBECONFIG'] = config
+  t.teardown(() => {
+    if (before === undefined) delete process.env['KUBECONFIG']
+    else process.env['KUBECONFIG'] = before
+  })
+  const opened = await openServer(t, ['--registry=kubernetes'])
+  const { get, post, url } = opened
+  t.equal(await (await fetch(`${url}/web/x`)).text(), 'plain')
+  t.equal((await get('/store/databases')).status, 200)
+  const { body } = await get('/registry/listServices')
+  const names = body.services.map(({ name }: { name: string }) => name)
+  t.same(names, [...opened.server.services, 'web'].sort())
+  const registration = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
+  t.match(await post('/registry/register', registration), {
+    status: 501,
+    body: {
+      Detail: 'the registry kubernetes takes no registrations: it knows by itself what runs',
+    },
+  })
 })
 
 t.test('requests to an endpoint of the handler event become messages, or are kept', async (t) => {
