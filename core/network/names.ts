@@ -1,0 +1,45 @@
+import { isServiceName } from '../service-name.ts'
+
+/**
+ * The services a platform consists of. Every server has its own, and a call for one must never end at another server: they
+ * are neither told of nor believed in.
+ */
+const OF_THE_PLATFORM: ReadonlySet<string> = new Set([
+  'auth',
+  'broker',
+  'config',
+  'events',
+  'network',
+  'registry',
+  'runtime',
+  'store',
+])
+const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/
+/** No service's name begins with it. */
+const SERVER = '@'
+
+/** Whether a service may be told of. */
+export function isShared(name: string): boolean {
+  return !OF_THE_PLATFORM.has(name)
+}
+
+/** Whether a text can be the id of a server: 1 to 100 letters, digits, and dots, dashes and underscores between them. */
+export function isServerId(text: string): boolean {
+  return ID.test(text)
+}
+
+/** The destination that a server itself is, beside services. */
+export function toServerKey(id: string): string {
+  return SERVER + id
+}
+
+/** The id of the server a destination is; undefined: it is a service. */
+export function findServerId(key: string): string | undefined {
+  return key.startsWith(SERVER) ? key.slice(SERVER.length) : undefined
+}
+
+/** Whether a text is the full name of a service, or {@link toServerKey} of an id. */
+export function isDestination(key: string): boolean {
+  const id = findServerId(key)
+  return id === undefined ? isServiceName(key) : isServerId(id)
+}

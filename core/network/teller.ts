@@ -1,0 +1,80 @@
+import { MAX_DESTINATIONS, MAX_TOLD_BYTES } from './limits.ts'
+import type { RouteNews } from './messages.ts'
+import type { RouteTable } from './route-table.ts'
+
+export interface TellerOptions {
+  readonly table: Pick<RouteTable, 'tell' | 'keys'>
+  /** Who is told. */
+  readonly peer: string
+  /** Told once, when there is more than a peer may be told. */
+  readonly onTooMuch: () => void
+}
+
+/** What one peer is told: everything at first, then what changes; of each destination what holds when it is taken. */
+export interface Teller {
+  /** Takes note that a destination may have changed. */
+  readonly mark: (key: string) => void
+  readonly isPending: () => boolean
+  /** News of some `maxBytes` bytes, one piece at least; empty: there are none. */
+  readonly take: (maxBytes: number) => RouteNews[]
+}
+
+/** Beside the entry: key, path and metric. */
+const NEWS_BYTES = 1500
+
+export function createTeller({ table, peer, onTooMuch }: TellerOptions): Teller {
+  const pending = new Set(table.keys())
+  /** Bytes of what the peer holds. */
+  const told = new Map<string, number>()
+  let toldBytes = 0
+  /** What there was no room for. */
+  const leftOut = new Set<string>()
+  let isTooMuch = false
+
+  /** The same bounds as the peer has. */
+  function hasRoom(key: string, bytes: number): boolean {
+    const size = told.has(key) ? told.size : told.size + 1
+    const total = toldBytes - (told.get(key) ?? 0) + bytes
+    if (size <= MAX_DESTINATIONS && total <= MAX_TOLD_BYTES) return true
+    if (!isTooMuch) onTooMuch()
+    isTooMuch = true
+    leftOut.add(key)
+    return false
+  }
+
+  function hold(key: string, bytes: number): void {
+    toldBytes += bytes - (told.get(key) ?? 0)
+    told.set(key, bytes)
+  }
+
+  function release(key: string): void {
+    toldBytes -= told.get(key)!
+    told.delete(key)
+    for (const other of leftOut) pending.add(other)
+    leftOut.clear()
+  }
+
+  return {
+    mark: (key) => void pending.add(key),
+    isPending: () => pending.size > 0,
+
+    take(maxBytes) {
+      const news: RouteNews[] = []
+      let used = 0
+      for (const key of pending) {
+        const route = table.tell(key, peer)
+        const bytes = route === undefined ? 0 : Buffer.byteLength(route.entry)
+        if (news.length > 0 && used + bytes + NEWS_BYTES > maxBytes) break
+        pending.delete(key)
+        leftOut.delete(key)
+        const isTold = route !== undefined && hasRoom(key, bytes)
+        if (!isTold && !told.has(key)) continue
+        used += bytes + NEWS_BYTES
+        if (isTold) hold(key, bytes)
+        else release(key)
+        news.push({ key, told: isTold ? route : undefined })
+      }
+      return news
+    },
+  }
+}
