@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { CheckedBroker } from '../core/broker/broker.ts'
+import type { Maybe } from '../core/chain.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
@@ -35,6 +36,8 @@ export interface Made {
 /** A built-in service, not started yet. */
 export interface BuiltIn {
   readonly service: Service<object>
+  /** Ends streams that would not end by themselves; other calls go on. */
+  readonly endStreams: () => Maybe<void>
   /** Ends its streams, stops it, and closes what it alone stands on. */
   readonly close: () => Promise<void>
 }

@@ -2,7 +2,12 @@ import { dirname, join } from 'node:path'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
 import { type Api, startApi } from './api.ts'
-import { BUILT_IN_SERVICES, type BuiltInContext, type Made } from './built-in-services.ts'
+import {
+  BUILT_IN_SERVICES,
+  type BuiltIn,
+  type BuiltInContext,
+  type Made,
+} from './built-in-services.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { startDashboard } from './dashboard.ts'
@@ -129,13 +134,15 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
     webAddress: { ...settings.webAddress, port: dashboard.port },
     advertised: host.address,
     folder: folder?.path,
-    services,
+    services: BUILT_IN_SERVICES.map(({ name }) => name),
     async reload(next) {
       await api.reload(next)
       proxy.use(next)
     },
     async drain() {
-      await Promise.all([api.drain(), dashboard.drain()])
+      // Whoever watches would keep the gateway from ever being done.
+      const ending = services.map(({ endStreams }) => endStreams())
+      await Promise.all([api.drain(), dashboard.drain(), ...ending])
       proxy.drain()
       await closing.close()
     },
@@ -147,13 +154,15 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
 async function startServices(
   context: BuiltInContext,
   closing: Closing,
-): Promise<readonly string[]> {
+): Promise<readonly BuiltIn[]> {
+  const started: BuiltIn[] = []
   for (const { create } of BUILT_IN_SERVICES) {
-    const { service, close } = await create(context)
-    closing.add(close)
-    await service.start()
+    const builtIn = await create(context)
+    closing.add(builtIn.close)
+    await builtIn.service.start()
+    started.push(builtIn)
   }
-  return BUILT_IN_SERVICES.map(({ name }) => name)
+  return started
 }
 
 function isFolderNeeded({ store, events, configSecretKey }: Settings): boolean {

@@ -19,6 +19,8 @@ export interface BrokerService {
   readonly service: Service<object>
   /** How many have subscribed by a call. */
   readonly subscribers: () => number
+  /** Ends the streams of those who subscribed, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
   /** Ends the streams of those who subscribed, then stops the service. */
   readonly close: () => Promise<void>
 }
@@ -44,6 +46,7 @@ export function createBrokerService(options: BrokerServiceOptions): BrokerServic
   return {
     service,
     subscribers: subscriptions.count,
+    endStreams: subscriptions.close,
     async close() {
       subscriptions.close()
       await service.stop()

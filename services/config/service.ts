@@ -24,6 +24,8 @@ export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
 export interface ConfigService {
   /** Not started yet. */
   readonly service: Service<object>
+  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
   /** Ends the streams of those who watch, stops the service, then waits for the changes under way. */
   readonly close: () => Promise<void>
 }
@@ -42,6 +44,7 @@ export function createConfigService(options: ConfigServiceOptions): ConfigServic
   )
   return {
     service,
+    endStreams: watches.close,
     async close() {
       watches.close()
       await service.stop()

@@ -17,6 +17,8 @@ export interface EventsService {
   readonly service: Service<object>
   /** What the service works on. */
   readonly events: Events
+  /** Ends the streams of those who consume, and takes no more of them; other calls go on. */
+  readonly endStreams: () => Promise<void>
   /** Ends the streams of those who consume, stops the service, then closes the events. */
   readonly close: () => Promise<void>
 }
@@ -31,6 +33,7 @@ export function createEventsService(options: EventsServiceOptions): EventsServic
   return {
     service,
     events,
+    endStreams: events.endConsumers,
     async close() {
       await events.endConsumers()
       await service.stop()

@@ -37,6 +37,8 @@ export interface RegistryService {
    * @returns where it is reached, `host:port`.
    */
   readonly run: () => Promise<string>
+  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
   /** Ends the streams of those who watch, stops the service, then closes the registries. */
   readonly close: () => Promise<void>
 }
@@ -70,6 +72,7 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
   return {
     service,
     registry,
+    endStreams: watches.close,
     run: () => runProcess({ start: () => service.start(), stop: close, log: service.log }),
     close,
   }

@@ -24,6 +24,8 @@ export interface StoreService {
   readonly service: Service<object>
   /** What the service works on. */
   readonly store: Store
+  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
   /** Ends the streams of those who watch, stops the service, then closes the store. */
   readonly close: () => Promise<void>
 }
@@ -42,6 +44,7 @@ export function createStoreService(options: StoreServiceOptions): StoreService {
   return {
     service,
     store,
+    endStreams: watches.close,
     async close() {
       watches.close()
       await service.stop()

@@ -322,6 +322,28 @@ t.test(
   },
 )
 
+t.test('streams of those who watch do not hold it up', async (t) => {
+  const server = await startServerProcess(t, ['--profile=test', '--drain_timeout=60s'])
+  const client = openClient(t, { proxy: server.proxy })
+  const watched = createStore(client)
+    .watch()
+    .next()
+    .catch((error: Error) => error)
+  const paths = ['registry/watch', 'store/watch', 'config/watch', 'broker/subscribe?topic=a']
+  // Of other streams the head waits for the first message.
+  const headers = { accept: 'text/event-stream' }
+  const streams = await Promise.all(
+    paths.map((path) => fetch(`${server.gateway}/${path}`, { headers })),
+  )
+  for (const { status } of streams) t.equal(status, 200)
+  const startMs = performance.now()
+  server.child.kill('SIGTERM')
+  t.equal(await server.ended, 0)
+  t.ok(performance.now() - startMs < 10_000)
+  await watched
+  for (const stream of streams) await stream.text().catch(() => {})
+})
+
 t.test('a second signal ends it at once', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
   const slow = createService(t, { name: 'slow', proxy: server.proxy })
