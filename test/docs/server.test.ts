@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { PROFILES } from '../../platform/profiles.ts'
 import { SETTINGS, type Settings } from '../../platform/settings.ts'
 import { keysOf } from '../../platform/settings-sources.ts'
+import { openServer } from '../fixtures/server.ts'
 
+const run = promisify(execFile)
 const text = readFileSync(new URL('../../docs/server.md', import.meta.url), 'utf8')
 
 t.test('docs/server.md lists what each profile says', async (t) => {
@@ -21,4 +25,24 @@ t.test('docs/server.md lists what each profile says', async (t) => {
     .join(' | ')} |\n|---|---|---|---|---|\n`
   const table = /<!-- profiles\b[^>]*-->\n([\s\S]*?)<!-- \/profiles -->/.exec(text)?.[1]
   t.equal(table, head + rows.join('').replaceAll('`none`', 'none'))
+})
+
+t.test('the commands of the first five minutes do what is said of them', async (t) => {
+  const { url } = await openServer(t)
+  const [block = ''] = /(?<=```sh\n)curl localhost:8080\/ [\s\S]*?(?=```)/.exec(text) ?? []
+  const script = block.replaceAll('localhost:8080', url).replaceAll('curl ', "curl -s -w '\\n' ")
+  const { stdout } = await run('sh', ['-e', '-c', script])
+  t.match(
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+    [
+      { version: /^\d+\.\d+\.\d+$/ },
+      { version: 1 },
+      { value: { data: '{"currency":"EUR"}' } },
+      { version: Number },
+      { records: [{ key: 'user/1', value: 'eyJuYW1lIjoiQW5uIn0=' }] },
+    ],
+  )
 })
