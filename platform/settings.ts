@@ -266,7 +266,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'static',
     inServer: {
       description:
-        'mx server registers services there, too: memory (its own), consul://, consuls:// or kubernetes',
+        'Where services are registered and found: memory (its own), consul://host:port, consuls://host:port or kubernetes',
     },
     live: false,
     parse: one(parseRegistryText),

@@ -38,7 +38,7 @@ function toCells(key: keyof Settings): readonly string[] {
   const flag = kind === 'switch' ? `--${name}` : `--${name} <${form}>`
   const repeated = `${description}${kind === 'list' ? '; repeatable' : ''}`
   const meaning =
-    inServer?.description === undefined ? repeated : `${repeated}. ${inServer.description}`
+    inServer?.description === undefined ? repeated : `${repeated}. Server: ${inServer.description}`
   return [`\`${flag}\``, only ?? '', toDefault(key, setting), meaning]
 }
 

@@ -55,21 +55,31 @@ for (const words of [[], ['--help'], ['help']]) {
   t.test(`mx ${words.join(' ')} shows the commands`, async (t) => {
     const { code, stdout, stderr } = await runMx(words, { cwd })
     t.match(stdout, /Usage:\n {2}\$ mx <command>/)
-    t.match(stdout, / {2}api +Start the gateway alone\n {2}bench +\S/)
+    t.match(
+      stdout,
+      / {2}server +Start the whole system\n {2}api +Start the gateway alone\n {2}bench +\S/,
+    )
     t.equal(stderr, '')
     t.equal(code, 0)
   })
 }
 
-t.test('mx api --help shows every flag with its default', async (t) => {
-  const { code, stdout } = await runMx(['api', '--help'], { cwd })
-  t.equal((await runMx(['help', 'api'], { cwd })).stdout, stdout, 'mx help api is the same')
-  for (const { name } of listSettings('api'))
-    t.match(stdout, new RegExp(`^  --${name}\\b`, 'm'))
-  t.match(stdout.replace(/\s+/g, ' '), /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)
-  t.ok(stdout.split('\n').every((line) => line.length <= 110))
-  t.equal(code, 0)
-})
+for (const command of ['api', 'server'] as const) {
+  t.test(`mx ${command} --help shows every flag with its default`, async (t) => {
+    const { code, stdout } = await runMx([command, '--help'], { cwd })
+    t.equal((await runMx(['help', command], { cwd })).stdout, stdout, 'as a word, too')
+    const flags = [...stdout.matchAll(/^ {2}--(\w+)/gm)].map(([, name]) => name)
+    t.same(
+      flags,
+      listSettings(command).map(({ name }) => name),
+    )
+    const text = stdout.replace(/\s+/g, ' ')
+    t.match(text, /--drain_timeout <duration> How long [^-]* \(default: 10s\)/)
+    t.match(text, command === 'api' ? '(default: static)' : '(default: none)')
+    t.ok(stdout.split('\n').every((line) => line.length <= 110))
+    t.equal(code, 0)
+  })
+}
 
 t.test('mx --version tells the version', async (t) => {
   const { code, stdout } = await runMx(['--version'], { cwd })
