@@ -90,12 +90,12 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
     done: SequenceSet,
   ): Promise<GatewayError | undefined> {
     const { subject } = group
-    const count = (records.get(subject) ?? 0) + 1
-    records.set(subject, count)
-    // What goes wrong is tried again with what follows.
-    if (count % MAX_RECORDS === 0) load(session, group, createSequenceSet()).catch(() => {})
     try {
       toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
+      const count = (records.get(subject) ?? 0) + 1
+      records.set(subject, count)
+      // What goes wrong is tried again with what follows.
+      if (count % MAX_RECORDS === 0) load(session, group, createSequenceSet()).catch(() => {})
       return undefined
     } catch (error) {
       session.known.delete(stream)

@@ -33,7 +33,7 @@ export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
   async function nakAll(replies: readonly string[], delayMs = 0): Promise<void> {
     const { current } = sessions
     if (current === undefined) return
-    const body = delayMs > 0 ? `-NAK {"delay": ${delayMs * NANOS}}` : '-NAK'
+    const body = delayMs > 0 ? `-NAK {"delay": ${Math.round(delayMs * NANOS)}}` : '-NAK'
     await Promise.all(replies.map((subject) => current.ask({ subject, body }).catch(() => {})))
   }
 

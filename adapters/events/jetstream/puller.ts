@@ -104,7 +104,9 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   function send(request: { readonly batch: number; readonly max_bytes?: number }): void {
     const waitMs = asked!.waitMs
-    const waits = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: HEARTBEAT_MS * NANOS }
+    // The server takes no more than half of what it waits.
+    const idleMs = Math.min(HEARTBEAT_MS, Math.floor(waitMs / 3))
+    const waits = waitMs > 0 && { expires: waitMs * NANOS, idle_heartbeat: idleMs * NANOS }
     number++
     const body = JSON.stringify({ ...request, ...waits, no_wait: true })
     session.tell({ subject, body }, `${inbox}.${number}`)

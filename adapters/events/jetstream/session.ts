@@ -4,7 +4,7 @@ import { type Asks, createAsks, type Outgoing } from './asks.ts'
 
 /** @param error the server does not permit to listen. */
 export type Listener = (error: Error | null, message: Msg) => void
-/** Resolves when the server sends nothing more, and what it had sent is there. */
+/** Resolves when the server sends nothing more, and what it had sent is there; or when it does not answer. */
 export type StopListening = () => Promise<void>
 
 /** JetStream over one connection, as long as that stands. */
@@ -22,7 +22,7 @@ export interface Session
   /** A subject, that of nobody else; with more behind it, what is sent there is heard by who listens to `<inbox>.*`. */
   readonly createInbox: () => string
   readonly listen: (subject: string, listener: Listener) => StopListening
-  /** Told once when it is over. @returns how not to be. */
+  /** Told once when it is over, at once if it is. @returns how not to be. */
   readonly onOver: (tell: () => void) => () => void
 }
 
@@ -77,13 +77,20 @@ export async function createSession(
 
     listen(subject, callback) {
       const subscription = connection.subscribe(subject, { callback })
-      return async () => {
-        if (!isOver) await subscription.drain().catch(() => {})
-      }
+      return () =>
+        new Promise((resolve) => {
+          const timer = setTimeout(resolve, timeoutMs)
+          const drained = isOver ? Promise.resolve() : subscription.drain().catch(() => {})
+          void drained.then(() => {
+            clearTimeout(timer)
+            resolve()
+          })
+        })
     },
 
     onOver(tell) {
-      leaving.add(tell)
+      if (isOver) tell()
+      else leaving.add(tell)
       return () => leaving.delete(tell)
     },
   }

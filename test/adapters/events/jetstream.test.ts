@@ -1,17 +1,147 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { createJetStreamEvents } from '../../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import { GatewayError } from '../../../core/errors.ts'
 import { testEvents } from '../../contracts/events.ts'
+import { JET_TOPIC, startJetStream, toAppends } from '../../fixtures/jetstream.ts'
 import { startNats } from '../../fixtures/nats.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-t.test('on JetStream', async (t) => {
+const ALL = { from: 1, limit: 1000, maxBytes: 1e9 }
+const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 60_000 }
+
+t.test('the contract of events', async (t) => {
   const server = await startNats(t, { jetStream: true })
   if (server === undefined) return
-  let count = 0
+  let prefixes = 0
   testEvents(t, () => {
-    // Each test has events of its own.
-    const url = `${server.url}?prefix=test${++count}`
+    const url = `${server.url}?prefix=test${++prefixes}`
     const open = () => createJetStreamEvents({ address: parseNatsUrl(url), onWarning() {} })
     return { adapter: open(), reopen: open, open }
   })
+})
+
+t.test('while NATS is away, everything fails with 503; then all goes on', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const events = server.openEvents()
+  await events.append(toAppends('a'))
+  const member = await events.join(JET_TOPIC, GROUP)
+  const [a] = await member.pull(1, 1e6)
+  await server.stop()
+  const away = { code: 503 }
+  t.match((await events.append(toAppends('lost')))[0], away)
+  await t.rejects(async () => events.read(JET_TOPIC, ALL), away)
+  await t.rejects(async () => events.join(JET_TOPIC, GROUP), away)
+  await t.rejects(async () => events.listTopics(), away)
+  await t.rejects(async () => events.listGroups!(JET_TOPIC), away)
+  await t.rejects(async () => events.deleteGroup!(JET_TOPIC, 'group'), away)
+  await t.rejects(async () => events.retain!(JET_TOPIC, { maxAgeMs: 1, maxBytes: 0 }, 0), away)
+  await t.rejects(async () => a!.ack(), away)
+  await a!.nack(0)
+  const pulling = member.pull(1, 1e6)
+  await server.start()
+  const other = server.openEvents()
+  await other.append(toAppends('b'))
+  t.match(await pulling, [{ event: { sequence: 2 } }])
+  t.match((await events.append(toAppends('c')))[0], 3)
+})
+
+t.test(
+  'a server that answers nothing is an outage, and closing does not wait for it',
+  async (t) => {
+    const server = await startJetStream(t)
+    if (server === undefined) return
+    const events = server.openEvents({ timeoutMs: 300, pingMs: 60_000 })
+    await events.append(toAppends('a'))
+    const member = await events.join(JET_TOPIC, GROUP)
+    await member.pull(1, 1e6)
+    const pulling = member.pull(1, 1e6)
+    server.freeze()
+    const alive = setInterval(() => {}, 1000)
+    t.teardown(() => clearInterval(alive))
+    t.match((await events.append(toAppends('b')))[0], { code: 503 })
+    await events.close!()
+    t.same(await pulling, [])
+  },
+)
+
+t.test('a server that is full takes nothing, and gives what it has', async (t) => {
+  const folder = join(makeTempFolder(t, 'jetstream'), 'store')
+  const server = await startJetStream(t, {
+    jetStream: false,
+    settings: [`jetstream { store_dir: ${JSON.stringify(folder)}, max_file_store: 1MB }`],
+  })
+  if (server === undefined) return
+  const events = server.openEvents()
+  const text = 'x'.repeat(100_000)
+  const outcomes = await events.append(toAppends(...Array.from({ length: 12 }, () => text)))
+  const stored = outcomes.filter((outcome) => typeof outcome === 'number')
+  const failed = outcomes.filter((outcome) => outcome instanceof GatewayError)
+  t.ok(stored.length > 5 && failed.length > 0, `${stored.length} stored, ${failed.length} not`)
+  t.same([...new Set(failed.map(({ code }) => code))], [507])
+  t.equal((await events.read(JET_TOPIC, ALL)).events.length, stored.length)
+  // Retention makes room.
+  await events.retain!(JET_TOPIC, { maxAgeMs: 0, maxBytes: 200_000 }, Date.now())
+  t.equal((await events.append(toAppends('small')))[0], stored.length + 1)
+})
+
+t.test('what the user may not do is told apart from an outage', async (t) => {
+  const user = (name: string, permissions: string) =>
+    `{ user: ${name}, password: secret, permissions: ${permissions} }`
+  const server = await startJetStream(t, {
+    settings: [
+      `authorization { users: [
+        ${user('all', '{ publish: ">", subscribe: ">" }')}
+        ${user('reader', '{ publish: { deny: ["mx.events.>"] } }')}
+        ${user('stranger', '{ publish: { deny: ["$JS.>"] } }')}
+      ] }`,
+    ],
+  })
+  if (server === undefined) return
+  const open = (name: string) =>
+    server.openEvents({ address: parseNatsUrl(server.url.replace('//', `//${name}:secret@`)) })
+  const all = open('all')
+  t.same(await all.append(toAppends('a')), [1])
+  const reader = open('reader')
+  t.match((await reader.append(toAppends('b')))[0], {
+    code: 403,
+    message: /NATS does not permit it: .*mx\.events\.mx\.orders/,
+  })
+  t.equal((await reader.read(JET_TOPIC, ALL)).events.length, 1)
+  const stranger = open('stranger')
+  t.match((await stranger.append(toAppends('c')))[0], { code: 403 })
+  await t.rejects(async () => stranger.listTopics(), { code: 403 })
+  await t.rejects(async () => stranger.join(JET_TOPIC, GROUP), { code: 403 })
+  const wrong = open('nobody')
+  await t.rejects(wrong.tried, { message: / refuses: / })
+  await t.rejects(async () => wrong.listTopics(), { code: 503, cause: { denied: true } })
+})
+
+t.test('a server without JetStream is told', async (t) => {
+  const server = await startJetStream(t, { jetStream: false })
+  if (server === undefined) return
+  const events = server.openEvents()
+  const off = { code: 503, cause: { message: 'jetstream is not enabled' } }
+  await t.rejects(async () => events.listTopics(), off)
+  t.match((await events.append(toAppends('a')))[0], off)
+})
+
+t.test('closed, nothing is left behind', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const events = server.openEvents()
+  await events.append(toAppends('a', 'b'))
+  const alone = { name: undefined, start: {}, ackWaitMs: undefined }
+  await Promise.all([events.join(JET_TOPIC, alone), events.join(JET_TOPIC, GROUP)])
+  const member = await events.join(JET_TOPIC, { ...GROUP, name: 'other' })
+  const pulled = await member.pull(1, 1e6)
+  await Promise.all([events.close!(), events.close!()])
+  t.match(await server.monitor('/connz'), { num_connections: 0 })
+  const other = server.openEvents()
+  const again = await other.join(JET_TOPIC, { ...GROUP, name: 'other' })
+  t.match(await again.pull(1, 1e6), [{ event: { id: pulled[0]!.event.id }, attempt: 2 }])
+  await t.rejects(async () => events.join(JET_TOPIC, GROUP), { code: 503 })
+  t.match((await events.append(toAppends('c')))[0], { code: 503 })
 })

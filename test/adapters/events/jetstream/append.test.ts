@@ -1,0 +1,78 @@
+import t from 'tap'
+import { createAppend } from '../../../../adapters/events/jetstream/append.ts'
+import { GatewayError } from '../../../../core/errors.ts'
+import { JET_TOPIC, makeEvent, startJetStream, toAppends } from '../../../fixtures/jetstream.ts'
+
+const OPTIONS = { prefix: 'mx', replicas: 1, nowMs: Date.now }
+
+t.test('an event that is sent again is stored once', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
+  const batch = toAppends('a', 'b')
+  t.same(await append(batch), [1, 2])
+  t.same(await append([...batch, ...toAppends('c')]), [1, 2, 3])
+})
+
+t.test('one that is too long does not keep back the others', async (t) => {
+  const server = await startJetStream(t, { settings: ['max_payload: 10000'] })
+  if (server === undefined) return
+  const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
+  const [a, long, b] = await append(toAppends('a', 'x'.repeat(10_000), 'b'))
+  t.same([a, b], [1, 2])
+  t.match(long, { code: 413 })
+  t.match(server.openEvents().maxEventBytes, Number.POSITIVE_INFINITY, 'not known yet')
+})
+
+t.test('where a stream was removed, it is made again', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const append = createAppend({ ...OPTIONS, sessions })
+  await append(toAppends('a', 'b'))
+  await sessions.current!.streams.delete('mx+events+mx+orders')
+  t.same(await append(toAppends('c', 'd')), [1, 2])
+})
+
+t.test('what cannot be stored is told event by event', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const other = { namespace: 'mx', topic: 'taken' }
+  const sessions = server.openSessions()
+  const session = await sessions.open()
+  await session.streams.add({ name: 'taken', subjects: ['mx.events.mx.taken'] })
+  const append = createAppend({ ...OPTIONS, sessions })
+  const [refused, stored] = await append([
+    { topic: other, event: makeEvent('a') },
+    { topic: JET_TOPIC, event: makeEvent('b') },
+  ])
+  t.match(refused, { code: 500, message: /subjects overlap/ })
+  t.equal(stored, 1)
+})
+
+t.test('what was on its way when NATS was killed is sent again, and stored once', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
+  await append(toAppends('first'))
+  const texts = Array.from({ length: 2000 }, (_, i) => String(i))
+  const appending = append(toAppends(...texts))
+  // Its events are on their way now.
+  await new Promise(setImmediate)
+  await server.kill()
+  await server.start()
+  const outcomes = await appending
+  t.same(
+    outcomes,
+    texts.map((_, i) => i + 2),
+  )
+})
+
+t.test('without a server every event fails', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  await server.kill()
+  const append = createAppend({ ...OPTIONS, sessions: server.openSessions() })
+  const outcomes = await append(toAppends('a', 'b'))
+  for (const outcome of outcomes) t.ok(outcome instanceof GatewayError && outcome.code === 503)
+})

@@ -1,0 +1,24 @@
+import t from 'tap'
+import { isUnheard, toStored } from '../../../../adapters/events/jetstream/pub-ack.ts'
+import { startJetStream } from '../../../fixtures/jetstream.ts'
+
+t.test('what the server says of a message', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  await session.streams.add({ name: 'kept', subjects: ['kept'] })
+  await session.streams.add({
+    name: 'full',
+    subjects: ['full'],
+    max_bytes: 10,
+    discard: 'new',
+  })
+  const kept = await session.ask({ subject: 'kept', body: 'x' })
+  t.notOk(isUnheard(kept))
+  t.equal(toStored(kept), 1)
+  const full = await session.ask({ subject: 'full', body: 'x'.repeat(100) })
+  t.throws(() => toStored(full), { code: 507 })
+  const none = await session.ask({ subject: 'none', body: 'x' })
+  t.ok(isUnheard(none))
+  t.throws(() => toStored(none), { code: 503 })
+})

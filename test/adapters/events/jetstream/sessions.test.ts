@@ -1,0 +1,83 @@
+import t from 'tap'
+import { startJetStream } from '../../../fixtures/jetstream.ts'
+
+t.test('there is one session after the other', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  t.equal(sessions.current, undefined)
+  await sessions.tried
+  const first = await sessions.open()
+  t.equal(sessions.current, first)
+  t.equal(await sessions.wait(0), first)
+  await server.kill()
+  await new Promise<void>((resolve) => first.onOver(resolve))
+  t.equal(sessions.current, undefined)
+  await t.rejects(sessions.open(), { code: 503 })
+  t.equal(await sessions.wait(1), undefined)
+  const waiting = sessions.wait(30_000)
+  await server.start()
+  const second = await waiting
+  t.ok(second !== undefined && second !== first)
+  t.equal(sessions.current, second)
+})
+
+t.test('what was under way is done again in the next session', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  await sessions.open()
+  let runs = 0
+  const text = await sessions.use(async (session) => {
+    runs++
+    if (runs > 1) return 'done'
+    const over = new Promise<void>((resolve) => session.onOver(resolve))
+    await server.kill()
+    await over
+    void server.start()
+    throw new Error('lost')
+  })
+  t.same([text, runs], ['done', 2])
+})
+
+t.test('what fails otherwise is not', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  let runs = 0
+  const failing = sessions.use(async () => {
+    runs++
+    throw new Error('failed')
+  })
+  await t.rejects(failing, { code: 503, cause: { message: 'failed' } })
+  t.equal(runs, 1)
+})
+
+t.test('without a server, nor another soon, it fails', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions(server.url, 200)
+  const failing = sessions.use(async (session) => {
+    const over = new Promise<void>((resolve) => session.onOver(resolve))
+    await server.kill()
+    await over
+    throw new Error('lost')
+  })
+  await t.rejects(failing, { code: 503 })
+  await t.rejects(
+    sessions.use(async () => {}),
+    { code: 503 },
+  )
+})
+
+t.test('closed, nobody waits', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const sessions = server.openSessions()
+  const waiting = sessions.wait(30_000)
+  await sessions.close()
+  t.equal(await waiting, undefined)
+  t.equal(sessions.current, undefined)
+  await t.rejects(sessions.open(), { code: 503 })
+  t.equal(await sessions.wait(30_000), undefined)
+})

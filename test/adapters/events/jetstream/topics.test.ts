@@ -1,0 +1,70 @@
+import t from 'tap'
+import { toTopicNames } from '../../../../adapters/events/jetstream/names.ts'
+import {
+  ensureStream,
+  ensureTopic,
+  findStream,
+  listTopics,
+  retain,
+} from '../../../../adapters/events/jetstream/topics.ts'
+import { startJetStream } from '../../../fixtures/jetstream.ts'
+
+const NAMES = toTopicNames('mx', { namespace: 'a.b', topic: 'c.d' })
+
+t.test('streams are made once, by whoever is first', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const [one, two] = [server.openSessions(), server.openSessions()]
+  const sessions = await Promise.all([one.open(), two.open()])
+  await Promise.all(sessions.map((session) => ensureTopic(session, NAMES, 1)))
+  const { config } = (await findStream(sessions[0]!, NAMES.stream))!
+  t.match(config, { storage: 'file', num_replicas: 1, max_bytes: -1, max_age: 0 })
+  t.same(config.subjects, [NAMES.subject, NAMES.aheadSubject])
+  // Set up differently meanwhile: it stays so.
+  await sessions[0]!.streams.update(NAMES.stream, { max_age: 1e12 })
+  const third = await server.openSessions().open()
+  await ensureTopic(third, NAMES, 1)
+  t.equal((await findStream(third, NAMES.stream))!.config.max_age, 1e12)
+  t.equal(await findStream(third, 'none'), undefined)
+  await t.rejects(
+    ensureStream(third, { name: 'other', subjects: ['mx.events.>'], num_replicas: 1 }),
+    { code: 10065 },
+  )
+})
+
+t.test('a topic is listed once it has had an event', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  await ensureTopic(session, NAMES, 1)
+  t.same(await listTopics(session, 'mx'), [])
+  await session.ask({ subject: NAMES.aheadSubject, body: 'x' })
+  t.match(await listTopics(session, 'mx'), [{ namespace: 'a.b', topic: 'c.d', first: 1, last: 1 }])
+  t.same(await listTopics(session, 'other'), [])
+})
+
+t.test('what a topic keeps is not reserved', async (t) => {
+  const server = await startJetStream(t, { jetStream: true })
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  for (let i = 0; i < 20; i++) {
+    const names = toTopicNames('mx', { namespace: 'mx', topic: `t${i}` })
+    await ensureTopic(session, names, 1)
+    t.equal(await retain(session, names, { maxAgeMs: 1000, maxBytes: 2 ** 50 }), false)
+  }
+  const { config } = (await findStream(session, 'mx+events+mx+t0'))!
+  t.match(config, { max_age: 1e9, duplicate_window: 1e9, max_bytes: -1 })
+})
+
+t.test('the newest event stays, however long', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  await ensureTopic(session, NAMES, 1)
+  for (let i = 0; i < 10; i++)
+    await session.ask({ subject: NAMES.subject, body: 'x'.repeat(i === 9 ? 100_000 : 10) })
+  const little = { maxAgeMs: 0, maxBytes: 10 }
+  while (await retain(session, NAMES, little));
+  const { state } = (await findStream(session, NAMES.stream))!
+  t.match(state, { messages: 1, first_seq: 10, last_seq: 10 })
+})
