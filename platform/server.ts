@@ -141,8 +141,9 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
     },
     async drain() {
       // Whoever watches would keep the gateway from ever being done.
-      const ending = services.map(({ endStreams }) => endStreams())
-      await Promise.all([api.drain(), dashboard.drain(), ...ending])
+      const ending = services.map(async ({ endStreams }) => endStreams())
+      // What fails keeps nothing from being closed, which tells of it.
+      await Promise.allSettled([api.drain(), dashboard.drain(), ...ending])
       proxy.drain()
       await closing.close()
     },
