@@ -1,0 +1,103 @@
+import { GatewayError } from '../../core/errors.ts'
+import type { Introduction } from '../../core/network/handshake.ts'
+import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
+import { badRequest, timeout } from '../../sdk/errors.ts'
+import type { Admission } from './admission.ts'
+import { MAX_REASON } from './link-call.ts'
+import { createOutbox, type NewsSource } from './outbox.ts'
+
+/** Whom a link tells that another server opened. */
+export interface AcceptOwner {
+  /** The peer has shown that it may: from now on it is told these news. @throws {GatewayError} when there must be no link. */
+  readonly onOpen: (link: AcceptedLink, peer: Introduction) => NewsSource
+  readonly onClose: (link: AcceptedLink) => void
+}
+
+export interface AcceptOptions {
+  /** What the peer says. */
+  readonly messages: AsyncIterable<unknown>
+  readonly admission: Admission
+  /** Id of errors. */
+  readonly id: string
+  readonly owner: AcceptOwner
+}
+
+/** A link that another server opened: it learns by it what this one has. */
+export interface AcceptedLink {
+  /** What the peer is told. */
+  readonly stream: AsyncIterableIterator<object>
+  /** There may be news. */
+  readonly wake: () => void
+  /** Nothing more is told: the peer gets this error, or the end of the stream. */
+  readonly end: (reason?: Error) => void
+}
+
+const OPEN_MS = 5000
+/** A peer says something every second; on a line that is busy with calls it comes late. */
+const LOOK_MS = 5000
+const LOOKS = 3
+
+/** Serves a call of `Network.Link`. */
+export function acceptLink({ messages, admission, id, owner }: AcceptOptions): AcceptedLink {
+  const incoming = messages[Symbol.asyncIterator]()
+  let closed = false
+  const outbox = createOutbox(() => {
+    closed = true
+    clearTimeout(timer)
+    owner.onClose(link)
+  })
+  const link: AcceptedLink = { stream: outbox, wake: outbox.wake, end: outbox.end }
+  let silentLooks = 0
+  let timer = setTimeout(() => {
+    outbox.end(timeout(id, `no link within ${OPEN_MS} ms`))
+  }, OPEN_MS).unref()
+
+  /** The next message, which has to be of this type. @throws {GatewayError} */
+  async function hear<T extends LinkMessage['type']>(
+    type: T,
+  ): Promise<Extract<LinkMessage, { readonly type: T }>> {
+    const { done, value } = await incoming.next()
+    if (done || closed) throw new Left()
+    let message: LinkMessage
+    try {
+      message = readMessage(value)
+    } catch (error) {
+      const reason = (error as Error).message.slice(0, MAX_REASON)
+      throw badRequest(id, `request is malformed: ${reason}`)
+    }
+    if (message.type !== type)
+      throw badRequest(id, `request.type must be ${type} now, got ${message.type}`)
+    silentLooks = 0
+    return message as Extract<LinkMessage, { readonly type: T }>
+  }
+
+  async function answerPing(): Promise<void> {
+    const { n } = await hear('ping')
+    outbox.say({ type: 'pong', n })
+  }
+
+  async function converse(): Promise<void> {
+    const { introduction: caller } = await hear('hello')
+    const callee = admission.introduce()
+    const pair = { caller, callee }
+    outbox.say({ type: 'welcome', ...callee, proof: admission.prove('callee', pair) })
+    const { proof } = await hear('proof')
+    admission.judge('caller', proof, pair)
+    await answerPing()
+    clearTimeout(timer)
+    timer = setInterval(() => {
+      if (++silentLooks > LOOKS) outbox.end(timeout(id, `nothing was heard of ${caller.id}`))
+    }, LOOK_MS).unref()
+    outbox.begin(owner.onOpen(link, caller))
+    for (;;) await answerPing()
+  }
+
+  converse().catch((error: unknown) => {
+    if (error instanceof Left) outbox.end()
+    else outbox.end(error instanceof GatewayError ? error : badRequest(id, String(error)))
+  })
+  return link
+}
+
+/** The peer says nothing more, or nobody listens. */
+class Left extends Error {}

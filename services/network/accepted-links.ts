@@ -1,0 +1,109 @@
+import type { PluginLog } from '../../core/define-plugin.ts'
+import type { Introduction } from '../../core/network/handshake.ts'
+import { MAX_PEERS } from '../../core/network/limits.ts'
+import type { RouteTable } from '../../core/network/route-table.ts'
+import { createTeller, type Teller } from '../../core/network/teller.ts'
+import { conflict, tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { type AcceptedLink, type AcceptOwner, acceptLink } from './accepted-link.ts'
+import type { Admission } from './admission.ts'
+import { NETWORK } from './link-call.ts'
+import type { Links } from './links.ts'
+
+export interface AcceptedLinksOptions {
+  readonly admission: Admission
+  readonly table: RouteTable
+  /** Where the way back is opened. */
+  readonly links: Pick<Links, 'answer' | 'forget'>
+  readonly log: PluginLog
+}
+
+/** The links that other servers have opened to this one: they learn by them what it has. */
+export interface AcceptedLinks {
+  /**
+   * Serves `Network.Link`: what the caller is told.
+   *
+   * @param messages what the caller says.
+   * @param id of errors.
+   * @throws {GatewayError} 429 when there are too many, 503 while none are taken.
+   */
+  readonly open: (messages: AsyncIterable<unknown>, id: string) => AsyncIterableIterator<object>
+  /** Takes links from now on. */
+  readonly begin: () => void
+  /** A destination may have to be told of. */
+  readonly changed: (key: string) => void
+  /** Who has opened one, by id. */
+  readonly peers: () => ReadonlySet<string>
+  /** Ends them all, and takes no more. */
+  readonly close: () => void
+}
+
+interface Entry {
+  readonly link: AcceptedLink
+  readonly teller: Teller
+}
+
+/** Links that are being opened. */
+const MAX_OPENING = 2 * MAX_PEERS
+
+export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLinks {
+  const { admission, table, links, log } = options
+  const all = new Set<AcceptedLink>()
+  const byPeer = new Map<string, Entry>()
+  let state: 'starting' | 'open' | 'stopping' = 'starting'
+
+  function welcome(link: AcceptedLink, peer: Introduction): Teller {
+    const { id } = peer
+    const old = byPeer.get(id)
+    if (old === undefined && byPeer.size >= MAX_PEERS)
+      throw tooManyRequests(NETWORK, `${MAX_PEERS} servers are linked with this one already`)
+    links.answer(peer)
+    const onTooMuch = (): void =>
+      log.warn({ server: id }, 'there are more services than a peer may be told of: some left out')
+    const teller = createTeller({ table, peer: id, onTooMuch })
+    byPeer.set(id, { link, teller })
+    // That of a server which was started anew is not known to be over yet.
+    old?.link.end(conflict(NETWORK, `the server ${id} has opened another link`))
+    return teller
+  }
+
+  const owner: AcceptOwner = {
+    onOpen: welcome,
+    onClose(link) {
+      all.delete(link)
+      for (const [id, entry] of byPeer) {
+        if (entry.link !== link) continue
+        byPeer.delete(id)
+        links.forget(id)
+      }
+    },
+  }
+
+  return {
+    open(messages, id) {
+      if (state !== 'open') throw unavailable(id, `the server is ${state}`)
+      if (all.size - byPeer.size >= MAX_OPENING)
+        throw tooManyRequests(id, `${MAX_OPENING} links are being opened already`)
+      const link = acceptLink({ messages, admission, id, owner })
+      all.add(link)
+      return link.stream
+    },
+
+    begin() {
+      state = 'open'
+    },
+
+    changed(key) {
+      for (const { link, teller } of byPeer.values()) {
+        teller.mark(key)
+        link.wake()
+      }
+    },
+
+    peers: () => new Set(byPeer.keys()),
+
+    close() {
+      state = 'stopping'
+      for (const link of [...all]) link.end()
+    },
+  }
+}

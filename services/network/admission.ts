@@ -1,0 +1,73 @@
+import {
+  createNonce,
+  type Introduction,
+  isProof,
+  LINK_VERSION,
+  type Pair,
+  prove,
+} from '../../core/network/handshake.ts'
+import { conflict, forbidden } from '../../sdk/errors.ts'
+import { NETWORK } from './link-call.ts'
+
+export interface AdmissionOptions {
+  /** Of this server. */
+  readonly id: string
+  /** Name of the network it is in. */
+  readonly network: string
+  /** Where others reach its RPC proxy; empty: nowhere. */
+  readonly address: () => string
+  /** What all servers of the network know; empty: there is none, and everybody may link. */
+  readonly token: string
+}
+
+/** Who this server is, and the one place where it is decided who may link with it. */
+export interface Admission {
+  /** What is said at the beginning of a link. */
+  readonly introduce: () => Introduction
+  /** Shows the other server that this one may. */
+  readonly prove: (role: keyof Pair, pair: Pair) => string
+  /**
+   * Judges the other server.
+   *
+   * @param role of the other one.
+   * @throws {GatewayError} 403 when it does not know the token; 409 when it is of another network, or has the id of this one.
+   */
+  readonly judge: (role: keyof Pair, proof: string, pair: Pair) => void
+  /** Whether an introduction is of this very server, which has called itself. */
+  readonly isSelf: (other: Introduction) => boolean
+}
+
+export function createAdmission({ id, network, address, token }: AdmissionOptions): Admission {
+  const instance = createNonce()
+  const isSelf = (other: Introduction): boolean => other.instance === instance
+
+  return {
+    introduce: () => ({
+      version: LINK_VERSION,
+      network,
+      id,
+      instance,
+      address: address(),
+      nonce: createNonce(),
+    }),
+
+    prove: (role, pair) => prove(token, role, pair),
+    isSelf,
+
+    judge(role, proof, pair) {
+      const other = pair[role]
+      if (!isProof(proof, token, role, pair))
+        throw forbidden(NETWORK, `the token of the server ${other.id} is not that of ${id}`)
+      if (other.network !== network)
+        throw conflict(
+          NETWORK,
+          `the server ${other.id} is of the network ${other.network}, and ${id} of ${network}`,
+        )
+      if (other.id === id && !isSelf(other))
+        throw conflict(
+          NETWORK,
+          `another server has the id ${id}, too: its data folder is a copy, and needs an id of its own`,
+        )
+    },
+  }
+}

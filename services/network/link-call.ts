@@ -1,0 +1,86 @@
+import { GatewayError } from '../../core/errors.ts'
+import { MAX_MESSAGE_BYTES } from '../../core/network/limits.ts'
+import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
+import { type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+
+/** Full name of the network service. */
+export const NETWORK = 'network'
+
+/** Characters of what is said about a message. */
+export const MAX_REASON = 500
+
+/** What is told of a link. After `onOver` nothing more. */
+export interface LinkReceiver {
+  /** @throws {TypeError} for what should not have been said; the link is over then. */
+  readonly onMessage: (message: LinkMessage) => void
+  readonly onOver: (error: GatewayError) => void
+}
+
+/** The stream of `Network.Link`, as whoever opens it has it. */
+export class LinkCall extends OutgoingCall {
+  readonly #receiver: LinkReceiver
+  #over = false
+
+  /** @param hello the first message. */
+  constructor(hello: object, receiver: LinkReceiver) {
+    super()
+    this.#receiver = receiver
+    this.service = NETWORK
+    this.endpoint = 'Network.Link'
+    this.stream = true
+    this.more = true
+    this.body = JSON.stringify(hello)
+  }
+
+  /** False: the line is slow, and it was not sent. */
+  say(message: object): boolean {
+    return this.#over || this.sendData(JSON.stringify(message))
+  }
+
+  /** Ends the link without a word to the receiver. */
+  leave(): void {
+    if (this.#over) return
+    this.#over = true
+    this.cancel()
+  }
+
+  override onData(body: Uint8Array): void {
+    if (this.#over) return
+    try {
+      this.#receiver.onMessage(readMessage(parse(body)))
+    } catch (error) {
+      const message = (error as Error).message.slice(0, MAX_REASON)
+      this.cancel()
+      return this.#end(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
+    }
+    this.consumed(body.length)
+  }
+
+  override onEnd(): void {
+    this.#end(new GatewayError(NETWORK, 503, 'it ended the link'))
+  }
+
+  override onReply(): void {
+    this.#end(new GatewayError(NETWORK, 502, 'the answer is no stream'))
+  }
+
+  override onFail(error: GatewayError): void {
+    this.#end(error)
+  }
+
+  override onLost(_kind: LostKind, detail: string): void {
+    this.#end(new GatewayError(NETWORK, 502, detail))
+  }
+
+  #end(error: GatewayError): void {
+    if (this.#over) return
+    this.#over = true
+    this.#receiver.onOver(error)
+  }
+}
+
+function parse(body: Uint8Array): unknown {
+  if (body.length > MAX_MESSAGE_BYTES)
+    throw new TypeError(`message must be at most ${MAX_MESSAGE_BYTES} bytes, got ${body.length}`)
+  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString())
+}

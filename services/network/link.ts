@@ -1,0 +1,242 @@
+import { createBackOff } from '../../core/back-off.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { ServerAddress } from '../../core/network/address.ts'
+import type { Introduction } from '../../core/network/handshake.ts'
+import type { LinkMessage, RouteNews } from '../../core/network/messages.ts'
+import { createRoundTrip, type RoundTrip } from '../../core/network/round-trip.ts'
+import { Channel } from '../../core/rpc/channel.ts'
+import type { Admission } from './admission.ts'
+import { LinkCall, NETWORK } from './link-call.ts'
+
+/**
+ * Where a link stands.
+ * - `connecting`: it is being opened.
+ * - `linked`: it stands.
+ * - `waiting`: it will be tried again.
+ * - `asleep`: it is not needed, until it is woken.
+ */
+export type LinkState = 'connecting' | 'linked' | 'waiting' | 'asleep'
+
+/** Whom a link tells. */
+export interface LinkOwner {
+  /** Why a link with this server, which may be, is not needed; undefined: it is. */
+  readonly refuse: (link: Link, peer: Introduction) => string | undefined
+  /** The link stands, and its cost is known. */
+  readonly onLinked: (link: Link, peer: Introduction) => void
+  readonly onCost: (link: Link, peer: Introduction) => void
+  /** @throws {TypeError} for what no peer may tell. */
+  readonly onNews: (link: Link, peer: Introduction, news: readonly RouteNews[]) => void
+  /** It is `waiting` or `asleep` now. */
+  readonly onOver: (link: Link, end: LinkEnd) => void
+}
+
+/** How an attempt has ended. */
+export interface LinkEnd {
+  readonly reason: GatewayError
+  /** Who was there; undefined: nobody said so. */
+  readonly peer: Introduction | undefined
+  /** The link stood. */
+  readonly wasLinked: boolean
+  /** The attempt before ended as well before the link stood. */
+  readonly again: boolean
+}
+
+export interface LinkOptions {
+  readonly address: ServerAddress
+  readonly admission: Admission
+  readonly owner: LinkOwner
+}
+
+/** The link to the server at an address: by it this one learns what that one has, and calls it. Tried for ever. */
+export interface Link {
+  readonly address: ServerAddress
+  readonly state: LinkState
+  /** Why it did not stand the last time; undefined: it does, or that is not known yet. */
+  readonly reason: GatewayError | undefined
+  readonly roundTrip: RoundTrip
+  /** Resolves once no attempt is under way. */
+  readonly settled: () => Promise<void>
+  /** Tries at once, where it would wait or is asleep. */
+  readonly wake: () => void
+  /** Ends it. The owner is told nothing any more. */
+  readonly close: () => void
+}
+
+/** From the first packet until the link stands. */
+const OPEN_MS = 5000
+const PING_MS = 1000
+/** Silence after which a line is tested; after as much again it is given up, with the calls that are under way. */
+export const SILENCE_MS = 1500
+/** A link that stood this long was a good one: the next back-off is short again. */
+const GOOD_MS = 5000
+
+/** What there is of one attempt. */
+interface Attempt {
+  readonly hello: Introduction
+  readonly channel: Channel
+  readonly call: LinkCall
+  readonly roundTrip: RoundTrip
+  peer: Introduction | undefined
+  /** Number of the last ping, and when it was sent; 0: it was answered. */
+  pings: number
+  pingMs: number
+  /** 0: the link does not stand yet. */
+  linkedMs: number
+}
+
+export function createLink({ address, admission, owner }: LinkOptions): Link {
+  const { host, port, secure } = address
+  const backOff = createBackOff()
+  let state: LinkState = 'connecting'
+  let reason: GatewayError | undefined
+  let attempt: Attempt | undefined
+  /** Of the attempt's time limit, of the back-off, or of the next ping. */
+  let timer: NodeJS.Timeout | undefined
+  let waiting: (() => void)[] = []
+  let closed = false
+
+  function begin(): void {
+    clearTimeout(timer)
+    state = 'connecting'
+    const channel = new Channel({
+      host,
+      port,
+      secure,
+      background: true,
+      connectTimeoutMs: OPEN_MS,
+      pingAfterMs: SILENCE_MS,
+    })
+    const hello = admission.introduce()
+    const call = new LinkCall(
+      { type: 'hello', ...hello },
+      {
+        onMessage: (message) => hear(own, message),
+        onOver: (error) => end(error, 'waiting'),
+      },
+    )
+    const own: Attempt = {
+      hello,
+      channel,
+      call,
+      roundTrip: createRoundTrip(),
+      peer: undefined,
+      pings: 0,
+      pingMs: 0,
+      linkedMs: 0,
+    }
+    attempt = own
+    const late = new GatewayError(NETWORK, 408, `no link within ${OPEN_MS} ms`)
+    timer = setTimeout(() => end(late, 'waiting'), OPEN_MS).unref()
+    channel.call(call)
+  }
+
+  /** @throws {TypeError} for what is not to be said now. */
+  function hear(own: Attempt, message: LinkMessage): void {
+    const { peer } = own
+    if (message.type === 'welcome' && peer === undefined)
+      return greet(own, message.introduction, message.proof)
+    if (message.type === 'pong' && own.pingMs > 0 && message.n === own.pings) return measure(own)
+    if (message.type === 'routes' && own.linkedMs > 0)
+      return owner.onNews(link, peer!, message.routes)
+    throw new TypeError(`type must not be ${message.type} now`)
+  }
+
+  function greet(own: Attempt, peer: Introduction, proof: string): void {
+    const pair = { caller: own.hello, callee: peer }
+    try {
+      admission.judge('callee', proof, pair)
+    } catch (error) {
+      return end(GatewayError.from(error, NETWORK), 'waiting')
+    }
+    const refusal = owner.refuse(link, peer)
+    if (refusal !== undefined) return end(new GatewayError(NETWORK, 409, refusal), 'asleep')
+    own.peer = peer
+    own.call.say({ type: 'proof', proof: admission.prove('caller', pair) })
+    ping(own)
+  }
+
+  function ping(own: Attempt): void {
+    own.pings++
+    const isSent = own.call.say({ type: 'ping', n: own.pings })
+    // On a line that is busy the next one will do.
+    own.pingMs = isSent ? performance.now() : 0
+  }
+
+  function measure(own: Attempt): void {
+    const isNew = own.roundTrip.add(performance.now() - own.pingMs)
+    own.pingMs = 0
+    if (own.linkedMs > 0) {
+      if (isNew) owner.onCost(link, own.peer!)
+      return
+    }
+    clearTimeout(timer)
+    timer = setInterval(() => {
+      if (own.pingMs === 0) ping(own)
+    }, PING_MS).unref()
+    own.linkedMs = performance.now()
+    reason = undefined
+    settle('linked')
+    owner.onLinked(link, own.peer!)
+  }
+
+  function end(error: GatewayError, next: 'waiting' | 'asleep'): void {
+    const own = attempt
+    if (own === undefined) return
+    const { peer, linkedMs } = own
+    const again = reason !== undefined
+    drop()
+    if (linkedMs > 0 && performance.now() - linkedMs >= GOOD_MS) backOff.reset()
+    if (next === 'waiting') timer = setTimeout(begin, backOff.next()).unref()
+    reason = error
+    settle(next)
+    owner.onOver(link, { reason: error, peer, wasLinked: linkedMs > 0, again })
+  }
+
+  function drop(): void {
+    clearTimeout(timer)
+    const own = attempt
+    attempt = undefined
+    own?.call.leave()
+    own?.channel.close()
+  }
+
+  function settle(next: LinkState): void {
+    state = next
+    const resolves = waiting
+    waiting = []
+    for (const resolve of resolves) resolve()
+  }
+
+  const NONE = createRoundTrip()
+  const link: Link = {
+    address,
+    get state() {
+      return state
+    },
+    get reason() {
+      return reason
+    },
+    get roundTrip() {
+      return attempt?.roundTrip ?? NONE
+    },
+
+    settled() {
+      if (state !== 'connecting') return Promise.resolve()
+      return new Promise((resolve) => {
+        waiting.push(resolve)
+      })
+    },
+
+    wake() {
+      if (!closed && (state === 'waiting' || state === 'asleep')) begin()
+    },
+
+    close() {
+      closed = true
+      drop()
+      settle('asleep')
+    },
+  }
+  begin()
+  return link
+}

@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto'
+import type { Node } from '../../core/contracts/registry.ts'
+import type { PluginLog } from '../../core/define-plugin.ts'
+import { parseServerAddress, type ServerAddress } from '../../core/network/address.ts'
+import type { Introduction } from '../../core/network/handshake.ts'
+import { createHearer } from '../../core/network/hearer.ts'
+import { MAX_PEERS } from '../../core/network/limits.ts'
+import type { RouteNews } from '../../core/network/messages.ts'
+import type { Network } from '../../core/network/network.ts'
+import type { Caller } from '../../core/rpc/caller.ts'
+import { Channel } from '../../core/rpc/channel.ts'
+import { tooManyRequests } from '../../sdk/errors.ts'
+import { addLocalNode } from '../../sdk/local-services.ts'
+import type { Admission } from './admission.ts'
+import { createLink, type Link, type LinkOwner, SILENCE_MS } from './link.ts'
+import { NETWORK } from './link-call.ts'
+import { createPeerCaller, createTraffic, type Traffic } from './peer-caller.ts'
+
+export interface LinksOptions {
+  readonly admission: Admission
+  readonly network: Pick<Network, 'table' | 'nodes'>
+  readonly log: PluginLog
+  /** Other servers are linked now. */
+  readonly onChange: (peers: readonly string[]) => void
+}
+
+/** A link, and what goes over it. */
+export interface LinkInfo {
+  readonly link: Link
+  /** Who is there, or was the last time; undefined: nobody has said so. */
+  readonly peer: Introduction | undefined
+  readonly traffic: Readonly<Traffic>
+}
+
+/** The links this server has opened: what others have it learns by them, and it calls them. */
+export interface Links {
+  /** Links with the server at an address, for ever. @throws {GatewayError} 429 when there are too many. */
+  readonly connect: (address: ServerAddress) => Link
+  /** Links with a server that has opened a link to this one, until {@link forget}. @throws {GatewayError} 429 */
+  readonly answer: (peer: Introduction) => void
+  readonly forget: (peer: string) => void
+  readonly list: () => LinkInfo[]
+  readonly close: () => void
+}
+
+interface Entry {
+  readonly link: Link
+  readonly traffic: Traffic
+  /** Somebody has asked for it, not only the other server. */
+  isWanted: boolean
+  peer: Introduction | undefined
+  way: Way | undefined
+}
+
+/** How a server is called while its link stands. */
+interface Way {
+  readonly caller: Caller
+  readonly hear: (news: readonly RouteNews[]) => void
+  readonly unlist: () => void
+}
+
+export function createLinks({ admission, network, log, onChange }: LinksOptions): Links {
+  const { table, nodes } = network
+  const entries = new Map<string, Entry>()
+  /** Those that stand, or will in a moment, by the id of the server. */
+  const taken = new Map<string, Link>()
+  /** Servers that have opened a link to this one. */
+  const callers = new Set<string>()
+
+  const find = ({ address }: Link): Entry => entries.get(address.text)!
+  const listLinked = (): Entry[] => [...entries.values()].filter(({ way }) => way !== undefined)
+  const tellChange = (): void => onChange(listLinked().map(({ peer }) => peer!.id))
+
+  const owner: LinkOwner = {
+    refuse(link, peer) {
+      const entry = find(link)
+      entry.peer = peer
+      if (admission.isSelf(peer)) return 'it is this server itself'
+      if (!entry.isWanted && !callers.has(peer.id))
+        return `it is the server ${peer.id}, which has not asked for a link`
+      const other = taken.get(peer.id)
+      if (other !== undefined) return `the server ${peer.id} is linked at ${other.address.text}`
+      taken.set(peer.id, link)
+      return undefined
+    },
+
+    onLinked(link, { id }) {
+      const entry = find(link)
+      const node = toNode(link.address, id)
+      const caller = createPeerCaller(openChannel(link.address), entry.traffic)
+      const unlist = addLocalNode(node.id, caller)
+      entry.way = { caller, unlist, hear: createHearer(table, id) }
+      nodes.set(id, node)
+      table.setPeer(id, link.roundTrip.cost)
+      tellChange()
+      log.info({ server: id, address: link.address.text }, 'linked')
+    },
+
+    onCost: (link, { id }) => table.setPeer(id, link.roundTrip.cost),
+    onNews: (link, _peer, news) => find(link).way!.hear(news),
+
+    onOver(link, { reason, peer, wasLinked, again }) {
+      const entry = find(link)
+      if (wasLinked) {
+        closeWay(entry, peer!.id)
+        tellChange()
+      }
+      if (peer !== undefined) release(peer.id)
+      if (!again) {
+        const details = { address: link.address.text, reason: reason.message, server: peer?.id }
+        if (wasLinked) log.warn(details, 'link lost')
+        else if (link.state === 'waiting' || !entry.isWanted) log.warn(details, 'no link')
+        else log.info(details, 'no link needed')
+      }
+      if (!entry.isWanted && !isCaller(entry)) remove(entry)
+    },
+  }
+
+  function isCaller({ peer }: Entry): boolean {
+    return peer !== undefined && callers.has(peer.id)
+  }
+
+  /** Another link to the same server is needed now, if there is one. */
+  function release(id: string): void {
+    taken.delete(id)
+    for (const { link, peer } of entries.values())
+      if (link.state === 'asleep' && peer?.id === id) link.wake()
+  }
+
+  function closeWay(entry: Entry, id: string): void {
+    const { way } = entry
+    entry.way = undefined
+    table.removePeer(id)
+    nodes.delete(id)
+    way?.unlist()
+    way?.caller.drain()
+  }
+
+  function open(address: ServerAddress): Entry {
+    if (entries.size >= MAX_PEERS)
+      throw tooManyRequests(NETWORK, `there are ${MAX_PEERS} links already`)
+    const link = createLink({ address, admission, owner })
+    const entry: Entry = {
+      link,
+      traffic: createTraffic(),
+      isWanted: false,
+      peer: undefined,
+      way: undefined,
+    }
+    entries.set(address.text, entry)
+    return entry
+  }
+
+  function remove({ link }: Entry): void {
+    entries.delete(link.address.text)
+    link.close()
+  }
+
+  return {
+    connect(address) {
+      const entry = entries.get(address.text) ?? open(address)
+      entry.isWanted = true
+      entry.link.wake()
+      return entry.link
+    },
+
+    answer(peer) {
+      if (admission.isSelf(peer)) return
+      const address = parseServerAddress(peer.address)
+      const isKnown = (entry: Entry): boolean =>
+        entry.peer?.id === peer.id || entry.link.address.text === address?.text
+      const known = [...entries.values()].filter(isKnown)
+      if (known.length === 0 && address !== undefined) known.push(open(address))
+      callers.add(peer.id)
+      // It is up: nothing is gained by waiting.
+      if (!taken.has(peer.id)) for (const { link } of known) link.wake()
+    },
+
+    forget(id) {
+      callers.delete(id)
+      for (const entry of [...entries.values()])
+        if (!entry.isWanted && entry.peer?.id === id && entry.way === undefined) remove(entry)
+    },
+
+    list: () => [...entries.values()].map(({ link, peer, traffic }) => ({ link, peer, traffic })),
+
+    close() {
+      for (const entry of [...entries.values()]) {
+        remove(entry)
+        if (entry.way !== undefined) closeWay(entry, entry.peer!.id)
+      }
+      taken.clear()
+    },
+  }
+}
+
+function openChannel({ host, port, secure }: ServerAddress): Channel {
+  return new Channel({ host, port, secure, background: true, pingAfterMs: SILENCE_MS })
+}
+
+function toNode({ secure, text }: ServerAddress, peer: string): Node {
+  return {
+    // Not the peer's id: another link to it is another node.
+    id: `${peer}-${randomUUID()}`,
+    address: text.slice(text.indexOf('//') + 2),
+    metadata: { protocol: secure ? 'mxs' : 'mx', server: peer },
+  }
+}

@@ -1,0 +1,151 @@
+import type { GatewayError } from '../../core/errors.ts'
+import { type Carrier, type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+import type { Caller } from '../../core/rpc/caller.ts'
+import { deadlines } from '../../core/rpc/deadlines.ts'
+
+/** What has gone to a peer since this server began to count. */
+export interface Traffic {
+  calls: number
+  /** Calls that have no answer, or one of 500 and above. */
+  failures: number
+  /** Bytes of requests. */
+  sentBytes: number
+  /** Bytes of replies. */
+  receivedBytes: number
+}
+
+export function createTraffic(): Traffic {
+  return { calls: 0, failures: 0, sentBytes: 0, receivedBytes: 0 }
+}
+
+/** Carries calls as `caller` does, and counts them. */
+export function createPeerCaller(caller: Caller, traffic: Traffic): Caller {
+  return {
+    get pending() {
+      return caller.pending
+    },
+    call(call) {
+      traffic.calls++
+      caller.call(new CountedCall(call, traffic))
+    },
+    drain: () => caller.drain(),
+    close: () => caller.close(),
+  }
+}
+
+/** A call on its way to a peer, in place of the one it was made for. */
+class CountedCall extends OutgoingCall {
+  readonly #call: OutgoingCall
+  readonly #traffic: Traffic
+
+  constructor(call: OutgoingCall, traffic: Traffic) {
+    super()
+    this.#call = call
+    this.#traffic = traffic
+    this.service = call.service
+    this.endpoint = call.endpoint
+    this.metadata = call.metadata
+    // It may have been on its way before.
+    const isTimed = call.timeoutMs > 0 && call.timedNext !== undefined
+    this.timeoutMs = isTimed ? Math.ceil(deadlines.left(call)) : call.timeoutMs
+    this.body = call.body
+    this.ascii = call.ascii
+    this.sentMs = call.sentMs
+    this.stream = call.stream
+    this.more = call.more
+    traffic.sentBytes += toBytes(call.body)
+    call.carrier = new CallerEnd(this)
+    call.held = false
+    call.started = false
+    call.halfClosed = false
+    call.answering = false
+  }
+
+  /** False: not now; the caller is told when. */
+  send(call: OutgoingCall, body: string | Uint8Array): boolean {
+    if (!this.sendData(body)) {
+      call.held = true
+      return false
+    }
+    call.started = true
+    this.#traffic.sentBytes += toBytes(body)
+    return true
+  }
+
+  override onReply(metadata: string, body: Uint8Array): void {
+    this.#traffic.receivedBytes += body.length
+    this.#call.release()
+    this.#call.onReply(metadata, body)
+  }
+
+  override onStart(metadata: string): void {
+    this.#call.answering = true
+    this.#call.onStart(metadata)
+  }
+
+  override onData(body: Uint8Array): void {
+    this.#traffic.receivedBytes += body.length
+    this.#call.answering = true
+    this.#call.onData(body)
+  }
+
+  override onEnd(): void {
+    this.#call.release()
+    this.#call.onEnd()
+  }
+
+  override onCredit(): void {
+    this.#call.held = false
+    this.#call.onCredit()
+  }
+
+  override onFail(error: GatewayError, isForeign?: boolean): void {
+    if (error.code >= 500) this.#traffic.failures++
+    this.#call.release()
+    this.#call.onFail(error, isForeign)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    this.#traffic.failures++
+    this.#call.release()
+    this.#call.onLost(kind, detail)
+  }
+}
+
+/** The end of the call it was made for. */
+class CallerEnd implements Carrier {
+  readonly #counted: CountedCall
+
+  constructor(counted: CountedCall) {
+    this.#counted = counted
+  }
+
+  sendData(call: OutgoingCall, body: string | Uint8Array): boolean {
+    return this.#counted.send(call, body)
+  }
+
+  endData(call: OutgoingCall): void {
+    if (!call.more || call.halfClosed) return
+    call.halfClosed = true
+    this.#counted.endData()
+  }
+
+  consumed(_call: OutgoingCall, bytes: number): void {
+    this.#counted.consumed(bytes)
+  }
+
+  cancel(call: OutgoingCall): void {
+    this.#counted.cancel()
+    call.release()
+  }
+
+  expire(call: OutgoingCall): void {
+    this.#counted.cancel()
+    call.release()
+    call.onLost('timeout', `no answer within ${call.timeoutMs} ms`)
+  }
+}
+
+function toBytes(body: string | Uint8Array): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length
+}

@@ -1,0 +1,115 @@
+import {
+  parseServerAddress,
+  SERVER_ADDRESS_FORMS,
+  type ServerAddress,
+} from '../../core/network/address.ts'
+import { formatServer } from '../../core/network/entry.ts'
+import { isNetworkName } from '../../core/network/handshake.ts'
+import { MAX_PEERS } from '../../core/network/limits.ts'
+import { toServerKey } from '../../core/network/names.ts'
+import type { Network } from '../../core/network/network.ts'
+import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createAcceptedLinks } from './accepted-links.ts'
+import { createAdmission } from './admission.ts'
+import { createNetworkEndpoints } from './endpoints.ts'
+import { NETWORK } from './link-call.ts'
+import { createLinks } from './links.ts'
+import { createView } from './view.ts'
+
+/** What the network service is told. */
+export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
+  /** What it works on; it is started, and closed, with the service. */
+  readonly network: Network
+  /** Name of the network; servers of another one are refused. @default 'mx' */
+  readonly networkName?: string
+  /** Where others reach the RPC proxy of this server: `host:port`, `mx://host:port` or `mxs://host:port`. @default where the service is reached */
+  readonly advertise?: string
+  /** RPC proxies of the servers to link with, as `advertise`. */
+  readonly nodes?: readonly string[]
+  /** What all servers of the network know; none may link that does not. @default '', everybody may */
+  readonly token?: string
+}
+
+/** The network of a platform, as a service of it. */
+export interface NetworkService {
+  /** Not started yet. */
+  readonly service: Service<object>
+  /** Links with others, and lets them link: to be called once the service has started, and the RPC proxy takes calls. */
+  readonly begin: () => Promise<void>
+  /** Tells the peers to send no more calls here. This server goes on to call them. */
+  readonly leave: () => void
+  /** {@link leave}, ends all links, then stops the service. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * The service `network` (reference 9): servers that are linked call each other's services.
+ *
+ * @throws {TypeError} for a name or an address that is none.
+ */
+export function createNetworkService(options: NetworkServiceOptions): NetworkService {
+  const { network, networkName = 'mx', advertise, nodes = [], token = '', ...rest } = options
+  const { id, table } = network
+  if (!isNetworkName(networkName))
+    throw new TypeError(
+      `networkName must be 1 to 253 visible ASCII characters, got ${JSON.stringify(networkName)}`,
+    )
+  if (nodes.length > MAX_PEERS)
+    throw new TypeError(`nodes must be at most ${MAX_PEERS}, got ${nodes.length}`)
+  const addresses = nodes.map((text) => toAddress(text, 'nodes'))
+  let ownAddress = advertise === undefined ? '' : toAddress(advertise, 'advertise').text
+  let peers: readonly string[] = []
+
+  const service = new Service({ ...rest, name: NETWORK })
+  const { log } = service
+  const admission = createAdmission({
+    id,
+    network: networkName,
+    address: () => ownAddress,
+    token,
+  })
+  const tellSelf = (): void =>
+    table.setOwn(toServerKey(id), formatServer({ address: ownAddress, peers }))
+  const links = createLinks({
+    admission,
+    network,
+    log,
+    onChange(linked) {
+      peers = [...linked].sort()
+      tellSelf()
+    },
+  })
+  const accepted = createAcceptedLinks({ admission, table, links, log })
+  network.listen(accepted.changed)
+  const view = createView({ table, id, network: networkName })
+  service.handle('Network', createNetworkEndpoints({ view, links, accepted }))
+
+  return {
+    service,
+
+    async begin() {
+      if (ownAddress === '') ownAddress = toAddress(service.address, 'address').text
+      tellSelf()
+      await network.start()
+      accepted.begin()
+      for (const address of addresses) links.connect(address)
+    },
+
+    leave: accepted.close,
+
+    async close() {
+      accepted.close()
+      links.close()
+      network.close()
+      await service.stop()
+    },
+  }
+}
+
+function toAddress(text: string, what: string): ServerAddress {
+  const address = parseServerAddress(text)
+  if (address !== undefined) return address
+  throw new TypeError(
+    `${what} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(text.slice(0, 253))}`,
+  )
+}

@@ -1,0 +1,121 @@
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import type { Introduction } from '../../../core/network/handshake.ts'
+import { BodyStream } from '../../../sdk/body-stream.ts'
+import { conflict } from '../../../sdk/errors.ts'
+import { acceptLink } from '../../../services/network/accepted-link.ts'
+import { createAdmission } from '../../../services/network/admission.ts'
+import { turn } from '../../fixtures/raw-backend.ts'
+
+const open = (t: Test, { token = '', refuses = false } = {}) => {
+  const said = new BodyStream({ decode: (body) => body, onConsumed: () => {} })
+  const caller = createAdmission({ id: 'a', network: 'mx', address: () => '', token })
+  const callee = createAdmission({ id: 'b', network: 'mx', address: () => '', token: '' })
+  const events: string[] = []
+  const link = acceptLink({
+    messages: said as AsyncIterable<unknown>,
+    admission: callee,
+    id: 'network.Network.Link',
+    owner: {
+      onOpen(_link, { id }) {
+        if (refuses) throw conflict('network', 'not now')
+        events.push(`open ${id}`)
+        return { isPending: () => false, take: () => [] }
+      },
+      onClose: () => events.push('close'),
+    },
+  })
+  t.teardown(() => link.end())
+  const hello = caller.introduce()
+  const say = (message: object): void => said.push(message)
+  const hear = async (): Promise<Record<string, unknown>> =>
+    ((await link.stream.next()).value ?? { type: 'end' }) as Record<string, unknown>
+  /** Says what is right, up to the first ping. */
+  const shakeHands = async (): Promise<void> => {
+    say({ type: 'hello', ...hello })
+    const { type: _, proof: __, ...welcome } = await hear()
+    const pair = { caller: hello, callee: welcome as unknown as Introduction }
+    say({ type: 'proof', proof: caller.prove('caller', pair) })
+    say({ type: 'ping', n: 7 })
+  }
+  return { said, link, events, hello, say, hear, shakeHands }
+}
+
+t.test('a peer that says what is right is answered, and told the news', async (t) => {
+  const { said, events, say, hear, shakeHands } = open(t)
+  await shakeHands()
+  t.strictSame(await hear(), { type: 'pong', n: 7 })
+  t.strictSame(events, ['open a'])
+  say({ type: 'ping', n: 8 })
+  t.strictSame(await hear(), { type: 'pong', n: 8 })
+  said.end()
+  t.strictSame(await hear(), { type: 'end' })
+  t.strictSame(events, ['open a', 'close'])
+})
+
+t.test('a peer that does not know the token is refused', async (t) => {
+  const { events, hear, shakeHands } = open(t, { token: 'guess' })
+  await shakeHands()
+  await t.rejects(hear(), { code: 403, message: 'the token of the server a is not that of b' })
+  t.strictSame(events, ['close'])
+})
+
+t.test('what there must be no link with is told why', async (t) => {
+  const { hear, shakeHands } = open(t, { refuses: true })
+  await shakeHands()
+  t.match(await hear(), { type: 'pong' })
+  await t.rejects(hear(), { code: 409, message: 'not now' })
+})
+
+t.test('what is malformed, or not to be said now, is 400 that names it', async (t) => {
+  const wrong: [messages: (hello: object) => unknown[], detail: string | RegExp][] = [
+    [() => [1], 'request is malformed: message must be an object'],
+    [() => [{ type: 'x'.repeat(9999) }], /^request is malformed: type must be .{0,500}$/],
+    [() => [{ type: 'ping', n: 1 }], 'request.type must be hello now, got ping'],
+    [(hello) => [hello, hello], 'request.type must be proof now, got hello'],
+    [(hello) => [{ ...hello, id: '@' }], /^request is malformed: id must be /],
+    [(hello) => [{ ...hello, version: 2 }], /^request is malformed: version must be 1, got 2$/],
+  ]
+  for (const [toMessages, detail] of wrong) {
+    const { events, hello, say, hear } = open(t)
+    for (const message of toMessages({ type: 'hello', ...hello })) say(message as object)
+    const listen = async (): Promise<void> => {
+      for (;;) await hear()
+    }
+    await t.rejects(listen(), { code: 400, id: 'network.Network.Link', message: detail })
+    t.strictSame(events, ['close'])
+  }
+})
+
+t.test('a peer that says nothing is let go', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const never = open(t)
+  const waiting = never.hear()
+  mock.timers.tick(5000)
+  await t.rejects(waiting, { code: 408, message: 'no link within 5000 ms' })
+  const { events, say, hear, shakeHands } = open(t)
+  await shakeHands()
+  t.match(await hear(), { type: 'pong' })
+  await turn()
+  mock.timers.tick(15_000)
+  say({ type: 'ping', n: 8 })
+  t.match(await hear(), { n: 8 }, 'late is not too late')
+  await turn()
+  mock.timers.tick(15_000)
+  t.strictSame(events, ['open a'])
+  const over = hear()
+  mock.timers.tick(5000)
+  await t.rejects(over, { code: 408, message: 'nothing was heard of a' })
+  t.strictSame(events, ['open a', 'close'])
+})
+
+t.test('nothing is opened after it was ended', async (t) => {
+  const { link, events, hello, say, hear } = open(t)
+  say({ type: 'hello', ...hello })
+  await hear()
+  link.end()
+  say({ type: 'proof', proof: '' })
+  await turn()
+  t.strictSame(events, ['close'])
+})

@@ -1,0 +1,96 @@
+import t, { type Test } from 'tap'
+import { parseServerAddress } from '../../../core/network/address.ts'
+import { MAX_PEERS } from '../../../core/network/limits.ts'
+import type { RouteNews } from '../../../core/network/messages.ts'
+import { createAdmission } from '../../../services/network/admission.ts'
+import { createLink } from '../../../services/network/link.ts'
+import { until } from '../../contracts/registry.ts'
+import { openServer, type TestServer } from '../../fixtures/network.ts'
+
+/** A server that only listens, and what it is told of services. */
+function listen(t: Test, { address }: TestServer, id: string) {
+  const told: string[] = []
+  const reasons: string[] = []
+  const admission = createAdmission({ id, network: 'mx', address: () => '', token: '' })
+  const toText = ({ key, told }: RouteNews): string =>
+    told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')} ${told.metric}`
+  const link = createLink({
+    address: parseServerAddress(address)!,
+    admission,
+    owner: {
+      refuse: () => undefined,
+      onLinked: () => {},
+      onCost: () => {},
+      onNews: (_link, _peer, news) =>
+        told.push(...news.filter(({ key }) => !key.startsWith('@')).map(toText)),
+      onOver: (_link, { reason }) => reasons.push(`${reason.code} ${reason.message}`),
+    },
+  })
+  t.teardown(link.close)
+  return { link, told, reasons }
+}
+
+t.test('who listens is told what there is, and what changes', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b', { nodes: [a.address] })
+  const greeter = await a.serve('greeter')
+  await b.serve('users')
+  await until(async () => (await a.ask<{ services: string[] }>('Services')).services.length > 2)
+  const { told } = listen(t, a, 'ear')
+  await until(() => told.length > 1)
+  t.strictSame(told.splice(0).sort(), ['greeter a 0', 'users a b 1'])
+  await greeter.stop()
+  await until(() => told.length > 0)
+  t.strictSame(told, ['greeter gone'])
+})
+
+t.test('one that opens another link loses the one before', async (t) => {
+  const a = await openServer(t, 'a')
+  const first = listen(t, a, 'ear')
+  await first.link.settled()
+  const second = listen(t, a, 'ear')
+  await second.link.settled()
+  await until(() => first.reasons.length > 0)
+  t.strictSame(first.reasons[0], '409 the server ear has opened another link')
+  second.link.close()
+  first.link.close()
+  await until(async () => (await a.status()).listeners.length === 0)
+})
+
+t.test('there are not more of them than there may be', async (t) => {
+  const a = await openServer(t, 'a')
+  const ears = Array.from({ length: MAX_PEERS }, (_, i) => listen(t, a, `ear-${i}`))
+  await Promise.all(ears.map(({ link }) => link.settled()))
+  const { link, reasons } = listen(t, a, 'late')
+  await until(() => reasons.length > 0)
+  t.equal(reasons[0], '429 64 servers are linked with this one already')
+  ears[0]!.link.close()
+  await until(async () => !(await a.status()).listeners.includes('ear-0'))
+  link.wake()
+  await until(() => link.state === 'linked')
+})
+
+t.test('what is being opened is bounded, too', async (t) => {
+  const a = await openServer(t, 'a')
+  const streams = Array.from({ length: 2 * MAX_PEERS }, () =>
+    a.client.stream('network', 'Network.Link'),
+  )
+  const over = a.client.stream('network', 'Network.Link')
+  await t.rejects(over.next(), { code: 429, message: '128 links are being opened already' })
+  for (const stream of streams) stream.cancel()
+  const { link } = listen(t, a, 'ear')
+  await until(async () => {
+    link.wake()
+    await link.settled()
+    return link.state === 'linked'
+  })
+})
+
+t.test('a server that leaves lets everybody go, and nobody in', async (t) => {
+  const a = await openServer(t, 'a')
+  const { link, reasons } = listen(t, a, 'ear')
+  await link.settled()
+  a.leave()
+  await until(() => reasons.length > 1)
+  t.strictSame(reasons.slice(0, 2), ['503 it ended the link', '503 the server is stopping'])
+})

@@ -1,0 +1,85 @@
+import t from 'tap'
+import type { PeerMessage } from '../../../services/network/messages.ts'
+import { until } from '../../contracts/registry.ts'
+import { openServer, toText } from '../../fixtures/network.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
+
+t.test('connect links, and tells how it went', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b')
+  const none = await openRawBackend(t)
+  none.close()
+  const nodes = [b.address, `127.0.0.1:${none.port}`, `mx://${b.address}`]
+  const answer = await a.ask('Connect', { nodes: nodes.map((address) => ({ address })) })
+  t.match(answer, {
+    links: [
+      { address: `mx://${b.address}`, id: 'b', state: 'linked', error: '', metric: 1 },
+      { address: `mx://127.0.0.1:${none.port}`, id: '', state: 'waiting', error: /ECONNREFUSED/ },
+    ],
+  })
+  t.equal((answer['links'] as unknown[]).length, 2, 'an address that is named twice is one')
+})
+
+t.test('what is wrong with an address is named, and nothing is linked', async (t) => {
+  const a = await openServer(t, 'a')
+  const cases: [nodes: unknown, message: RegExp][] = [
+    [undefined, /^request\.nodes is missing$/],
+    [[], /^request\.nodes must/],
+    [[{}], /^request\.nodes\[0\]\.address is missing$/],
+    [[{ address: 1 }], /^request\.nodes\[0\]\.address must be/],
+    [
+      [{ address: 'b:1' }, { address: 'http://b:1' }],
+      /^request\.nodes\[1\]\.address must be host:port, mx:\/\/host:port or mxs:\/\/host:port \(TLS\), with a port from 1 to 65535, got "http:\/\/b:1"$/,
+    ],
+    [[{ address: 'b:0' }], /got "b:0"$/],
+    [Array(65).fill({ address: 'b:1' }), /^request\.nodes must/],
+  ]
+  for (const [nodes, message] of cases)
+    await t.rejects(a.ask('Connect', { nodes }), { code: 400, message }, String(message))
+  t.strictSame((await a.status()).links, [])
+})
+
+t.test('graph, nodes, routes, services and status tell of the network', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b', { nodes: [a.address] })
+  const c = await openServer(t, 'c', { nodes: [b.address] })
+  await c.serve('greeter')
+  const services = async () => (await a.ask<{ services: string[] }>('Services')).services
+  await until(async () => (await services()).includes('greeter'))
+  t.strictSame(await services(), ['greeter', 'network'])
+  t.strictSame(await a.ask('Services', { limit: 1 }), { services: ['greeter'], next: 'greeter' })
+  const graph = async (request = {}) =>
+    toText((await a.ask<{ root: PeerMessage }>('Graph', request)).root)
+  t.equal(await graph(), 'a(b(c))')
+  t.equal(await graph({ depth: 1 }), 'a(b)')
+  const nodes = [a, b, c].map(({ id, address }) => ({
+    id,
+    address: `mx://${address}`,
+    network: 'mx',
+  }))
+  t.strictSame(await a.ask('Nodes'), { nodes })
+  t.strictSame(await a.ask('Nodes', { depth: 1 }), { nodes: nodes.slice(0, 2) })
+  t.strictSame(await a.ask('Routes', { query: { service: 'greeter' } }), {
+    routes: [
+      {
+        service: 'greeter',
+        address: `mx://${c.address}`,
+        gateway: `mx://${b.address}`,
+        network: 'mx',
+        router: 'b',
+        link: 'network',
+        metric: 2,
+        path: ['b', 'c'],
+      },
+    ],
+  })
+  await until(async () => (await b.status()).listeners.length > 1)
+  t.match(await b.status(), {
+    node: nodes[1],
+    links: [
+      { id: 'a', state: 'linked' },
+      { id: 'c', state: 'linked' },
+    ],
+    listeners: ['a', 'c'],
+  })
+})

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { GatewayError } from '../../../core/errors.ts'
+import { MAX_MESSAGE_BYTES } from '../../../core/network/limits.ts'
+import { LinkCall, MAX_REASON } from '../../../services/network/link-call.ts'
+
+/** A call that nobody carries, and what its receiver was told. */
+function open(onMessage: () => void = () => {}) {
+  const events: string[] = []
+  const call = new LinkCall(
+    { type: 'hello' },
+    {
+      onMessage(message) {
+        onMessage()
+        events.push(message.type)
+      },
+      onOver: ({ code, message }) => events.push(`${code} ${message}`),
+    },
+  )
+  const hear = (text: string): void => call.onData(Buffer.from(text))
+  return { call, events, hear }
+}
+
+t.test('it is a stream of Network.Link that begins with hello', (t) => {
+  const { call } = open()
+  t.match(call, {
+    service: 'network',
+    endpoint: 'Network.Link',
+    body: '{"type":"hello"}',
+    stream: true,
+    more: true,
+    timeoutMs: 0,
+  })
+  t.end()
+})
+
+t.test('its end is told once, with the reason', (t) => {
+  const ends: [end: (call: LinkCall) => void, event: string][] = [
+    [(call) => call.onEnd(), '503 it ended the link'],
+    [(call) => call.onReply(), '502 the answer is no stream'],
+    [(call) => call.onFail(new GatewayError('x', 409, 'no')), '409 no'],
+    [(call) => call.onLost('closed', 'gone'), '502 gone'],
+  ]
+  for (const [end, event] of ends) {
+    const { call, events } = open()
+    end(call)
+    call.onEnd()
+    call.leave()
+    t.strictSame(events, [event])
+    t.ok(call.say({ type: 'ping' }), 'and what is said goes nowhere')
+  }
+  t.end()
+})
+
+t.test('what cannot be read ends it', (t) => {
+  for (const [text, event] of [
+    ['{', /^502 what it says is malformed: /],
+    ['{"type":"x"}', /^502 what it says is malformed: type must be/],
+    ['x'.repeat(MAX_MESSAGE_BYTES + 1), /malformed: message must be at most 1048576 bytes, got 10/],
+    [JSON.stringify({ type: 'routes', routes: [{ key: 'x'.repeat(9999) }] }), /routes\[0\]\.key/],
+  ] as const) {
+    const { events, hear } = open()
+    hear('{"type":"pong","n":1}')
+    hear(text)
+    hear('{"type":"pong","n":2}')
+    t.equal(events.length, 2)
+    t.match(events[1], event)
+    t.ok(events[1]!.length < MAX_REASON + 100)
+  }
+  t.end()
+})
+
+t.test('what its receiver refuses ends it, too; after it was left nothing is told', (t) => {
+  const { events, hear } = open(() => {
+    throw new TypeError('not now')
+  })
+  hear('{"type":"pong","n":1}')
+  t.strictSame(events, ['502 what it says is malformed: not now'])
+  const left = open()
+  left.call.leave()
+  left.hear('{"type":"pong","n":1}')
+  left.call.onEnd()
+  t.strictSame(left.events, [])
+  t.end()
+})

@@ -1,0 +1,80 @@
+import t, { type Test } from 'tap'
+import { type Dispatch, NOBODY } from '../../../core/rpc/call.ts'
+import { deadlines } from '../../../core/rpc/deadlines.ts'
+import { ServiceError } from '../../../sdk/errors.ts'
+import { createPeerCaller, createTraffic } from '../../../services/network/peer-caller.ts'
+import { testCalls } from '../../contracts/calls.ts'
+import { Echo } from '../../fixtures/call-streams.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { RecordedCall } from '../../fixtures/rpc.ts'
+import { openCaller, openPort } from '../../fixtures/rpc-proxy.ts'
+
+/** A caller whose calls are counted. */
+async function open(t: Test, dispatch: Dispatch) {
+  const { port } = await openPort(t, dispatch)
+  const traffic = createTraffic()
+  const inner = openCaller(t, port, 'mx')
+  return { caller: createPeerCaller(inner, traffic), traffic }
+}
+
+t.test('calls that are counted', async (t) => {
+  testCalls(t, {
+    open: async (t, dispatch) => (await open(t, dispatch)).caller,
+    isFast: true,
+    maxHeld: 525,
+  })
+})
+
+t.test('calls, what was sent and what came back are counted', async (t) => {
+  const { caller, traffic } = await open(t, (call) => {
+    if (call.endpoint === 'A.Echo') new Echo(call)
+    else if (call.endpoint === 'A.Reply') call.reply('', 'four')
+    else throw new ServiceError('s', Number(call.endpoint), '')
+  })
+  const run = async (change: Partial<RecordedCall>, ...bodies: string[]): Promise<void> => {
+    const call = new RecordedCall({ ...change, more: bodies.length > 0 })
+    caller.call(call)
+    await until(() => bodies.length === 0 || call.sendData(bodies[0]!))
+    for (const body of bodies.slice(1)) call.sendData(body)
+    call.endData()
+    await until(() => call.events.some((event) => /^(reply|fail|end|lost)/.test(event)))
+  }
+  await run({ endpoint: 'A.Reply', body: '12' })
+  t.strictSame(traffic, { calls: 1, failures: 0, sentBytes: 2, receivedBytes: 4 })
+  await run({ endpoint: 'A.Echo', stream: true, body: Buffer.from('1') }, '\u00e4', 'abc')
+  t.strictSame(traffic, { calls: 2, failures: 0, sentBytes: 8, receivedBytes: 10 })
+  await run({ endpoint: '404', body: '' })
+  t.match(traffic, { calls: 3, failures: 0 }, 'what a caller did wrong is no failure')
+  await run({ endpoint: '503', body: '' })
+  t.match(traffic, { calls: 4, failures: 1 })
+  caller.close()
+  await run({ endpoint: 'A.Reply', body: '' })
+  t.match(traffic, { calls: 5, failures: 2 }, 'nor sent: there is no answer')
+})
+
+t.test('a call that was on its way before has the time that is left', async (t) => {
+  const times: number[] = []
+  const { caller } = await open(t, (call) => {
+    times.push(call.timeoutMs)
+    call.reply('', '')
+  })
+  const call = new RecordedCall({ timeoutMs: 10_000 })
+  deadlines.add(call, 500)
+  caller.call(call)
+  await until(() => call.events.length > 0)
+  t.ok(times[0]! > 0 && times[0]! <= 500, `${times[0]} ms`)
+  t.equal(call.timedNext, undefined, 'and is off the clock')
+})
+
+t.test('a call whose own time is over first is given up', async (t) => {
+  const cancelled: string[] = []
+  const { caller } = await open(t, (call) => {
+    call.receiver = { ...NOBODY, onCancel: (reason) => cancelled.push(reason) }
+  })
+  const call = new RecordedCall()
+  caller.call(call)
+  // As one that has a deadline its service is not told of.
+  deadlines.add(call, 50)
+  await until(() => cancelled.length > 0)
+  t.strictSame([cancelled, call.events], [['cancel'], ['lost timeout']])
+})

@@ -1,0 +1,188 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import { createNetwork } from '../../../core/network/network.ts'
+import { endpoint } from '../../../sdk/endpoint.ts'
+import { createNetworkService } from '../../../services/network/service.ts'
+import { until } from '../../contracts/registry.ts'
+import { openServer, type TestServer, ways, where } from '../../fixtures/network.ts'
+import { createQuietLog, createService } from '../../fixtures/sdk-services.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
+
+/** Servers with links between those that stand side by side here: `a-b b-c`. */
+async function openAll(t: Test, links: string): Promise<Record<string, TestServer>> {
+  const servers: Record<string, TestServer> = {}
+  for (const id of new Set(links.match(/\w+/g))) servers[id] = await openServer(t, id)
+  for (const link of links.split(' ')) {
+    const [from, to] = link.split('-').map((id) => servers[id]!)
+    await from!.ask('Connect', { nodes: [{ address: to!.address }] })
+  }
+  return servers
+}
+
+const isAt = (server: TestServer, service: string, at: unknown) => async () =>
+  (await where(server, service)) === at
+
+t.test('services of a server are called at those it is linked with, either way', async (t) => {
+  const { a, b } = await openAll(t, 'a-b')
+  t.equal(await where(a!, 'greeter'), 404)
+  await b!.serve('greeter')
+  await a!.serve('users')
+  await until(isAt(a!, 'greeter', 'b'))
+  await until(isAt(b!, 'users', 'a'))
+})
+
+t.test(
+  'a line: calls and streams pass the servers between, and the metric counts them',
+  async (t) => {
+    const { a, b, d } = await openAll(t, 'a-b b-c c-d')
+    await d!.serve('greeter')
+    await until(isAt(a!, 'greeter', 'd'))
+    t.strictSame(await ways(a!, 'greeter'), ['b c d'])
+    const numbers = Array.from({ length: 1000 }, (_, i) => i)
+    const seen: unknown[] = []
+    for await (const reply of a!.client.stream('greeter', 'A.Count', numbers)) seen.push(reply)
+    t.strictSame(
+      seen,
+      numbers.map((n) => ({ n, says: 'd' })),
+    )
+    const { routes } = await a!.ask<{ routes: { metric: number }[] }>('Routes', {
+      query: { service: 'greeter' },
+    })
+    t.strictSame(
+      routes.map(({ metric }) => metric),
+      [3],
+    )
+    const [link] = (await b!.status()).links.filter(({ id }) => id === 'c')
+    t.match(link, { calls: 2, failures: 0 })
+    t.ok(link!.sent_bytes > 1000 && link!.received_bytes > 1000)
+    await b!.client.call('greeter', 'A.Missing').catch(() => {})
+    await b!.client.call('greeter', 'A.Where')
+    const [later] = (await b!.status()).links.filter(({ id }) => id === 'c')
+    t.match(later, { calls: 4, failures: 0 }, 'errors of callers are no failures')
+  },
+)
+
+t.test('a star: leaves reach one another', async (t) => {
+  const { a, b, c } = await openAll(t, 'a-hub b-hub c-hub')
+  await c!.serve('greeter')
+  for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 'c'))
+  await c!.close()
+  for (const leaf of [a!, b!]) await until(isAt(leaf, 'greeter', 404))
+})
+
+t.test('a ring: the shorter way is used, and the other when that is gone', async (t) => {
+  const { a, b, c } = await openAll(t, 'a-b b-c c-d d-e e-a')
+  await c!.serve('greeter')
+  await until(isAt(a!, 'greeter', 'c'))
+  await until(async () => (await ways(a!, 'greeter')).join() === 'b c')
+  await b!.close()
+  await until(async () => (await ways(a!, 'greeter')).join() === 'e d c')
+  t.equal(await where(a!, 'greeter'), 'c')
+})
+
+t.test('what is registered here is called here, whoever else has it', async (t) => {
+  const { a, b } = await openAll(t, 'a-b')
+  await b!.serve('greeter')
+  await until(isAt(a!, 'greeter', 'b'))
+  const own = await a!.serve('greeter')
+  t.equal(await where(a!, 'greeter'), 'a')
+  t.strictSame(await ways(a!, 'greeter'), ['here'])
+  for (let i = 0; i < 20; i++) t.equal(await where(a!, 'greeter'), 'a')
+  await own.stop()
+  t.equal(await where(a!, 'greeter'), 'b')
+})
+
+t.test('servers that are as near share the calls', async (t) => {
+  const { a, b, c } = await openAll(t, 'a-b a-c')
+  await b!.serve('greeter')
+  await c!.serve('greeter')
+  await until(async () => (await ways(a!, 'greeter')).join() === 'b,c')
+  const answers = new Set<unknown>()
+  for (let i = 0; i < 20; i++) answers.add(await where(a!, 'greeter'))
+  t.strictSame(answers, new Set(['b', 'c']))
+})
+
+t.test('no call is lost while a server with another one beside it leaves', async (t) => {
+  const { a, b, c } = await openAll(t, 'a-b a-c')
+  await b!.serve('greeter')
+  await c!.serve('greeter')
+  await until(async () => (await ways(a!, 'greeter')).join() === 'b,c')
+  const answers: unknown[] = []
+  let isClosed = false
+  const call = async (): Promise<void> => {
+    while (!isClosed) answers.push(await where(a!, 'greeter'))
+    for (let i = 0; i < 20; i++) answers.push(await where(a!, 'greeter'))
+  }
+  const callers = Array.from({ length: 8 }, call)
+  await until(() => answers.length > 100)
+  await b!.close()
+  isClosed = true
+  await Promise.all(callers)
+  t.strictSame(new Set(answers), new Set(['b', 'c']), `${answers.length} calls`)
+  t.strictSame(new Set(answers.slice(-20)), new Set(['c']))
+})
+
+t.test('services of the platform are called where they are, and nowhere else', async (t) => {
+  const { a, b } = await openAll(t, 'a-b')
+  await b!.serve('store')
+  await b!.serve('greeter')
+  await until(isAt(a!, 'greeter', 'b'))
+  t.equal(await where(b!, 'store'), 'b')
+  t.equal(await where(a!, 'store'), 404)
+})
+
+t.test('calls that go in a circle all the same end with 508', async (t) => {
+  const { a, b } = await openAll(t, 'a-b')
+  // Each is told, past all networks, that the other one has it.
+  for (const [at, to] of [
+    [a!, b!],
+    [b!, a!],
+  ] as const)
+    at.registry.register(makeService('loop', [makeNode(to.address, { protocol: 'mx' })]))
+  await t.rejects(a!.client.call('loop', 'A.Where'), { code: 508, id: 'mx.proxy' })
+})
+
+t.test('a call keeps its deadline, its metadata and its errors over two servers', async (t) => {
+  const { a, c } = await openAll(t, 'a-b b-c')
+  const service = createService(t, { name: 'greeter', registry: c!.registry }).handle('A', {
+    where: endpoint({ handle: (_, ctx) => ({ id: ctx.id, namespace: ctx.namespace }) }),
+    wait: endpoint({
+      handle: (_, ctx) => new Promise((_, fail) => ctx.signal.addEventListener('abort', fail)),
+    }),
+    fail: endpoint({
+      handle: () => {
+        throw new Error('secret')
+      },
+    }),
+  })
+  await service.start()
+  await until(async () => (await ways(a!, 'greeter')).join() === 'b c')
+  const metadata = { 'x-request-id': 'of-test' }
+  const options = { namespace: 'shop', metadata }
+  t.strictSame(await a!.client.call('greeter', 'A.Where', {}, options), {
+    id: 'of-test',
+    namespace: 'shop',
+  })
+  await t.rejects(a!.client.call('greeter', 'A.Wait', {}, { timeoutMs: 50 }), { code: 408 })
+  await t.rejects(a!.client.call('greeter', 'A.Fail'), { code: 500, message: 'internal error' })
+})
+
+t.test('what it cannot be made of is named', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(() => registry.close?.())
+  const network = createNetwork({ id: 'a', registry })
+  const { log } = createQuietLog()
+  const wrong: [options: object, message: RegExp][] = [
+    [{ networkName: 'a b' }, /^networkName must be 1 to 253 visible ASCII characters, got "a b"$/],
+    [{ nodes: ['nowhere'] }, /^nodes must be host:port, mx:\/\/host:port or .*, got "nowhere"$/],
+    [{ nodes: Array(65).fill('a:1') }, /^nodes must be at most 64, got 65$/],
+    [{ advertise: 'http://a:1' }, /^advertise must be host:port, .*, got "http:\/\/a:1"$/],
+    [{ more: 1 }, /more/],
+  ]
+  for (const [options, message] of wrong)
+    t.throws(
+      () => createNetworkService({ network, registry, log, ...options }),
+      { name: 'TypeError', message },
+      String(message),
+    )
+})
