@@ -46,8 +46,10 @@ export interface Links {
 interface Entry {
   readonly link: Link
   readonly traffic: Traffic
-  /** Somebody has asked for it, not only the other server. */
+  /** This server was told to. */
   isWanted: boolean
+  /** The server for whose sake it was opened else: it has opened one to this server. */
+  askedBy: string | undefined
   peer: Introduction | undefined
   way: Way | undefined
 }
@@ -76,8 +78,8 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       const entry = find(link)
       entry.peer = peer
       if (admission.isSelf(peer)) return 'it is this server itself'
-      if (!entry.isWanted && !callers.has(peer.id))
-        return `it is the server ${peer.id}, which has not asked for a link`
+      if (!entry.isWanted && peer.id !== entry.askedBy)
+        return `it is the server ${peer.id}, not ${entry.askedBy}, which says to be there`
       const other = taken.get(peer.id)
       if (other !== undefined) return `the server ${peer.id} is linked at ${other.address.text}`
       taken.set(peer.id, link)
@@ -112,12 +114,12 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         else if (link.state === 'waiting' || !entry.isWanted) log.warn(details, 'no link')
         else log.info(details, 'no link needed')
       }
-      if (!entry.isWanted && !isCaller(entry)) remove(entry)
+      if (!isNeeded(entry)) remove(entry)
     },
   }
 
-  function isCaller({ peer }: Entry): boolean {
-    return peer !== undefined && callers.has(peer.id)
+  function isNeeded({ isWanted, askedBy }: Entry): boolean {
+    return isWanted || (askedBy !== undefined && callers.has(askedBy))
   }
 
   /** Another link to the same server is needed now, if there is one. */
@@ -144,6 +146,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       link,
       traffic: createTraffic(),
       isWanted: false,
+      askedBy: undefined,
       peer: undefined,
       way: undefined,
     }
@@ -170,7 +173,11 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       const isKnown = (entry: Entry): boolean =>
         entry.peer?.id === peer.id || entry.link.address.text === address?.text
       const known = [...entries.values()].filter(isKnown)
-      if (known.length === 0 && address !== undefined) known.push(open(address))
+      if (known.length === 0 && address !== undefined) {
+        const entry = open(address)
+        entry.askedBy = peer.id
+        known.push(entry)
+      }
       callers.add(peer.id)
       // It is up: nothing is gained by waiting.
       if (!taken.has(peer.id)) for (const { link } of known) link.wake()
@@ -179,7 +186,7 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     forget(id) {
       callers.delete(id)
       for (const entry of [...entries.values()])
-        if (!entry.isWanted && entry.peer?.id === id && entry.way === undefined) remove(entry)
+        if (entry.way === undefined && !isNeeded(entry)) remove(entry)
     },
 
     list: () => [...entries.values()].map(({ link, peer, traffic }) => ({ link, peer, traffic })),

@@ -3,6 +3,7 @@ import { MAX_PEERS } from '../../../core/network/limits.ts'
 import { until } from '../../contracts/registry.ts'
 import { openServer, type Status, type TestServer, where } from '../../fixtures/network.ts'
 import { openPeer, openRelay } from '../../fixtures/network-peer.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
 const connect = (server: TestServer, ...addresses: string[]) =>
   server.ask<{ links: Status['links'] }>('Connect', {
@@ -86,21 +87,33 @@ t.test('servers that must not link say why, once, and try again', async (t) => {
   t.equal(new Set(addresses).size, addresses.length, 'each once')
 })
 
-t.test('the way back is no way to somebody else', async (t) => {
-  const a = await openServer(t, 'a')
-  const b = await openServer(t, 'b')
-  // It says to be where b is.
-  const liar = await openServer(t, 'liar', { advertise: b.address })
-  await connect(liar, a.address)
-  await until(() => a.lines.some((line) => line.includes('which has not asked for a link')))
-  t.strictSame(await linksOf(a), [])
-  t.strictSame((await a.status()).listeners, ['liar'])
-  // And where a itself is.
-  const mirror = await openServer(t, 'mirror', { advertise: a.address })
-  await connect(mirror, a.address)
-  await until(() => a.lines.some((line) => line.includes('it is this server itself')))
-  t.strictSame(await linksOf(a), [])
-})
+t.test(
+  'the way back is no way to somebody else, and is tried as long as it is asked for',
+  async (t) => {
+    const a = await openServer(t, 'a')
+    const b = await openServer(t, 'b')
+    const none = await openRawBackend(t)
+    none.close()
+    // They say to be where b is, where a itself is, and where nobody is.
+    const places = [b.address, a.address, `127.0.0.1:${none.port}`]
+    const liars = await Promise.all(
+      places.map((advertise, i) => openServer(t, `liar-${i}`, { advertise })),
+    )
+    for (const liar of liars) await connect(liar, a.address)
+    await until(has(a, ' waiting', 'a asleep', 'b asleep'))
+    t.match((await a.status()).links.map(({ error }) => error).sort(), [
+      'it is the server b, not liar-0, which says to be there',
+      'it is this server itself',
+      /ECONNREFUSED/,
+    ])
+    t.strictSame((await a.status()).listeners, ['liar-0', 'liar-1', 'liar-2'])
+    t.strictSame((await b.status()).listeners, [])
+    await openServer(t, 'liar-2', { port: none.port })
+    await until(has(a, 'a asleep', 'b asleep', 'liar-2 linked'), 10_000)
+    await Promise.all(liars.slice(0, 2).map((liar) => liar.close()))
+    await until(has(a, 'liar-2 linked'))
+  },
+)
 
 t.test('there are not more links than there may be', async (t: Test) => {
   const a = await openServer(t, 'a')
