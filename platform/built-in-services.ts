@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Maybe } from '../core/chain.ts'
+import type { Network } from '../core/network/network.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
@@ -20,6 +21,7 @@ export interface BuiltInContext {
   readonly keyFile: string
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
+  readonly network: Network
   readonly host: ServiceHost
   readonly toLog: (service: string) => ServiceLog
   readonly onWarning: (message: string) => void
@@ -38,6 +40,8 @@ export interface BuiltIn {
   readonly service: Service<object>
   /** Ends streams that would not end by themselves; other calls go on. */
   readonly endStreams: () => Maybe<void>
+  /** Begins what takes calls of others, once all services have started. */
+  readonly begin?: () => Promise<void>
   /** Ends its streams, stops it, and closes what it alone stands on. */
   readonly close: () => Promise<void>
 }
@@ -102,6 +106,22 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const adapter = await openEvents({ settings, folder: toFolder('events'), onWarning })
       made.events = createEventsService({ ...toOptions('events', context), adapter })
       return made.events
+    },
+  },
+  {
+    name: 'network',
+    async create(context) {
+      const { settings, network, host } = context
+      const { createNetworkService } = await import('../services/network/service.ts')
+      const { leave, ...rest } = createNetworkService({
+        ...toOptions('network', context),
+        network,
+        networkName: settings.network,
+        nodes: settings.networkNodes,
+        token: settings.networkToken,
+        advertise: host.address,
+      })
+      return { ...rest, endStreams: leave }
     },
   },
 ]

@@ -1,21 +1,24 @@
+import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { GatewayError } from '../core/errors.ts'
 import { PROXY_ID } from '../core/rpc/hops.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { Configuration } from './configuration.ts'
+import type { Domains } from './domains.ts'
 import type { Log } from './log.ts'
 import { logOutage } from './log-outage.ts'
 import { createProxyFinder } from './proxy-finder.ts'
 import { openRpcProxy } from './rpc-proxy.ts'
-import type { ServerRegistries } from './server-registries.ts'
 import type { Settings } from './settings.ts'
 import { type Address, formatAddress } from './settings-values.ts'
 import { createUpstreams } from './upstreams.ts'
 
 export interface ServerProxyOptions {
   readonly configuration: Configuration
-  readonly registries: ServerRegistries
+  /** Of the default domain: where services are found that are not hosted. */
+  readonly registry: Registry
+  readonly domains: Domains
   /** Open files it may have. */
   readonly fileLimit: number
   readonly log: Log
@@ -42,7 +45,7 @@ export interface ServerProxy {
  * @throws {Error} with one clear line when the port is in use or may not be opened.
  */
 export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
-  const { configuration, registries, fileLimit, log } = options
+  const { configuration, registry, domains, fileLimit, log } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
   let state: 'starting' | 'running' | 'stopping' = 'starting'
@@ -52,8 +55,8 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     log,
   })
   const finder = createProxyFinder({
-    registry: registries.registry,
-    domains: registries,
+    registry,
+    domains,
     directory: {
       upstream: upstreams.of,
       onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { CheckedBroker } from '../core/broker/broker.ts'
+import { createNetwork } from '../core/network/network.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
 import { type Api, startApi } from './api.ts'
 import {
@@ -19,6 +20,7 @@ import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
 import { claimPort } from './port.ts'
+import { makeServerId, readServerId } from './server-id.ts'
 import { openServerProxy } from './server-proxy.ts'
 import { openServerRegistries } from './server-registries.ts'
 import { createBuiltInLog } from './service-log.ts'
@@ -85,9 +87,23 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
   const broker = await openBroker(settings.broker, log)
   closing.add(() => broker.close?.())
 
-  // Of the open files the gateway has half.
-  const ofProxy = Math.floor(fileLimit / 4)
-  const proxy = await openServerProxy({ configuration, registries, fileLimit: ofProxy, log })
+  const network = createNetwork({
+    id: await findServerId(settings, folder),
+    registry: registries.registry,
+    onError: (error) => log.warn({ err: error }, 'the network is told nothing new of this server'),
+    onTooLong: (service) => log.warn({ service }, 'its description is too long for other servers'),
+  })
+  closing.add(network.close)
+  const { registry } = network
+
+  const proxy = await openServerProxy({
+    configuration,
+    registry,
+    domains: registries,
+    // Of the open files the gateway has half.
+    fileLimit: Math.floor(fileLimit / 4),
+    log,
+  })
   closing.add(proxy.close)
   const { host } = proxy
   advertised = host.address
@@ -99,6 +115,7 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
       keyFile: toKeyFile(folder, settings),
       registries,
       broker,
+      network,
       host,
       toLog: (service) => createBuiltInLog(service, log),
       onWarning,
@@ -107,11 +124,12 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
     closing,
   )
   proxy.begin()
+  for (const { begin } of services) await begin?.()
 
   const api = await startApi({
     configuration,
     log,
-    registry: registries.registry,
+    registry,
     domains: registries,
     events: toSinks(settings, broker, made),
     findCaller: findLocalCaller,
@@ -164,6 +182,14 @@ async function startServices(
     started.push(builtIn)
   }
   return started
+}
+
+async function findServerId(
+  { serverId }: Settings,
+  folder: DataFolder | undefined,
+): Promise<string> {
+  if (serverId !== '') return serverId
+  return folder === undefined ? makeServerId() : await readServerId(folder.path)
 }
 
 function isFolderNeeded({ store, events, configSecretKey }: Settings): boolean {

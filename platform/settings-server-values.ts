@@ -1,5 +1,9 @@
 import { NATS_FORM, parseNatsUrl } from '../adapters/nats/url.ts'
 import { parsePostgresUrl } from '../adapters/store/postgres/url.ts'
+import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../core/network/address.ts'
+import { isNetworkName } from '../core/network/handshake.ts'
+import { MAX_PEERS } from '../core/network/limits.ts'
+import { isServerId } from '../core/network/names.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import { parseSecretKey } from '../services/config/secret-key.ts'
@@ -71,6 +75,33 @@ export function parsePreviousKey(text: string): string {
     throw new RangeError((error as Error).message.trim(), { cause: error })
   }
   return trimmed
+}
+
+/** Addresses of the RPC proxies of servers, each as `mx://host:port` or `mxs://host:port`. @throws {RangeError} */
+export function parseServerAddresses(texts: readonly string[]): readonly string[] {
+  if (texts.length > MAX_PEERS)
+    throw new RangeError(`must be at most ${MAX_PEERS} servers, got ${texts.length}`)
+  return texts.map((text) => {
+    const address = parseServerAddress(text)
+    if (address !== undefined) return address.text
+    throw new RangeError(`must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(text)}`)
+  })
+}
+
+/** @throws {RangeError} */
+export function parseNetworkName(text: string): string {
+  const trimmed = text.trim()
+  if (isNetworkName(trimmed)) return trimmed
+  throw new RangeError(`must be 1 to 253 visible ASCII characters, got ${JSON.stringify(text)}`)
+}
+
+/** Id of a server; empty: none. @throws {RangeError} */
+export function parseServerId(text: string): string {
+  const trimmed = text.trim()
+  if (trimmed === '' || isServerId(trimmed)) return trimmed
+  throw new RangeError(
+    `must be 1 to 100 letters, digits, and inner dots, dashes or underscores, got ${JSON.stringify(text)}`,
+  )
 }
 
 /** One of `words`, or a URL that `parseUrl` takes. */

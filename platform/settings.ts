@@ -8,7 +8,10 @@ import {
   parseBrokerText,
   parseEventsText,
   parseKeySource,
+  parseNetworkName,
   parsePreviousKey,
+  parseServerAddresses,
+  parseServerId,
   parseStoreText,
   STORE_FORMS,
 } from './settings-server-values.ts'
@@ -65,6 +68,14 @@ export interface Settings {
   readonly eventsReplicas: number
   /** Where the events of the handler `event` go. */
   readonly eventSink: (typeof SINKS)[number]
+  /** Name of the network of servers this one links in. */
+  readonly network: string
+  /** Servers to link with: `mx://host:port` or `mxs://host:port` of their RPC proxies. */
+  readonly networkNodes: readonly string[]
+  /** What all servers of the network know; empty: everybody may link. */
+  readonly networkToken: string
+  /** Id in the network; empty: it is kept in the data folder, or made at every start. */
+  readonly serverId: string
   /** `file`, `memory`, or the key itself; empty: there is none. */
   readonly configSecretKey: string
   /** Empty: there is none. */
@@ -331,6 +342,51 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseOneOf(SINKS)),
+  },
+  network: {
+    name: 'network',
+    kind: 'text',
+    form: 'name',
+    description: 'Name of the network of servers; those of another one are refused',
+    default: 'mx',
+    only: 'server',
+    live: false,
+    parse: one(parseNetworkName),
+  },
+  networkNodes: {
+    name: 'network_nodes',
+    kind: 'list',
+    form: 'host:port,...',
+    description:
+      'RPC proxies of servers to link with: services that only one of them has are called there; mxs://host:port for TLS',
+    default: '',
+    splitFlag: true,
+    only: 'server',
+    live: false,
+    parse: parseServerAddresses,
+  },
+  networkToken: {
+    name: 'network_token',
+    kind: 'text',
+    form: 'secret',
+    description: 'What all servers of the network know; none may link that does not',
+    default: '',
+    unset: 'everybody may link who reaches the RPC proxy',
+    only: 'server',
+    notInFile: 'a secret stays out of it: set MX_NETWORK_TOKEN',
+    live: false,
+    parse: one((text) => text.trim()),
+  },
+  serverId: {
+    name: 'server_id',
+    kind: 'text',
+    form: 'id',
+    description: 'What this server is called in the network of servers',
+    default: '',
+    unset: 'kept in the data folder, else made at every start',
+    only: 'server',
+    live: false,
+    parse: one(parseServerId),
   },
   configSecretKey: {
     name: 'config_secret_key',

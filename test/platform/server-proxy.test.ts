@@ -17,7 +17,13 @@ async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
     onWarning: () => {},
   })
   const log = pino({ level: 'silent' })
-  const proxy = await openServerProxy({ configuration, registries, fileLimit: 1000, log })
+  const proxy = await openServerProxy({
+    configuration,
+    registry: registries.registry,
+    domains: registries,
+    fileLimit: 1000,
+    log,
+  })
   t.teardown(async () => {
     await proxy.close()
     await registries.close()

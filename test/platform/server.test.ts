@@ -64,7 +64,11 @@ t.test('state in files is there after the next start', async (t) => {
   })
   await first.post('/events/stream/publish', { topic: 'orders', payload: 'Yg==' })
   await first.server.close()
-  t.same(readdirSync(folder).sort(), ['config_secret_key', 'events', 'store'], 'without a lock')
+  t.same(
+    readdirSync(folder).sort(),
+    ['config_secret_key', 'events', 'server_id', 'store'],
+    'without a lock',
+  )
   const second = await openServer(t, inFiles(folder))
   t.match(await second.get('/store/read?key=a'), { body: { records: [{ value: 'Yg==' }] } })
   t.match(await second.get('/config/get?path=a&options.secret=true'), {
@@ -219,6 +223,30 @@ t.test('requests to an endpoint of the handler event become messages, or are kep
     else await until(() => heard.length > 0)
     if (sink !== 'events') t.match(heard[0], { data: '{"a":1}' })
   }
+})
+
+t.test('servers that are linked call services that only one of them has', async (t) => {
+  const one = await openServer(t, ['--network_token=s3cret', '--server_id=one'])
+  const words = [`--network_nodes=${one.proxy}`, '--network_token=s3cret', '--server_id=two']
+  const two = await openServer(t, words)
+  const greeter = createService(t, { name: 'greeter', proxy: one.proxy })
+  greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
+  await greeter.start()
+  await until(async () => (await two.get('/greeter/hello')).status === 200)
+  t.same(await openClient(t, { proxy: two.proxy }).call('greeter', 'Greeter.Hello'), {
+    message: 'Hello',
+  })
+  await one.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
+  t.equal((await two.get('/store/read?key=a')).status, 404, 'each has its own store')
+  const { body } = await two.get('/network/nodes')
+  t.same(
+    body.nodes.map(({ id }: { id: string }) => id),
+    ['two', 'one'],
+  )
+  const stranger = await openServer(t, [`--network_nodes=${one.proxy}`])
+  t.equal((await stranger.get('/greeter/hello')).status, 404)
+  await one.server.drain()
+  await until(async () => (await two.get('/greeter/hello')).status === 404)
 })
 
 t.test('a reload takes over what can be, and names what cannot', async (t) => {

@@ -5,7 +5,10 @@ import {
   parseBrokerText,
   parseEventsText,
   parseKeySource,
+  parseNetworkName,
   parsePreviousKey,
+  parseServerAddresses,
+  parseServerId,
   parseStoreText,
 } from '../../platform/settings-server-values.ts'
 import { makeSecretKey } from '../../services/config/secret-key.ts'
@@ -70,6 +73,17 @@ t.test(
     t.throws(() => parsePreviousKey('file'), /^must be 32 bytes in base64/)
   },
 )
+
+t.test('servers, their network and their id are what they can be', async (t) => {
+  t.same(parseServerAddresses(['a:1', 'mxs://[::1]:2']), ['mx://a:1', 'mxs://[::1]:2'])
+  t.throws(() => parseServerAddresses(['a:1', 'b']), /^must be host:port, .* got "b"$/)
+  const many = Array.from({ length: 1000 }, () => 'a:1')
+  t.throws(() => parseServerAddresses(many), /^must be at most \d+ servers, got 1000$/)
+  t.equal(parseNetworkName(' mx '), 'mx')
+  t.throws(() => parseNetworkName('a b'), /^must be 1 to 253 visible ASCII characters, got "a b"$/)
+  t.same(['', ' a.b '].map(parseServerId), ['', 'a.b'])
+  t.throws(() => parseServerId('-a'), /^must be 1 to 100 letters, .* got "-a"$/)
+})
 
 t.test('what may be a secret is not shown', async (t) => {
   t.equal(hideSecret('postgres://u:p@ss@h:1/d'), 'postgres://[secret]@h:1/d')
