@@ -1,36 +1,80 @@
-// Servers in processes of their own, linked, killed, stopped and continued.
+// `mx server` in several processes that are linked, killed, stopped and continued.
 import t, { type Test } from 'tap'
 import type { Client } from '../../sdk/client.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
 import type { RouteMessage } from '../../services/network/messages.ts'
-import { eventually, type Running, start } from '../fixtures/greeters.ts'
-import { openClient } from '../fixtures/sdk-services.ts'
+import { eventually } from '../fixtures/greeters.ts'
+import { type RunningMx, startMx } from '../fixtures/mx.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 
-interface Server extends Running {
+interface Server extends RunningMx {
   readonly id: string
+  /** Of the RPC proxy, `host:port`. */
+  readonly address: string
+  readonly gateway: string
   readonly client: Client
 }
 
+type Named = Record<'a' | 'b' | 'c' | 'd' | 'e' | 'hub', Server>
+
 interface Options {
   readonly nodes?: readonly Server[]
-  readonly serves?: string
-  /** Of an earlier one. */
-  readonly port?: string
+  /** That of an earlier one. */
+  readonly address?: string
 }
 
-async function startServer(t: Test, id: string, options: Options = {}): Promise<Server> {
-  const { nodes = [], serves = '', port = '0' } = options
-  const running = await start(t, new URL('../fixtures/network-process.ts', import.meta.url), {
-    NETWORK_ID: id,
-    NETWORK_PORT: port,
-    NETWORK_NODES: nodes.map(({ address }) => address).join(),
-    NETWORK_SERVES: serves,
+async function startServer(
+  t: Test,
+  id: string,
+  { nodes = [], address = '127.0.0.1:0' }: Options = {},
+): Promise<Server> {
+  const words = [
+    'server',
+    `--server_id=${id}`,
+    `--proxy_address=${address}`,
+    '--address=127.0.0.1:0',
+    '--web_address=127.0.0.1:0',
+    '--access_log=off',
+    ...nodes.map((node) => `--network_nodes=${node.address}`),
+  ]
+  const mx = startMx(words, { cwd: makeTempFolder(t, 'network'), env: { MX_PROFILE: 'test' } })
+  t.teardown(() => mx.child.kill('SIGKILL'))
+  await mx.until(/"server ready"/)
+  const ready = mx.log().find(({ msg }) => msg === 'server ready')!
+  const proxy = String(ready['proxy'])
+  const client = openClient(t, { address: proxy, retries: 0 })
+  return { ...mx, id, address: proxy, gateway: String(ready['gateway']), client }
+}
+
+/** Servers, linked as told: `a-b b-c`. */
+async function startAll(t: Test, links: string): Promise<Record<string, Server>> {
+  const ids = [...new Set(links.match(/\w+/g))]
+  const started = await Promise.all(ids.map((id) => startServer(t, id)))
+  const servers = Object.fromEntries(started.map((server) => [server.id, server]))
+  for (const link of links.split(' ')) {
+    const [from, to] = link.split('-').map((id) => servers[id]!)
+    const nodes = [{ address: to!.address }]
+    await from!.client.call('network', 'Network.Connect', { nodes })
+  }
+  return servers
+}
+
+/** A service of this process, registered at a server: says where. */
+async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
+  const service = createService(t, { name, proxy: address }).handle('A', {
+    where: endpoint({ handle: () => id }),
+    count: endpoint({
+      stream: 'both',
+      async *handle(numbers) {
+        for await (const n of numbers) yield { n, id }
+      },
+    }),
   })
-  return { ...running, id, client: openClient(t, { address: running.address, retries: 0 }) }
+  await service.start()
 }
-
-const portOf = ({ address }: Server): string => address.slice(address.lastIndexOf(':') + 1)
 
 async function kill({ child, ended }: Server): Promise<void> {
   child.kill('SIGKILL')
@@ -89,11 +133,8 @@ function load(t: Test, server: Server, service: string, callers: number) {
 }
 
 t.test('a ring of five: one that is killed is gone round within a second', async (t) => {
-  const a = await startServer(t, 'a')
-  const b = await startServer(t, 'b', { nodes: [a] })
-  const c = await startServer(t, 'c', { nodes: [b], serves: 'greeter' })
-  const d = await startServer(t, 'd', { nodes: [c] })
-  const e = await startServer(t, 'e', { nodes: [d, a] })
+  const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
+  await serve(t, c, 'greeter')
   await answers(a, 'greeter', 'c')
   await eventually(async () => (await ways(a, 'greeter')) === 'b c, e d c')
   const { failures, more, stop } = load(t, a, 'greeter', 8)
@@ -105,7 +146,7 @@ t.test('a ring of five: one that is killed is gone round within a second', async
   t.ok(failures.length <= 8, `${failures.length} of 8 callers`)
   t.ok(failures.every((code) => code === 502))
   failures.length = 0
-  const again = await startServer(t, 'b', { nodes: [a, c], port: portOf(b) })
+  const again = await startServer(t, 'b', { nodes: [a, c], address: b.address })
   await eventually(async () => (await ways(a, 'greeter')).startsWith('b c'))
   t.equal(await where(again, 'greeter'), 'c')
   await more(200)
@@ -115,12 +156,21 @@ t.test('a ring of five: one that is killed is gone round within a second', async
 })
 
 t.test('a line that is parted in the middle comes together again', async (t) => {
-  const a = await startServer(t, 'a', { serves: 'left' })
-  const b = await startServer(t, 'b', { nodes: [a] })
-  const c = await startServer(t, 'c', { nodes: [b] })
-  const d = await startServer(t, 'd', { nodes: [c], serves: 'right' })
+  const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
+  await serve(t, a, 'left')
+  await serve(t, d, 'right')
   await answers(a, 'right', 'd')
   await answers(d, 'left', 'a')
+  const numbers = Array.from({ length: 2000 }, (_, i) => i)
+  const seen: unknown[] = []
+  for await (const reply of a.client.stream('right', 'A.Count', numbers)) seen.push(reply)
+  t.strictSame(
+    seen,
+    numbers.map((n) => ({ n, id: 'd' })),
+    'a stream through two servers between',
+  )
+  const reply = await fetch(`${a.gateway}/right/a/where`)
+  t.strictSame([reply.status, await reply.json()], [200, 'd'], 'and a request at the gateway')
   // It neither answers nor closes anything: to others the network is parted.
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
@@ -136,31 +186,51 @@ t.test('a line that is parted in the middle comes together again', async (t) => 
 })
 
 t.test('a star: its middle is killed, and started anew', async (t) => {
-  const hub = await startServer(t, 'hub')
-  const a = await startServer(t, 'a', { nodes: [hub] })
-  const b = await startServer(t, 'b', { nodes: [hub], serves: 'greeter' })
+  const { hub, a, b } = (await startAll(t, 'a-hub b-hub')) as Named
+  await serve(t, b, 'greeter')
   await answers(a, 'greeter', 'b')
   await kill(hub)
   t.ok((await timed(answers(a, 'greeter', 404))) < 1000)
   t.equal(await where(b, 'greeter'), 'b')
-  await startServer(t, 'hub', { port: portOf(hub) })
+  await startServer(t, 'hub', { address: hub.address })
   await answers(a, 'greeter', 'b')
 })
 
-t.test('a server that is killed: what it has is called at another one', async (t) => {
-  const a = await startServer(t, 'a')
-  const b = await startServer(t, 'b', { nodes: [a], serves: 'greeter' })
-  const c = await startServer(t, 'c', { nodes: [a], serves: 'greeter' })
+t.test('a server that goes: what it has is called at another one', async (t) => {
+  const { a, b, c } = (await startAll(t, 'b-a c-a')) as Named
+  await serve(t, b, 'greeter')
+  await serve(t, c, 'greeter')
   await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
   const { failures, more, stop } = load(t, a, 'greeter', 8)
   await more(200)
   await kill(b)
   await more(400)
-  await stop()
-  t.ok(failures.length <= 8, `${failures.length} of 8 callers`)
+  t.ok(failures.length <= 8, `killed: ${failures.length} of 8 callers`)
   t.ok(failures.every((code) => code === 502))
-  t.equal(await where(a, 'greeter'), 'c')
+  failures.length = 0
+  const again = await startServer(t, 'b', { nodes: [a], address: b.address })
+  await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
+  await more(200)
   c.child.kill('SIGTERM')
   t.equal(await c.ended, 0)
+  await more(200)
+  await stop()
+  t.strictSame(failures, [], 'stopped in order: none')
+  again.child.kill('SIGTERM')
+  t.equal(await again.ended, 0)
   t.equal(await where(a, 'greeter'), 404)
+})
+
+t.test('calls that go in a circle all the same end with 508', async (t) => {
+  const { a, b } = (await startAll(t, 'a-b')) as Named
+  for (const [at, to] of [
+    [a, b],
+    [b, a],
+  ] as const)
+    await at.client.call('registry', 'Registry.Register', {
+      name: 'loop',
+      nodes: [{ id: to.id, address: to.address, metadata: { protocol: 'mx' } }],
+    })
+  t.equal(await where(a, 'loop'), 508)
+  t.equal(await where(b, 'loop'), 508)
 })

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import * as limits from '../../core/network/limits.ts'
+import { SETTINGS } from '../../platform/settings.ts'
+import { openServer } from '../fixtures/network.ts'
+
+const GUIDE = readFileSync(new URL('../../docs/network.md', import.meta.url), 'utf8')
+
+/** First cells of the table below a heading, without what stands behind a name. */
+function firstCells(header: string): string[] {
+  const table = GUIDE.slice(GUIDE.indexOf(header)).split('\n\n')[0]!.split('\n').slice(2)
+  return table.flatMap((row) =>
+    [...row.split('|')[1]!.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!),
+  )
+}
+
+t.test('docs/network.md lists every endpoint, and what they tell', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b', { nodes: [a.address] })
+  const [service] = a.registry.getService('network')
+  t.strictSame(
+    firstCells('| endpoint | request |'),
+    service!.endpoints.map(({ name }) => name.slice('Network.'.length).toLowerCase()),
+  )
+  await b.ask('Connect', { nodes: [{ address: a.address }] })
+  const { links } = await b.status()
+  const told = ['address', 'id', 'error', ...firstCells('| of a link in `status` |')]
+  t.strictSame(told.sort(), Object.keys(links[0]!).sort())
+  const { routes } = await b.ask<{ routes: object[] }>('Routes')
+  const route = ['service', 'network', ...firstCells('| of a route |')]
+  t.strictSame(route.sort(), Object.keys(routes[0]!).sort())
+})
+
+t.test('its settings are those there are', (t) => {
+  const names = Object.values(SETTINGS).map(({ name }) => name)
+  for (const name of firstCells('| setting |')) t.ok(names.includes(name), name)
+  t.end()
+})
+
+t.test('its limits are those that hold', (t) => {
+  const { MAX_PEERS, MAX_DESTINATIONS, MAX_TOLD_BYTES, MAX_ENTRY_BYTES, MAX_HOPS } = limits
+  const count = MAX_DESTINATIONS.toLocaleString('en')
+  const [told, entry] = [MAX_TOLD_BYTES / 1024 ** 2, MAX_ENTRY_BYTES / 1024]
+  t.match(GUIDE, `${MAX_PEERS} links each way; ${count} services and servers`)
+  t.match(GUIDE, `${told} MiB of descriptions together and ${entry} KiB each`)
+  t.match(GUIDE, `A way passes ${MAX_HOPS} servers at most`)
+  t.end()
+})
