@@ -6,7 +6,7 @@ import type { LocalService } from './call-plan.ts'
 const callable = new WeakMap<object, LocalService>()
 /** The services of this process that run, by the registry they are in, in the order they began. */
 const running = new WeakMap<Registry, Set<LocalService>>()
-/** Callers of the nodes of this process, by the ids they are registered with, which are nobody else's. */
+/** Callers of nodes by the ids they are registered with, which are nobody else's: of those of this process, and of linked servers. */
 const nodes = new Map<string, Caller>()
 
 /** Says how a service is called without sockets. */
@@ -40,13 +40,13 @@ export function findLocalService(registry: Registry, name: string): LocalService
   return undefined
 }
 
-/** Lets whoever finds a node in a registry call it without sockets. Returns what ends that. */
+/** Lets whoever finds a node in a registry call it by this caller: without sockets, or over a connection that is there. Returns what ends that. */
 export function addLocalNode(id: string, caller: Caller): () => void {
   nodes.set(id, caller)
   return () => void nodes.delete(id)
 }
 
-/** How a node of this process is called without sockets: `UpstreamOptions.findCaller`. */
+/** How a node is called that needs no connection of its own: `UpstreamOptions.findCaller`. */
 export function findLocalCaller({ id }: { readonly id: string }): Caller | undefined {
   return nodes.get(id)
 }
