@@ -65,6 +65,8 @@ export interface Link {
 /** From the first packet until the link stands. */
 const OPEN_MS = 5000
 const PING_MS = 1000
+/** Sent one after the other: a single one may have met a busy moment. */
+const FIRST_PINGS = 3
 /** Silence after which a line is tested; after as much again it is given up, with the calls that are under way. */
 export const SILENCE_MS = 1500
 /** A link that stood this long was a good one: the next back-off is short again. */
@@ -165,6 +167,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   function measure(own: Attempt): void {
     const isNew = own.roundTrip.add(performance.now() - own.pingMs)
     own.pingMs = 0
+    if (own.pings < FIRST_PINGS) ping(own)
     if (own.linkedMs > 0) {
       if (isNew) owner.onCost(link, own.peer!)
       return
