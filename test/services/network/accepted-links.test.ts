@@ -13,7 +13,7 @@ function listen(t: Test, { address }: TestServer, id: string) {
   const reasons: string[] = []
   const admission = createAdmission({ id, network: 'mx', address: () => '', token: '' })
   const toText = ({ key, told }: RouteNews): string =>
-    told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')} ${told.metric}`
+    told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')}`
   const link = createLink({
     address: parseServerAddress(address)!,
     admission,
@@ -37,11 +37,11 @@ t.test('who listens is told what there is, and what changes', async (t) => {
   await b.serve('users')
   await until(async () => (await a.ask<{ services: string[] }>('Services')).services.length > 2)
   const { told } = listen(t, a, 'ear')
-  await until(() => told.length > 1)
-  t.strictSame(told.splice(0).sort(), ['greeter a 0', 'users a b 1'])
+  // Some twice: what the ways cost may change.
+  await until(() => new Set(told).size > 1)
+  t.strictSame(new Set(told), new Set(['greeter a', 'users a b']))
   await greeter.stop()
-  await until(() => told.length > 0)
-  t.strictSame(told, ['greeter gone'])
+  await until(() => told.includes('greeter gone'))
 })
 
 t.test('one that opens another link loses the one before', async (t) => {
