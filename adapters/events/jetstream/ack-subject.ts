@@ -11,9 +11,14 @@ export interface Delivered {
 
 const START = '$JS.ACK.'
 
+/** Whether a message is one of a consumer. */
+export function isAckSubject(subject: string): boolean {
+  return subject.startsWith(START)
+}
+
 /** Reads the subject a message is acknowledged at; undefined: the message is none of a consumer. */
 export function parseAckSubject(subject: string): Delivered | undefined {
-  if (!subject.startsWith(START)) return undefined
+  if (!isAckSubject(subject)) return undefined
   const tokens = subject.split('.')
   // `$JS.ACK.<stream>.<consumer>.<attempt>...`; with twelve there are a domain and an account in front of the stream.
   const at = tokens.length < 12 ? 4 : 6

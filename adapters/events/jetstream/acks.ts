@@ -56,8 +56,8 @@ const PULL = { limit: 1000, maxBytes: 1024 * 1024, waitMs: 0 }
 export function createAcks(sessions: Sessions, prefix: string, replicas: number): Acks {
   const stream = toAcksStream(prefix)
   const config = { name: stream, subjects: [`${prefix}.acks.>`], num_replicas: replicas }
-  /** By subject, since they were made one. */
-  const records = new Map<string, number>()
+  /** Noted since a group was joined. */
+  const records = new WeakMap<NotedGroup, number>()
 
   const queue = createGroupCommit<Ack, GatewayError | undefined>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
@@ -67,33 +67,41 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
 
   async function commit(session: Session, acks: readonly Ack[]) {
     await ensureStream(session, config)
-    const groups = new Map<NotedGroup, SequenceSet>()
-    for (const { group, sequence, reply } of acks) {
-      const done = groups.get(group) ?? createSequenceSet()
-      groups.set(group, done)
-      done.add(sequence)
-      session.tell({ subject: reply, body: '+ACK' })
+    const groups = new Map<NotedGroup, Ack[]>()
+    for (const ack of acks) {
+      const own = groups.get(ack.group) ?? []
+      groups.set(ack.group, own)
+      own.push(ack)
     }
     const outcomes = new Map<NotedGroup, GatewayError | undefined>()
     await Promise.all(
-      [...groups].map(async ([group, done]) => {
-        outcomes.set(group, await record(session, group, done))
+      [...groups].map(async ([group, own]) => {
+        const [outcome] = await Promise.all([record(session, group, own), tellAll(session, own)])
+        outcomes.set(group, outcome)
       }),
     )
     if (session.isOver) throw eventsAway(new Error('the connection is lost'))
     return acks.map(({ group }) => outcomes.get(group))
   }
 
+  /** The consumer answers the last: it has taken the others by then. One that does not, does not matter. */
+  async function tellAll(session: Session, acks: readonly Ack[]): Promise<void> {
+    for (const { reply } of acks.slice(0, -1)) session.tell({ subject: reply, body: '+ACK' })
+    await session.ask({ subject: acks.at(-1)!.reply, body: '+ACK' }).catch(() => {})
+  }
+
   async function record(
     session: Session,
     group: NotedGroup,
-    done: SequenceSet,
+    acks: readonly Ack[],
   ): Promise<GatewayError | undefined> {
     const { subject } = group
+    const done = createSequenceSet()
+    for (const { sequence } of acks) done.add(sequence)
     try {
       toStored(await session.ask({ subject, body: formatRanges(done.ranges) }))
-      const count = (records.get(subject) ?? 0) + 1
-      records.set(subject, count)
+      const count = (records.get(group) ?? 0) + 1
+      records.set(group, count)
       // What goes wrong is tried again with what follows.
       if (count % MAX_RECORDS === 0) load(session, group, createSequenceSet()).catch(() => {})
       return undefined

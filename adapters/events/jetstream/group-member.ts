@@ -38,6 +38,8 @@ export async function joinGroup(
   const held = createHeld(sessions, ackWaitMs)
 
   async function begin(session: Session): Promise<ConsumerInfo> {
+    // Others may have removed it.
+    session.known.delete(stream)
     await ensureTopic(session, names, replicas)
     const from = await toConsumerStart(session, names, start, nowMs())
     const { sinceMs } = start

@@ -50,6 +50,8 @@ export async function joinAlone(
   }
 
   async function begin(session: Session): Promise<Attached> {
+    // Others may have removed it.
+    session.known.delete(stream)
     await ensureTopic(session, names, replicas)
     const from = await toConsumerStart(session, names, start, nowMs())
     consumer = await addPassing(session, stream, { start: from, ackWaitMs, idleMs })
@@ -62,6 +64,7 @@ export async function joinAlone(
     const old = consumer && (await findConsumer(session, stream, consumer.name))
     if (old !== undefined && acks) return toAttached(session, old)
     if (old !== undefined) removePassing(session, old)
+    session.known.delete(stream)
     await ensureTopic(session, names, replicas)
     const from = fromSequence(done.floor + 1)
     consumer = await addPassing(session, stream, { start: from, ackWaitMs, idleMs })

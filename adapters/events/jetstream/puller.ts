@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/transport-node'
 import { eventsAway } from '../../../core/events/errors.ts'
 import { deadlines, type Timed } from '../../../core/rpc/deadlines.ts'
-import { parseAckSubject } from './ack-subject.ts'
+import { isAckSubject } from './ack-subject.ts'
 import { notPermitted } from './errors.ts'
 import type { Session } from './session.ts'
 
@@ -77,7 +77,7 @@ export function createPuller(session: Session, stream: string, consumer: string)
       return
     }
     heardMs = performance.now()
-    if (parseAckSubject(message.reply ?? '') !== undefined) {
+    if (isAckSubject(message.reply ?? '')) {
       messages.push(message)
       if (asked !== undefined && messages.length >= asked.limit) end('done')
     } else if (message.subject === `${inbox}.${number}`) {

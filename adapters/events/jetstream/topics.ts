@@ -11,7 +11,7 @@ const KNOWN_MS = 120_000
 const MIN_AGE_MS = 100
 const NANOS = 1e6
 
-/** Makes the stream of a topic where it is missing. */
+/** Makes the stream of a topic where it is missing, as far as is known. */
 export async function ensureTopic(
   session: Session,
   { stream, subject, aheadSubject }: TopicNames,

@@ -3,12 +3,18 @@ import t from 'tap'
 import { createJetStreamEvents } from '../../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import { GatewayError } from '../../../core/errors.ts'
+import { createEvents } from '../../../core/events/events.ts'
 import { testEvents } from '../../contracts/events.ts'
 import { JET_TOPIC, startJetStream, toAppends } from '../../fixtures/jetstream.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const ALL = { from: 1, limit: 1000, maxBytes: 1e9 }
+/** What docs/events.md says a user needs. */
+const LEAST = {
+  publish: '"mx.events.>", "mx.acks.>", "$JS.API.>", "$JS.ACK.>"',
+  subscribe: '"mx.acks.>", "_INBOX.>"',
+}
 const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 60_000 }
 
 t.test('the contract of events', async (t) => {
@@ -96,6 +102,7 @@ t.test('what the user may not do is told apart from an outage', async (t) => {
         ${user('all', '{ publish: ">", subscribe: ">" }')}
         ${user('reader', '{ publish: { deny: ["mx.events.>"] } }')}
         ${user('stranger', '{ publish: { deny: ["$JS.>"] } }')}
+        ${user('least', `{ publish: [${LEAST.publish}], subscribe: [${LEAST.subscribe}] }`)}
       ] }`,
     ],
   })
@@ -114,9 +121,59 @@ t.test('what the user may not do is told apart from an outage', async (t) => {
   t.match((await stranger.append(toAppends('c')))[0], { code: 403 })
   await t.rejects(async () => stranger.listTopics(), { code: 403 })
   await t.rejects(async () => stranger.join(JET_TOPIC, GROUP), { code: 403 })
+  const least = open('least')
+  t.same(await least.append(toAppends('d')), [2])
+  const member = await least.join(JET_TOPIC, GROUP)
+  const deliveries = await member.pull(2, 1e6)
+  await deliveries[0]!.ack()
+  await deliveries[1]!.nack(0)
+  t.match(await least.listGroups!(JET_TOPIC), [{ name: 'group', acked: 1 }])
+  await least.retain!(JET_TOPIC, { maxAgeMs: 1e9, maxBytes: 0 }, Date.now())
+  t.equal((await least.read(JET_TOPIC, ALL)).events.length, 2)
+  t.equal(await least.deleteGroup!(JET_TOPIC, 'group'), true)
   const wrong = open('nobody')
   await t.rejects(wrong.tried, { message: / refuses: / })
   await t.rejects(async () => wrong.listTopics(), { code: 503, cause: { denied: true } })
+})
+
+t.test('what nobody can consume becomes a dead letter, and a kill does not lose it', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const adapter = server.openEvents()
+  await adapter.listTopics()
+  const events = createEvents(adapter)
+  t.teardown(() => events.close())
+  t.ok(events.maxPayloadBytes < 1024 * 1024, 'a dead letter is longer, and has to fit')
+  const { id } = await events.publish(JET_TOPIC, { payload: Buffer.from('bad') })
+  // What NATS forgets of a refusal comes again when its time is over, and begins to count anew.
+  const options = { autoAck: false, ackWaitMs: 500, retryLimit: 1, start: { sequence: 1 } }
+  const consumer = await events.consume(JET_TOPIC, { ...options, group: 'group' })
+  const dead = { ...JET_TOPIC, topic: 'orders.dead' }
+  const letters = await events.consume(dead, { start: { sequence: 1 } })
+  const reading = letters.next()
+  async function refuseAll(): Promise<void> {
+    for (;;) {
+      const deliveries = await consumer.next()
+      if (deliveries.length === 0) return
+      for (const { event } of deliveries) await consumer.nack(event.id, 0)
+    }
+  }
+  const [first] = await consumer.next()
+  await consumer.nack(first!.event.id, 0)
+  await server.kill()
+  await server.start()
+  const refusing = refuseAll()
+  const [letter] = await reading
+  t.match(letter!.event.metadata, {
+    'dead-id': id,
+    'dead-group': 'group',
+    'dead-attempts': '2',
+    'dead-reason': 'nack',
+  })
+  t.equal(Buffer.from(letter!.event.payload).toString(), 'bad')
+  await consumer.leave()
+  await refusing
+  t.match(await events.listGroups(JET_TOPIC), [{ name: 'group', acked: 1, pending: 0 }])
 })
 
 t.test('a server without JetStream is told', async (t) => {
@@ -138,7 +195,7 @@ t.test('closed, nothing is left behind', async (t) => {
   const member = await events.join(JET_TOPIC, { ...GROUP, name: 'other' })
   const pulled = await member.pull(1, 1e6)
   await Promise.all([events.close!(), events.close!()])
-  t.match(await server.monitor('/connz'), { num_connections: 0 })
+  while ((await server.monitor('/connz'))['num_connections'] !== 0);
   const other = server.openEvents()
   const again = await other.join(JET_TOPIC, { ...GROUP, name: 'other' })
   t.match(await again.pull(1, 1e6), [{ event: { id: pulled[0]!.event.id }, attempt: 2 }])

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseAckSubject } from '../../../../adapters/events/jetstream/ack-subject.ts'
+import { isAckSubject, parseAckSubject } from '../../../../adapters/events/jetstream/ack-subject.ts'
 
 const EXPECTED = { attempt: 3, sequence: 60_002, storedMs: 1_795_314_641_842, pending: 7 }
 
@@ -11,5 +11,6 @@ t.test('it is read with and without a domain', async (t) => {
 
 t.test('what a consumer has not sent has none', async (t) => {
   for (const subject of ['', '_INBOX.abc.1', '$JS.API.INFO'])
-    t.equal(parseAckSubject(subject), undefined)
+    t.same([parseAckSubject(subject), isAckSubject(subject)], [undefined, false])
+  t.ok(isAckSubject('$JS.ACK.stream.consumer.1.1.1.1.0'))
 })

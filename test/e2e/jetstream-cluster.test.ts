@@ -1,0 +1,121 @@
+// Specification, by way of docs/events.md: with three replicas, one server of a cluster may be killed at any time: events go on.
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { createJetStreamEvents, type JetStreamEvents } from '../../adapters/events/jetstream.ts'
+import { parseNatsUrl } from '../../adapters/nats/url.ts'
+import { JET_TOPIC, toAppends } from '../fixtures/jetstream.ts'
+import { type NatsServer, startNatsServer } from '../fixtures/nats.ts'
+import { skipUnless } from '../fixtures/servers.ts'
+
+const SERVERS = 3
+const BATCH = 50
+/** Events after which one is killed, after which it comes back, and after which it is over. */
+const STEPS = [2000, 6000, 10_000] as const
+t.setTimeout(120_000)
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+async function startCluster(t: Test): Promise<readonly NatsServer[] | undefined> {
+  const program = skipUnless(t, 'nats-server')
+  if (program === undefined) return undefined
+  const ports = await Promise.all(Array.from({ length: SERVERS }, findPort))
+  const routes = ports.map((port) => `nats-route://127.0.0.1:${port}`).join(', ')
+  const servers = await Promise.all(
+    ports.map((port, i) =>
+      startNatsServer(program, {
+        jetStream: true,
+        settings: [
+          `server_name: server${i}`,
+          `cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}] }`,
+        ],
+      }),
+    ),
+  )
+  t.teardown(() => Promise.all(servers.map((server) => server.close())))
+  return servers
+}
+
+/** Resolves when the cluster has agreed on who leads. */
+async function waitForLeader(events: JetStreamEvents): Promise<void> {
+  for (;;) {
+    const [outcome] = await events.append(toAppends('first'))
+    if (outcome === 1) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+t.test('a server of three is killed', async (t) => {
+  const servers = await startCluster(t)
+  if (servers === undefined) return
+  const hosts = servers.map(({ host, port }) => `${host}:${port}`).join(',')
+  const events = createJetStreamEvents({
+    address: parseNatsUrl(`nats://${hosts}`),
+    replicas: SERVERS,
+    onWarning() {},
+  })
+  t.teardown(() => events.close?.())
+  await waitForLeader(events)
+  const group = { name: 'group', start: { sequence: 1 }, ackWaitMs: 2000 }
+  const member = await events.join(JET_TOPIC, group)
+  const stored = new Map<number, string>()
+  const acked = new Set<number>()
+  let again = 0
+
+  async function publishTo(count: number): Promise<void> {
+    while (stored.size < count) {
+      const batch = toAppends(...Array.from({ length: BATCH }, () => 'x'))
+      const outcomes = await events.append(batch)
+      for (const [i, outcome] of outcomes.entries())
+        if (typeof outcome === 'number') stored.set(outcome, batch[i]!.event.id)
+      // What fails, fails at once.
+      await new Promise(setImmediate)
+    }
+  }
+
+  async function consume(): Promise<void> {
+    for (;;) {
+      const deliveries = await member.pull(64, 1e6)
+      if (deliveries.length === 0 && acked.size >= STEPS[2]) return
+      for (const { event } of deliveries) if (acked.has(event.sequence)) again++
+      await Promise.all(
+        deliveries.map(async (delivery) => {
+          // What could not be acknowledged comes again.
+          await Promise.resolve(delivery.ack()).then(
+            () => acked.add(delivery.event.sequence),
+            () => {},
+          )
+        }),
+      )
+    }
+  }
+
+  const consuming = consume()
+  await publishTo(STEPS[0])
+  // The one that has the connection.
+  await servers[0]!.kill()
+  await publishTo(STEPS[1])
+  await servers[0]!.start()
+  await publishTo(STEPS[2])
+  const { last } = (await events.listTopics())[0]!
+  while (acked.size < last) await new Promise((resolve) => setTimeout(resolve, 20))
+  await member.leave()
+  await consuming
+
+  const ids = new Map<number, string>()
+  for (let from: number | undefined = 1; from !== undefined; ) {
+    const slice = await events.read(JET_TOPIC, { from, limit: 5000, maxBytes: 1e7 })
+    for (const { sequence, id } of slice.events) ids.set(sequence, id)
+    from = slice.next
+  }
+  const lost = [...stored].filter(([sequence, id]) => ids.get(sequence) !== id)
+  t.same(lost, [], 'every acknowledged event is there')
+  t.equal(new Set(ids.values()).size, last, 'none is there twice')
+  t.equal(again, 0, 'what was acknowledged did not come again')
+})
