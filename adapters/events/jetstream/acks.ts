@@ -28,7 +28,7 @@ export interface NotedGroup {
  * writes to its disk later, and when it ends suddenly it may have forgotten the last of it, or all.
  */
 export interface Acks {
-  /** Tells the consumer, at `reply`, and notes it; resolves once it is noted. Those of a turn are noted together. */
+  /** Notes it, and tells the consumer at `reply`; resolves when both is done. Those of a turn are noted together. */
   readonly note: (group: NotedGroup, sequence: number, reply: string) => Promise<void>
   /** What was noted of a group, and all that is not kept any more; what is noted from now on is added to it. */
   readonly follow: (session: Session, group: NotedGroup) => Promise<FollowedAcks>

@@ -23,7 +23,7 @@ export interface MemberOptions {
   readonly attach: (session: Session) => Promise<Attached>
   /** Messages came that nobody will get. */
   readonly giveBack: (messages: readonly Msg[]) => Promise<void>
-  /** Nothing is pulled any more. */
+  /** Nothing is pulled any more; told twice when it leaves while it looks for its consumer. */
   readonly onLeave: () => Maybe<void>
 }
 
@@ -51,6 +51,11 @@ export function createMember(options: MemberOptions): JetMember {
     await delay(Math.min(backOff.next(), PAUSE_MS), undefined, { ref: false })
   }
 
+  async function end(): Promise<void> {
+    await giveBack(await attached.close())
+    await onLeave()
+  }
+
   async function attachTo(session: Session): Promise<void> {
     if (isAttached && attached.session === session) return
     isAttached = false
@@ -58,7 +63,7 @@ export function createMember(options: MemberOptions): JetMember {
     attached = await attach(session)
     isAttached = true
     await giveBack(await old.close())
-    if (leaving !== undefined) await giveBack(await attached.close())
+    if (leaving !== undefined) await end()
   }
 
   /** Undefined: nothing yet. */
@@ -100,10 +105,7 @@ export function createMember(options: MemberOptions): JetMember {
     },
 
     leave() {
-      leaving ??= (async () => {
-        await giveBack(await attached.close())
-        await onLeave()
-      })()
+      leaving ??= end()
       return leaving
     },
 

@@ -28,6 +28,22 @@ t.test('the contract of events', async (t) => {
   })
 })
 
+t.test('names may be as long as they may', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const events = server.openEvents()
+  const [namespace, topic, name] = ['n', 't', 'g'].map((letter) => letter.repeat(253))
+  const long = { namespace: namespace!, topic: topic! }
+  t.same(await events.append(toAppends('a').map((append) => ({ ...append, topic: long }))), [1])
+  const member = await events.join(long, { ...GROUP, name: name! })
+  const [delivery] = await member.pull(1, 1e6)
+  await delivery!.ack()
+  t.match(await events.listTopics(long.namespace), [{ ...long, last: 1 }])
+  t.match(await events.listGroups!(long), [{ name, acked: 1 }])
+  t.equal((await events.read(long, ALL)).events.length, 1)
+  t.equal(await events.deleteGroup!(long, name!), true)
+})
+
 t.test('while NATS is away, everything fails with 503; then all goes on', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
