@@ -7,6 +7,8 @@ import { SETTINGS, type Settings } from '../../platform/settings.ts'
 import { keysOf } from '../../platform/settings-sources.ts'
 import { openServer } from '../fixtures/server.ts'
 
+t.setTimeout(120_000)
+
 const run = promisify(execFile)
 const text = readFileSync(new URL('../../docs/server.md', import.meta.url), 'utf8')
 

@@ -5,6 +5,8 @@ import t from 'tap'
 import { startMx } from '../fixtures/mx.ts'
 import { QUIET_WORDS } from '../fixtures/server.ts'
 
+t.setTimeout(120_000)
+
 const ROOT = join(import.meta.dirname, '../..')
 
 t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', async (t) => {

@@ -7,6 +7,8 @@ import t, { type Test } from 'tap'
 import { openDataFolder } from '../../platform/data-folder.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
+t.setTimeout(120_000)
+
 const run = promisify(execFile)
 const SOURCE = fileURLToPath(new URL('../../platform/data-folder.ts', import.meta.url))
 const IS_ROOT = process.getuid?.() === 0

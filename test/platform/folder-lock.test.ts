@@ -8,6 +8,8 @@ import t, { type Test } from 'tap'
 import { lockFolder } from '../../platform/folder-lock.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
+t.setTimeout(120_000)
+
 const HOLDER = fileURLToPath(new URL('../fixtures/folder-holder.ts', import.meta.url))
 const ROUNDS = 3
 const STARTERS = 4

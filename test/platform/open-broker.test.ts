@@ -6,6 +6,8 @@ import { createLog } from '../../platform/log.ts'
 import { openBroker } from '../../platform/open-broker.ts'
 import { startNats } from '../fixtures/nats.ts'
 
+t.setTimeout(120_000)
+
 const LOG = createLog('silent')
 
 t.test('memory: what is published is heard in this process', async (t) => {

@@ -6,6 +6,8 @@ import { openEvents } from '../../platform/open-events.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
+t.setTimeout(120_000)
+
 const TOPIC = { namespace: 'mx', topic: 'a' }
 
 function open(events: string, folder: string): Promise<EventsAdapter> {

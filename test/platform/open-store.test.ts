@@ -7,6 +7,8 @@ import { openStore } from '../../platform/open-store.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
+t.setTimeout(120_000)
+
 const TABLE = { database: 'mx', table: 'a' }
 
 function open(store: string, folder: string): Promise<StoreAdapter> {

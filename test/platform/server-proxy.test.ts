@@ -9,6 +9,8 @@ import { until } from '../contracts/registry.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { QUIET_WORDS } from '../fixtures/server.ts'
 
+t.setTimeout(120_000)
+
 async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
   const flags = readFlags([...QUIET_WORDS, ...words], 'server')
   const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()

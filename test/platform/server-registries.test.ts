@@ -4,6 +4,8 @@ import { until } from '../contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
 import { makeService } from '../fixtures/services.ts'
 
+t.setTimeout(120_000)
+
 const GREETER = makeService('greeter', ['127.0.0.1:9001'])
 
 async function open(t: Test, text: string): Promise<ServerRegistries> {

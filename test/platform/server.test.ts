@@ -20,6 +20,8 @@ import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { openServer, QUIET_WORDS } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
+t.setTimeout(120_000)
+
 /** Messages of a topic, from when it resolves. */
 async function hear(t: Test, client: Client, topic: string): Promise<Record<string, unknown>[]> {
   const broker = createPlatformBroker({ client })

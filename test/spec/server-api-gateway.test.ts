@@ -8,6 +8,8 @@ import { badRequest } from '../../sdk/errors.ts'
 import { createService } from '../fixtures/sdk-services.ts'
 import { type OpenServer, openServer } from '../fixtures/server.ts'
 
+t.setTimeout(120_000)
+
 const LISTENERS = ['uws', 'node']
 
 function open(t: Test, listener: string): Promise<OpenServer> {
