@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 
 /** Id of the errors of a proxy itself. */
-export const PROXY_ID = 'mx.proxy'
+export const PROXY_ID = 'go.mx.proxy'
 /** How many proxies a call has passed: its name in the metadata (docs/protocol.md §4). */
 export const HOPS = 'mx-hops'
 /** The most that a call passes. */

@@ -106,7 +106,7 @@ t.test('a request that names no service is 400 in the plain form, too', async (t
   for (const headers of [{}, { 'mx-service': '' }, { 'mx-service': ' ' }]) {
     const reply = await fetch(`http://${proxy.address}`, { method: 'POST', headers })
     t.equal(reply.status, 400)
-    t.match(await reply.json(), { Id: 'mx.proxy', Code: 400, Detail: /^service name is blank/ })
+    t.match(await reply.json(), { Id: 'go.mx.proxy', Code: 400, Detail: /^service name is blank/ })
   }
 })
 

@@ -27,7 +27,7 @@ t.test('a call that has passed too many proxies is 508', async (t) => {
   t.equal(metadata, 'mx-hops: 16\r\na: b\r\n')
   for (const hops of ['16', '17', '9999'])
     t.throws(() => addHop(`mx-hops: ${hops}\r\n`), {
-      id: 'mx.proxy',
+      id: 'go.mx.proxy',
       code: 508,
       message: `the call has passed ${hops} proxies, and may pass 16: most likely it goes round in a loop`,
     })
@@ -36,7 +36,7 @@ t.test('a call that has passed too many proxies is 508', async (t) => {
 t.test('a count that is none is 400', async (t) => {
   for (const hops of ['', 'x', '-1', '1.5', '1 2', '99999', '\u00b2'])
     t.throws(() => addHop(`mx-hops: ${hops}\r\n`), {
-      id: 'mx.proxy',
+      id: 'go.mx.proxy',
       code: 400,
       message: 'metadata mx-hops must be a whole number',
     })

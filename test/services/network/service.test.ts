@@ -143,7 +143,7 @@ t.test('calls that go in a circle all the same end with 508', async (t) => {
     [b!, a!],
   ] as const)
     at.registry.register(makeService('loop', [makeNode(to.address, { protocol: 'mx' })]))
-  await t.rejects(a!.client.call('loop', 'A.Where'), { code: 508, id: 'mx.proxy' })
+  await t.rejects(a!.client.call('loop', 'A.Where'), { code: 508, id: 'go.mx.proxy' })
 })
 
 t.test('a call keeps its deadline, its metadata and its errors over two servers', async (t) => {
