@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { lockFolder } from './folder-lock.ts'
 
 /** The folder where a server keeps what it keeps in files. */
@@ -24,7 +24,7 @@ const WRITABLE = 0o022
 export async function openDataFolder(text: string): Promise<DataFolder> {
   const path = toPath(text)
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 })
+    await makeFolder(path)
     check(path, await stat(path))
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -32,6 +32,19 @@ export async function openDataFolder(text: string): Promise<DataFolder> {
   }
   const lock = await lockFolder(path)
   return { path, close: lock.release }
+}
+
+/** With those it lies in. Not by the option `recursive`, which never ends where a folder is there and takes none, as /proc. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || path === dirname(path)) throw error
+    await makeFolder(dirname(path))
+    await mkdir(path, { mode: 0o700 })
+  }
 }
 
 function toPath(text: string): string {
@@ -49,7 +62,9 @@ function toPath(text: string): string {
   return join(home, text.slice(1))
 }
 
-function check(path: string, { mode, uid }: Stats): void {
+function check(path: string, stats: Stats): void {
+  const { mode, uid } = stats
+  if (!stats.isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' })
   const own = process.getuid?.() ?? uid
   if (uid !== own)
     throw new Error(
@@ -65,7 +80,7 @@ function explain(path: string, error: NodeJS.ErrnoException): Error {
   if (error.code === undefined) return error
   const reasons: Readonly<Record<string, string>> = {
     EACCES: 'this user may not use it',
-    EEXIST: 'it is no folder',
+    ENOENT: 'it is not there, and cannot be made',
     ENOTDIR: 'it is no folder',
     EROFS: 'its file system is read-only',
   }

@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -78,6 +86,15 @@ t.test('what is no folder, or lies in none, is named', async (t) => {
   for (const path of [file, join(file, 'server')])
     await t.rejects(openDataFolder(path), {
       message: `the data folder ${path} cannot be used: it is no folder; name another with --data_dir or MX_DATA_DIR`,
+    })
+})
+
+t.test('what cannot be made is named at once', async (t) => {
+  const link = join(makeTempFolder(t, 'data'), 'link')
+  symlinkSync(join(link, '..', 'none'), link)
+  for (const path of ['/proc/nope', '/proc/nope/server', link])
+    await t.rejects(openDataFolder(path), {
+      message: `the data folder ${path} cannot be used: it is not there, and cannot be made; name another with --data_dir or MX_DATA_DIR`,
     })
 })
 
