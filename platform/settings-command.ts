@@ -30,10 +30,14 @@ export function readProfile(name: ProfileName): GivenSettings {
 export function checkServer(settings: Settings, given: GivenSettings): readonly string[] {
   const problems: string[] = []
   const sourceOf = (key: keyof Settings): string => given.get(key)?.source ?? SETTINGS[key].name
-  const { registry } = settings
+  const { registry, store, configSecretKey } = settings
   if (registry === 'static' || /^mxs?:/.test(registry))
     problems.push(
       `${sourceOf('registry')} must be memory, consul://host:port, consuls://host:port or kubernetes, got ${JSON.stringify(registry)}: mx server is a registry itself, and mx:// is for services and for mx api`,
+    )
+  if (configSecretKey === 'memory' && store !== 'memory')
+    problems.push(
+      `${sourceOf('configSecretKey')} must not be memory where the store is kept (${sourceOf('store')}): nobody could read its secrets after a restart; use file for one server, or a key for several`,
     )
   const ports = ['address', 'proxyAddress', 'webAddress'] as const
   for (const [i, key] of ports.entries())

@@ -69,6 +69,17 @@ t.test('MX_API_ is of the gateway, which mx server has, too', async (t) => {
   t.same([...readEnvironment(env, 'api').keys()], ['address', 'workers'])
 })
 
+t.test('MX_SERVER_ is of mx server alone, and goes before the others', async (t) => {
+  const env = { MX_SERVER_ADDRESS: ':1', MX_API_ADDRESS: ':2', MX_ADDRESS: ':3', MX_SERVER_ID: 'a' }
+  const valuesOf = (command: 'api' | 'server') =>
+    [...readEnvironment(env, command)].map(([key, { values }]) => [key, ...values])
+  t.same(valuesOf('server'), [
+    ['address', ':1'],
+    ['serverId', 'a'],
+  ])
+  t.same(valuesOf('api'), [['address', ':2']])
+})
+
 t.test('flags win over the environment, that over the file, that over the profile', async (t) => {
   const cwd = t.testdir({ 'mx.yaml': 'store: memory\nmax_body: 1kb\ndata_dir: state\n' })
   const load = (words: string[], env: Record<string, string>) =>
@@ -116,5 +127,14 @@ t.test('what does not go together is told with its source', async (t) => {
     '--web_address must be another address than proxy_address, got 127.0.0.1:1',
   )
   t.equal(await problemOf(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
+  for (const words of [
+    ['--config_secret_key=memory', '--store=lmdb'],
+    ['--profile=test', '--store=postgres://a@b/c'],
+  ])
+    t.match(
+      await problemOf(words),
+      /config_secret_key must not be memory where the store is kept \(--store\): .* use file for one server, or a key for several$/,
+    )
+  t.equal(await problemOf(['--config_secret_key=memory', '--store=memory']), '')
   t.equal(await problemOf(['--address=127.0.0.2:8082']), '')
 })
