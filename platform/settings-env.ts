@@ -9,15 +9,21 @@ import {
 } from './settings-sources.ts'
 
 /**
- * Settings of a command from environment variables: `MX_API_<NAME>`, which only the gateway reads, before `MX_<NAME>`.
+ * Settings of a command from environment variables: `MX_SERVER_<NAME>`, which only `mx server` reads, before `MX_API_<NAME>`, which
+ * only the gateway reads, before `MX_<NAME>`.
  * An empty variable counts as unset; a single blank does not (specification: Namespace).
  */
 export function readEnvironment(env: Environment, command: Command = 'api'): GivenSettings {
   const given = new Map<keyof Settings, Given>()
   for (const key of keysOf(command)) {
     const { name, kind, only } = SETTINGS[key]
-    const own = only === 'server' ? [] : [`MX_API_${name.toUpperCase()}`]
-    const variable = [...own, `MX_${name.toUpperCase()}`].find((each) => (env[each] ?? '') !== '')
+    const prefixes = [
+      ...(command === 'server' ? ['MX_SERVER_'] : []),
+      ...(only === 'server' ? [] : ['MX_API_']),
+      'MX_',
+    ]
+    const variables = prefixes.map((prefix) => `${prefix}${name.toUpperCase()}`)
+    const variable = variables.find((each) => (env[each] ?? '') !== '')
     if (variable === undefined) continue
     const text = env[variable]!
     given.set(key, { source: variable, values: kind === 'list' ? splitList(key, text) : [text] })
@@ -28,5 +34,7 @@ export function readEnvironment(env: Environment, command: Command = 'api'): Giv
 /** What is wrong with variables that look like a misspelt setting, of whichever command, one line each. */
 export function findMisspelt(env: Environment): readonly string[] {
   const names = SETTING_KEYS.map((key) => SETTINGS[key].name.toUpperCase())
-  return findMisspeltVariables(env, names, /^MX_(?:API_)?/)
+  // MX_SERVER_ID is of the setting server_id.
+  const others = Object.entries(env).filter(([variable]) => !names.includes(variable.slice(3)))
+  return findMisspeltVariables(Object.fromEntries(others), names, /^MX_(?:API_|SERVER_)?/)
 }

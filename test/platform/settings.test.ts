@@ -193,6 +193,9 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
   const env = {
     MX_BALANCEE: 'random',
     MX_API_MAX_BODDY: '1kb',
+    MX_SERVER_ADRESS: ':1',
+    MX_SERVER_ADDRESS: ':1',
+    MX_SERVER_ID: 'a',
     MX_BALANCE: 'p2c',
     MX_HOME: '/',
     PATH: '/',
@@ -200,6 +203,7 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
   t.same(findMisspelt(env), [
     'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
     'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
+    'unknown variable MX_SERVER_ADRESS, did you mean MX_SERVER_ADDRESS?',
   ])
 })
 
