@@ -1,9 +1,11 @@
+import { isIPv4 } from 'node:net'
 import type { Service } from '../core/contracts/registry.ts'
 import { joinName } from '../core/route.ts'
 import type { Configuration } from './configuration.ts'
 import { nameResolver } from './parts.ts'
 import { listServices } from './services.ts'
 import type { Command, Settings } from './settings.ts'
+import { type Address, formatAddress } from './settings-values.ts'
 
 const VERSION = /^v\d+$/
 
@@ -27,6 +29,11 @@ export function findOddities(
       'events reach nobody: the broker is that of this process, and nothing in it subscribes; they are answered 200 and dropped; --broker=nats://host:port has others hear them',
     )
   }
+  if (command === 'server' && !isLoopback(settings.proxyAddress) && settings.networkToken === '') {
+    oddities.push(
+      `whoever reaches the RPC proxy at ${formatAddress(settings.proxyAddress)} may link a server with this one, and offer services: set MX_NETWORK_TOKEN, or listen on loopback (--proxy_address)`,
+    )
+  }
   for (const service of services) {
     if ((handler === 'proxy' || handler === 'web') && isCalled(service)) {
       oddities.push(
@@ -37,6 +44,10 @@ export function findOddities(
     if (unreachable !== undefined) oddities.push(`service ${service.name} ${unreachable}`)
   }
   return [...new Set(oddities)]
+}
+
+function isLoopback({ host }: Address): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 function isCalled({ nodes }: Service): boolean {
