@@ -6,7 +6,7 @@ import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { Entry, WhenSlowChoice } from './messages.ts'
-import { toEffective, toNamespace } from './namespaces.ts'
+import { toBrokerNamespace, toEffective } from './namespaces.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 /** Headers that belong to the platform. */
@@ -32,12 +32,12 @@ export function createBrokerEndpoints(
       response: Type.Object({}),
       async handle({ topic, message }, ctx) {
         const id = idOf(ctx)
-        const namespace = toNamespace(ctx, id)
+        const namespace = toBrokerNamespace(ctx, id)
         if (topic === '') throw badRequest(id, 'Missing topic')
         if (message === undefined) throw badRequest(id, 'Missing message')
         const effective = toEffective(namespace, topic, 'request.topic', id)
         const headers = toHeaders(message.header)
-        headers['mx-topic'] = effective
+        headers['mx-topic'] = `${namespace}.${topic}`
         headers['mx-namespace'] = namespace
         await broker.publish(effective, { headers, body: message.body })
         return {}
@@ -59,7 +59,7 @@ export function createBrokerEndpoints(
       stream: 'server',
       handle({ topic, queue, when_slow }, ctx) {
         const id = idOf(ctx)
-        const namespace = toNamespace(ctx, id)
+        const namespace = toBrokerNamespace(ctx, id)
         if (topic === '') throw badRequest(id, 'Missing topic')
         const effective = toEffective(namespace, topic, 'request.topic', id)
         const choice = {

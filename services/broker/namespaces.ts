@@ -1,9 +1,9 @@
+import { toTopicName } from '../../core/broker/topic-name.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import type { Context } from '../../sdk/context.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
 
-/** Namespace of whoever names none. */
-const DEFAULT_NAMESPACE = 'mx'
 /** Behind the namespace. */
 const MAX_LENGTH = 253
 /** Of the longest namespace, so that topics need not be shorter in one than in another. */
@@ -11,17 +11,12 @@ const MAX_NAMESPACE = 100
 const MAX_NAME = MAX_LENGTH - MAX_NAMESPACE - 1
 
 /**
- * The namespace a call is for.
+ * The namespace whose topics a call is about.
  *
  * @throws {GatewayError} 400
  */
-export function toNamespace(ctx: Context, id: string): string {
-  const namespace = ctx.namespace || DEFAULT_NAMESPACE
-  if (namespace.length <= MAX_NAMESPACE && isServiceName(namespace)) return namespace
-  throw badRequest(
-    id,
-    `Mx-Namespace must be at most ${MAX_NAMESPACE} letters, digits and inner dots, dashes or underscores`,
-  )
+export function toBrokerNamespace(ctx: Context, id: string): string {
+  return toNamespace(ctx, id, MAX_NAMESPACE)
 }
 
 /**
@@ -31,7 +26,7 @@ export function toNamespace(ctx: Context, id: string): string {
  * @throws {GatewayError} 400
  */
 export function toEffective(namespace: string, name: string, field: string, id: string): string {
-  if (name.length <= MAX_NAME && isServiceName(name)) return `${namespace}.${name}`
+  if (name.length <= MAX_NAME && isServiceName(name)) return toTopicName(namespace, name)
   throw badRequest(
     id,
     `${field} must be at most ${MAX_NAME} letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(name.slice(0, MAX_LENGTH))}`,

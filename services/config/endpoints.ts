@@ -1,9 +1,8 @@
-import { quote } from '../../core/request/bad-request.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { isTableName } from '../../core/store/limits.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
 import type { Change, Changes } from './changes.ts'
 import { setNode } from './merge.ts'
 import {
@@ -11,7 +10,6 @@ import {
   GivenValue,
   Listing,
   MAX_PAGE,
-  NAMESPACE_RULE,
   Namespace,
   Path,
   type Reading,
@@ -23,7 +21,6 @@ import {
 import { toPage } from './page.ts'
 import { parseValue } from './parse-value.ts'
 import { parsePath } from './path.ts'
-import { DEFAULT_NAMESPACE } from './records.ts'
 import { createSealer } from './sealer.ts'
 import type { SecretKey } from './secret-key.ts'
 import { noSuchVersion, type Snapshot, type Snapshots } from './snapshots.ts'
@@ -230,9 +227,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 
 /** Where all of it happens: what the request names, else the namespace of the call. */
 function namespaceOf(given: string, ctx: Context): string {
-  const namespace = given || ctx.namespace || DEFAULT_NAMESPACE
-  if (isTableName(namespace)) return namespace
-  throw badRequest(idOf(ctx), `metadata mx-namespace ${NAMESPACE_RULE}, got ${quote(namespace)}`)
+  return given || toNamespace(ctx, idOf(ctx))
 }
 
 /** Reference 2.2: `config.Config.Get`, whatever namespace the caller put in front. */

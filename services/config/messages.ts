@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { isTableName } from '../../core/store/limits.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { isPath, PATH_RULE } from './path.ts'
-import { DEFAULT_NAMESPACE } from './records.ts'
 
 /** Whether secrets are told. */
 export interface SecretOptions {
@@ -36,8 +36,7 @@ export interface Reading {
 }
 
 /** What a namespace must be, as errors say it. */
-export const NAMESPACE_RULE =
-  'must be letters, digits and inner dots, dashes or underscores, at most 253'
+const NAMESPACE_RULE = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
 /** Leaves of a page, at most; as many of their paths as long as they may be are 1 MiB. */
 export const MAX_PAGE = 1000
 

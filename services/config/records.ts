@@ -1,10 +1,9 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { internal } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 /** Table of a namespace, whose database it is. */
 export const TABLE = 'config'
-/** Namespace of whoever names none. */
-export const DEFAULT_NAMESPACE = 'mx'
 /** What keys begin with of what counts now. */
 export const NOW = 'now/'
 /** Record that says which versions there are. */

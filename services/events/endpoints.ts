@@ -4,6 +4,7 @@ import { Type } from '../../core/schema.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notImplemented } from '../../sdk/errors.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
 import { consume } from './consumption.ts'
 import {
   type ConsumeMessage,
@@ -22,7 +23,6 @@ import {
   toMessage,
   toTimeMs,
 } from './messages.ts'
-import { toNamespace } from './namespace.ts'
 
 /**
  * What the handler `Stream` offers (reference 5.2).

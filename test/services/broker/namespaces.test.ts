@@ -1,14 +1,14 @@
 import t from 'tap'
 import { createContext } from '../../../sdk/context.ts'
-import { toEffective, toNamespace } from '../../../services/broker/namespaces.ts'
+import { toBrokerNamespace, toEffective } from '../../../services/broker/namespaces.ts'
 
 const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
 
 t.test('the namespace is that of the call, else mx', async (t) => {
-  t.equal(toNamespace(createContext(), 'id'), 'mx')
-  t.equal(toNamespace(within('go.mx.api'), 'id'), 'go.mx.api')
+  t.equal(toBrokerNamespace(createContext(), 'id'), 'mx')
+  t.equal(toBrokerNamespace(within('go.mx.api'), 'id'), 'go.mx.api')
   for (const wrong of ['a b', '.', 'a..b', '*', '>', 'x'.repeat(101)])
-    t.throws(() => toNamespace(within(wrong), 'id'), {
+    t.throws(() => toBrokerNamespace(within(wrong), 'id'), {
       code: 400,
       id: 'id',
       message: /^Mx-Namespace must be/,
@@ -17,6 +17,7 @@ t.test('the namespace is that of the call, else mx', async (t) => {
 
 t.test('a name is behind that of its namespace', async (t) => {
   t.equal(toEffective('acme', 'orders.eu', 'request.topic', 'id'), 'acme.orders.eu')
+  t.equal(toEffective('acme.eu', 'orders', 'request.topic', 'id'), 'acme=eu.orders')
   for (const wrong of ['', 'a b', '*', 'a.>', '$SYS', '_INBOX.a', '../b', 'x'.repeat(153)])
     t.throws(() => toEffective('acme', wrong, 'request.topic', 'id'), {
       code: 400,

@@ -78,7 +78,7 @@ t.test('namespaces are apart: the request says which, else the call, else mx', a
   await t.rejects(client.call('config', 'Config.Get', {}, { namespace: 'a b' }), {
     id: 'config.Config.Get',
     code: 400,
-    message: /^metadata mx-namespace must be letters, digits.* got "a b"$/,
+    message: /^Mx-Namespace must be letters, digits.* got "a b"$/,
   })
 })
 

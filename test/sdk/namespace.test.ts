@@ -1,0 +1,21 @@
+import t from 'tap'
+import { createContext } from '../../sdk/context.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
+
+const within = (namespace: string) => createContext({ metadata: { 'mx-namespace': namespace } })
+
+t.test('the namespace is the one the caller chose, else mx', async (t) => {
+  t.equal(toNamespace(createContext(), 'id'), 'mx')
+  t.equal(toNamespace(within('foo.bar'), 'id'), 'foo.bar')
+  t.equal(toNamespace(within('x'.repeat(253)), 'id').length, 253)
+})
+
+t.test('what is no name, or too long, is 400', async (t) => {
+  for (const wrong of ['a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
+    t.throws(() => toNamespace(within(wrong), 'id'), {
+      id: 'id',
+      code: 400,
+      message: /^Mx-Namespace must be letters, .*, at most 253, got "/,
+    })
+  t.throws(() => toNamespace(within('x'.repeat(101)), 'id', 100), { message: /, at most 100, got/ })
+})
