@@ -17,7 +17,7 @@ export interface OpenStoreOptions {
 export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter> {
   const adapter = await load(options)
   try {
-    await adapter.listTables('mx')
+    await adapter.listTables({ limit: 1 })
     return adapter
   } catch (error) {
     await adapter.close?.()

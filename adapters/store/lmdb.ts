@@ -35,6 +35,7 @@ export interface LmdbStoreOptions {
 
 const LAST_VERSION = Buffer.from('last version')
 const NOTHING = Buffer.alloc(0)
+const NO_BOUNDS = [undefined, undefined] as const
 
 /**
  * Keeps records in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
@@ -133,21 +134,22 @@ export function createLmdbStore({ folder, sync = 'os' }: LmdbStoreOptions): Stor
 
     commit: (groups, nowMs) => change(() => groups.map((group) => commitGroup(group, nowMs))),
 
-    listTables(database) {
+    listTables({ database, after, limit }) {
       const tables: StoreTable[] = []
-      const [from, end] = database === undefined ? [NOTHING, undefined] : toDatabaseBounds(database)
-      let start: Buffer = from
-      for (;;) {
+      const [first, end] = database === undefined ? NO_BOUNDS : toDatabaseBounds(database)
+      let start = after === undefined ? first : toTableEnd(after)
+      while (tables.length < limit) {
         const [key] = records.getKeys({
-          ...(start.length > 0 && { start }),
+          ...(start !== undefined && { start }),
           ...(end !== undefined && { end }),
           limit: 1,
         })
-        if (key === undefined) return tables
+        if (key === undefined) break
         const { table } = parseKey(key)
         tables.push(table)
         start = toTableEnd(table)
       }
+      return tables
     },
 
     purge: (nowMs, limit) =>

@@ -7,7 +7,6 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
-import { compareKeys } from '../../core/store/compare-keys.ts'
 import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
 
 interface MemoryTable {
@@ -23,6 +22,8 @@ const NO_METADATA = {}
 export function createMemoryStore(): StoreAdapter {
   /** By database and name, joined by NUL; none is empty. */
   const tables = new Map<string, MemoryTable>()
+  /** Their names, in order. */
+  const names = createSortedKeys()
   /** Keys of records that expire: when, in which table, under which key. */
   const expiring = createSortedKeys()
   let lastVersion = 0
@@ -33,6 +34,7 @@ export function createMemoryStore(): StoreAdapter {
     if (found === undefined) {
       found = { table, records: new Map(), keys: createSortedKeys() }
       tables.set(name, found)
+      names.add(name)
     }
     return found
   }
@@ -50,7 +52,10 @@ export function createMemoryStore(): StoreAdapter {
     found.records.delete(key)
     found.keys.delete(key)
     if (record.expiresMs > 0) expiring.delete(toExpiring(name, record))
-    if (found.records.size === 0) tables.delete(name)
+    if (found.records.size === 0) {
+      tables.delete(name)
+      names.delete(name)
+    }
     return record.version
   }
 
@@ -99,11 +104,16 @@ export function createMemoryStore(): StoreAdapter {
 
     commit: (groups, nowMs) => groups.map((group) => commitGroup(group, nowMs)),
 
-    listTables(database) {
-      const all = [...tables.values()].map(({ table }) => table)
-      return all
-        .filter((table) => database === undefined || table.database === database)
-        .sort((a, b) => compareKeys(a.database, b.database) || compareKeys(a.table, b.table))
+    listTables({ database, after, limit }) {
+      const found: StoreTable[] = []
+      const first = database === undefined ? undefined : `${database}\0`
+      const end = database === undefined ? undefined : `${database}\u0001`
+      const from = after === undefined ? first : `${toName(after)}\0`
+      for (const name of names.walk(from, end, false)) {
+        if (found.length === limit) break
+        found.push(tables.get(name)!.table)
+      }
+      return found
     },
 
     purge(nowMs, limit) {

@@ -29,6 +29,9 @@ export interface PostgresStoreOptions {
   readonly onWarning?: (message: string) => void
 }
 
+/** No name is empty. */
+const BEFORE_ALL = { database: '', table: '' }
+
 /**
  * Keeps records in PostgreSQL, 12 or newer: any number of gateways share them. What it acknowledged is on the server's disk.
  * Connects when it is first asked, and creates its schema then; while the server is away, everything is 503.
@@ -128,12 +131,12 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
 
     commit: (groups, nowMs) => track(() => commit(groups, nowMs)),
 
-    listTables: (database) =>
+    listTables: ({ database, after = BEFORE_ALL, limit }) =>
       track(async () => {
         const rows =
           database === undefined
-            ? await ask(statements.listTables, [])
-            : await ask(statements.listTablesOf, [database])
+            ? await ask(statements.listTables, [after.database, after.table, limit])
+            : await ask(statements.listTablesOf, [database, after.table, limit])
         return rows.map(toTable)
       }),
 

@@ -42,6 +42,16 @@ export interface StoreSlice {
   readonly more: boolean
 }
 
+/** Which tables to list, in order: by database, then by name. */
+export interface StoreTableRange {
+  /** Only those of this one. */
+  readonly database?: string
+  /** Where to begin, itself left out; it need not be there. */
+  readonly after?: StoreTable
+  /** Most tables, from 1 on. */
+  readonly limit: number
+}
+
 /** A record to write, or with `value` undefined a key to delete. */
 export interface StoreChange {
   readonly table: StoreTable
@@ -106,8 +116,8 @@ export interface StoreAdapter {
    * @param nowMs to a condition, a record with an `expiresMs` from 1 to this is none.
    */
   readonly commit: (groups: readonly StoreGroup[], nowMs: number) => Maybe<readonly StoreOutcome[]>
-  /** The tables that have records, by database, then by name. */
-  readonly listTables: (database?: string) => Maybe<readonly StoreTable[]>
+  /** The tables that have records; found from one to the next, however many records each has. */
+  readonly listTables: (range: StoreTableRange) => Maybe<readonly StoreTable[]>
   /**
    * Tells of all changes, whoever made them and also those that {@link purge} made, until the function that is returned is
    * called. An adapter nobody else writes to has none: what stands in front knows what it did.

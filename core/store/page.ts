@@ -30,12 +30,15 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024
  * Reads a page. Records that were left out, by offset or suffix, are gone through 1000 a turn of the event loop.
  *
  * @param isThere whether a record counts.
+ * @param signal gives up between two turns.
+ * @throws the reason of the signal.
  */
 export async function readPage(
   adapter: StoreAdapter,
   table: StoreTable,
   query: StoreQuery,
   isThere: (record: StoreRecord) => boolean,
+  signal?: AbortSignal,
 ): Promise<StorePage> {
   const { suffix = '', keysOnly = false, reverse = false } = query
   const limit = Math.min(query.limit || MAX_PAGE, MAX_PAGE)
@@ -72,6 +75,7 @@ export async function readPage(
     if (!slice.more || last === undefined) return { records }
     range = skipTo(range, last.key, reverse)
     await nextTurn()
+    signal?.throwIfAborted()
   }
 }
 

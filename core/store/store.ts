@@ -23,6 +23,12 @@ import {
 import { refuse } from './errors.ts'
 import { readPage, type StorePage, type StoreQuery } from './page.ts'
 import { startPurge } from './purge.ts'
+import {
+  listDatabases,
+  listTables,
+  type StoreDatabaseQuery,
+  type StoreTableQuery,
+} from './tables.ts'
 import { createWatchers } from './watchers.ts'
 
 /** How a store is used. */
@@ -64,16 +70,28 @@ export interface Store {
   readonly maxValueBytes: number
   /** The record of a key; undefined: there is none. */
   readonly read: (table: StoreTable, key: string) => Maybe<StoreRecord | undefined>
-  /** Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time. */
-  readonly list: (table: StoreTable, query?: StoreQuery) => Promise<StorePage>
+  /**
+   * Records in the order of their keys' UTF-8 bytes, at most 1000 and about 8 MiB at a time.
+   *
+   * @param signal gives up; then it rejects with its reason.
+   */
+  readonly list: (table: StoreTable, query?: StoreQuery, signal?: AbortSignal) => Promise<StorePage>
   /**
    * Writes and deletes, all or nothing; a key is named once. Resolves when it is as durable as the adapter promises.
    *
    * @returns of each record the version it was written with; of a deletion, of what it removed, 0 for nothing.
    */
   readonly commit: (writes: readonly StoreWrite[]) => Promise<readonly number[]>
-  /** The tables that have records, in order. */
-  readonly listTables: (database?: string) => Maybe<readonly StoreTable[]>
+  /** The tables that have records, in order: all of them where no limit is given. */
+  readonly listTables: (
+    query?: StoreTableQuery,
+    signal?: AbortSignal,
+  ) => Promise<readonly StoreTable[]>
+  /** The databases that have records, in order: all of them where no limit is given. */
+  readonly listDatabases: (
+    query?: StoreDatabaseQuery,
+    signal?: AbortSignal,
+  ) => Promise<readonly string[]>
   /**
    * Tells of changes of keys that begin with `prefix`, expiry included, from when the function is there that is returned,
    * until it is called. The listener must not throw.
@@ -151,11 +169,11 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
       return record instanceof Promise ? record.then(orNone) : orNone(record)
     },
 
-    async list(table, query = {}) {
+    async list(table, query = {}, signal) {
       checkOpen()
       checkTable(table)
       checkQuery(query)
-      return readPage(adapter, table, query, isThere)
+      return readPage(adapter, table, query, isThere, signal)
     },
 
     async commit(writes) {
@@ -169,10 +187,15 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
       return outcome
     },
 
-    listTables(database) {
+    async listTables(query = {}, signal) {
       checkOpen()
-      if (database !== undefined) checkName('database', database)
-      return adapter.listTables(database)
+      if (query.database !== undefined) checkName('database', query.database)
+      return listTables(adapter, query, signal)
+    },
+
+    async listDatabases(query = {}, signal) {
+      checkOpen()
+      return listDatabases(adapter, query, signal)
     },
 
     async watch(table, prefix, listener) {

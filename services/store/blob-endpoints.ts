@@ -1,10 +1,12 @@
 import { Type } from '../../core/schema.ts'
 import type { Store } from '../../core/store/store.ts'
+import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema-types.ts'
 import { type Blobs, toBlobTables } from './blobs.ts'
-import { BlobListing, BlobOptions, DEFAULT_NAME, Key, KeyPart } from './messages.ts'
+import { BlobListing, BlobOptions, Key, KeyPart } from './messages.ts'
 
 const ID = 'store.BlobStore.Write'
 const Part = Bytes({ default: '', description: 'Next bytes; base64 in JSON.' })
@@ -22,11 +24,9 @@ export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
         size: Type.Optional(Type.Integer({ description: 'Bytes of the whole.' })),
       }),
       stream: 'server',
-      async *handle({ key, options }) {
-        const { parts, contentType, isPublic, bytes } = await blobs.read(
-          options.namespace || DEFAULT_NAME,
-          key,
-        )
+      async *handle({ key, options }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        const { parts, contentType, isPublic, bytes } = await blobs.read(namespace, key)
         yield { blob: new Uint8Array(0), content_type: contentType, public: isPublic, size: bytes }
         for await (const blob of parts) yield { blob }
       },
@@ -38,7 +38,7 @@ export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
       request: Type.Object({ key: Type.Optional(KeyPart), options: BlobOptions, blob: Part }),
       response: Type.Object({ size: Type.Integer({ description: 'Bytes that were written.' }) }),
       stream: 'client',
-      async handle(requests) {
+      async handle(requests, ctx) {
         const messages = requests[Symbol.asyncIterator]()
         const { done, value: first } = await messages.next()
         if (done === true || !first.key) throw badRequest(ID, 'request.key must not be empty')
@@ -49,8 +49,7 @@ export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
             yield next.value.blob
         })()
         const details = { contentType: options.content_type, isPublic: options.public }
-        const size = await blobs.write(options.namespace || DEFAULT_NAME, key, details, parts)
-        return { size }
+        return { size: await blobs.write(namespaceOf(options, ctx), key, details, parts) }
       },
     }),
 
@@ -58,8 +57,8 @@ export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
       description: 'Deletes a blob; one that is not there does not matter.',
       request: Type.Object({ key: Key, options: BlobOptions }),
       response: Type.Object({}),
-      async handle({ key, options }) {
-        await blobs.delete(options.namespace || DEFAULT_NAME, key)
+      async handle({ key, options }, ctx) {
+        await blobs.delete(namespaceOf(options, ctx), key)
         return {}
       },
     }),
@@ -71,17 +70,18 @@ export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
         keys: Type.Array(Type.String()),
         next: Type.Optional(Type.String({ description: 'There are more: list after this key.' })),
       }),
-      async handle({ options: { namespace, prefix, limit, after } }) {
-        const { heads } = toBlobTables(namespace || DEFAULT_NAME)
-        const { records, next } = await store.list(heads, {
-          prefix,
-          limit,
-          keysOnly: true,
-          ...(after !== '' && { after }),
-        })
+      async handle({ options }, ctx) {
+        const { prefix, limit, after } = options
+        const { heads } = toBlobTables(namespaceOf(options, ctx))
+        const query = { prefix, limit, keysOnly: true, ...(after !== '' && { after }) }
+        const { records, next } = await store.list(heads, query, ctx.signal)
         const keys = records.map(({ key }) => key)
         return next === undefined ? { keys } : { keys, next }
       },
     }),
   }
+}
+
+function namespaceOf({ namespace }: { readonly namespace: string }, ctx: Context): string {
+  return namespace || toNamespace(ctx, `store.${ctx.endpoint}`)
 }

@@ -1,18 +1,20 @@
 import type { StoreTable } from '../../core/contracts/store.ts'
 import { Type } from '../../core/schema.ts'
-import type { StoreQuery } from '../../core/store/page.ts'
+import { MAX_PAGE, type StoreQuery } from '../../core/store/page.ts'
 import type { Store } from '../../core/store/store.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
 import {
   Condition,
   DatabaseName,
-  DEFAULT_NAME,
+  DEFAULT_TABLE,
   GivenRecord,
   Key,
   KeyPart,
   Listing,
+  Paging,
   type RangeOptions,
   Reading,
   type ReadOptions,
@@ -21,7 +23,12 @@ import {
   Watching,
 } from './messages.ts'
 import { toExpiresMs, toMessage, toMetadata } from './records.ts'
+import { refuseReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
+
+const NextName = Type.Optional(
+  Type.String({ description: 'There are more: list again, after this name.' }),
+)
 
 /**
  * What the handler `Store` offers (reference 4).
@@ -44,7 +51,7 @@ export function createStoreEndpoints(
         ),
       }),
       async handle({ key = '', options }, ctx) {
-        const table = toTable(options)
+        const table = toTable(options, ctx)
         if (!isList(options)) {
           if (key === '')
             throw badRequest(
@@ -57,7 +64,7 @@ export function createStoreEndpoints(
         }
         const { limit, offset } = options
         const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
-        const { records, next } = await store.list(table, query)
+        const { records, next } = await store.list(table, query, ctx.signal)
         const now = nowMs()
         const told = records.map((record) => toMessage(record, now))
         return next === undefined ? { records: told } : { records: told, next }
@@ -76,7 +83,7 @@ export function createStoreEndpoints(
           )
         const [version] = await store.commit([
           {
-            table: toTable(options),
+            table: toTable(options, ctx),
             key,
             value,
             metadata: toMetadata(metadata),
@@ -92,8 +99,8 @@ export function createStoreEndpoints(
       description: 'Deletes a record; one that is not there does not matter.',
       request: Type.Object({ key: Key, options: Condition }),
       response: Type.Object({}),
-      async handle({ key, options }) {
-        await store.commit([{ table: toTable(options), key, ...toCondition(options) }])
+      async handle({ key, options }, ctx) {
+        await store.commit([{ table: toTable(options, ctx), key, ...toCondition(options) }])
         return {}
       },
     }),
@@ -103,7 +110,7 @@ export function createStoreEndpoints(
       request: Type.Object({ options: Listing }),
       response: Type.Object({ keys: Type.Array(Type.String()) }),
       stream: 'server',
-      async *handle({ options }) {
+      async *handle({ options }, ctx) {
         const { limit, offset, prefix, suffix } = options
         let query: StoreQuery = {
           ...toBounds(options),
@@ -113,9 +120,10 @@ export function createStoreEndpoints(
           offset,
           keysOnly: true,
         }
+        const table = toTable(options, ctx)
         let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
         for (;;) {
-          const { records, next } = await store.list(toTable(options), query)
+          const { records, next } = await store.list(table, query, ctx.signal)
           yield { keys: records.map(({ key }) => key) }
           left -= records.length
           if (next === undefined || left === 0) return
@@ -125,21 +133,29 @@ export function createStoreEndpoints(
     }),
 
     databases: endpoint({
-      description: 'Databases that have records.',
-      response: Type.Object({ databases: Type.Array(Type.String()) }),
-      async handle() {
-        const tables = await store.listTables()
-        return { databases: [...new Set(tables.map(({ database }) => database))] }
+      description: 'Databases that have records, a page at a time.',
+      request: Type.Object({ ...Paging }),
+      response: Type.Object({ databases: Type.Array(Type.String()), next: NextName }),
+      async handle({ limit, after }, ctx) {
+        const count = toPageLimit(limit)
+        const query = { limit: count + 1, ...(after !== '' && { after }) }
+        const found = await store.listDatabases(query, ctx.signal)
+        const databases = found.slice(0, count)
+        return { databases, ...toNext(databases, found) }
       },
     }),
 
     tables: endpoint({
-      description: 'Tables of a database that have records.',
-      request: Type.Object({ database: DatabaseName }),
-      response: Type.Object({ tables: Type.Array(Type.String()) }),
-      async handle({ database }) {
-        const tables = await store.listTables(database || DEFAULT_NAME)
-        return { tables: tables.map(({ table }) => table) }
+      description: 'Tables of a database that have records, a page at a time.',
+      request: Type.Object({ database: DatabaseName, ...Paging }),
+      response: Type.Object({ tables: Type.Array(Type.String()), next: NextName }),
+      async handle({ database: given, limit, after }, ctx) {
+        const database = given || toNamespace(ctx, idOf(ctx))
+        const count = toPageLimit(limit)
+        const place = after === '' ? {} : { after: { database, table: after } }
+        const found = await store.listTables({ database, limit: count + 1, ...place }, ctx.signal)
+        const tables = found.slice(0, count).map(({ table }) => table)
+        return { tables, ...toNext(tables, found) }
       },
     }),
 
@@ -154,7 +170,7 @@ export function createStoreEndpoints(
       stream: 'server',
       handle({ options }, ctx) {
         const { prefix } = options
-        return watches.open({ table: toTable(options), prefix }, idOf(ctx), () => ctx.start())
+        return watches.open({ table: toTable(options, ctx), prefix }, idOf(ctx), () => ctx.start())
       },
     }),
   }
@@ -165,8 +181,25 @@ function idOf(ctx: Context): string {
   return `store.${ctx.endpoint}`
 }
 
-function toTable({ database, table }: TableOptions): StoreTable {
-  return { database: database || DEFAULT_NAME, table: table || DEFAULT_NAME }
+/**
+ * Namespaces are apart: each has a database of its own.
+ *
+ * @throws {GatewayError} 403 for a table that is reserved.
+ */
+function toTable({ database, table }: TableOptions, ctx: Context): StoreTable {
+  const id = idOf(ctx)
+  const found = { database: database || toNamespace(ctx, id), table: table || DEFAULT_TABLE }
+  refuseReserved(found, id)
+  return found
+}
+
+function toPageLimit(limit: number): number {
+  return Math.min(limit || MAX_PAGE, MAX_PAGE)
+}
+
+/** Where the next page begins, if more was found than the page has. */
+function toNext(page: readonly string[], found: readonly unknown[]): { readonly next?: string } {
+  return found.length === page.length ? {} : { next: page.at(-1)! }
 }
 
 function toCondition({ version }: { readonly version?: number }): { readonly ifVersion?: number } {

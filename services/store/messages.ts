@@ -7,11 +7,12 @@ import {
   MAX_METADATA_BYTES,
   sizeOfMetadata,
 } from '../../core/store/limits.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema-types.ts'
 import { type RecordMessage, toMetadata } from './records.ts'
 
-/** Database and table of whoever names none (reference 4). */
-export const DEFAULT_NAME = 'mx'
+/** Table of whoever names none (reference 4). */
+export const DEFAULT_TABLE = 'mx'
 /** Longest life of a record that ends: some 300 years. */
 const MAX_EXPIRY_SECONDS = 1e10
 /** The type of a field is what stands before the first colon. */
@@ -19,7 +20,7 @@ const FIELD_TYPE = '^[^:]{0,64}$'
 
 /** Where a request goes. */
 export interface TableOptions {
-  /** Empty: `mx`. */
+  /** Empty: the namespace of the call. */
   readonly database: string
   /** Empty: `mx`. */
   readonly table: string
@@ -67,7 +68,7 @@ export interface WatchOptions extends TableOptions {
 
 /** Where a blob lies, and what is said of one that is written. */
 export interface BlobOptions {
-  /** Empty: `mx`. */
+  /** Empty: that of the call. */
   readonly namespace: string
   readonly public: boolean
   readonly content_type: string
@@ -102,8 +103,8 @@ const Flag = (description: string) =>
 const Count = (description: string) => Type.Integer({ minimum: 0, default: 0, description })
 
 const where = {
-  database: Name(`${DEFAULT_NAME} where empty; services have their namespace.`),
-  table: Name(`${DEFAULT_NAME} where empty; services have their name.`),
+  database: Name(`The namespace of the call where empty, else ${DEFAULT_NAMESPACE}.`),
+  table: Name(`${DEFAULT_TABLE} where empty; services have their name.`),
 }
 const range = {
   limit: Count('Most of all; 0: no limit.'),
@@ -163,7 +164,13 @@ export const Watching: TUnsafe<WatchOptions> = Type.Unsafe(
   Type.Object({ ...where, prefix: Part('What keys begin with.') }, { default: {} }),
 )
 
-const namespace = Name(`${DEFAULT_NAME} where empty.`)
+/** Which page of names. */
+export const Paging: { readonly limit: TUnsafe<number>; readonly after: TUnsafe<string> } = {
+  limit: Type.Unsafe(Count('Most names; 0: as many as a page has.')),
+  after: Type.Unsafe(Name('Name behind which to go on: the next of a page.')),
+}
+
+const namespace = Name(`That of the call where empty, else ${DEFAULT_NAMESPACE}.`)
 export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
   Type.Object(
     {

@@ -70,8 +70,8 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     const { adapter } = await open(t)
     t.equal(await adapter.read(USERS, 'a'), undefined)
     t.same(await adapter.scan(USERS, ALL), { records: [], more: false })
-    t.same(await adapter.listTables(), [])
-    t.same(await adapter.listTables('mx'), [])
+    t.same(await adapter.listTables({ limit: 10 }), [])
+    t.same(await adapter.listTables({ database: 'mx', limit: 10 }), [])
     t.same(await adapter.commit([[remove('a')]], NOW_MS), [[0]])
   })
 
@@ -215,12 +215,26 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
         t.equal(records.length, 2, `${table.database} ${table.table}`)
       }
     }
-    t.same(await adapter.listTables(), tables)
-    t.same(await adapter.listTables('a'), tables.slice(0, 3))
-    t.same(await adapter.listTables('b'), [])
+    t.same(await adapter.listTables({ limit: 100 }), tables)
+    for (const [i, after] of tables.entries()) {
+      t.same(await adapter.listTables({ after, limit: 100 }), tables.slice(i + 1))
+      t.same(await adapter.listTables({ after, limit: 1 }), tables.slice(i + 1, i + 2))
+    }
+    const behindA = { database: 'a', table: '~' }
+    t.same(await adapter.listTables({ after: behindA, limit: 100 }), tables.slice(3))
+    const limit = 2
+    const database = 'a'
+    t.same(await adapter.listTables({ database, limit }), tables.slice(0, 2))
+    t.same(await adapter.listTables({ database, after: tables[1]!, limit }), [tables[2]])
+    t.same(await adapter.listTables({ database, after: behindA, limit }), [])
+    t.same(await adapter.listTables({ database: 'b', limit }), [])
     const table = tables[1]!
     await commit(adapter, [[remove(key, { table }), remove('x', { table })]])
-    t.same(await adapter.listTables('a'), [tables[0], tables[2]], 'one without records is none')
+    t.same(
+      await adapter.listTables({ database, limit }),
+      [tables[0], tables[2]],
+      'one without records is none',
+    )
     t.ok(await adapter.read(tables[0]!, key))
   })
 
@@ -266,7 +280,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       ] as const
       for (const [group, conflict] of refused)
         t.same(await adapter.commit([group], NOW_MS), [conflict], JSON.stringify(group))
-      t.same(await adapter.listTables(), [USERS])
+      t.same(await adapter.listTables({ limit: 10 }), [USERS])
       t.same(await keysOf(adapter, {}), ['a'])
       const [outcome] = await commit(adapter, [
         [
@@ -348,7 +362,7 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
       { table: other, key: 'second' },
     ])
     t.equal(await adapter.read(USERS, 'first'), undefined)
-    t.same(await adapter.listTables(), [USERS])
+    t.same(await adapter.listTables({ limit: 10 }), [USERS])
     t.same(await adapter.purge(NOW_MS, 100), [{ table: USERS, key: 'third' }])
     t.same(await adapter.purge(NOW_MS, 100), [])
     t.same(await keysOf(adapter, {}), ['kept', 'later', 'longer', 'never'])

@@ -89,11 +89,13 @@ for (const listener of LISTENERS) {
       const server = await open(t, listener)
       const { get, post } = server
       const staging = { 'mx-namespace': 'staging' }
-      await post('/store/write', {
-        record: { key: 'a', value: 'Yg==' },
-        options: { database: 'staging' },
-      })
-      t.equal((await get('/store/read?key=a&options.database=staging', staging)).status, 200)
+      const record = { key: 'a', value: 'Yg==' }
+      t.equal((await post('/store/write', { record }, staging)).status, 200)
+      t.match(await get('/store/read?key=a', staging), { status: 200, body: { records: [record] } })
+      t.match(await get('/store/tables', staging), { body: { tables: ['mx'] } })
+      t.equal((await get('/store/read?key=a')).status, 404, 'the default namespace has none of it')
+      t.match(await get('/store/tables'), { body: { tables: [] } })
+      t.equal((await get('/store/read?key=a&options.database=staging')).status, 200)
       t.equal((await post('/config/set', { path: 'a', value: { data: '1' } }, staging)).status, 200)
       t.match(await get('/config/get?path=a', staging), { body: { value: { data: '1' } } })
       t.not(

@@ -65,23 +65,25 @@ export function createStatements(schema: string): Statements {
     listTables: {
       name: 'tables',
       text: `WITH RECURSIVE found AS (
-          (SELECT database, "table" FROM ${records} ORDER BY database, "table" LIMIT 1)
+          (SELECT database, "table" FROM ${records}
+            WHERE (database, "table") > ($1, $2) ORDER BY database, "table" LIMIT 1)
           UNION ALL
           SELECT next.* FROM found CROSS JOIN LATERAL (
             SELECT database, "table" FROM ${records}
             WHERE (database, "table") > (found.database, found."table")
             ORDER BY database, "table" LIMIT 1) AS next)
-        SELECT * FROM found`,
+        SELECT * FROM found LIMIT $3`,
     },
     listTablesOf: {
       name: 'tables-of',
       text: `WITH RECURSIVE found AS (
-          (SELECT database, "table" FROM ${records} WHERE database = $1 ORDER BY "table" LIMIT 1)
+          (SELECT database, "table" FROM ${records}
+            WHERE database = $1 AND "table" > $2 ORDER BY "table" LIMIT 1)
           UNION ALL
           SELECT next.* FROM found CROSS JOIN LATERAL (
             SELECT database, "table" FROM ${records}
             WHERE database = $1 AND "table" > found."table" ORDER BY "table" LIMIT 1) AS next)
-        SELECT * FROM found`,
+        SELECT * FROM found LIMIT $3`,
     },
 
     look: {

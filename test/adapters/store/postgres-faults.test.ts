@@ -88,7 +88,7 @@ t.test('a server that is away or answers nothing is 503, in time, and nobody han
     Promise.resolve(adapter.read(table, 'a')),
     Promise.resolve(adapter.scan(table, { limit: 1, maxBytes: 1 })),
     Promise.resolve(adapter.commit([[write('a', '2')]], NOW_MS)),
-    Promise.resolve(adapter.listTables()),
+    Promise.resolve(adapter.listTables({ limit: 1 })),
     Promise.resolve(adapter.purge!(NOW_MS, 10)),
   ]
   server.freeze()
@@ -101,7 +101,7 @@ t.test('a server that is away or answers nothing is 503, in time, and nobody han
   await server.start()
   while ((await Promise.resolve(adapter.read(table, 'a')).catch(() => undefined)) === undefined)
     await delay(1)
-  t.ok((await adapter.listTables()).length)
+  t.ok((await adapter.listTables({ limit: 1 })).length)
 })
 
 t.test('a gateway that begins before its server works as soon as that is there', async (t) => {

@@ -116,3 +116,12 @@ t.test('a record that goes while the page is read is left out', async (t) => {
     ['k00002'],
   )
 })
+
+t.test('who gives up is not read for any longer', async (t) => {
+  const { adapter, ranges } = open(10_000)
+  const leaving = new AbortController()
+  setImmediate(() => leaving.abort(new Error('left')))
+  const reading = readPage(adapter, TABLE, { suffix: 'none' }, everything, leaving.signal)
+  await t.rejects(reading, { message: 'left' })
+  t.ok(ranges.length <= 2, `${ranges.length} looks`)
+})

@@ -53,6 +53,18 @@ t.test('blobs are listed and deleted, each namespace for itself', async (t) => {
   t.strictSame(await call('List', {}), { keys: ['b', 'c'] })
 })
 
+t.test('the namespace is that of the call where none is named', async (t) => {
+  const { write, call, client } = await open(t)
+  const within = { namespace: 'foo' }
+  await client.stream('store', 'BlobStore.Write', [{ key: 'a', blob: 'AA==' }], within).reply()
+  await write({ key: 'b', blob: 'AA==' })
+  t.strictSame(await call('List', {}), { keys: ['b'] })
+  t.strictSame(await call('List', { options: within }), { keys: ['a'] })
+  t.strictSame(await client.call('store', 'BlobStore.List', {}, within), { keys: ['a'] })
+  await client.call('store', 'BlobStore.Delete', { key: 'a' }, within)
+  t.strictSame(await call('List', { options: within }), { keys: [] })
+})
+
 t.test('what is malformed is 400, what is too long 413, and nothing is stored', async (t) => {
   const { write, call, read, store } = await open(t)
   await t.rejects(write(), { code: 400, message: 'request.key must not be empty' })

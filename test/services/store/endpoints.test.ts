@@ -1,6 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { RecordMessage } from '../../../services/store/records.ts'
 import { openPlatformStore, type PlatformStore, toBase64 } from '../../fixtures/platform-store.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 
 interface Page {
   readonly records: readonly RecordMessage[]
@@ -113,6 +116,55 @@ t.test('tables and databases are apart', async (t) => {
   t.strictSame(await call('Tables', { database: 'bar' }), { tables: [] })
 })
 
+t.test('databases and tables come a page at a time', async (t) => {
+  const { call } = await openPlatformStore(t)
+  for (const name of ['a', 'b', 'c'])
+    for (const options of [{ database: name }, { table: name }])
+      await call('Write', { record: { key: 'k' }, options })
+  t.strictSame(await call('Databases'), { databases: ['a', 'b', 'c', 'mx'] })
+  t.strictSame(await call('Databases', { limit: 2 }), { databases: ['a', 'b'], next: 'b' })
+  t.strictSame(await call('Databases', { limit: 2, after: 'b' }), { databases: ['c', 'mx'] })
+  t.strictSame(await call('Tables', { limit: 2 }), { tables: ['a', 'b'], next: 'b' })
+  t.strictSame(await call('Tables', { limit: 2, after: 'b' }), { tables: ['c'] })
+  t.strictSame(await call('Tables', { limit: 3 }), { tables: ['a', 'b', 'c'] })
+  await t.rejects(call('Tables', { after: '../x' }), { code: 400, message: /^request\.after must/ })
+  await t.rejects(call('Databases', { limit: -1 }), { code: 400, message: /^request\.limit/ })
+})
+
+t.test(
+  'namespaces are apart: the request says which database, else the call, else mx',
+  async (t) => {
+    const { client, call } = await openPlatformStore(t)
+    const within = (namespace: string, method: string, request: object) =>
+      client.call('store', `Store.${method}`, request, { namespace }) as Promise<Page>
+    await call('Write', { record: { key: 'a', value: toBase64('mx') } })
+    for (const [namespace, options] of [
+      ['foo', {}],
+      ['foo', { database: 'bar' }],
+    ] as const)
+      await within(namespace, 'Write', {
+        record: { key: 'a', value: toBase64(JSON.stringify(options)) },
+        options,
+      })
+    const find = async (namespace: string, options = {}) =>
+      (await within(namespace, 'Read', { key: 'a', options })).records[0]?.value
+    t.equal(await find('foo'), toBase64('{}'))
+    t.equal(await find('bar'), toBase64('{"database":"bar"}'))
+    t.equal(await find('bar', { database: 'mx' }), toBase64('mx'))
+    t.match(await call('Read', { key: 'a' }), { records: [{ value: toBase64('mx') }] })
+    t.strictSame(await within('foo', 'Tables', {}), { tables: ['mx'] })
+    t.strictSame(await within('baz', 'Tables', {}), { tables: [] })
+    await within('foo', 'Delete', { key: 'a' })
+    await t.rejects(within('foo', 'Read', { key: 'a' }), { code: 404 })
+    t.match(await call('Read', { key: 'a' }), { records: [{ value: toBase64('mx') }] })
+    await t.rejects(within('a b', 'Read', { key: 'a' }), {
+      id: 'store.Store.Read',
+      code: 400,
+      message: /^Mx-Namespace must be letters/,
+    })
+  },
+)
+
 t.test('a record that has expired is not there; until then its seconds are counted', async (t) => {
   const platform = await openPlatformStore(t)
   const { call, clock } = platform
@@ -179,4 +231,35 @@ t.test('keys are listed in messages of 1000; none are one message, too', async (
   t.strictSame(await list({ prefix: 'k24', order: 'desc' }), [100])
   t.strictSame(await list({ suffix: '99' }), [25])
   t.strictSame(await list({ from: 'k0010', to: 'k0020' }), [10])
+})
+
+t.test('a call that is cancelled, or too late, is not read for any longer', async (t) => {
+  const memory = createMemoryStore()
+  let scans = 0
+  // Without an end.
+  const scan: typeof memory.scan = () => {
+    const key = String(++scans).padStart(9, '0')
+    const record = { key, value: Buffer.alloc(0), metadata: {}, expiresMs: 0, version: 1 }
+    return { records: [record], more: true }
+  }
+  const { client } = await openPlatformStore(t, { adapter: { ...memory, scan } })
+  const request = { options: { suffix: 'none' } }
+  const leaving = new AbortController()
+  const calls = [
+    () => client.call('store', 'Store.Read', request, { timeoutMs: 20 }),
+    () => client.call('store', 'Store.Read', request, { signal: leaving.signal }),
+    () => client.stream('store', 'Store.List', request, { timeoutMs: 20 }).next(),
+  ]
+  for (const call of calls) {
+    scans = 0
+    const failed = t.rejects(call())
+    await until(() => scans > 0)
+    if (call === calls[1]) leaving.abort()
+    await failed
+    let before = 0
+    while (before !== scans) {
+      before = scans
+      await delay(20)
+    }
+  }
 })

@@ -30,8 +30,8 @@ t.test('every statement goes by an index, before the planner knows anything', as
     [scan({ ...range, keysOnly: true, reverse: true }), `'mx', 't1', '', 10`],
     [scan({ ...range, to: 'z', keysOnly: true }), `'mx', 't1', '', 10, 'z'`],
     [scan({ ...range, to: 'z', keysOnly: true, reverse: true }), `'mx', 't1', '', 10, 'z'`],
-    [listTables, ''],
-    [listTablesOf, `'mx'`],
+    [listTables, `'mx', 't1', 10`],
+    [listTablesOf, `'mx', 't1', 10`],
     [look, KEYS],
     [findExpired, '5000, 10'],
   ]
@@ -69,8 +69,11 @@ t.test('listing tables does not go through their records', async (t) => {
     FROM generate_series(1, 5000) AS i`)
   const { listTables, listTablesOf } = createStatements('mx')
   for (const [{ text }, values, tables] of [
-    [listTables, [], 10],
-    [listTablesOf, ['db1'], 5],
+    [listTables, ['', '', 100], 10],
+    [listTables, ['', '', 3], 3],
+    [listTables, ['db0', 't4', 100], 5],
+    [listTablesOf, ['db1', '', 100], 5],
+    [listTablesOf, ['db1', 't1', 2], 2],
   ] as const) {
     await client.query('BEGIN')
     const before = await readStatistics(client)

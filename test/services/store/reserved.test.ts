@@ -1,0 +1,38 @@
+import t from 'tap'
+import { toTable } from '../../../services/config/records.ts'
+import { toBlobTables } from '../../../services/store/blobs.ts'
+import { refuseReserved } from '../../../services/store/reserved.ts'
+import { openPlatformStore } from '../../fixtures/platform-store.ts'
+
+const RESERVED = [toTable('mx'), ...Object.values(toBlobTables('mx'))]
+
+t.test('the tables of built-in services are reserved, in every database', async (t) => {
+  for (const { table } of RESERVED)
+    for (const database of ['mx', 'foo'])
+      t.throws(() => refuseReserved({ database, table }, 'id'), {
+        id: 'id',
+        code: 403,
+        message: /^the table \S+ is reserved for (the service config|BlobStore), which alone/,
+      })
+  for (const table of ['mx', 'greeter', 'configs', 'blobs.other'])
+    refuseReserved({ database: 'mx', table }, 'id')
+})
+
+t.test(
+  'what is reserved can be neither read nor written nor watched through the store',
+  async (t) => {
+    const { call, stream, store } = await openPlatformStore(t)
+    for (const table of RESERVED) {
+      await store.commit([{ table, key: 'a', value: Buffer.from('secret') }])
+      const options = { table: table.table }
+      const refusal = { code: 403, id: /^store\.Store\./ }
+      await t.rejects(call('Read', { key: 'a', options }), refusal)
+      await t.rejects(call('Read', { options: { ...options, prefix: true } }), refusal)
+      await t.rejects(call('Write', { record: { key: 'a' }, options }), refusal)
+      await t.rejects(call('Delete', { key: 'a', options }), refusal)
+      await t.rejects(stream('List', { options }).next(), refusal)
+      await t.rejects(stream('Watch', { options }).next(), refusal)
+      t.equal((await store.read(table, 'a'))?.value.toString(), 'secret')
+    }
+  },
+)
