@@ -3,6 +3,7 @@ import { type ConfigSource, type ConfigValue, toConfigValue } from './config-val
 import { formatConfigValue } from './format-config-value.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { Service } from './service.ts'
+import { toWatchStream } from './watch-stream.ts'
 
 /** How the calls of a configuration are made: on whose behalf, how long, until when. The namespace is the configuration's. */
 export type ConfigCallOptions = Pick<
@@ -40,7 +41,7 @@ export interface Config {
   readonly delete: (path: string, options?: ConfigCallOptions) => Promise<void>
   /**
    * The value, at once and after every change of it; whoever is slow gets the last. Leaving the loop ends it. It throws 503 when
-   * the service ends: then begin again.
+   * the service is stopped, 502 when it is lost: then begin again.
    */
   readonly watch: (
     path: string,
@@ -123,20 +124,7 @@ export function createConfig(
         { path, options: { secret } },
         streaming,
       )
-      return {
-        async next() {
-          const { done, value } = await stream.next()
-          if (done === true) return { done, value: undefined }
-          return { done: false, value: toConfigValue(toSource(path, value)) }
-        },
-        async return() {
-          await stream.return()
-          return { done: true, value: undefined }
-        },
-        [Symbol.asyncIterator]() {
-          return this
-        },
-      }
+      return toWatchStream(stream, SERVICE, (message) => toConfigValue(toSource(path, message)))
     },
   }
 }

@@ -4,14 +4,14 @@ import { unavailable } from './errors.ts'
 export interface EventFeed<E> extends AsyncIterableIterator<E> {
   /** Adds the state of something; one of the same key that still waits is replaced. */
   readonly push: (key: string, event: E) => void
-  /** Nothing more comes: the watcher's stream ends. */
-  readonly end: () => void
+  /** Nothing more comes, which the watcher did not ask for: it gets an error 503 that says why. */
+  readonly end: (detail: string) => void
   /** Nothing more comes: the watcher gets this error. */
   readonly fail: (error: Error) => void
 }
 
 export interface EventFeedOptions {
-  /** Id of the error below. */
+  /** Id of errors. */
   readonly id: string
   /** Keys that may wait; with more the watcher gets an error 503: it has to begin again. */
   readonly maxWaiting: number
@@ -56,7 +56,7 @@ export function createEventFeed<E>({ id, maxWaiting, onClose }: EventFeedOptions
       close(unavailable(id, detail))
     },
 
-    end: () => close(),
+    end: (detail) => close(unavailable(id, detail)),
     fail: close,
 
     async next() {

@@ -10,6 +10,7 @@ import {
   toWire,
   type WireRecord,
 } from './store-record.ts'
+import { toWatchStream } from './watch-stream.ts'
 
 /** How the calls of a store are made: on whose behalf, how long, until when. */
 export type StoreCallOptions = Pick<
@@ -102,7 +103,8 @@ export interface Store {
   readonly list: (options?: StoreListOptions) => Promise<string[]>
   /**
    * What changes from now on, expiry included: of each key what is there when it is its turn. Leaving the loop ends it. It
-   * throws 503 when changes may have been missed: then begin again, and read what is there.
+   * throws 503 when changes may have been missed, or the store is stopped, and 502 when it is lost: then begin again, and read what
+   * is there.
    */
   readonly watch: (options?: StoreWatchOptions) => AsyncIterableIterator<StoreEvent>
 }
@@ -231,19 +233,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
         { options: sent },
         toStreaming(call),
       )
-      return {
-        async next() {
-          const { done, value } = await stream.next()
-          return done === true ? { done, value: undefined } : { done: false, value: toEvent(value) }
-        },
-        async return() {
-          await stream.return()
-          return { done: true, value: undefined }
-        },
-        [Symbol.asyncIterator]() {
-          return this
-        },
-      }
+      return toWatchStream(stream, SERVICE, toEvent)
     },
   }
 }

@@ -5,8 +5,6 @@ import type { Message } from '../../core/contracts/broker.ts'
 export interface MessageFeed extends AsyncIterableIterator<Message> {
   /** Hands a message over. What is returned settles when there is room for the next: until then that waits where it is. */
   readonly take: (message: Message) => Maybe<void>
-  /** Nothing more comes: the subscriber's stream ends. */
-  readonly end: () => void
   /** Nothing more comes: the subscriber gets this error. */
   readonly fail: (error: Error) => void
 }
@@ -78,7 +76,6 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
       })
     },
 
-    end: () => close(),
     fail: close,
 
     async next() {

@@ -30,9 +30,11 @@ export interface Subscriptions {
   ) => AsyncIterableIterator<Message>
   /** How many there are. */
   readonly count: () => number
-  /** Ends all streams, and takes no more subscribers. */
+  /** Ends all streams, with an error 503, and takes no more subscribers. */
   readonly close: () => void
 }
+
+const STOPPING = 'the broker is being stopped'
 
 export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
   const { broker, maxSubscribers, fits } = options
@@ -49,7 +51,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   return {
     open(topic, choice, id, onBegun) {
-      if (closed) throw unavailable(id, 'the broker is being stopped')
+      if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxSubscribers)
         throw tooManyRequests(id, `there are ${maxSubscribers} subscribers already`)
       let stop: Unsubscribe | undefined
@@ -73,7 +75,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
     close() {
       closed = true
-      for (const feed of feeds) feed.end()
+      for (const feed of feeds) feed.fail(unavailable('broker', STOPPING))
     },
   }
 }

@@ -37,9 +37,11 @@ export interface Watches {
   ) => AsyncIterableIterator<Snapshot>
   /** How many there are. */
   readonly count: () => number
-  /** Ends all streams, and takes no more watchers. */
+  /** Ends all streams, with an error 503, and takes no more watchers. */
   readonly close: () => void
 }
+
+const STOPPING = 'the configuration is being closed'
 
 export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions): Watches {
   const feeds = new Set<EventFeed<string>>()
@@ -47,7 +49,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
 
   return {
     open({ namespace, path }, id, onBegun) {
-      if (closed) throw unavailable(id, 'the configuration is being closed')
+      if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxWatchers)
         throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
       const names = parsePath(path)
@@ -109,7 +111,7 @@ export function createWatches({ store, snapshots, maxWatchers }: WatchesOptions)
 
     close() {
       closed = true
-      for (const feed of feeds) feed.end()
+      for (const feed of feeds) feed.end(STOPPING)
     },
   }
 }

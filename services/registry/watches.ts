@@ -44,6 +44,8 @@ export interface Watches {
   readonly close: () => void
 }
 
+const STOPPING = 'the registry is being stopped'
+
 export function createWatches(options: WatchesOptions): Watches {
   const { domains, maxWatchers, leaveOut, maxWaiting = 20_000, nowMs } = options
   const feeds = new Set<EventFeed<WatchEvent>>()
@@ -63,7 +65,7 @@ export function createWatches(options: WatchesOptions): Watches {
 
   return {
     open(domain, service, id) {
-      if (closed) throw unavailable(id, 'the registry is being stopped')
+      if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxWatchers)
         throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
       const feed: EventFeed<WatchEvent> = createEventFeed({
@@ -88,7 +90,7 @@ export function createWatches(options: WatchesOptions): Watches {
 
     close() {
       closed = true
-      for (const feed of feeds) feed.end()
+      for (const feed of feeds) feed.end(STOPPING)
     },
   }
 }

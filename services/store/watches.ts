@@ -43,9 +43,11 @@ export interface Watches {
   ) => AsyncIterableIterator<WatchEvent>
   /** How many there are. */
   readonly count: () => number
-  /** Ends all streams, and takes no more watchers. */
+  /** Ends all streams, with an error 503, and takes no more watchers. */
   readonly close: () => void
 }
+
+const STOPPING = 'the store is being stopped'
 
 export function createWatches(options: WatchesOptions): Watches {
   const { store, maxWatchers, maxWaiting = 10_000, nowMs } = options
@@ -62,7 +64,7 @@ export function createWatches(options: WatchesOptions): Watches {
 
   return {
     open({ table, prefix }, id, onBegun) {
-      if (closed) throw unavailable(id, 'the store is being stopped')
+      if (closed) throw unavailable(id, STOPPING)
       if (feeds.size >= maxWatchers)
         throw tooManyRequests(id, `there are ${maxWatchers} watchers already`)
       let stop = (): void => {}
@@ -106,7 +108,7 @@ export function createWatches(options: WatchesOptions): Watches {
 
     close() {
       closed = true
-      for (const feed of feeds) feed.end()
+      for (const feed of feeds) feed.end(STOPPING)
     },
   }
 }

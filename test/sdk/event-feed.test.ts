@@ -45,17 +45,29 @@ t.test('with too many keys waiting the watcher gets an error, and nothing is kep
 })
 
 t.test('it ends once, for whoever waits and for whoever comes later', async (t) => {
-  for (const how of ['end', 'return'] as const) {
-    const { feed, closes } = open()
-    const waiting = feed.next()
-    await feed[how]?.()
-    await feed.return?.()
-    feed.end()
-    feed.push('a', 1)
-    t.strictSame(await waiting, { done: true, value: undefined })
-    t.strictSame(await feed.next(), { done: true, value: undefined })
-    t.equal(closes.count, 1)
+  const { feed, closes } = open()
+  const waiting = feed.next()
+  await feed.return?.()
+  feed.end('late')
+  feed.push('a', 1)
+  t.strictSame(await waiting, { done: true, value: undefined })
+  t.strictSame(await feed.next(), { done: true, value: undefined })
+  t.equal(closes.count, 1)
+})
+
+t.test('an end the watcher did not ask for is an error, now and later', async (t) => {
+  const { feed, closes } = open()
+  const waiting = feed.next()
+  feed.end('the service is being stopped')
+  await feed.return?.()
+  const error = {
+    id: 'registry.Registry.Watch',
+    code: 503,
+    message: 'the service is being stopped',
   }
+  await t.rejects(waiting, error)
+  await t.rejects(feed.next(), error)
+  t.equal(closes.count, 1)
 })
 
 t.test('it can be iterated', async (t) => {

@@ -106,6 +106,23 @@ t.test('changes are told until the loop is left', async (t) => {
   t.strictSame(await store.listTables(), [{ database: 'mx', table: 'things' }])
 })
 
+t.test('a store that is stopped ends the loop with an error', async (t) => {
+  const { things, close } = await open(t)
+  const watch = things.watch()
+  const first = watch.next()
+  let isSeen = false
+  void first.then(() => {
+    isSeen = true
+  })
+  while (!isSeen) await things.write('a', 'x')
+  const loop = (async () => {
+    for await (const { key } of watch) t.equal(key, 'a')
+  })()
+  const failed = t.rejects(loop, { code: 503, message: 'the store is being stopped' })
+  await close()
+  await failed
+})
+
 t.test('calls are made as the options say', async (t) => {
   const { client } = await open(t)
   const signal = AbortSignal.abort(new Error('enough'))

@@ -19,7 +19,7 @@ t.test('when it stops the streams end, and the broker is its owner’s to close'
   const last = messages.next()
   await until(() => subscribers() === 1)
   await close()
-  t.equal((await last).done, true)
+  await t.rejects(last, { code: 503, message: 'the broker is being stopped' })
   t.equal(subscribers(), 0)
   await broker.publish('mx.a', { headers: {}, body: new Uint8Array(0) })
 })

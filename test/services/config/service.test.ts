@@ -49,7 +49,7 @@ t.test(
     t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
     const last = plain.next()
     await close()
-    t.equal((await last).done, true)
+    await t.rejects(last, { code: 503, message: 'the configuration is being closed' })
   },
 )
 

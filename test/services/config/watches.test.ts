@@ -170,8 +170,9 @@ t.test('closing ends all streams, and no more begin', async (t) => {
   await take(a)
   const waiting = a.next()
   watches.close()
-  t.strictSame(await waiting, { done: true, value: undefined })
-  t.strictSame(await b.next(), { done: true, value: undefined })
+  const error = { id: ID, code: 503, message: 'the configuration is being closed' }
+  await t.rejects(waiting, error)
+  await t.rejects(b.next(), error)
   t.equal(stopped(), 2)
   t.throws(() => watches.open({ namespace: 'mx', path: '' }, ID, () => {}), { code: 503 })
 })

@@ -208,6 +208,6 @@ t.test('streams end when the service is closed, and it does not wait for them', 
   await call('ListServices')
   const beganMs = performance.now()
   await close()
-  t.strictSame(await events.next(), { done: true, value: undefined })
+  await t.rejects(events.next(), { code: 503, message: 'the registry is being stopped' })
   t.ok(performance.now() - beganMs < 5000)
 })

@@ -49,7 +49,7 @@ t.test(
     t.strictSame((await events.next()).value, { action: 'delete', key: 'a1' })
     const last = events.next()
     await close()
-    t.equal((await last).done, true)
+    await t.rejects(last, { code: 503, message: 'the store is being stopped' })
   },
 )
 

@@ -122,6 +122,7 @@ t.test('one watcher too many is refused, and all are once it is closed', async (
   const events = await begin()
   t.throws(() => watches.open(TARGET, ID, () => {}), { code: 429, id: ID })
   watches.close()
-  t.equal((await events.next()).done, true)
-  t.throws(() => watches.open(TARGET, ID, () => {}), { code: 503, id: ID })
+  const error = { code: 503, id: ID, message: 'the store is being stopped' }
+  await t.rejects(events.next(), error)
+  t.throws(() => watches.open(TARGET, ID, () => {}), error)
 })
