@@ -48,8 +48,9 @@ t.test(
     const gone = watch<Told>({ path: 'x' })
     t.match((await gone.next()).value, { value: { data: 'null' }, exists: false })
     const last = plain.next()
+    const failed = t.rejects(last, { code: 503, message: 'the configuration is being closed' })
     await close()
-    await t.rejects(last, { code: 503, message: 'the configuration is being closed' })
+    await failed
   },
 )
 

@@ -48,8 +48,9 @@ t.test(
     clock.seconds += 5
     t.strictSame((await events.next()).value, { action: 'delete', key: 'a1' })
     const last = events.next()
+    const failed = t.rejects(last, { code: 503, message: 'the store is being stopped' })
     await close()
-    await t.rejects(last, { code: 503, message: 'the store is being stopped' })
+    await failed
   },
 )
 
