@@ -1,5 +1,6 @@
 import type { CAC } from 'cac'
 import { addFlags } from '../flags.ts'
+import { inlineMore } from '../inline-more.ts'
 
 /** Adds `mx api`: the gateway alone. */
 export async function registerApi(cli: CAC): Promise<void> {
@@ -14,6 +15,7 @@ export async function registerApi(cli: CAC): Promise<void> {
       const { readFlags } = await import('../../platform/settings-flags.ts')
       const flags = readFlags(cli.rawArgs.slice(3), 'api')
       const { runApi } = await import('../../platform/run-api.ts')
+      inlineMore()
       await runApi(flags, process.env)
     })
   await addFlags(cli, command, 'api')

@@ -1,5 +1,6 @@
 import type { CAC } from 'cac'
 import { addFlags } from '../flags.ts'
+import { inlineMore } from '../inline-more.ts'
 
 /** Adds `mx server`: the whole system (specification: Command line). */
 export async function registerServer(cli: CAC): Promise<void> {
@@ -17,6 +18,7 @@ export async function registerServer(cli: CAC): Promise<void> {
       const { readFlags } = await import('../../platform/settings-flags.ts')
       const flags = readFlags(cli.rawArgs.slice(3), 'server')
       const { runServer } = await import('../../platform/run-server.ts')
+      inlineMore()
       await runServer(flags, process.env)
     })
   await addFlags(cli, command, 'server')
