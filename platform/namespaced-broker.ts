@@ -1,5 +1,8 @@
 import type { CheckedBroker } from '../core/broker/broker.ts'
+import { refuse } from '../core/broker/errors.ts'
+import { toTopicName } from '../core/broker/topic-name.ts'
 import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
+import { isServiceName } from '../core/service-name.ts'
 
 /**
  * A broker whose topics are those of the namespace that a message names, as the service `broker` has them: `mx.orders`. For a gateway
@@ -15,9 +18,17 @@ export function withNamespaces(
 
     publish(topic, { headers, body }) {
       const namespace = headers['mx-namespace'] || DEFAULT_DOMAIN
-      const full = `${namespace}.${topic}`
-      const told = { ...headers, 'mx-topic': full, 'mx-namespace': namespace }
-      return broker.publish(full, { headers: told, body })
+      if (!isServiceName(namespace))
+        throw refuse(
+          400,
+          `Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(namespace.slice(0, 100))}`,
+        )
+      const told = {
+        ...headers,
+        'mx-topic': `${namespace}.${topic}`,
+        'mx-namespace': namespace,
+      }
+      return broker.publish(toTopicName(namespace, topic), { headers: told, body })
     },
   }
 }

@@ -31,7 +31,7 @@ export interface MessageBroker {
    * Publishes a message to whoever has subscribed to the topic: at most once, and nobody says who got it.
    *
    * @param message bytes, or what JSON can say; text with a `content-type` of its own in `headers` as UTF-8.
-   * @throws {ServiceError} 400 for a topic or header that is malformed, 413 when it is too long, 503 when the broker cannot be reached.
+   * @throws {ServiceError} 400 for a topic or header that is malformed, or a message that is too long, 503 when the broker cannot be reached.
    * @throws {TypeError} for a message that cannot be said so, and unknown options.
    */
   readonly publish: (topic: string, message: unknown, options?: PublishOptions) => Promise<void>

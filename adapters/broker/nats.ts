@@ -56,15 +56,12 @@ export function createNatsBroker(options: NatsBrokerOptions): NatsBroker {
     },
   })
 
-  /** @throws {GatewayError} 413, 503 */
+  /** @throws {GatewayError} 400, 503 */
   function send(connection: NatsConnection, topic: string, message: Message): void {
     const { headers, bytes } = encodeHeaders(message.headers)
     const size = bytes + message.body.length
     if (size > maxBodyBytes)
-      throw refuse(
-        413,
-        `a message and its headers must not be longer than ${maxBodyBytes} bytes, got ${size}`,
-      )
+      throw refuse(400, `body and headers must be at most ${maxBodyBytes} bytes, got ${size}`)
     if (outbox.bytes > 0 && outbox.bytes + size > maxUnconfirmedBytes)
       throw brokerAway(new Error(`the server takes too long: ${outbox.bytes} bytes wait for it`))
     try {

@@ -9,9 +9,9 @@ import type {
 import type { GatewayError } from '../errors.ts'
 import { HeaderList } from '../headers.ts'
 import { createBare } from '../request/bare.ts'
-import { isServiceName } from '../service-name.ts'
 import { Delivery, type DeliveryOptions, type WhenSlow } from './delivery.ts'
 import { refuse } from './errors.ts'
+import { isTopicName } from './topic-name.ts'
 
 export interface BrokerOptions extends DeliveryOptions {
   /** Longest body of a message, bytes; an adapter may allow less. @default 16777216 */
@@ -50,7 +50,7 @@ const MAX_HEADER_BYTES = 64 * 1024
  *
  * The adapter is its own: {@link Broker.close} closes it, and afterwards nothing is taken (503).
  *
- * @throws {GatewayError} (`publish`, `subscribe`) 400 for a malformed name or header, 413 for a message that is too long.
+ * @throws {GatewayError} (`publish`, `subscribe`) 400 for a malformed name or header, and for a message that is too long.
  */
 export function createBroker(
   adapter: Broker,
@@ -98,7 +98,7 @@ export function createBroker(
       check(topic)
       const longest = findLongest()
       if (body.length > longest) {
-        throw refuse(413, `a message must not be longer than ${longest} bytes, got ${body.length}`)
+        throw refuse(400, `body must be at most ${longest} bytes, got ${body.length}`)
       }
       return adapter.publish(topic, { headers: toHeaders(headers), body })
     },
@@ -151,7 +151,7 @@ export function createBroker(
 
 /** @throws {GatewayError} 400 */
 function checkName(what: string, name: string): void {
-  if (isServiceName(name)) return
+  if (isTopicName(name)) return
   throw refuse(
     400,
     `${what} must be letters, digits and inner dots, dashes or underscores, at most 253, got ${JSON.stringify(name.slice(0, 253))}`,
@@ -178,10 +178,7 @@ function toHeaders(headers: Message['headers']): Message['headers'] {
     copy[flat[i]!] = flat[i + 1]!
   }
   if (bytes > MAX_HEADER_BYTES) {
-    throw refuse(
-      413,
-      `the headers of a message must not be longer than ${MAX_HEADER_BYTES} bytes, got ${bytes}`,
-    )
+    throw refuse(400, `headers must be at most ${MAX_HEADER_BYTES} bytes, got ${bytes}`)
   }
   return copy
 }

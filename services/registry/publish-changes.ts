@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { toTopicName } from '../../core/broker/topic-name.ts'
 import type { Broker } from '../../core/contracts/broker.ts'
 import type { PluginLog } from '../../core/define-plugin.ts'
 import { ALL_DOMAINS } from './domains.ts'
@@ -25,10 +26,10 @@ export function publishChanges(
 
   async function publish(event: WatchEvent): Promise<void> {
     const { domain } = event.service.options
-    const topic = `${domain}.${TOPIC}`
+    const topic = toTopicName(domain, TOPIC)
     const headers = {
       'content-type': 'application/json',
-      'mx-topic': topic,
+      'mx-topic': `${domain}.${TOPIC}`,
       'mx-namespace': domain,
     }
     try {

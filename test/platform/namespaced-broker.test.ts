@@ -30,5 +30,9 @@ t.test('a topic is that of the namespace the message names, else of the default 
       { 'mx-namespace': 'shop', 'mx-topic': 'shop.orders' },
     ],
   )
-  t.throws(() => publish('orders', { headers: { 'mx-namespace': 'a b' }, body }), { code: 400 })
+  for (const wrong of ['a b', 'acme=eu'])
+    t.throws(() => publish('orders', { headers: { 'mx-namespace': wrong }, body }), {
+      code: 400,
+      message: /^Mx-Namespace must be/,
+    })
 })

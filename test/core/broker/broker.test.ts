@@ -32,7 +32,7 @@ function next(broker: Broker, topic: string): Promise<Message> {
 
 t.test('topics and queues are named as services are', async (t) => {
   const broker = open(t)
-  for (const name of ['orders', 'go.mx.api.v1.foo', 'a-b_c.D9', 'x'.repeat(253)]) {
+  for (const name of ['orders', 'go.mx.api.v1.foo', 'go=mx=api.foo', 'a-b_c.D9', 'x'.repeat(253)]) {
     const message = next(broker, name)
     await broker.publish(name, { headers: {}, body: EMPTY })
     t.ok(await message, name)
@@ -52,14 +52,14 @@ t.test('topics and queues are named as services are', async (t) => {
   })
 })
 
-t.test('a message longer than the limit is refused: 413', async (t) => {
+t.test('a message longer than the limit is refused, naming what is too long', async (t) => {
   const broker = open(t, { maxBodyBytes: 10 })
   t.equal(broker.maxBodyBytes, 10)
   const message = next(broker, 'orders')
   t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(11) }), {
-    code: 413,
+    code: 400,
     id: 'broker',
-    message: 'a message must not be longer than 10 bytes, got 11',
+    message: 'body must be at most 10 bytes, got 11',
   })
   await broker.publish('orders', { headers: {}, body: new Uint8Array(10) })
   t.equal((await message).body.length, 10)
@@ -93,7 +93,7 @@ t.test('malformed headers are refused with the reason', async (t) => {
     [{ a: '1\r\nb: 2' }, 400, /header a must hold no control characters/],
     [{ a: '\u{1f600}' }, 400, /header a must hold no control characters/],
     [{ 'content-length': '5' }, 400, /header content-length belongs to the gateway/],
-    [{ a: 'x'.repeat(65_536) }, 413, /headers of a message must not be longer than 65536 bytes/],
+    [{ a: 'x'.repeat(65_536) }, 400, /^headers must be at most 65536 bytes/],
   ]
   for (const [headers, code, message] of wrong) {
     t.throws(() => broker.publish('orders', { headers, body: EMPTY }), { code, message })
@@ -189,7 +189,7 @@ t.test('what an adapter allows is asked anew each time', async (t) => {
   t.equal(broker.maxBodyBytes, 10)
   maxBodyBytes = 5
   t.equal(broker.maxBodyBytes, 5)
-  t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(6) }), { code: 413 })
+  t.throws(() => broker.publish('orders', { headers: {}, body: new Uint8Array(6) }), { code: 400 })
 })
 
 t.test('each subscription has its choice of what becomes of it when it is slow', async (t) => {

@@ -40,6 +40,29 @@ t.test('a message reaches who subscribed to its topic, in its namespace alone', 
   await until(() => subscribers() === 0)
 })
 
+t.test('a namespace has no topics of another whose name it begins with', async (t) => {
+  const { publish, subscribe, subscribers } = await openPlatformBroker(t)
+  const outer = subscribe({ topic: 'eu.orders' }, { namespace: 'acme' })
+  const inner = subscribe({ topic: 'orders' }, { namespace: 'acme.eu' })
+  const [toOuter, toInner] = [outer.next(), inner.next()]
+  await until(() => subscribers() === 2)
+  const send = (topic: string, namespace: string) =>
+    publish({ topic, message: { body: base64(namespace) } }, { namespace })
+  await send('orders', 'acme.eu')
+  await send('eu.orders', 'acme')
+  for (const [told, namespace] of [
+    [toOuter, 'acme'],
+    [toInner, 'acme.eu'],
+  ] as const) {
+    const { value } = await told
+    t.equal(textOf(value), namespace)
+    t.equal(value.header['mx-topic'], 'acme.eu.orders', 'what users read stays as it was')
+    t.equal(value.header['mx-namespace'], namespace)
+  }
+  await outer.return!()
+  await inner.return!()
+})
+
 t.test('of a queue one subscriber gets a message; queues are those of a namespace', async (t) => {
   const { publish, subscribe, subscribers, broker } = await openPlatformBroker(t)
   const got: string[] = []
