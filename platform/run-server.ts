@@ -2,7 +2,7 @@ import { configurationFrom } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
 import { pluginFiles } from './load-plugin.ts'
 import { createLog } from './log.ts'
-import { reloadOnChange } from './reload-on-change.ts'
+import { type Reloading, reloadOnChange } from './reload-on-change.ts'
 import { createReloader } from './reloader.ts'
 import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
@@ -11,25 +11,37 @@ import type { GivenSettings } from './settings-sources.ts'
 import { obeySignals, surviveFaults } from './signals.ts'
 
 /**
- * Runs `mx server` in this process until a signal ends it. Returns once it serves.
+ * Runs `mx server` in this process until a signal ends it, however early. Returns once it serves; undefined: it will not, for a
+ * signal came before.
  *
  * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
  */
-export async function runServer(flags: GivenSettings, env: NodeJS.ProcessEnv): Promise<Server> {
+export async function runServer(
+  flags: GivenSettings,
+  env: NodeJS.ProcessEnv,
+): Promise<Server | undefined> {
   const load = configurationFrom(flags, env, 'server')
   const configuration = await load()
   const { settings, file } = configuration
   const log = createLog(settings.logLevel)
   for (const problem of findMisspelt(env)) log.warn(problem)
-  const server = await startServer({ configuration, log })
-  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
-  const watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
+  const stopper = new AbortController()
+  const starting = startServer({ configuration, log, signal: stopper.signal })
+  let watched: Reloading | undefined
   const stop = async (): Promise<void> => {
-    watched.close()
-    await server.drain()
+    stopper.abort()
+    watched?.close()
+    const server = await starting.catch(() => undefined)
+    await server?.drain()
   }
-  obeySignals({ stop, reload: watched.reload, what: 'server' }, log)
+  obeySignals({ stop, reload: () => watched?.reload(), what: 'server' }, log)
+  const server = await starting.catch((error: unknown) => {
+    if (!stopper.signal.aborted) throw error
+  })
+  if (server === undefined || stopper.signal.aborted) return undefined
   surviveFaults(log)
+  const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
+  watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
   printServerBanner(server, configuration, log)
   for (const oddity of findOddities(configuration, 'server')) log.warn(oddity)
   return server

@@ -33,9 +33,9 @@ export interface ServerProxy {
   readonly begin: () => void
   /** Takes over another configuration. */
   readonly use: (next: Configuration) => void
-  /** Takes no more calls. */
-  readonly drain: () => void
-  /** Waits for the calls under way, where it was drained, up to `drain_timeout`; then ends everything. */
+  /** Takes no more calls, and waits for those under way, up to `drain_timeout`. */
+  readonly drain: () => Promise<void>
+  /** Ends everything. */
   readonly close: () => Promise<void>
 }
 
@@ -79,7 +79,6 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     finder.close()
     throw error
   })
-  let draining: Promise<void> | undefined
 
   return {
     address: { ...settings.proxyAddress, port: proxy.port },
@@ -95,14 +94,13 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
       finder.reconfigure()
     },
 
-    drain() {
+    async drain() {
       state = 'stopping'
-      draining ??= proxy.drain()
+      if (!(await isDoneIn(proxy.drain(), drainTimeoutMs)))
+        log.warn('drain_timeout is over; cutting off the calls that still run')
     },
 
     async close() {
-      if (draining !== undefined && !(await isDoneIn(draining, drainTimeoutMs)))
-        log.warn('drain_timeout is over; cutting off the calls that still run')
       await proxy.close()
       finder.close()
     },

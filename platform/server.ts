@@ -31,6 +31,8 @@ import { readVersion } from './version.ts'
 export interface ServerOptions {
   readonly configuration: Configuration
   readonly log: Log
+  /** Gives the start up: it closes what is open by then, and throws the signal's reason. @default it goes on */
+  readonly signal?: AbortSignal
 }
 
 /** A running server: gateway, RPC proxy, dashboard and the built-in services. */
@@ -69,8 +71,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-async function open({ configuration, log }: ServerOptions, closing: Closing): Promise<Server> {
+async function open(options: ServerOptions, closing: Closing): Promise<Server> {
+  const { configuration, log, signal } = options
   const { settings } = configuration
+  let { drainTimeoutMs } = settings
   const onWarning = (message: string): void => log.warn(message)
   // First: what is only in the way is told before anything is touched.
   for (const key of ['address', 'proxyAddress', 'webAddress'] as const)
@@ -122,6 +126,7 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
       made,
     },
     closing,
+    signal,
   )
   proxy.begin()
   for (const { begin } of services) await begin?.()
@@ -145,6 +150,7 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
     log,
   })
   closing.add(dashboard.close)
+  signal?.throwIfAborted()
 
   return {
     address: { ...settings.address, port: api.port },
@@ -156,32 +162,47 @@ async function open({ configuration, log }: ServerOptions, closing: Closing): Pr
     async reload(next) {
       await api.reload(next)
       proxy.use(next)
+      ;({ drainTimeoutMs } = next.settings)
     },
     async drain() {
       // Whoever watches would keep the gateway from ever being done.
       const ending = services.map(async ({ endStreams }) => endStreams())
       // What fails keeps nothing from being closed, which tells of it.
       await Promise.allSettled([api.drain(), dashboard.drain(), ...ending])
-      proxy.drain()
+      const stopping = services.map(({ service }) => service.stop({ timeoutMs: drainTimeoutMs }))
+      await Promise.allSettled([proxy.drain(), ...stopping])
       await closing.close()
     },
     close: closing.close,
   }
 }
 
-/** Makes and starts the built-in services, one after the other. */
+/** Makes and starts the built-in services, one after the other. They are stopped together, then closed in order. */
 async function startServices(
   context: BuiltInContext,
   closing: Closing,
+  signal: AbortSignal | undefined,
 ): Promise<readonly BuiltIn[]> {
   const started: BuiltIn[] = []
+  const closingEach = createClosing()
+  closing.add(async () => {
+    await Promise.allSettled(started.map(stopService))
+    await closingEach.close()
+  })
   for (const { create } of BUILT_IN_SERVICES) {
+    signal?.throwIfAborted()
     const builtIn = await create(context)
-    closing.add(builtIn.close)
-    await builtIn.service.start()
+    closingEach.add(builtIn.close)
     started.push(builtIn)
+    await builtIn.service.start()
   }
+  signal?.throwIfAborted()
   return started
+}
+
+async function stopService({ endStreams, service }: BuiltIn): Promise<void> {
+  await endStreams()
+  await service.stop()
 }
 
 async function findServerId(

@@ -46,7 +46,7 @@ t.test('while the server starts, calls of what is not hosted yet are 503, not 40
   await t.rejects(client.call('store', 'Store.Read'), { code: 404 })
 })
 
-t.test('once drained it takes no more calls, and closing waits for those it has', async (t) => {
+t.test('drained it takes no more calls, and waits for those it has', async (t) => {
   const proxy = await open(t)
   proxy.begin()
   let release: () => void = () => {}
@@ -66,14 +66,13 @@ t.test('once drained it takes no more calls, and closing waits for those it has'
   const client = openClient(t, { proxy: toText(proxy), retries: 0 })
   const call = client.call('slow', 'Slow.Wait')
   await until(() => calls === 1)
-  proxy.drain()
-  const closed = proxy.close()
+  const drained = proxy.drain()
   await t.rejects(openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait'), {
     code: 502,
   })
   release()
   t.same(await call, { done: true })
-  await closed
+  await drained
 })
 
 t.test('what takes longer than drain_timeout is cut off', async (t) => {
@@ -92,7 +91,7 @@ t.test('what takes longer than drain_timeout is cut off', async (t) => {
   await slow.start()
   const call = openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait')
   await until(() => calls === 1)
-  proxy.drain()
+  await proxy.drain()
   await Promise.all([t.rejects(call, { code: 502 }), proxy.close()])
 })
 
