@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createAddressSet } from '../core/address-set.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
@@ -69,6 +70,9 @@ export interface Api {
   /** Ends everything at once: WebSockets with 1012, requests by closing their connections. */
   readonly close: () => Promise<void>
 }
+
+/** For requests that are on their way over connections there are: each is the last one of its connection. */
+const LINGER_MS = 100
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
@@ -191,7 +195,9 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   const drain = async (): Promise<void> => {
     listener.drain()
     listener.closeTunnels()
-    if (!(await isDoneIn(gateway.idle(), current.settings.drainTimeoutMs))) {
+    const { drainTimeoutMs } = current.settings
+    await delay(Math.min(LINGER_MS, drainTimeoutMs))
+    if (!(await isDoneIn(gateway.idle(), drainTimeoutMs))) {
       const requests = gateway.inFlight
       log.warn({ requests }, 'drain_timeout is over; cutting off what still runs')
     }

@@ -37,8 +37,9 @@ export function obeySignals({ stop, reload, what = 'gateway' }: SignalActions, l
     )
   }
   const hadTerminal = isatty(STDIN)
-  process.on('SIGTERM', onStop)
-  process.on('SIGINT', onStop)
+  // Behind the turn in which it came: the connections that were there before it are accepted by then.
+  process.on('SIGTERM', (signal) => setImmediate(onStop, signal))
+  process.on('SIGINT', (signal) => setImmediate(onStop, signal))
   process.on('SIGHUP', () => {
     if (hadTerminal && !isatty(STDIN)) onStop('SIGHUP')
     else reload()

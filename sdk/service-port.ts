@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { compileChain } from '../core/chain.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -112,6 +113,8 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     server: listener.name,
     async drain() {
       leaving = true
+      // Those that were there before it are accepted by then.
+      await turn()
       listener.drain()
       for (const connection of [...connections]) connection.goAway()
       await gateway.idle()
