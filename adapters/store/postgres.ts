@@ -25,7 +25,7 @@ export interface PostgresStoreOptions {
   readonly statementTimeoutMs?: number
   /** Milliseconds between two questions whether the server is still there, of whoever watches. @default 10000 */
   readonly heartbeatMs?: number
-  /** Told what is dangerous about the server. @default process.emitWarning */
+  /** Told what is dangerous about the server, and when it goes away and comes back. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
 }
 
@@ -51,6 +51,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     connectTimeoutMs,
     statementTimeoutMs,
     prepare: (client) => prepareSchema(client, schema, onWarning),
+    onWarning,
   })
   const { ask } = connections
   const underWay = new Set<Promise<unknown>>()

@@ -14,6 +14,8 @@ export interface ConnectionOptions extends Timeouts {
   readonly maxConnections: number
   /** Run once, on the first connection, before anything else; again when it failed. */
   readonly prepare: (client: ClientBase) => Promise<void>
+  /** Told once when a server that was there takes no connection any more, and once when it does again. */
+  readonly onWarning: (message: string) => void
 }
 
 export type Row = readonly (string | null)[]
@@ -46,7 +48,7 @@ const CLOSE_MS = 1000
 const AS_TEXT: CustomTypesConfig = { getTypeParser: () => (text: string) => text }
 
 export function createConnections(options: ConnectionOptions): Connections {
-  const { address, maxConnections, connectTimeoutMs, prepare } = options
+  const { address, maxConnections, connectTimeoutMs, prepare, onWarning } = options
   const config = toClientConfig(address, options)
   const sockets = new Set<Socket>()
   const backOff = createBackOff()
@@ -60,6 +62,10 @@ export function createConnections(options: ConnectionOptions): Connections {
   /** Until when the server is left alone, and why. */
   let retryAtMs = 0
   let reason: unknown
+  /** Whether the server was ever there: a start that fails tells why by itself. */
+  let wasThere = false
+  /** Since when the server is away; undefined: it is not. */
+  let awayMs: number | undefined
 
   async function open(): Promise<Pool> {
     const { default: pg } = await import('pg')
@@ -95,14 +101,31 @@ export function createConnections(options: ConnectionOptions): Connections {
     try {
       const client = await opened.connect()
       backOff.reset()
+      tellBack()
       return client
     } catch (error) {
       // Where others stand, the server is not away; those that fail together count as one.
-      if (standing === 0 && performance.now() >= retryAtMs)
+      if (standing === 0 && performance.now() >= retryAtMs) {
         retryAtMs = performance.now() + backOff.next()
+        tellAway(error)
+      }
       reason = error
       throw error
     }
+  }
+
+  function tellAway(error: unknown): void {
+    if (!wasThere || closed || awayMs !== undefined) return
+    awayMs = performance.now()
+    onWarning(`PostgreSQL is away, calls of the store are 503 until it is back: ${toText(error)}`)
+  }
+
+  function tellBack(): void {
+    wasThere = true
+    if (awayMs === undefined) return
+    const seconds = Math.round((performance.now() - awayMs) / 1000)
+    awayMs = undefined
+    onWarning(`PostgreSQL is back after ${seconds} s`)
   }
 
   /** Those who come first wait until one of them has prepared. */
@@ -185,6 +208,12 @@ export function createConnections(options: ConnectionOptions): Connections {
       clearTimeout(timer)
     },
   }
+}
+
+/** Of several addresses that refuse, an error has no words but a code. */
+function toText(error: unknown): string {
+  const { message, code } = error as { readonly message?: string; readonly code?: string }
+  return message || code || 'it does not answer'
 }
 
 async function askOn(

@@ -116,7 +116,8 @@ t.test('connections', async (t) => {
   })
 
   t.test('are not asked for again at once from a server that is away, and are soon', async (t) => {
-    const { ask } = open(t, server.url(), {})
+    const warnings: string[] = []
+    const { ask } = open(t, server.url(), { onWarning: (message) => warnings.push(message) })
     await ask(ONE, [])
     await server.stop()
     const causes = new Set<unknown>()
@@ -133,6 +134,11 @@ t.test('connections', async (t) => {
     const startedMs = performance.now()
     while ((await ask(ONE, []).catch(() => undefined)) === undefined) await nextTurn()
     t.ok(performance.now() - startedMs < 5000)
+    t.equal(warnings.length, 2, 'the log has one line when it goes and one when it is back')
+    t.match(warnings, [
+      /^PostgreSQL is away, calls of the store are 503 until it is back: connect ECONNREFUSED/,
+      /^PostgreSQL is back after \d+ s$/,
+    ])
   })
 
   t.test('that get no answer are given up, and so are those who wait for one', async (t) => {
@@ -195,6 +201,7 @@ function open(t: Test, url: string, options: Partial<ConnectionOptions>): Connec
     maxConnections: 4,
     connectTimeoutMs: 5000,
     statementTimeoutMs: 5000,
+    onWarning: () => {},
     prepare: async () => {},
     ...options,
   })

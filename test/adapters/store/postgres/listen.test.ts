@@ -103,6 +103,7 @@ function open(t: Test, url: string): Listener {
     maxConnections: 1,
     connectTimeoutMs: 1000,
     statementTimeoutMs: 1000,
+    onWarning: () => {},
     prepare: async () => {},
   })
   const told: string[] = []

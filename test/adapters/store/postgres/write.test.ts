@@ -134,6 +134,7 @@ function connect(t: Test, server: PostgresServer): ReturnType<typeof createConne
     maxConnections: 2,
     connectTimeoutMs: 5000,
     statementTimeoutMs: 5000,
+    onWarning: () => {},
     prepare: (client) => prepareSchema(client, 'mx', () => {}),
   })
   t.teardown(connections.close)
