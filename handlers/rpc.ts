@@ -1,7 +1,6 @@
 import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
-import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { openEnvelope } from '../core/request/envelope.ts'
 import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
 import { formatPlainQuery } from '../core/request/plain-query.ts'
@@ -18,8 +17,6 @@ import { EVENTS, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
 import type { StreamReply } from './rpc/stream-reply.ts'
 
 export interface RpcOptions extends CallLimits {
-  /** Whose pages may open WebSockets. @default 'any' */
-  readonly origins?: OriginPolicy
   /** Longest WebSocket message, bytes. @default 16777216 */
   readonly maxMessageBytes?: number
 }
@@ -36,11 +33,8 @@ const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
  *
  * An endpoint that streams answers with server-sent events for `Accept: text/event-stream`, over a WebSocket
  * where the client asks for one, else with one JSON document a line.
- *
- * @throws {TypeError} when a listed origin is none.
  */
 export default function rpc(options: RpcOptions): Handler {
-  const isAllowed = compileOrigins(options.origins ?? 'any')
   return {
     name: 'rpc',
     handle: (x) => {
@@ -50,7 +44,6 @@ export default function rpc(options: RpcOptions): Handler {
         throw refuseMethod(x)
       }
       if (!x.upgrade) return call(x, options)
-      if (!isAllowed(x)) throw refuseOrigin(x.route?.service)
       new SocketCall(x, options, options.maxMessageBytes).open()
     },
   }

@@ -2,14 +2,11 @@ import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
-import { compileOrigins, type OriginPolicy, refuseOrigin } from '../core/origin-policy.ts'
 import { RPC_PATH } from '../core/rpc/frames.ts'
 import { forward } from '../core/upstream/forward.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
 
 export interface WebOptions {
-  /** Whose pages may open WebSockets. @default 'any' - the backend decides */
-  readonly origins?: OriginPolicy
   /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
   readonly maxMessageBytes?: number
   /** Milliseconds for connecting and the backend's half of the WebSocket handshake, then 504. @default 10000 */
@@ -32,12 +29,9 @@ const NODES_MAX = 5
  *
  * A WebSocket goes to the next node when one cannot be reached or gives no valid answer to
  * its handshake. Once a backend has answered, its answer is the client's.
- *
- * @throws {TypeError} when a listed origin is none.
  */
 export default function web(options: WebOptions = {}): Handler {
-  const { origins = 'any', maxMessageBytes = 16 * 1024 * 1024, connectTimeoutMs = 10_000 } = options
-  const isAllowed = compileOrigins(origins)
+  const { maxMessageBytes = 16 * 1024 * 1024, connectTimeoutMs = 10_000 } = options
   const limits = { maxMessageBytes, connectTimeoutMs }
   return {
     name: 'web',
@@ -46,8 +40,7 @@ export default function web(options: WebOptions = {}): Handler {
       // The platform's own way into a service, where a caller is believed who it says it is.
       if (x.path === RPC_PATH)
         throw new GatewayError(x.route?.service ?? GATEWAY_ID, 404, `no WebSocket at ${RPC_PATH}`)
-      if (isAllowed(x)) return openTunnel(x, limits)
-      throw refuseOrigin(x.route?.service)
+      return openTunnel(x, limits)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { compileChain } from '../core/chain.ts'
+import { type Chain, compileChain, type Plugin } from '../core/chain.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Gateway } from '../core/gateway.ts'
@@ -14,12 +14,16 @@ export interface DashboardOptions {
   readonly version: string
   /** Where the gateway is, seen from a browser at `hostname`. */
   readonly toGatewayUrl: (hostname: string) => string
+  /** What keeps strangers out. */
+  readonly guards: readonly Plugin[]
   readonly log: Log
 }
 
 /** The open port of the dashboard. */
 export interface Dashboard {
   readonly port: number
+  /** Keeps strangers out by these from now on. */
+  readonly use: (guards: readonly Plugin[]) => void
   /** Takes no more connections, and lets those who are served go. */
   readonly drain: () => Promise<void>
   readonly close: () => Promise<void>
@@ -57,7 +61,7 @@ const HOST_NAME = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/
  * @throws {Error} with one clear line when the port is in use or may not be opened.
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { address, createListener, version, toGatewayUrl, log } = options
+  const { address, createListener, version, toGatewayUrl, guards, log } = options
   const serve = (x: Exchange): void => {
     if (x.path !== '/') throw new GatewayError(ID, 404, 'the dashboard has one page, at /')
     if (x.method !== 'GET' && x.method !== 'HEAD')
@@ -66,8 +70,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     const gateway = toGatewayUrl(HOST_NAME.test(name) ? name : 'localhost')
     x.reply(200, formatPage(version, gateway), HEADERS)
   }
+  const compile = (plugins: readonly Plugin[]): Chain => compileChain(plugins, () => {}, serve)
   const gateway = new Gateway({
-    chain: compileChain([], () => {}, serve),
+    chain: compile(guards),
     onFault: (error) => log.error({ err: error }, 'the dashboard failed; answered 500'),
   })
   let listener: Listener
@@ -79,6 +84,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }
   return {
     port: listener.port,
+    use: (next) => gateway.use(compile(next)),
     async drain() {
       listener.drain()
       await gateway.idle()

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Settings } from './settings.ts'
 
 /** A plugin that runs without being asked for. */
@@ -5,11 +6,13 @@ export interface DefaultPlugin {
   readonly name: string
   /** The setting that is void without it. */
   readonly setting?: keyof Settings
+  /** It keeps strangers out: only its setting switches it off, no list of plugins in `mx.yaml`. */
+  readonly guard?: true
   /** Its options; undefined when it would have no effect and is left out. */
   readonly options: (settings: Settings) => object | undefined
 }
 
-/** The default plugins, in chain order. `plugins:` in `mx.yaml` replaces the list. */
+/** The default plugins, in chain order. `plugins:` in `mx.yaml` replaces the list, but for its guards. */
 export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   { name: 'request-id', options: () => ({}) },
   {
@@ -24,6 +27,24 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     options: ({ serverTiming }) => {
       if (serverTiming === 'any') return {}
       return serverTiming.length === 0 ? undefined : { clients: serverTiming }
+    },
+  },
+  {
+    name: 'hosts',
+    setting: 'hosts',
+    guard: true,
+    options: ({ hosts, address }) => {
+      if (hosts === 'any') return undefined
+      return { allow: isIP(address.host) === 0 ? [...hosts, address.host] : hosts }
+    },
+  },
+  {
+    name: 'origins',
+    setting: 'webOrigins',
+    guard: true,
+    options: ({ webOrigins, corsOrigins }) => {
+      if (webOrigins === 'any' || corsOrigins.includes('*')) return undefined
+      return { allow: [...webOrigins, ...corsOrigins] }
     },
   },
   {

@@ -46,7 +46,6 @@ export function createForwarding(
     ...events,
     connectTimeoutMs: settings.connectTimeoutMs,
     maxMessageBytes: settings.maxMessageBytes,
-    origins: settings.webOrigins,
     timeoutMs: settings.replyTimeoutMs,
   }
   const explicit = call({

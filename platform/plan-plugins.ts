@@ -17,18 +17,25 @@ export interface PlannedPlugin {
 export const PLUGIN_FLAG = '--plugin'
 
 /**
- * The plugins of a configuration in chain order: those of `mx.yaml`, else the default ones; then those of `--plugin`.
+ * The plugins of a configuration in chain order: those of `mx.yaml`, else the default ones, guards always; then those of `--plugin`.
  *
  * @throws {SettingsError} when one is named twice, or a setting was given whose plugin `mx.yaml` leaves out.
  */
 export function planPlugins(configuration: Configuration): readonly PlannedPlugin[] {
+  const listed = listPlugins(configuration)
   const plan = [
-    ...(listPlugins(configuration) ?? standardPlugins(configuration)),
+    ...(listed === undefined ? standardPlugins(configuration) : withGuards(listed, configuration)),
     ...addedPlugins(configuration),
   ]
   const problems = [...findRepeated(plan), ...findUnserved(plan, configuration)]
   if (problems.length > 0) throw new SettingsError(problems)
   return plan
+}
+
+/** Those that keep strangers out, of the dashboard too. */
+export function planGuards(configuration: Configuration): readonly PlannedPlugin[] {
+  const guards = DEFAULT_PLUGINS.filter(({ guard }) => guard).map(({ name }) => name)
+  return standardPlugins(configuration).filter(({ specifier }) => guards.includes(specifier))
 }
 
 function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[] | undefined {
@@ -40,6 +47,16 @@ function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[
     if (isOff && options === undefined) return []
     return [{ specifier, options: { ...own, ...(options as object | undefined) }, source: at }]
   })
+}
+
+/** The guards that a list is without are put where they stand by default: behind what only tells of requests. */
+function withGuards(listed: PlannedPlugin[], configuration: Configuration): PlannedPlugin[] {
+  const isListed = (name: string): boolean => listed.some(({ specifier }) => specifier === name)
+  const guards = planGuards(configuration).filter(({ specifier }) => !isListed(specifier))
+  const first = DEFAULT_PLUGINS.findIndex(({ guard }) => guard)
+  const before = DEFAULT_PLUGINS.slice(0, first).map(({ name }) => name)
+  const at = listed.findIndex(({ specifier }) => !before.includes(specifier))
+  return listed.toSpliced(at === -1 ? listed.length : at, 0, ...guards)
 }
 
 function standardPlugins({ settings, given }: Configuration): PlannedPlugin[] {

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { CheckedBroker } from '../core/broker/broker.ts'
+import type { Plugin } from '../core/chain.ts'
 import { createNetwork } from '../core/network/network.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
 import { type Api, startApi } from './api.ts'
@@ -19,6 +20,8 @@ import { chooseListener } from './listening.ts'
 import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
+import { planGuards } from './plan-plugins.ts'
+import { buildPlugins } from './plugin-list.ts'
 import { claimPort } from './port.ts'
 import { makeServerId, readServerId } from './server-id.ts'
 import { openServerProxy } from './server-proxy.ts'
@@ -147,6 +150,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     createListener: chooseListener(settings, log),
     version: readVersion(),
     toGatewayUrl: (hostname) => `${scheme}://${hostname}:${api.port}`,
+    guards: await buildGuards(configuration, log),
     log,
   })
   closing.add(dashboard.close)
@@ -161,6 +165,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     services: BUILT_IN_SERVICES.map(({ name }) => name),
     async reload(next) {
       await api.reload(next)
+      dashboard.use(await buildGuards(next, log))
       proxy.use(next)
       ;({ drainTimeoutMs } = next.settings)
     },
@@ -203,6 +208,10 @@ async function startServices(
 async function stopService({ endStreams, service }: BuiltIn): Promise<void> {
   await endStreams()
   await service.stop()
+}
+
+function buildGuards(configuration: Configuration, log: Log): Promise<readonly Plugin[]> {
+  return buildPlugins(planGuards(configuration), { log, nowMs: Date.now })
 }
 
 async function findServerId(

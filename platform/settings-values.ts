@@ -18,6 +18,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 const NAMESPACE = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/i
 const ORIGIN =
   /^(?:\*|[a-z][a-z0-9+.-]*:\/\/(?:\*\.)?(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?)$/
+const HOST_PATTERN = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i
 const HOST_PORT = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/
 
 /**
@@ -116,15 +117,31 @@ export function parseOrigins(texts: readonly string[]): readonly string[] {
   return texts
 }
 
-/** `any`, `same-host`, or web origins. */
-export function parseWebOrigins(texts: readonly string[]): 'any' | 'same-host' | readonly string[] {
-  const [first] = texts
-  if (texts.length === 1 && (first === 'any' || first === 'same-host')) return first
-  for (const text of texts) {
-    if (text.includes('*') || !ORIGIN.test(text))
+/** `any`, `same-host`, or web origins besides the same host. */
+export function parseWebOrigins(texts: readonly string[]): 'any' | readonly string[] {
+  const listed = parseBesides('same-host', texts)
+  if (listed === 'any') return listed
+  for (const text of listed) {
+    if (text === '*' || !ORIGIN.test(text))
       throw wrong('any, same-host, or origins such as https://app.example.com', text)
   }
-  return texts
+  return listed
+}
+
+/** `any`, `local`, or names of hosts besides this machine. */
+export function parseHosts(texts: readonly string[]): 'any' | readonly string[] {
+  const listed = parseBesides('local', texts)
+  if (listed === 'any') return listed
+  for (const text of listed) {
+    if (!HOST_PATTERN.test(text))
+      throw wrong('any, local, or names such as app.example.com or *.example.com', text)
+  }
+  return listed
+}
+
+/** `any`, or a list besides what a word stands for and which always holds. */
+function parseBesides(word: string, texts: readonly string[]): 'any' | readonly string[] {
+  return texts.length === 1 && texts[0] === 'any' ? 'any' : texts.filter((text) => text !== word)
 }
 
 /** `on`, `off` or the name of a file. */

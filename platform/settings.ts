@@ -1,5 +1,7 @@
 // Longer than other files: the one table all ways of setting something are derived from.
+import type { EventRetention } from '../core/contracts/events.ts'
 import { PROFILES, type ProfileName } from './profiles.ts'
+import { parseMaxAge, parseMaxBytes, parseRetentions } from './settings-retention.ts'
 import {
   type Advertised,
   BROKER_FORMS,
@@ -23,6 +25,7 @@ import {
   parseBalancePolicy,
   parseCount,
   parseCountOrAuto,
+  parseHosts,
   parseLimit,
   parseNamespace,
   parseNetworks,
@@ -68,6 +71,14 @@ export interface Settings {
   readonly eventsReplicas: number
   /** Where the events of the handler `event` go. */
   readonly eventSink: (typeof SINKS)[number]
+  /** Topics of events a namespace may have. */
+  readonly eventsTopics: number
+  /** Milliseconds topics keep their events; 0: no limit. */
+  readonly eventsMaxAgeMs: number
+  /** Bytes of events a topic keeps; 0: no limit. */
+  readonly eventsMaxBytes: number
+  /** How much some topics keep instead, by name. */
+  readonly eventsRetention: Readonly<Record<string, Partial<EventRetention>>>
   /** Name of the network of servers this one links in. */
   readonly network: string
   /** Servers to link with: `mx://host:port` or `mxs://host:port` of their RPC proxies. */
@@ -91,8 +102,10 @@ export interface Settings {
   readonly balance: string
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
-  /** Whose pages may open WebSockets. */
-  readonly webOrigins: 'any' | 'same-host' | readonly string[]
+  /** Whose pages may send requests and open WebSockets, besides those of the same host. */
+  readonly webOrigins: 'any' | readonly string[]
+  /** Names requests may be for, besides this machine as such. */
+  readonly hosts: 'any' | readonly string[]
   /** Where nodes may be that only a caller of `/rpc` names. */
   readonly rpcAddressAllow: readonly string[]
   readonly maxBodyBytes: number
@@ -344,6 +357,49 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     parse: one(parseOneOf(SINKS)),
   },
   network: {
+  eventsTopics: {
+    name: 'events_topics',
+    kind: 'text',
+    form: 'number',
+    description:
+      'Topics of events a namespace may have, those of dead letters included; 429 for more',
+    default: '10000',
+    only: 'server',
+    live: false,
+    parse: one(parseCount(1, 100_000)),
+  },
+  eventsMaxAgeMs: {
+    name: 'events_max_age',
+    kind: 'text',
+    form: 'duration',
+    description: 'How long topics keep their events, or none: for ever',
+    default: '7d',
+    only: 'server',
+    live: false,
+    parse: one(parseMaxAge),
+  },
+  eventsMaxBytes: {
+    name: 'events_max_bytes',
+    kind: 'text',
+    form: 'size',
+    description: 'How much of its events a topic keeps, or none: all',
+    default: '1gb',
+    only: 'server',
+    live: false,
+    parse: one(parseMaxBytes),
+  },
+  eventsRetention: {
+    name: 'events_retention',
+    kind: 'list',
+    form: 'topic=duration[;size],...',
+    description:
+      'How long, and how much, some topics keep instead, in all namespaces, such as audit=none;none',
+    default: '',
+    splitFlag: true,
+    only: 'server',
+    live: false,
+    parse: parseRetentions,
+  },
     name: 'network',
     kind: 'text',
     form: 'name',
@@ -490,7 +546,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'list',
     form: 'origin,...',
     description:
-      'Web pages that may open WebSockets (handlers web and rpc): any, same-host, or origins',
+      'Web pages that may send requests and open WebSockets, else 403: any, same-host, or origins besides that such as https://app.example.com; those of cors_origins may, too',
     default: 'any',
     splitFlag: true,
     live: true,
@@ -504,10 +560,22 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'loopback',
     splitFlag: true,
     live: true,
+    inServer: { default: 'same-host' },
     parse: parseNetworks,
   },
   maxBodyBytes: {
     name: 'max_body',
+  hosts: {
+    name: 'hosts',
+    kind: 'list',
+    form: 'name,...',
+    description:
+      'Hosts that requests may be for, else 403: any, local (localhost, what ends in .localhost, IP addresses, the name in address), or names besides that such as app.example.com or *.example.com',
+    default: 'any',
+    splitFlag: true,
+    live: true,
+    parse: parseHosts,
+  },
     kind: 'text',
     form: 'size',
     description: 'Longest request body, then 413',

@@ -1,5 +1,6 @@
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { appendParsed, type HeaderList } from '../core/headers.ts'
+import { compileOrigins } from '../core/origins.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
@@ -36,9 +37,6 @@ const options = Type.Object({
     description: 'How long browsers keep the answer to a preflight.',
   }),
 })
-
-const ORIGIN = /^([a-z][a-z0-9+.-]*:\/\/)(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/
-const LABELS = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 
 /**
  * Lets scripts of other origins read replies (WHATWG Fetch, CORS protocol).
@@ -94,37 +92,6 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
-
-/**
- * Whether an `Origin` value is one of those listed.
- *
- * @throws {RangeError} naming the entry that is no origin.
- */
-function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
-  const exact = new Set<string>()
-  const subdomains: { scheme: string; suffix: string }[] = []
-  for (const entry of origins) {
-    const match = ORIGIN.exec(entry)
-    if (match === null) {
-      throw new RangeError(
-        `origins must be like https://app.example.com, http://localhost:3000, https://*.example.com or *, got ${JSON.stringify(entry)}`,
-      )
-    }
-    const [, scheme = '', wildcard, host = '', port = ''] = match
-    if (wildcard === undefined) exact.add(entry)
-    else subdomains.push({ scheme, suffix: `.${host}${port}` })
-  }
-  return (origin) =>
-    exact.has(origin) ||
-    subdomains.some(
-      ({ scheme, suffix }) =>
-        origin.startsWith(scheme) &&
-        origin.endsWith(suffix) &&
-        LABELS.test(
-          origin.slice(scheme.length, Math.max(scheme.length, origin.length - suffix.length)),
-        ),
-    )
-}
 
 /** Adds `Origin` to `Vary` unless it is there: caches must not give one origin's answer to another. */
 function varyByOrigin(reply: HeaderList): void {

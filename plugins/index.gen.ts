@@ -5,7 +5,9 @@ import bodyLimit from './body-limit.ts'
 import cors from './cors.ts'
 import forwarded from './forwarded.ts'
 import headers from './headers.ts'
+import hosts from './hosts.ts'
 import namespace from './namespace.ts'
+import origins from './origins.ts'
 import requestId from './request-id.ts'
 import serverTiming from './server-timing.ts'
 
@@ -16,7 +18,9 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   cors,
   forwarded,
   headers,
+  hosts,
   namespace,
+  origins,
   'request-id': requestId,
   'server-timing': serverTiming,
 }

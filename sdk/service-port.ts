@@ -6,7 +6,7 @@ import type { Exchange } from '../core/exchange.ts'
 import { Gateway } from '../core/gateway.ts'
 import { chooseProtocol } from '../core/listener/handshake.ts'
 import type { CreateListener, Listener } from '../core/listener/listener.ts'
-import { compileOrigins, refuseOrigin } from '../core/origin-policy.ts'
+import { compilePages, refuseOrigin } from '../core/origin-policy.ts'
 import type { Dispatch } from '../core/rpc/call.ts'
 import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../core/rpc/frames.ts'
 import { sendFail } from '../core/rpc/plain-served-call.ts'
@@ -58,7 +58,7 @@ const LOOK_MS = 10
  */
 export async function openServicePort(options: ServicePortOptions): Promise<ServicePort> {
   const { address, id, dispatch, log, limits, origins } = options
-  const isAllowed = compileOrigins(origins)
+  const isAllowed = compilePages(origins)
   const connections = new Set<ServerConnection>()
   let leaving = false
 

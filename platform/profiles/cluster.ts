@@ -6,6 +6,7 @@ export const cluster: Profile = {
     address: ':8080',
     proxyAddress: ':8081',
     webAddress: ':8082',
+    hosts: 'any',
     rpcAddressAllow: '',
     registry: 'consul://127.0.0.1:8500',
     store: 'postgres://127.0.0.1:5432/mx',

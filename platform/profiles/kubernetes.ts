@@ -6,6 +6,7 @@ export const kubernetes: Profile = {
     address: ':8080',
     proxyAddress: ':8081',
     webAddress: ':8082',
+    hosts: 'any',
     rpcAddressAllow: '',
     registry: 'kubernetes',
     store: 'postgres://postgres:5432/mx',

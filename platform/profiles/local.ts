@@ -6,6 +6,7 @@ export const local: Profile = {
     address: '127.0.0.1:8080',
     proxyAddress: '127.0.0.1:8081',
     webAddress: '127.0.0.1:8082',
+    hosts: 'local',
     rpcAddressAllow: 'loopback',
     registry: 'memory',
     store: 'lmdb',

@@ -6,6 +6,7 @@ export const test: Profile = {
     address: ':8080',
     proxyAddress: ':8081',
     webAddress: ':8082',
+    hosts: 'any',
     rpcAddressAllow: '',
     registry: 'memory',
     store: 'memory',

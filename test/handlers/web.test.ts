@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import t from 'tap'
 import type { Plugin } from '../../core/chain.ts'
 import { createUwsListener } from '../../core/listener/uws.ts'
-import web from '../../handlers/web.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import {
   connectWebSocket,
@@ -23,74 +22,6 @@ t.test('without an upgrade it forwards like proxy: the whole path, body and repl
   t.strictSame([reply.status, reply.headers.get('x-path')], [201, '/app/a/b?c=1'])
   t.equal(await reply.text(), 'POST hi')
   t.equal(served[0]?.node, `n-${backend.port}`)
-})
-
-t.test('origin policy', async (t) => {
-  const page = (origin: string | undefined, host: string) => ({
-    headers: { Host: host, ...(origin === undefined ? {} : { Origin: origin }) },
-  })
-  const rows = [
-    ['any', 'https://evil.test', 'app.test', true],
-    ['any', 'null', 'app.test', true],
-    ['same-host', 'https://app.test', 'app.test', true],
-    ['same-host', 'http://app.test:8080', 'app.test:8080', true],
-    ['same-host', 'https://APP.test', 'app.test:443', true],
-    ['same-host', undefined, 'app.test', true],
-    ['same-host', 'https://app.test:8443', 'app.test', false],
-    ['same-host', 'https://evil.test', 'app.test', false],
-    ['same-host', 'https://app.test.evil.test', 'app.test', false],
-    ['same-host', 'https://app.test@evil.test', 'app.test', false],
-    ['same-host', 'null', 'app.test', false],
-    ['same-host', '', 'app.test', false],
-    ['same-host', 'file://app.test', 'app.test', false],
-    [['https://a.test', 'http://b.test:81'], 'https://a.test', 'app.test', true],
-    [['https://a.test', 'http://b.test:81'], 'http://B.test:81', 'app.test', true],
-    [['https://a.test', 'http://b.test:81'], undefined, 'app.test', true],
-    [['https://a.test', 'http://b.test:81'], 'http://a.test', 'app.test', false],
-    [['https://a.test', 'http://b.test:81'], 'https://app.test', 'app.test', false],
-    [[], 'https://a.test', 'app.test', false],
-  ] as const
-  for (const [origins, origin, host, allowed] of rows) {
-    t.test(`${origins}: a page of ${origin ?? 'no origin'} at ${host}`, async (t) => {
-      const backend = await openBackendServer(t)
-      const { port } = await openWebGateway(t, createUwsListener, [backend.port], { origins })
-      if (allowed) {
-        const client = await connectWebSocket(t, port, [], page(origin, host))
-        t.equal(client.readyState, client.OPEN)
-        return
-      }
-      const { status, headers, body } = await refusedWebSocket(port, page(origin, host))
-      t.equal(status, 403)
-      t.match(headers['content-type'], 'application/json')
-      t.match(JSON.parse(body), { Id: 'go.mx.web.app', Code: 403, Status: 'Forbidden' })
-      t.equal(backend.sockets.length, 0)
-    })
-  }
-})
-
-t.test('the origin policy is for WebSockets: plain requests pass', async (t) => {
-  const backend = await openBackendServer(t)
-  const { port } = await openWebGateway(t, createUwsListener, [backend.port], { origins: [] })
-  const reply = await fetch(`http://127.0.0.1:${port}/app`, {
-    headers: { origin: 'https://x.test' },
-  })
-  t.equal(reply.status, 200)
-})
-
-t.test('a listed origin that is none is an error', (t) => {
-  for (const wrong of [
-    'app.test',
-    'https://app.test/',
-    'https://app.test/x',
-    'https://*.app.test:x',
-    '',
-  ]) {
-    t.throws(() => web({ origins: [wrong] }), {
-      name: 'TypeError',
-      message: `origin must be scheme and host as in https://app.example.com, got ${JSON.stringify(wrong)}`,
-    })
-  }
-  t.end()
 })
 
 t.test('a host that a plugin set takes the place of the client’s in the handshake', async (t) => {

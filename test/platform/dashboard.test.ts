@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
+import type { Plugin } from '../../core/chain.ts'
 import { type Dashboard, startDashboard } from '../../platform/dashboard.ts'
 import { createLog } from '../../platform/log.ts'
+import hosts from '../../plugins/hosts.ts'
+import { buildPlugin } from '../../sdk/testing.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 
@@ -14,12 +17,17 @@ async function ask(port: number, host: string): Promise<string> {
   return client.text
 }
 
-async function open(t: Test, listener: keyof typeof LISTENERS): Promise<Dashboard> {
+async function open(
+  t: Test,
+  listener: keyof typeof LISTENERS,
+  guards: readonly Plugin[] = [],
+): Promise<Dashboard> {
   const dashboard = await startDashboard({
     address: { host: '127.0.0.1', port: 0 },
     createListener: LISTENERS[listener],
     version: '1.2.3',
     toGatewayUrl: (hostname) => `http://${hostname}:8080`,
+    guards,
     log: createLog('silent'),
   })
   t.teardown(dashboard.close)
@@ -65,6 +73,16 @@ for (const listener of ['uws', 'node'] as const) {
     t.match(await ask(port, '[::1]:80'), 'href="http://[::1]:8080/"')
   })
 }
+
+t.test('guards stand in front of the page, and may be replaced', async (t) => {
+  const { port, use } = await open(t, 'uws', [buildPlugin(hosts)])
+  t.match(await ask(port, 'localhost'), /^HTTP\/1.1 200/)
+  const refusal = await ask(port, 'evil.test')
+  t.match(refusal, /^HTTP\/1.1 403/)
+  t.match(refusal, 'is not served here')
+  use([buildPlugin(hosts, { allow: ['evil.test'] })])
+  t.match(await ask(port, 'evil.test'), /^HTTP\/1.1 200/)
+})
 
 t.test('draining closes the port', async (t) => {
   const dashboard = await open(t, 'uws')

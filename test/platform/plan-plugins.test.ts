@@ -62,6 +62,46 @@ t.test('a setting whose plugin the list of the file leaves out is refused', asyn
   t.same(namesOf(off), ['request-id'], 'what is switched off needs no plugin')
 })
 
+t.test(
+  'guards run whatever the list of the file says, unless their settings are any',
+  async (t) => {
+    const words = [
+      '--web_origins=https://a.test',
+      '--cors_origins=https://b.test',
+      '--hosts=c.test',
+    ]
+    const address = '--address=gateway.test:0'
+    const names = (yaml: string): string[] => namesOf(configure([...words, address], yaml))
+    t.same(names('plugins: [request-id, namespace, access-log, cors]'), [
+      'request-id',
+      'hosts',
+      'origins',
+      'namespace',
+      'access-log',
+      'cors',
+    ])
+    t.same(names('plugins: [request-id, access-log, cors: {origins: [https://b.test]}, origins]'), [
+      'request-id',
+      'access-log',
+      'hosts',
+      'cors',
+      'origins',
+    ])
+    t.same(names('plugins: [cors]'), ['hosts', 'origins', 'cors'])
+    t.match(planPlugins(configure([...words, address], 'plugins: [cors]')), [
+      { options: { allow: ['c.test', 'gateway.test'] } },
+      { options: { allow: ['https://a.test', 'https://b.test'] } },
+    ])
+    t.same(namesOf(configure([], 'plugins: [request-id]')), ['request-id'])
+    t.same(namesOf(configure(['--web_origins=same-host', '--hosts=local'], 'plugins: []')), [
+      'hosts',
+      'origins',
+    ])
+    const open = ['--web_origins=same-host', '--cors_origins=*']
+    t.same(namesOf(configure(open, 'plugins: [cors]')), ['cors'], 'cors lets all pages read')
+  },
+)
+
 t.test('a plugin runs once', async (t) => {
   t.same(await problemsOf(() => planPlugins(configure([], 'plugins: [cors, request-id, cors]'))), [
     '/etc/mx.yaml:1:29: plugin cors is in the chain already (/etc/mx.yaml:1:11)',

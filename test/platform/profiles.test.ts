@@ -18,7 +18,9 @@ t.test('every profile names settings of mx server, with values they accept', asy
 
 t.test('profile local listens on loopback only, the others on all interfaces', async (t) => {
   for (const name of Object.keys(PROFILES) as ProfileName[]) {
-    const { address, proxyAddress, webAddress, rpcAddressAllow } = mergeSettings(readProfile(name))
+    const { address, proxyAddress, webAddress, rpcAddressAllow, hosts, webOrigins } = mergeSettings(
+      readProfile(name),
+    )
     const host = name === 'local' ? '127.0.0.1' : '0.0.0.0'
     t.same(
       [address, proxyAddress, webAddress],
@@ -26,5 +28,7 @@ t.test('profile local listens on loopback only, the others on all interfaces', a
       name,
     )
     t.same(rpcAddressAllow, name === 'local' ? ['loopback'] : [], `${name}: reference 15.3`)
+    t.same(hosts, name === 'local' ? [] : 'any', `${name}: what listens on loopback has no name`)
+    t.same(webOrigins, [], `${name}: pages of other hosts may not call`)
   }
 })

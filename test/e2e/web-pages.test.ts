@@ -1,0 +1,161 @@
+// What a browser can be made to send by whatever page it shows: docs/server.md, "Web pages".
+import { request } from 'node:http'
+import t, { type Test } from 'tap'
+import { RPC_PATH } from '../../core/rpc/frames.ts'
+import { openServer } from '../fixtures/server.ts'
+import { refusedWebSocket } from '../fixtures/web-gateway.ts'
+
+t.setTimeout(120_000)
+
+const EVIL = 'http://evil.test'
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const SET = '/config/set?path=a&value.data=1'
+
+interface Sent {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** A server of the profile `local` that keeps nothing in files, and how its ports are asked. */
+async function open(t: Test, words: readonly string[] = []) {
+  const { server, url, get } = await openServer(t, [
+    '--profile=local',
+    '--store=memory',
+    '--events=memory',
+    '--config_secret_key=memory',
+    ...words,
+  ])
+  const ask = (
+    { method = 'GET', path = '/', headers = {}, body = '' }: Sent,
+    { port } = server.address,
+  ): Promise<{ status: number; text: string }> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ port, host: '127.0.0.1', method, path, headers }, async (reply) => {
+        let text = ''
+        for await (const chunk of reply.setEncoding('utf8')) text += chunk
+        resolve({ status: reply.statusCode ?? 0, text })
+      })
+      sent.on('error', reject).end(body)
+    })
+  const isSet = async (): Promise<boolean> => {
+    const { body } = await get('/config/get?path=a')
+    return body.value?.data === '1'
+  }
+  return { server, url, ask, isSet }
+}
+
+for (const listener of ['uws', 'node']) {
+  t.test(`${listener}: a page of another host calls nothing`, async (t) => {
+    const { ask, isSet, server } = await open(t, [`--listener=${listener}`])
+    const image = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
+    const link = { ...image, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    const rows: Sent[] = [
+      { path: SET, headers: { origin: EVIL } },
+      { path: SET, headers: { origin: 'null' } },
+      { path: SET, headers: { ...image, 'sec-fetch-dest': 'image' } },
+      { path: SET, headers: link },
+      { path: SET, headers: { ...link, 'sec-fetch-dest': 'iframe' } },
+      {
+        path: '/config/set',
+        method: 'POST',
+        headers: { origin: EVIL, ...FORM },
+        body: 'path=a&value.data=1',
+      },
+      {
+        path: '/config/set',
+        method: 'POST',
+        headers: { ...link, ...FORM },
+        body: 'path=a&value.data=1',
+      },
+      {
+        path: '/rpc',
+        method: 'POST',
+        headers: { origin: EVIL, ...FORM },
+        body: 'service=config&method=Config.Set&request={"path":"a","value":{"data":"1"}}',
+      },
+      { path: SET, headers: { host: 'evil.test:8080' } },
+      { path: SET, headers: { host: 'evil.test', origin: EVIL } },
+    ]
+    for (const sent of rows) {
+      const { status, text } = await ask(sent)
+      t.equal(status, 403, JSON.stringify(sent))
+      t.match(JSON.parse(text), {
+        Id: 'go.mx.api',
+        Code: 403,
+        Detail: /--(web_origins|hosts)\b/,
+        Status: 'Forbidden',
+      })
+    }
+    for (const headers of [{ origin: EVIL }, { host: 'evil.test' }] as Sent['headers'][]) {
+      const socket = await refusedWebSocket(server.address.port, { path: '/config/watch', headers })
+      t.equal(socket.status, 403)
+    }
+    t.notOk(await isSet())
+  })
+
+  t.test(`${listener}: its own pages, links to its root, and programs are served`, async (t) => {
+    const { ask, isSet, url } = await open(t, [`--listener=${listener}`])
+    const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+    const entered = { ...link, 'sec-fetch-site': 'none' }
+    const own = { origin: url, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+    t.equal((await ask({ headers: { ...link, 'sec-fetch-site': 'cross-site' } })).status, 200)
+    t.equal((await ask({ path: '/registry/listServices', headers: entered })).status, 200)
+    t.equal((await ask({ headers: { host: 'shop.localhost:8080' } })).status, 200)
+    t.equal((await ask({ path: '/registry/listServices' })).status, 200)
+    const body = '{"path":"a","value":{"data":"1"}}'
+    t.equal((await ask({ method: 'POST', path: '/config/set', headers: own, body })).status, 200)
+    t.ok(await isSet())
+  })
+
+  t.test(`${listener}: RPC proxy and dashboard serve no page of another host either`, async (t) => {
+    const { ask, isSet, server } = await open(t, [`--listener=${listener}`])
+    const call = { 'mx-service': 'config', 'mx-endpoint': 'Config.Set' }
+    const body = '{"path":"a","value":{"data":"1"}}'
+    for (const headers of [
+      { ...call, ...FORM, origin: EVIL },
+      {
+        ...call,
+        'content-type': 'application/json',
+        origin: 'http://evil.test:8081',
+        host: 'evil.test:8081',
+      },
+    ])
+      t.equal((await ask({ method: 'POST', headers, body }, server.proxyAddress)).status, 403)
+    const image = { ...call, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }
+    t.equal((await ask({ headers: image }, server.proxyAddress)).status, 405)
+    const { status } = await refusedWebSocket(server.proxyAddress.port, {
+      path: RPC_PATH,
+      headers: { origin: EVIL },
+    })
+    t.equal(status, 403)
+    t.notOk(await isSet())
+
+    t.equal((await ask({}, server.webAddress)).status, 200)
+    for (const headers of [{ host: 'evil.test' }, { origin: EVIL }] as Sent['headers'][])
+      t.equal((await ask({ headers: headers! }, server.webAddress)).status, 403)
+  })
+}
+
+t.test('what is listed is let in', async (t) => {
+  const { ask } = await open(t, [
+    '--web_origins=https://app.test',
+    '--cors_origins=https://shop.test',
+    '--hosts=api.test',
+  ])
+  for (const origin of ['https://app.test', 'https://shop.test'])
+    for (const host of ['api.test', 'localhost'])
+      t.equal(
+        (await ask({ path: '/registry/listServices', headers: { origin, host } })).status,
+        200,
+      )
+  t.equal((await ask({ headers: { origin: EVIL } })).status, 403)
+  t.equal((await ask({ headers: { host: 'evil.test' } })).status, 403)
+})
+
+t.test('any lets in all', async (t) => {
+  const { ask } = await open(t, ['--web_origins=any', '--hosts=any'])
+  const headers = { origin: EVIL, host: 'evil.test' }
+  t.equal((await ask({ path: '/registry/listServices', headers })).status, 200)
+})

@@ -1,0 +1,56 @@
+import t from 'tap'
+import plugin from '../../plugins/hosts.ts'
+import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
+
+const hosts = buildPlugin(plugin, { allow: ['app.test', '*.Shop.test'] })
+
+t.test('this machine as such and what is listed are served, with any port', async (t) => {
+  for (const host of [
+    'localhost',
+    'LOCALHOST:8080',
+    'localhost.',
+    'a.b.localhost:80',
+    '127.0.0.1:8080',
+    '192.168.0.7',
+    '[::1]:8080',
+    'app.test',
+    'App.Test.:8443',
+    'a.shop.test',
+    'a.b.shop.test:80',
+    'app.test',
+  ])
+    t.equal((await runPlugin(hosts, { host })).status, 200, host)
+})
+
+t.test('any other name is 403, which names the flag that lists it', async (t) => {
+  for (const host of [
+    'evil.test',
+    'localhost.evil.test',
+    'evil-localhost',
+    'app.test.evil.test',
+    'x.app.test',
+    'shop.test',
+    '127.0.0.1.nip.io',
+    '1.2.3',
+    '0x7f.1',
+  ]) {
+    const { status, body, forwarded } = await runPlugin(hosts, { host })
+    t.equal(status, 403, host)
+    t.strictSame(JSON.parse(body), {
+      Id: 'go.mx.api',
+      Code: 403,
+      Detail: `host ${JSON.stringify(host)} is not served here; --hosts lists the names that are`,
+      Status: 'Forbidden',
+    })
+    t.notOk(forwarded)
+  }
+})
+
+t.test('an entry that is no name is an error', async (t) => {
+  for (const entry of ['*', 'a.test:80', 'http://a.test', 'a..test', '', '*.*.test'])
+    t.throws(
+      () => buildPlugin(plugin, { allow: [entry] }),
+      /allow must be names such as app.example.com/,
+      entry,
+    )
+})
