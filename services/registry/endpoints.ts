@@ -3,6 +3,7 @@ import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
+import { ask } from './ask.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
 import { type LeaveOut, takeFitting } from './leave-out.ts'
@@ -35,12 +36,13 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
       }),
       response: Type.Object({ services: Entries }),
       async handle({ service, options }, ctx) {
+        const id = idOf(ctx)
         const found = domains.select(toDomain(options)).map(async ({ name, registry }) => {
-          const versions = await registry.getService(service)
+          const versions = await ask(registry, id, () => registry.getService(service))
           return [...versions].sort(compareServices).map((version) => toEntry(version, name))
         })
         const services = (await Promise.all(found)).flat()
-        if (services.length === 0) throw notFound(idOf(ctx), `service not found: ${service}`)
+        if (services.length === 0) throw notFound(id, `service not found: ${service}`)
         return { services: takeFitting(services, leaveOut) }
       },
     }),
@@ -75,9 +77,11 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
         checkNodes(service, id)
         const domain = domains.open(toOneDomain(entry.options, id), id)
         checkRoom(domain, service, id)
-        const { register } = domain.registry
+        const { registry } = domain
+        const { register } = registry
         if (register === undefined) throw isFixed(domain, id)
-        await register(service, { ttlSeconds: entry.options.ttl || TTL_SECONDS })
+        const ttlSeconds = entry.options.ttl || TTL_SECONDS
+        await ask(registry, id, () => register(service, { ttlSeconds }))
         return {}
       },
     }),
@@ -93,9 +97,10 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
         if (service.nodes.length === 0)
           throw badRequest(id, 'request.nodes must have a node: those to remove')
         for (const domain of domains.select(toOneDomain(entry.options, id))) {
-          const { deregister } = domain.registry
+          const { registry } = domain
+          const { deregister } = registry
           if (deregister === undefined) throw isFixed(domain, id)
-          await deregister(service)
+          await ask(registry, id, () => deregister(service))
         }
         return {}
       },

@@ -1,9 +1,11 @@
 import type { Service } from '../../core/contracts/registry.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { ask } from './ask.ts'
 import type { Domain } from './domains.ts'
 import { type ServiceEntry, toEntry } from './entry.ts'
 import { type LeaveOut, MAX_MESSAGE_BYTES } from './leave-out.ts'
 import { compareServices, compareText } from './sorted-list.ts'
+import { type Listed, withNodes } from './with-nodes.ts'
 
 /** Which page of the list. */
 export interface PageRequest {
@@ -18,6 +20,10 @@ export interface Page {
   readonly services: readonly ServiceEntry[]
   /** Where the next one begins; absent: this is the last. */
   readonly next?: string
+}
+
+interface Found extends Listed {
+  readonly place: Place
 }
 
 /** Where a service stands in the list: by name, version and domain. */
@@ -35,7 +41,7 @@ const MAX_PAGE_BYTES = 512 * 1024
  *
  * @param leaveOut told of each entry that is too long for a reply.
  * @param id of the error.
- * @throws {GatewayError} 400 when `after` is none.
+ * @throws {GatewayError} 400 when `after` is none, 503 when a registry does not answer.
  */
 export async function readPage(
   domains: readonly Domain[],
@@ -44,20 +50,19 @@ export async function readPage(
   id: string,
 ): Promise<Page> {
   const place = after === '' ? undefined : parsePlace(after, id)
-  const found: { readonly place: Place; readonly service: Service }[] = []
-  for (const { name: domain, list } of domains) {
-    const services = await list()
+  const found: Found[] = []
+  for (const { name: domain, list, registry } of domains) {
+    const services = await ask(registry, id, list)
     const first = place === undefined ? 0 : findFirstAfter(services, domain, place)
     // One more than fits, to know whether there is another page.
     for (const service of services.slice(first, first + limit + 1))
-      found.push({ place: toPlace(service, domain), service })
+      found.push({ place: toPlace(service, domain), service, registry })
   }
   if (domains.length > 1) found.sort((a, b) => comparePlaces(a.place, b.place))
   const services: ServiceEntry[] = []
   let used = 0
   let seen = 0
-  for (const { service, place } of found) {
-    if (seen === limit) break
+  for await (const { service, place } of withNodes(found.slice(0, limit), id)) {
     const entry = toEntry(service, place.domain)
     const bytes = Buffer.byteLength(JSON.stringify(entry))
     const isTooLong = bytes > MAX_MESSAGE_BYTES

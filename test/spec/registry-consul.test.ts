@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
 import t from 'tap'
 import { until } from '../contracts/registry.ts'
 import { openApi } from '../fixtures/api.ts'
 import { startConsul } from '../fixtures/consul.ts'
+import { openServer } from '../fixtures/server.ts'
 
 t.test(
   'a service in Consul is routed by its tags, and goes on being served while Consul is away',
@@ -83,5 +85,60 @@ t.test(
       await until(async () => (await get()) === status)
       t.ok(performance.now() - toldMs < 1000, `${action}: ${performance.now() - toldMs} ms`)
     }
+  },
+)
+
+t.test(
+  'listServices tells the nodes of services in Consul, and 503 while it is away',
+  async (t) => {
+    const consul = await startConsul(t)
+    if (consul === undefined) return
+    const lines: Record<string, unknown>[] = []
+    const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
+    const registry = `--registry=consul://${consul.host}:${consul.port}`
+    const { get, post, proxy } = await openServer(t, [registry], log)
+    const node = { id: 'greeter-1', address: '127.0.0.1:9001' }
+    t.equal((await post('/registry/register', { name: 'greeter', nodes: [node] })).status, 200)
+    await until(
+      async () => (await get('/registry/getService?service=greeter')).status === 200,
+      20_000,
+    )
+    await until(async () => {
+      const { body } = await get('/registry/listServices')
+      return body.services.some(({ name }: { name: string }) => name === 'greeter')
+    }, 20_000)
+    const { body } = await get('/registry/listServices')
+    const nodes = Object.fromEntries(
+      body.services.map((service: { name: string; nodes: { address: string }[] }) => [
+        service.name,
+        service.nodes.map(({ address }) => address),
+      ]),
+    )
+    t.same(nodes, {
+      broker: [proxy],
+      config: [proxy],
+      events: [proxy],
+      greeter: ['127.0.0.1:9001'],
+      network: [proxy],
+      registry: [proxy],
+      store: [proxy],
+    })
+
+    await consul.kill()
+    const paths = ['registry/listServices', 'registry/getService?service=unknown']
+    for (const path of paths) {
+      const answer = await get(`/${path}`)
+      t.match(answer, {
+        status: 503,
+        body: { Detail: /^the registry consul cannot be asked: Consul at [^ ]+ does not answer: / },
+      })
+    }
+    const other = { name: 'other', nodes: [{ id: 'other-1', address: '127.0.0.1:9002' }] }
+    t.equal((await post('/registry/register', other)).status, 503)
+    t.same(
+      lines.filter(({ err, level }) => err !== undefined || Number(level) > 40),
+      [],
+      'no stack is logged',
+    )
   },
 )
