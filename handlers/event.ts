@@ -34,12 +34,12 @@ const CREDENTIALS = ['Authorization', 'Cookie', 'Proxy-Authorization']
  * who gets it, or once it is kept; 413 for more than they take, 503 when they take nothing, 507 when there is no room to
  * keep it.
  *
- * What is kept is the same event, without credentials, in the namespace of the request.
+ * What is kept is the same event, by the same id, without credentials, in the namespace of the request.
  */
 export default function event({ broker, stream, nowMs = Date.now }: EventOptions): Handler {
   function publish(x: Exchange, data: Uint8Array): Maybe<void> {
     const { service: topic, endpoint: name } = x.route!
-    const id = `${topic}-${name}-${randomUUID()}`
+    const id = randomUUID()
     const timestamp = Math.floor(nowMs() / 1000)
     const published = toApiEvent(x, { name, id, timestamp }, data)
     let pending: Maybe<void>
@@ -58,9 +58,10 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
   }
 
   function send(x: Exchange, published: ApiEvent): Maybe<void> {
+    if (broker === undefined) return
     const topic = x.route!.service
-    const body = Buffer.from(JSON.stringify(published))
-    return broker?.publish(topic, { headers: toHeaders(x, topic), body })
+    const body = toBody(published, topic, broker.maxBodyBytes)
+    return broker.publish(topic, { headers: toHeaders(x, topic), body })
   }
 
   async function keep(
@@ -71,10 +72,12 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
     const header = { ...published.header }
     for (const name of CREDENTIALS) delete header[name]
     const namespace = x.headers.get('mx-namespace') || DEFAULT_NAMESPACE
+    const topic = x.route!.service
     await stream.publish(
-      { namespace, topic: x.route!.service },
+      { namespace, topic },
       {
-        payload: Buffer.from(JSON.stringify({ ...published, header })),
+        id: published.id,
+        payload: toBody({ ...published, header }, topic, stream.maxPayloadBytes),
         metadata: { 'content-type': 'application/json', event: published.name },
       },
     )
@@ -97,6 +100,14 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
 
 function reply(x: Exchange, id: string): void {
   x.reply(200, JSON.stringify({ id }), REPLY_FIELDS)
+}
+
+/** What of a request is too long, is so with all that an event says besides. @throws {GatewayError} 413 */
+function toBody(published: ApiEvent, topic: string, maxBytes: number): Buffer {
+  const body = Buffer.from(JSON.stringify(published))
+  if (body.length <= maxBytes) return body
+  const detail = `request must be at most ${maxBytes} bytes as an event, got ${body.length}`
+  throw new GatewayError(topic, 413, detail)
 }
 
 /** The context of the request, and what the message is. */

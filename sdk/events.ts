@@ -49,7 +49,7 @@ export interface PublishedEvent {
   readonly sequence: number
 }
 
-/** A topic that has, or had, events. */
+/** A topic that is there. */
 export interface EventsTopic {
   readonly topic: string
   /** Sequence of the oldest event that is kept; `last + 1`: none is. */
@@ -63,7 +63,7 @@ export interface EventsTopic {
 /**
  * Ordered, durable streams of events, kept by the service `events` (specification: Events, Library-level operations).
  *
- * What fails is a `ServiceError`: 400 naming what is malformed, 413 for a message that is too long, 429 for too many topics,
+ * What fails is a `ServiceError`: 400 naming what is malformed or too long, 429 for too many topics,
  * groups or consumers, 503 when the events cannot be reached, 507 when there is no room.
  */
 export interface Events {
@@ -90,15 +90,17 @@ export interface Events {
    * for await (const event of events.consume('orders', { group: 'billing' })) bill(event.unmarshal())
    * ```
    *
-   * @throws {ServiceError} (the loop) 410 when the group was deleted.
+   * @throws {ServiceError} (the loop) 410 when the group, or the topic, was deleted.
    */
   readonly consume: (topic: string, options?: EventsConsumeOptions) => EventChannel
-  /** Events of a topic that are kept, in order. Of a topic that is not there, none. */
+  /** Events of a topic that are kept, by timestamp, then by sequence; a limit goes by sequence. Of a topic that is not there, none. */
   readonly read: (topic: string, options?: EventsReadOptions) => Promise<PlatformEvent[]>
-  /** The topics that have, or had, events. */
+  /** The topics that are there: that have, or had, events, or a group. */
   readonly topics: (options?: EventsCallOptions) => Promise<EventsTopic[]>
   /** Forgets a group; one that is not there does not matter. Its consumers get 410. */
   readonly deleteGroup: (topic: string, group: string, options?: EventsCallOptions) => Promise<void>
+  /** Removes a topic with its events and groups; one that is not there does not matter. Its consumers get 410; what is published afterwards begins it anew. */
+  readonly deleteTopic: (topic: string, options?: EventsCallOptions) => Promise<void>
 }
 
 const CALL: KnownOptions<EventsCallOptions> = {
@@ -219,7 +221,8 @@ export function createEvents(
         for (const event of page.events) events.push(toPlatformEvent(event))
         next = events.length === limit ? undefined : page.next
       }
-      return events
+      // Each page is; what was published late may stand in a later one.
+      return events.sort(compareEvents)
     },
 
     topics: async (given = {}) => {
@@ -230,6 +233,11 @@ export function createEvents(
     async deleteGroup(topic, group, given = {}) {
       refuseUnknown('events.deleteGroup', given, CALL)
       await call('Stream.DeleteGroup', { topic, group }, given)
+    },
+
+    async deleteTopic(topic, given = {}) {
+      refuseUnknown('events.deleteTopic', given, CALL)
+      await call('Stream.DeleteTopic', { topic }, given)
     },
   }
 }
@@ -242,6 +250,10 @@ function toCall(base: EventsCallOptions, given: object): CallOptions {
   for (const [name, value] of Object.entries(given))
     if (value !== undefined && Object.hasOwn(CALL, name)) call[name] = value
   return call
+}
+
+function compareEvents(a: PlatformEvent, b: PlatformEvent): number {
+  return a.timestamp.getTime() - b.timestamp.getTime() || a.sequence - b.sequence
 }
 
 /** @throws {TypeError} */

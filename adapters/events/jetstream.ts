@@ -1,5 +1,5 @@
 import type { EventsAdapter, GroupState } from '../../core/contracts/events.ts'
-import { groupDeleted } from '../../core/events/errors.ts'
+import { groupDeleted, topicDeleted } from '../../core/events/errors.ts'
 import { toTopicKey } from '../../core/events/topic-key.ts'
 import { createAcks } from './jetstream/acks.ts'
 import { createAppend } from './jetstream/append.ts'
@@ -12,7 +12,7 @@ import { toConsumerName, toTopicNames } from './jetstream/names.ts'
 import { joinAlone } from './jetstream/passing-member.ts'
 import { readSlice } from './jetstream/read.ts'
 import { createSessions, type SessionsOptions } from './jetstream/sessions.ts'
-import { listTopics, retain } from './jetstream/topics.ts'
+import { deleteStream, listTopics, retain } from './jetstream/topics.ts'
 
 export interface JetStreamEventsOptions extends SessionsOptions {
   /** Servers of the cluster that keep each event. @default 1 */
@@ -40,8 +40,8 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
   const sessions = createSessions(sessionsOptions)
   const acks = createAcks(sessions, prefix, replicas)
   const parts = { sessions, acks, prefix, replicas, nowMs }
-  /** With the key of their group; those without a name have none. */
-  const members = new Map<JetMember, string | undefined>()
+  /** With the key of their topic, and group. */
+  const members = new Map<JetMember, string>()
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
@@ -69,7 +69,7 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
       const member = await (name === undefined
         ? joinAlone(parts, topic, group)
         : joinGroup(parts, topic, name, group))
-      members.set(member, name === undefined ? undefined : toTopicKey(topic, name))
+      members.set(member, toTopicKey(topic, name ?? ''))
       if (closing !== undefined) await member.leave()
       return {
         pull: member.pull,
@@ -82,8 +82,8 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
 
     listTopics: (namespace) => sessions.use((session) => listTopics(session, prefix, namespace)),
 
-    retain: (topic, retention) =>
-      sessions.use((session) => retain(session, toTopicNames(prefix, topic), retention)),
+    retain: (topic, retention, now) =>
+      sessions.use((session) => retain(session, toTopicNames(prefix, topic), retention, now)),
 
     listGroups: (topic): Promise<GroupState[]> =>
       sessions.use((session) => listGroups(session, toTopicNames(prefix, topic))),
@@ -100,6 +100,16 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
         const key = toTopicKey(topic, name)
         for (const [member, group] of members) if (group === key) member.fail(groupDeleted(name))
         await acks.forget(session, topic, name)
+        return true
+      }),
+
+    deleteTopic: (topic) =>
+      sessions.use(async (session) => {
+        if (!(await deleteStream(session, toTopicNames(prefix, topic).stream))) return false
+        const start = toTopicKey(topic, '')
+        for (const [member, group] of members)
+          if (group.startsWith(start)) member.fail(topicDeleted(topic))
+        await acks.forget(session, topic)
         return true
       }),
 

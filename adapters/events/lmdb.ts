@@ -7,7 +7,14 @@ import type {
 import { eventsAway, eventsFull } from '../../core/events/errors.ts'
 import type { EventLog, SavedGroup } from '../../core/events/log.ts'
 import { createLogEvents } from '../../core/events/log-groups.ts'
-import { type LogMark, NO_EVENTS, toEnd, toKept, toMark } from '../../core/events/log-marks.ts'
+import {
+  type LogMark,
+  MAX_REMOVED,
+  NO_EVENTS,
+  toEnd,
+  toKept,
+  toMark,
+} from '../../core/events/log-marks.ts'
 import { readSlice } from '../../core/events/log-read.ts'
 import { toTopicKey } from '../../core/events/topic-key.ts'
 import { openEnvironment } from '../../core/lmdb/environment.ts'
@@ -70,7 +77,7 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     const bytes = Buffer.allocUnsafe(4)
     bytes.writeUInt32BE(number)
     void notes.put(TOPICS, bytes)
-    return { ...NO_EVENTS, number, first: 1, startBytes: 0 }
+    return { ...NO_EVENTS, storedMs: nowMs(), number, first: 1, startBytes: 0 }
   }
 
   const markReader =
@@ -99,6 +106,15 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
     } catch (error) {
       throw isFull(error, folder) ? eventsFull(error) : eventsAway(error)
     }
+  }
+
+  /** Removes events up to a sequence, in a transaction. */
+  function removeTo(key: Buffer, note: TopicNote, first: number): void {
+    const { number, last } = note
+    const startBytes = first > last ? note.bytes : markReader(number)(first).startBytes
+    for (let sequence = note.first; sequence < first; sequence++)
+      void events.remove(toEventKey(number, sequence))
+    void topics.put(key, formatTopicNote({ ...note, first, startBytes }))
   }
 
   const log: EventLog = {
@@ -156,14 +172,38 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
       const seen = findNote(key)
       if (seen === undefined || decide(seen).first === seen.first) return false
       return change(() => {
-        const note = findNote(key)!
-        const { number, last } = note
+        const note = findNote(key)
+        if (note === undefined) return false
         const { first, more } = decide(note)
-        const startBytes = first > last ? note.bytes : markReader(number)(first).startBytes
-        for (let sequence = note.first; sequence < first; sequence++)
-          void events.remove(toEventKey(number, sequence))
-        void topics.put(key, formatTopicNote({ ...note, first, startBytes }))
+        removeTo(key, note, first)
         return more
+      })
+    },
+
+    async deleteTopic(topic, idleSinceMs) {
+      const text = toTopicKey(topic)
+      const key = Buffer.from(text)
+      const groupKeys = () => [...groups.getKeys(toBounds(text))].map((found) => Buffer.from(found))
+      const mayGo = (note: TopicNote | undefined): note is TopicNote =>
+        note !== undefined &&
+        (idleSinceMs === undefined ||
+          (note.first > note.last && note.storedMs <= idleSinceMs && groupKeys().length === 0))
+      const seen = findNote(key)
+      if (!mayGo(seen)) return false
+      // What is published meanwhile goes with the last part.
+      for (let first = seen.first; first <= seen.last; first += MAX_REMOVED)
+        await change(() => {
+          const note = findNote(key)
+          if (note !== undefined)
+            removeTo(key, note, Math.max(note.first, Math.min(first + MAX_REMOVED, note.last + 1)))
+        })
+      return change(() => {
+        const note = findNote(key)
+        if (!mayGo(note)) return false
+        removeTo(key, note, note.last + 1)
+        for (const found of groupKeys()) void groups.remove(found)
+        void topics.remove(key)
+        return true
       })
     },
 
@@ -171,6 +211,9 @@ export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
       await change(() => {
         for (const { topic, name, state } of saves) {
           const key = Buffer.from(toTopicKey(topic, name))
+          const topicKey = Buffer.from(toTopicKey(topic))
+          if (state !== undefined && findNote(topicKey) === undefined)
+            void topics.put(topicKey, formatTopicNote(addTopic()))
           if (state === undefined) void groups.remove(key)
           else void groups.put(key, Buffer.from(state))
         }

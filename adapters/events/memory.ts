@@ -49,7 +49,8 @@ export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAda
     let found = topics.get(key)
     if (found === undefined) {
       const { namespace, topic: name } = topic
-      found = { topic: { namespace, topic: name }, entries: [], end: NO_EVENTS }
+      const end = { ...NO_EVENTS, storedMs: nowMs() }
+      found = { topic: { namespace, topic: name }, entries: [], end }
       topics.set(key, found)
     }
     return found
@@ -108,9 +109,23 @@ export function createMemoryEvents(options: MemoryEventsOptions = {}): EventsAda
       return kept.more
     },
 
+    deleteTopic(topic, idleSinceMs) {
+      const key = toTopicKey(topic)
+      const found = topics.get(key)
+      if (found === undefined) return false
+      const { entries, end } = found
+      if (idleSinceMs !== undefined)
+        if (entries.length > 0 || groups.has(key) || end.storedMs > idleSinceMs) return false
+      topics.delete(key)
+      groups.delete(key)
+      bytes -= toState(found).bytes
+      return true
+    },
+
     saveGroups(saves) {
       for (const { topic, name, state } of saves) {
         const key = toTopicKey(topic)
+        if (state !== undefined) open(topic)
         const states = groups.get(key) ?? new Map<string, Uint8Array>()
         if (state === undefined) states.delete(name)
         else states.set(name, state)

@@ -50,7 +50,7 @@ export interface EventSlice {
   readonly next: number | undefined
 }
 
-/** A topic that has, or had, events. */
+/** A topic that is there: it has, or had, events, or a named group. */
 export interface TopicState extends EventTopic {
   /** Sequence of the oldest event that is kept; `last + 1`: none is. */
   readonly first: number
@@ -156,13 +156,14 @@ export interface EventsAdapter {
   readonly append: (batch: readonly EventAppend[]) => Maybe<readonly (number | GatewayError)[]>
   /** Events of a topic; of one that is not there, none. */
   readonly read: (topic: EventTopic, range: EventRange) => Maybe<EventSlice>
-  /** Joins a group, of a topic that need not be there yet. What is appended once it has settled reaches the group. */
+  /** Joins a group, of a topic that need not be there yet, and is then if the group has a name. What is appended once it has settled reaches the group. */
   readonly join: (topic: EventTopic, group: EventGroup) => Maybe<EventMember>
-  /** The topics that have, or had, events, by namespace, then by name. */
+  /** The topics that are there, by namespace, then by name. */
   readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
   /**
    * Has a topic keep so much, from now on. It is told so now and then, and removes what is due then, or has the
-   * server it stands on do so.
+   * server it stands on do so. A topic without events, named groups and members is forgotten once nothing was appended to it for
+   * so long as `toForgetMs` says; its sequences begin anew.
    *
    * @returns whether there is more to remove at once: it does so much at a time.
    */
@@ -174,6 +175,11 @@ export interface EventsAdapter {
    * a new one. False: there was none.
    */
   readonly deleteGroup?: (topic: EventTopic, name: string) => Maybe<boolean>
+  /**
+   * Removes a topic with its events and groups; pulls of members it still has reject with 410 (`topicDeleted`). What is
+   * appended afterwards begins it anew, with sequence 1. False: there was none.
+   */
+  readonly deleteTopic?: (topic: EventTopic) => Maybe<boolean>
   /** Members leave; waits for what is being stored, then releases files and connections. */
   readonly close?: () => Maybe<void>
 }

@@ -33,11 +33,11 @@ export function checkName(what: string, name: unknown): void {
   if (!isEventName(name)) throw refuse(400, `${what} ${NAME_RULE}, got ${show(name)}`)
 }
 
-/** @throws {GatewayError} 400; 413 for a payload that is too long. */
+/** @throws {GatewayError} 400 */
 export function checkEvent(event: NewEvent, maxPayloadBytes: number): void {
   const { payload, metadata, timestampMs } = event
   if (payload.length > maxPayloadBytes)
-    throw refuse(413, `payload must be at most ${maxPayloadBytes} bytes, got ${payload.length}`)
+    throw refuse(400, `payload must be at most ${maxPayloadBytes} bytes, got ${payload.length}`)
   if (sizeOfMetadata(metadata) > MAX_METADATA_BYTES)
     throw refuse(400, `metadata must be texts of at most ${MAX_METADATA_BYTES} bytes as JSON`)
   checkNumber('timestampMs', timestampMs, 0, MAX_TIME_MS)

@@ -1,3 +1,4 @@
+import type { EventTopic } from '../contracts/events.ts'
 import { GatewayError } from '../errors.ts'
 
 /** Id of their errors: the built-in service's name. */
@@ -16,6 +17,11 @@ export function eventsAway(cause: unknown): GatewayError {
 /** 410, for members of a group that was deleted: it must not be begun anew by who did not know. */
 export function groupDeleted(name: string): GatewayError {
   return new GatewayError(EVENTS_ID, 410, `the group ${name} was deleted`)
+}
+
+/** 410, for members of groups of a topic that was deleted: its sequences begin anew. */
+export function topicDeleted({ topic }: EventTopic): GatewayError {
+  return new GatewayError(EVENTS_ID, 410, `the topic ${topic} was deleted`)
 }
 
 /** Another error of events. */

@@ -28,8 +28,10 @@ export interface EventsOptions {
   readonly maxPayloadBytes?: number
   /** Most bytes of events that wait for the adapter; with more they are refused with 503. @default 67108864 */
   readonly maxWaitingBytes?: number
-  /** Topics there may be, those of dead letters aside; an event for one more is refused with 429. @default 10000 */
+  /** Topics a namespace may have, those of dead letters included; who publishes to one more, or consumes it, is refused with 429. @default 10000 */
   readonly maxTopics?: number
+  /** Topics all namespaces may have together. @default 100000 */
+  readonly maxAllTopics?: number
   /** Named groups a topic may have; one more is refused with 429. @default 1000 */
   readonly maxGroups?: number
   /** Consumers at a time; one more is refused with 429. @default 10000 */
@@ -48,6 +50,8 @@ export interface EventsOptions {
 
 /** What is published. */
 export interface Publication {
+  /** A UUID, of this event alone. @default a random one */
+  readonly id?: string
   /** Not to be changed afterwards. */
   readonly payload: Uint8Array
   /** Not to be changed afterwards. @default none */
@@ -66,8 +70,8 @@ export interface Published {
 /**
  * Events as their users have them: what comes in is checked, what waits is bounded, what nobody can consume is put aside.
  *
- * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 410 for a group that was deleted,
- * 413 for a payload that is too long, 429 for too many topics, groups or consumers, 503 when the events are closed, cannot be
+ * Everything throws, or rejects with, a `GatewayError`: 400 naming what is malformed, 410 for a group or a topic that was deleted,
+ * 429 for too many topics, groups or consumers, 503 when the events are closed, cannot be
  * reached or too many wait, 507 when there is no room.
  */
 export interface Events {
@@ -77,14 +81,16 @@ export interface Events {
   readonly publish: (topic: EventTopic, publication: Publication) => Promise<Published>
   /** Begins to consume; what is published once it has resolved reaches the consumer. Delivery is at least once. */
   readonly consume: (topic: EventTopic, options?: ConsumeOptions) => Promise<EventConsumer>
-  /** Events in the order of their sequences, at most 1000 and about 8 MiB at a time. */
+  /** A page of events: at most 1000, and about 8 MiB. */
   readonly read: (topic: EventTopic, query?: EventQuery) => Promise<EventPage>
-  /** The topics that have, or had, events. */
+  /** The topics that are there: that have, or had, events, or a named group. */
   readonly listTopics: (namespace?: string) => Maybe<readonly TopicState[]>
   /** The named groups of a topic. */
   readonly listGroups: (topic: EventTopic) => Maybe<readonly GroupState[]>
   /** Forgets a named group. False: there was none. */
   readonly deleteGroup: (topic: EventTopic, name: string) => Maybe<boolean>
+  /** Removes a topic with its events and groups, whose consumers get 410. What is published afterwards begins it anew. False: there was none. */
+  readonly deleteTopic: (topic: EventTopic) => Promise<boolean>
   /** All consumers leave, and none begins any more; whatever else goes on. */
   readonly endConsumers: () => Promise<void>
   /** Consumers leave, nothing more is taken; waits for what is being stored, then closes the adapter. */
@@ -98,7 +104,8 @@ const NO_METADATA = {}
 
 /** Puts what all events have in common in front of an adapter, which is its own from then on. */
 export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}): Events {
-  const { maxTopics = 10_000, maxGroups = 1000, maxConsumers = 10_000 } = options
+  const { maxTopics = 10_000, maxAllTopics = 100_000 } = options
+  const { maxGroups = 1000, maxConsumers = 10_000 } = options
   const { retainMs = 10_000, nowMs = Date.now, onError = warn } = options
   const retention = { ...RETENTION, ...options.retention }
   const own = new Map(Object.entries(options.topics ?? {}))
@@ -109,7 +116,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     tooMuch: () => refuse(503, 'too many events are waiting'),
     ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
   })
-  const known = createKnownTopics(adapter, maxTopics)
+  const known = createKnownTopics(adapter, { maxTopics, maxAllTopics })
   const retainer = startRetention(adapter, {
     everyMs: retainMs,
     nowMs,
@@ -177,15 +184,17 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       return getMaxPayloadBytes()
     },
 
-    async publish(topic, { payload, metadata = NO_METADATA, timestampMs = now() }) {
+    async publish(topic, publication) {
       checkOpen()
       checkTopic(topic)
-      const event = { id: randomUUID(), timestampMs, metadata, payload }
+      const { id = randomUUID(), metadata = NO_METADATA, payload } = publication
+      const { timestampMs = now() } = publication
+      const event = { id, timestampMs, metadata, payload }
       checkEvent(event, getMaxPayloadBytes())
       const isNew = !known.has(topic) && (await known.admit(topic))
       const sequence = await append(topic, event)
       if (isNew) retainer.begin(topic)
-      return { id: event.id, sequence, timestampMs }
+      return { id, sequence, timestampMs }
     },
 
     async consume(topic, consumption = {}) {
@@ -197,7 +206,9 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       consuming++
       try {
         if (group.name !== undefined) await checkGroup(topic, group.name)
+        const isNew = !known.has(topic) && (await known.admit(topic))
         const member = await adapter.join(topic, group)
+        if (isNew) retainer.begin(topic)
         const consumer: EventConsumer = createConsumer(member, {
           ...settings,
           acks,
@@ -240,6 +251,13 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       checkTopic(topic)
       checkName('group', name)
       return adapter.deleteGroup?.(topic, name) ?? false
+    },
+
+    async deleteTopic(topic) {
+      checkOpen()
+      checkTopic(topic)
+      known.forget(topic)
+      return (await adapter.deleteTopic?.(topic)) ?? false
     },
 
     endConsumers,

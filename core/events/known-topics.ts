@@ -1,7 +1,5 @@
 import type { EventsAdapter, EventTopic } from '../contracts/events.ts'
-import { isDeadTopic } from './dead-letters.ts'
 import { refuse } from './errors.ts'
-import { toTopicKey } from './topic-key.ts'
 
 /** The topics there are, as far as is known here: others may make some, too. */
 export interface KnownTopics {
@@ -9,27 +7,51 @@ export interface KnownTopics {
   /**
    * Makes a topic known. False: it was.
    *
-   * @throws {GatewayError} 429 when there are too many.
+   * @throws {GatewayError} 429 when its namespace, or all of them, have too many.
    */
   readonly admit: (topic: EventTopic) => Promise<boolean>
-  /** Those there are. */
+  /** Those there are, in place of those known so far; one that was admitted since the last time may be about to be made, and stays. */
   readonly learn: (topics: readonly EventTopic[]) => void
+  readonly forget: (topic: EventTopic) => void
 }
 
-/** @param maxTopics those of dead letters do not count. */
+export interface KnownTopicsOptions {
+  /** Of a namespace. */
+  readonly maxTopics: number
+  /** Of all namespaces. */
+  readonly maxAllTopics: number
+}
+
 export function createKnownTopics(
   adapter: Pick<EventsAdapter, 'listTopics'>,
-  maxTopics: number,
+  { maxTopics, maxAllTopics }: KnownTopicsOptions,
 ): KnownTopics {
-  const known = new Set<string>()
+  /** By namespace. */
+  const known = new Map<string, Set<string>>()
+  /** Admitted since it was learnt what there is. */
+  let admitted: EventTopic[] = []
+  let count = 0
   let learning: Promise<void> | undefined
 
+  const has = ({ namespace, topic }: EventTopic): boolean =>
+    known.get(namespace)?.has(topic) === true
+
+  function add(one: EventTopic): void {
+    if (has(one)) return
+    const { namespace, topic } = one
+    known.set(namespace, (known.get(namespace) ?? new Set()).add(topic))
+    count++
+  }
+
   function learn(topics: readonly EventTopic[]): void {
-    for (const topic of topics) if (!isDeadTopic(topic.topic)) known.add(toTopicKey(topic))
+    known.clear()
+    count = 0
+    for (const topic of [...topics, ...admitted]) add(topic)
+    admitted = []
   }
 
   return {
-    has: (topic) => known.has(toTopicKey(topic)),
+    has,
     learn,
 
     async admit(topic) {
@@ -40,11 +62,20 @@ export function createKnownTopics(
         learning = undefined
         throw error
       }
-      const key = toTopicKey(topic)
-      if (known.has(key)) return false
-      if (known.size >= maxTopics) throw refuse(429, `there are ${maxTopics} topics already`)
-      known.add(key)
+      if (has(topic)) return false
+      const { namespace } = topic
+      if ((known.get(namespace)?.size ?? 0) >= maxTopics)
+        throw refuse(429, `the namespace ${namespace} has ${maxTopics} topics already`)
+      if (count >= maxAllTopics)
+        throw refuse(429, `there are ${maxAllTopics} topics of all namespaces already`)
+      add(topic)
+      admitted.push(topic)
       return true
+    },
+
+    forget({ namespace, topic }) {
+      if (known.get(namespace)?.delete(topic) === true) count--
+      admitted = admitted.filter((one) => one.namespace !== namespace || one.topic !== topic)
     },
   }
 }

@@ -31,6 +31,8 @@ export interface LogMembers {
   readonly wake: () => void
   /** Members leave. */
   readonly close: () => void
+  /** Ends it: pulls under way, and to come, reject. */
+  readonly fail: (error: Error) => void
 }
 
 /** A group whose events are acknowledged. */
@@ -38,8 +40,6 @@ export interface LogGroup extends LogMembers {
   /** What to keep of it; undefined: it is over. */
   readonly format: () => Uint8Array | undefined
   readonly describe: () => Omit<GroupState, 'name'>
-  /** Ends it: pulls under way, and to come, reject. */
-  readonly fail: (error: Error) => void
 }
 
 /** How far behind the first event that is not done with others are pulled: one that never is does not let what is remembered grow. */

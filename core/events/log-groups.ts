@@ -6,11 +6,12 @@ import type {
   EventsAdapter,
   EventTopic,
 } from '../contracts/events.ts'
-import { groupDeleted } from './errors.ts'
+import { groupDeleted, topicDeleted } from './errors.ts'
 import { createGroupSaver } from './group-saver.ts'
 import { type GroupProgress, parseGroupState } from './group-state.ts'
 import type { EventLog } from './log.ts'
 import { createLogGroup, type LogGroup, type LogMembers } from './log-group.ts'
+import { toForgetMs } from './log-marks.ts'
 import { createLogTail } from './log-tail.ts'
 import { toTopicKey } from './topic-key.ts'
 
@@ -33,6 +34,8 @@ export function createLogEvents(log: EventLog): EventsAdapter {
   const named = new Map<string, NamedGroup>()
   /** Groups that are still in the log, by topic and name. */
   const deleting = new Set<string>()
+  /** Settles when a topic is gone that is being removed: nobody joins before. */
+  const removing = new Map<string, Promise<unknown>>()
 
   function remove(topic: EventTopic, group: LogMembers): void {
     const key = toTopicKey(topic)
@@ -103,6 +106,18 @@ export function createLogEvents(log: EventLog): EventsAdapter {
     }
   }
 
+  async function removeTopic(topic: EventTopic, idleSinceMs?: number): Promise<boolean> {
+    const key = toTopicKey(topic)
+    const removed = (async () => log.deleteTopic(topic, idleSinceMs))()
+    const settled = removed.catch(() => {})
+    removing.set(key, settled)
+    try {
+      return await removed
+    } finally {
+      if (removing.get(key) === settled) removing.delete(key)
+    }
+  }
+
   return {
     name: log.name,
 
@@ -115,8 +130,9 @@ export function createLogEvents(log: EventLog): EventsAdapter {
 
     read: log.read,
 
-    join(topic, group) {
+    async join(topic, group) {
       const { name, start, ackWaitMs } = group
+      await removing.get(toTopicKey(topic))
       if (name !== undefined) return joinNamed(topic, name, group)
       const from = toProgress(log, topic, start)
       const members =
@@ -127,7 +143,14 @@ export function createLogEvents(log: EventLog): EventsAdapter {
     },
 
     listTopics: log.listTopics,
-    retain: log.retain,
+
+    async retain(topic, retention, nowMs) {
+      if (await log.retain(topic, retention, nowMs)) return true
+      const key = toTopicKey(topic)
+      if (!topics.has(key) && !removing.has(key))
+        await removeTopic(topic, nowMs - toForgetMs(retention))
+      return false
+    },
 
     listGroups: (topic) =>
       log.readGroups(topic).map(({ name, state }) => {
@@ -152,6 +175,16 @@ export function createLogEvents(log: EventLog): EventsAdapter {
         deleting.delete(key)
       }
       return true
+    },
+
+    async deleteTopic(topic) {
+      const key = toTopicKey(topic)
+      await removing.get(key)
+      for (const group of topics.get(key) ?? []) group.fail(topicDeleted(topic))
+      topics.delete(key)
+      for (const group of named.keys())
+        if (group.startsWith(toTopicKey(topic, ''))) named.delete(group)
+      return removeTopic(topic)
     },
 
     async close() {

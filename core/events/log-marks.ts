@@ -25,7 +25,8 @@ export const NO_EVENTS: LogEnd = { last: 0, storedMs: 0, highestMs: 0, bytes: 0 
 /** What an event takes besides its metadata and payload: about, with what stores it. */
 const EVENT_BYTES = 128
 /** Events removed at a time. */
-const MAX_REMOVED = 1000
+export const MAX_REMOVED = 1000
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
 /** The mark of an event that is appended. */
 export function toMark(end: LogEnd, { timestampMs }: NewEvent, nowMs: number): LogMark {
@@ -68,6 +69,11 @@ export function findSequence(
     else low = middle + 1
   }
   return low
+}
+
+/** How long nothing was appended to a topic without events and groups that is forgotten: as long again as it would have had them, or a fortnight. */
+export function toForgetMs({ maxAgeMs }: EventRetention): number {
+  return 2 * (maxAgeMs || WEEK_MS)
 }
 
 /** What of a log may stay. */

@@ -19,6 +19,7 @@ export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): Lo
   const member = {}
   let size = 0
   let next = from
+  let failure: Error | undefined
 
   function take(_: object, limit: number, maxBytes: number): readonly EventDelivery[] {
     const { events, end, next: more } = log.read(topic, { from: next, limit, maxBytes, ...since })
@@ -42,6 +43,7 @@ export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): Lo
       size = 1
       return {
         async pull(limit, maxBytes) {
+          if (failure !== undefined) throw failure
           return size > 0 ? pulls.pull(member, limit, maxBytes) : []
         },
         leave,
@@ -50,6 +52,11 @@ export function createLogTail({ log, topic, from, sinceMs }: LogTailOptions): Lo
 
     wake: pulls.wake,
     close: leave,
+
+    fail(error) {
+      failure = error
+      pulls.fail(error)
+    },
   }
 }
 

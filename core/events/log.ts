@@ -35,11 +35,17 @@ export interface EventLog {
   readonly name: string
   readonly append: (batch: readonly EventAppend[]) => Maybe<readonly number[]>
   readonly read: (topic: EventTopic, range: EventRange) => LogSlice
-  /** Undefined: the topic never had an event. */
+  /** Undefined: the topic is not there. */
   readonly findTopic: (topic: EventTopic) => TopicState | undefined
   readonly listTopics: (namespace?: string) => readonly TopicState[]
   readonly retain: (topic: EventTopic, retention: EventRetention, nowMs: number) => Maybe<boolean>
-  /** Keeps states, all or none; as durable as events are. */
+  /**
+   * Removes a topic with its events and states of groups, a part at a time. False: there was none.
+   *
+   * @param idleSinceMs only one that has neither, and to which nothing was appended since then.
+   */
+  readonly deleteTopic: (topic: EventTopic, idleSinceMs?: number) => Maybe<boolean>
+  /** Keeps states, all or none, and makes topics that are not there; as durable as events are. */
   readonly saveGroups: (saves: readonly GroupSave[]) => Maybe<void>
   /** Named groups of a topic, by name. */
   readonly readGroups: (topic: EventTopic) => readonly SavedGroup[]

@@ -14,6 +14,7 @@ export interface EventQuery {
 
 /** Part of what was asked for. */
 export interface EventPage {
+  /** By timestamp, then by sequence; which of them make the page goes by their sequences. */
   readonly events: readonly StoredEvent[]
   /** The sequence the next page begins with; absent: there is none. */
   readonly next?: number
@@ -58,11 +59,17 @@ export async function readEvents(
       bytes += toBytes(event)
     }
     const { next } = slice
-    if (next === undefined) return { events }
-    if (events.length === most || bytes >= MAX_PAGE_BYTES) return { events, next }
+    if (next === undefined) return { events: events.sort(compareEvents) }
+    if (events.length === most || bytes >= MAX_PAGE_BYTES)
+      return { events: events.sort(compareEvents), next }
     from = next
     if (slice.events.length === 0) await nextTurn()
   }
+}
+
+/** By when they happened, then by their places in the topic. */
+function compareEvents(a: StoredEvent, b: StoredEvent): number {
+  return a.timestampMs - b.timestampMs || a.sequence - b.sequence
 }
 
 /** About what an event is as JSON. */

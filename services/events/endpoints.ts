@@ -70,7 +70,8 @@ export function createStreamEndpoints(events: Events): Endpoints {
     }),
 
     topics: endpoint({
-      description: 'The topics of the namespace that have, or had, events; or one of them.',
+      description:
+        'The topics of the namespace: those that have, or had, events, or groups; or one of them.',
       request: Type.Object({ topic: Topic }),
       response: Type.Object({
         topics: Type.Array(
@@ -118,6 +119,17 @@ export function createStreamEndpoints(events: Events): Endpoints {
       async handle({ topic, group }, ctx) {
         if (group === '') throw badRequest(idOf(ctx), 'Missing group')
         await events.deleteGroup(toTopic(topic, ctx), group)
+        return {}
+      },
+    }),
+
+    deleteTopic: endpoint({
+      description:
+        'Removes a topic with its events and groups; one that is not there does not matter. Its consumers get 410.',
+      request: Type.Object({ topic: Topic }),
+      response: Type.Object({}),
+      async handle({ topic }, ctx) {
+        await events.deleteTopic(toTopic(topic, ctx))
         return {}
       },
     }),

@@ -26,8 +26,13 @@ export interface EventsService {
 /** The service `events` (specification: Events; reference 5.2), over an adapter. */
 export function createEventsService(options: EventsServiceOptions): EventsService {
   const { adapter, events: eventsOptions, ...rest } = options
-  const events = createEvents(adapter, eventsOptions)
   const service = new Service({ ...rest, name: 'events' })
+  const events = createEvents(adapter, {
+    onError: (err) =>
+      service.log.warn({ err }, 'retention or a dead letter failed, and is repeated'),
+    ...eventsOptions,
+  })
+  service
     .handle('Stream', createStreamEndpoints(events))
     .handle('Store', createStoreEndpoints(events))
   return {

@@ -416,6 +416,74 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await held[0]!.ack()
   })
 
+  t.test('contract: a topic is there from its first event, or named group, on', async (t) => {
+    const { adapter } = await open(t)
+    await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
+    t.match(await adapter.listTopics(), [{ ...ORDERS, first: 1, last: 0 }])
+    t.same(await append(adapter, ORDERS, ['a']), [1])
+    t.match(await adapter.listTopics(), [{ ...ORDERS, first: 1, last: 1 }])
+  })
+
+  t.test('contract: a topic that nobody needs is forgotten', async (t) => {
+    const { adapter } = await open(t)
+    if (adapter.retain === undefined) return void t.pass('does not')
+    const retention = { maxAgeMs: SHORT_MS, maxBytes: 0 }
+    const group = await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS })
+    const alone = await join(t, adapter, {}, OTHER)
+    for (const topic of [ORDERS, OTHER]) await append(adapter, topic, ['a'])
+    /** As it is when so much time has passed. */
+    const isThere = async (topic: EventTopic, ms: number): Promise<boolean> => {
+      while (await adapter.retain!(topic, retention, Date.now() + ms));
+      return (await adapter.listTopics()).some(
+        ({ namespace, topic: name }) => namespace === topic.namespace && name === topic.topic,
+      )
+    }
+    for (const topic of [ORDERS, OTHER]) {
+      while ((await readAll(adapter, topic)).length > 0) await isThere(topic, 0)
+      t.ok(await isThere(topic, 10 * SHORT_MS), 'it has a group, or a member')
+    }
+    await group.leave()
+    t.ok(await isThere(ORDERS, 10 * SHORT_MS), 'it has a group')
+    await adapter.deleteGroup!(ORDERS, 'group')
+    await alone.leave()
+    // An adapter may wait for the last member to be gone.
+    for (const topic of [ORDERS, OTHER])
+      while (await isThere(topic, 10 * SHORT_MS))
+        await new Promise((resolve) => setTimeout(resolve, 20))
+    t.same(await append(adapter, ORDERS, ['b']), [1], 'it begins anew')
+    t.ok(await isThere(ORDERS, 0))
+  })
+
+  t.test('contract: a topic is deleted, with its events and groups', async (t) => {
+    const { adapter } = await open(t)
+    if (adapter.deleteTopic === undefined) return void t.pass('does not')
+    t.equal(await adapter.deleteTopic(ORDERS), false)
+    const texts = Array.from({ length: 2500 }, (_, i) => String(i))
+    await append(adapter, ORDERS, texts)
+    await append(adapter, OTHER, ['other'])
+    const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+    const members = [
+      await join(t, adapter, group),
+      await join(t, adapter, {}),
+      await join(t, adapter, { ackWaitMs: LONG_MS }),
+    ]
+    const [held] = await takeAll(members[0]!, 2500)
+    const rejected = members.map((member) =>
+      t.rejects(member.pull(1, MUCH), { code: 410, message: 'the topic orders was deleted' }),
+    )
+    t.equal(await adapter.deleteTopic(ORDERS), true)
+    await Promise.all(rejected)
+    t.equal(await adapter.deleteTopic(ORDERS), false)
+    await held!.ack()
+    t.match(await adapter.listTopics(), [OTHER])
+    t.same(await readAll(adapter, ORDERS), [])
+    t.same((await adapter.listGroups?.(ORDERS)) ?? [], [])
+    t.same(textsOf(await readAll(adapter, OTHER)), ['other'])
+    const anew = await join(t, adapter, group)
+    t.same(await append(adapter, ORDERS, ['a', 'b']), [1, 2])
+    t.same((await takeAll(anew, 2)).map(toPair), ['a 1', 'b 1'])
+  })
+
   t.test('contract: closed, its members get nothing more', async (t) => {
     const { adapter } = await create(t)
     const members = [

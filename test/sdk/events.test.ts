@@ -38,6 +38,8 @@ t.test('what is published is read, with all that is said about it', async (t) =>
   t.strictSame([...two!.payload], [1, 2])
   t.strictSame(await events.read('nothing'), [])
   t.match(await events.topics(), [{ topic: 'orders', first: 1, last: 2, bytes: Number }])
+  await events.deleteTopic('orders')
+  t.strictSame(await events.topics(), [])
 })
 
 t.test('reading has a start and a limit, however many pages it takes', async (t) => {
@@ -56,6 +58,8 @@ t.test('reading has a start and a limit, however many pages it takes', async (t)
   t.strictSame(await read({ limit: 1500, offset: 10 }), [1500, 10, 1509])
   t.strictSame(await read({ offset: new Date(12_000), limit: 0 }), [300, 2001, 2300])
   t.strictSame(await read({ offset: 5000 }), [0, undefined, undefined])
+  await events.publish('a', 'late', { timestamp: new Date(1) })
+  t.strictSame(await read({ limit: 0 }), [2301, 2301, 2300], 'by timestamp, over all pages')
 })
 
 t.test('a channel begins with a sequence, a time, or now', async (t) => {

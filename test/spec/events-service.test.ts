@@ -70,7 +70,7 @@ for (const [name, create] of Object.entries(ADAPTERS)) {
       await events.publish('orders', 1)
       const timestamp = new Date('2020-02-29T12:00:00.123Z')
       await events.publish('orders', 2, { timestamp })
-      const [byService, given] = await events.read('orders')
+      const [given, byService] = await events.read('orders')
       const ms = byService!.timestamp.getTime()
       t.ok(ms >= before && ms <= Date.now())
       t.strictSame(given!.timestamp, timestamp)

@@ -32,8 +32,8 @@ export interface Acks {
   readonly note: (group: NotedGroup, sequence: number, reply: string) => Promise<void>
   /** What was noted of a group, and all that is not kept any more; what is noted from now on is added to it. */
   readonly follow: (session: Session, group: NotedGroup) => Promise<FollowedAcks>
-  /** Forgets what was noted of groups of this name. */
-  readonly forget: (session: Session, topic: EventTopic, group: string) => Promise<void>
+  /** Forgets what was noted of groups of this name. @param group default: of all of the topic */
+  readonly forget: (session: Session, topic: EventTopic, group?: string) => Promise<void>
   /** Resolves when nothing is being noted. */
   readonly drained: () => Promise<void>
 }

@@ -84,9 +84,9 @@ async function publishOne(
 ): Promise<Outcome | undefined> {
   const { payload, timestampMs } = event
   const { headers, bytes } = encodeHeaders(event)
-  const size = bytes + payload.length
-  if (size > session.maxMessageBytes)
-    return refuse(413, `NATS takes events of ${session.maxMessageBytes} bytes, got ${size}`)
+  const longest = session.maxMessageBytes - bytes
+  if (payload.length > longest)
+    return refuse(400, `payload must be at most ${longest} bytes for NATS, got ${payload.length}`)
   const to = timestampMs > aheadMs ? aheadSubject : subject
   try {
     const answer = await session.ask({ subject: to, body: payload, headers })

@@ -1,6 +1,6 @@
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { EventGroup, EventTopic } from '../../../core/contracts/events.ts'
-import { groupDeleted, refuse } from '../../../core/events/errors.ts'
+import { groupDeleted, refuse, topicDeleted } from '../../../core/events/errors.ts'
 import { parseAckSubject } from './ack-subject.ts'
 import type { Acks, NotedGroup } from './acks.ts'
 import { addGroup, findConsumer, parseRun, parseSince, setAckWait } from './consumers.ts'
@@ -13,7 +13,7 @@ import { createPuller } from './puller.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 import { toConsumerStart } from './start.ts'
-import { ensureTopic } from './topics.ts'
+import { ensureTopic, findStream } from './topics.ts'
 
 /** What members stand on. */
 export interface MemberParts {
@@ -113,7 +113,10 @@ export async function joinGroup(
 
     async attach(session) {
       const info = await findConsumer(session, stream, consumer)
-      if (info === undefined) throw groupDeleted(name)
+      if (info === undefined)
+        throw (await findStream(session, stream)) === undefined
+          ? topicDeleted(topic)
+          : groupDeleted(name)
       return attach(session, info)
     },
 

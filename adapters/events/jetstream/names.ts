@@ -60,12 +60,13 @@ export function toAcksStream(prefix: string): string {
 /**
  * Where what a group has acknowledged is noted.
  *
+ * @param group default: all of them
  * @param run which of the groups that had this name one after the other. @default all of them
  */
 export function toAcksSubject(
   prefix: string,
   { namespace, topic }: EventTopic,
-  group: string,
+  group = '*',
   run = '*',
 ): string {
   return `${prefix}.acks.${[namespace, topic, group].map(toToken).join('.')}.${run}`

@@ -1,5 +1,6 @@
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { EventRetention, TopicState } from '../../../core/contracts/events.ts'
+import { toForgetMs } from '../../../core/events/log-marks.ts'
 import { toTopicKey } from '../../../core/events/topic-key.ts'
 import { isMissing, isTaken } from './errors.ts'
 import { parseSubject, type TopicNames, toTopicFilter } from './names.ts'
@@ -68,23 +69,30 @@ export async function listTopics(
   const found: TopicState[] = []
   for await (const { config, state } of streams.list(toTopicFilter(prefix, namespace))) {
     const topic = parseSubject(prefix, config.subjects[0] ?? '')
-    const { first_seq: first, last_seq: last, bytes } = state
-    if (topic !== undefined && last > 0) found.push({ ...topic, first, last, bytes })
+    const { first_seq, last_seq: last, bytes } = state
+    // 0: there never was an event.
+    if (topic !== undefined) found.push({ ...topic, first: Math.max(first_seq, 1), last, bytes })
   }
   return found.sort((a, b) => (toTopicKey(a) < toTopicKey(b) ? -1 : 1))
 }
 
 /**
  * Has a stream keep so much. Its age is the server's business; its size is not: what a stream may take at most, the server
- * reserves, and would have no room soon. @returns whether there is more to remove.
+ * reserves, and would have no room soon. A stream that nobody needs is removed. @returns whether there is more to remove.
  */
 export async function retain(
   session: Session,
   { stream }: TopicNames,
-  { maxAgeMs, maxBytes }: EventRetention,
+  retention: EventRetention,
+  nowMs: number,
 ): Promise<boolean> {
   const info = await findStream(session, stream)
   if (info === undefined) return false
+  const { maxAgeMs, maxBytes } = retention
+  if (isIdle(info, nowMs - toForgetMs(retention))) {
+    await deleteStream(session, stream)
+    return false
+  }
   const ageMs = maxAgeMs === 0 ? 0 : Math.max(maxAgeMs, MIN_AGE_MS)
   if (info.config.max_age !== ageMs * NANOS)
     await session.streams.update(stream, {
@@ -97,4 +105,22 @@ export async function retain(
   const kept = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
   await session.streams.purge(stream, { seq: last - kept + 1 })
   return true
+}
+
+/** False: there was none. */
+export async function deleteStream(session: Session, stream: string): Promise<boolean> {
+  session.known.delete(stream)
+  try {
+    return await session.streams.delete(stream)
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
+/** Whether a stream has neither messages nor consumers, and has had none since a time. */
+function isIdle({ created, state }: StreamInfo, sinceMs: number): boolean {
+  const { messages, consumer_count, last_ts } = state
+  const lastMs = Math.max(Date.parse(created), Date.parse(last_ts))
+  return messages === 0 && consumer_count === 0 && lastMs <= sinceMs
 }

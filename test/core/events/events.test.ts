@@ -41,7 +41,7 @@ t.test('what is published has an id of its own, a sequence and a time', async (t
     'a clock that is set back does not mix them up',
   )
   const { events: found } = await events.read(TOPIC)
-  t.match(found, [first, second, { ...third, metadata: { a: 'b' } }])
+  t.match(found, [{ ...third, metadata: { a: 'b' } }, first, second], 'by time, then by place')
 })
 
 t.test('what is published in one turn is one batch', async (t) => {
@@ -82,7 +82,7 @@ t.test('what breaks a rule is refused, and nothing is stored', async (t) => {
     t.rejects(events.publish(topic, { payload: PAYLOAD, ...publication }), { code, message })
   await refused({}, { ...TOPIC, topic: '' }, 400, /^topic must be/)
   await refused({}, { ...TOPIC, namespace: '*' }, 400, /^namespace must be/)
-  await refused({ payload: new Uint8Array(11) }, TOPIC, 413, /^payload must be at most 10/)
+  await refused({ payload: new Uint8Array(11) }, TOPIC, 400, /^payload must be at most 10/)
   await refused({ metadata: { a: 5 } }, TOPIC, 400, /^metadata must be/)
   await refused({ timestampMs: -1 }, TOPIC, 400, /^timestampMs must be/)
   await t.rejects(events.consume(TOPIC, { group: '*' }), { code: 400 })
@@ -90,6 +90,7 @@ t.test('what breaks a rule is refused, and nothing is stored', async (t) => {
   t.throws(() => events.listTopics('*'), { code: 400 })
   t.throws(() => events.listGroups({ ...TOPIC, topic: '' }), { code: 400 })
   t.throws(() => events.deleteGroup(TOPIC, ''), { code: 400 })
+  await t.rejects(events.deleteTopic({ ...TOPIC, topic: '' }), { code: 400 })
   t.strictSame(await events.listTopics(), [])
 })
 
@@ -101,12 +102,12 @@ t.test('a payload leaves room for what an adapter keeps besides', async (t) => {
 })
 
 t.test('topics, groups and consumers are bounded', async (t) => {
-  const { events } = open(t, { maxTopics: 2, maxGroups: 2, maxConsumers: 3 })
+  const { events } = open(t, { maxTopics: 2, maxGroups: 2, maxConsumers: 3, retainMs: 100_000 })
   await publish(events)
   await publish(events, {}, { ...TOPIC, topic: 'other' })
   await t.rejects(publish(events, {}, { ...TOPIC, topic: 'third' }), {
     code: 429,
-    message: 'there are 2 topics already',
+    message: 'the namespace mx has 2 topics already',
   })
   await publish(events)
   const consumers = await Promise.all(
@@ -120,6 +121,44 @@ t.test('topics, groups and consumers are bounded', async (t) => {
   })
   await events.deleteGroup(TOPIC, 'a')
   await events.consume(TOPIC, { group: 'c' })
+})
+
+t.test('a topic that is consumed counts, too, and one that was deleted does not', async (t) => {
+  const { events } = open(t, { maxTopics: 2, retainMs: 100_000 })
+  const [one, two, three] = ['one', 'two', 'three'].map((topic) => ({ ...TOPIC, topic }))
+  const consumer = await events.consume(one!, { group: 'g' })
+  await publish(events, {}, two)
+  const tooMany = [events.consume(three!, { group: 'g' }), publish(events, {}, three)]
+  for (const wrong of tooMany)
+    await t.rejects(wrong as Promise<unknown>, {
+      code: 429,
+      message: 'the namespace mx has 2 topics already',
+    })
+  t.match(await events.listTopics(), [one!, two!], 'nothing is left of it')
+  await publish(events, {}, { ...three!, namespace: 'other' })
+  const told = t.rejects(consumer.next(), { code: 410, message: 'the topic one was deleted' })
+  t.equal(await events.deleteTopic(one!), true)
+  t.equal(await events.deleteTopic(one!), false)
+  await told
+  await consumer.leave()
+  t.equal((await publish(events, {}, three)).sequence, 1)
+})
+
+t.test('a topic without events and groups is forgotten, and does not count any more', async (t) => {
+  const { events, clock } = open(t, { maxTopics: 1, retention: { maxAgeMs: 1000 } })
+  await publish(events)
+  const other = { ...TOPIC, topic: 'other' }
+  clock.ms += 1999
+  await until(async () => (await events.listTopics())[0]?.first === 2)
+  await t.rejects(publish(events, {}, other), { code: 429 })
+  clock.ms++
+  const isAdmitted = () =>
+    publish(events, {}, other).then(
+      () => true,
+      () => false,
+    )
+  await until(isAdmitted)
+  t.match(await events.listTopics(), [other])
 })
 
 t.test('events are refused while too many wait', async (t) => {
@@ -145,9 +184,9 @@ t.test('topics keep what they should, each its own', async (t) => {
   clock.ms += 1000
   await until(async () => (await kept())[1] === 'orders 0')
   t.strictSame(await kept(), ['long 3', 'orders 0', 'small 0'])
+  t.equal((await publish(events)).sequence, 4, 'sequences go on')
   clock.ms += 4000
   await until(async () => (await kept())[0] === 'long 0')
-  t.equal((await publish(events)).sequence, 4, 'sequences go on')
 })
 
 t.test(
@@ -229,6 +268,7 @@ t.test(
     t.throws(() => events.listTopics(), { code: 503 })
     t.throws(() => events.listGroups(TOPIC), { code: 503 })
     t.throws(() => events.deleteGroup(TOPIC, 'g'), { code: 503 })
+    await t.rejects(events.deleteTopic(TOPIC), { code: 503 })
     await events.close()
   },
 )
@@ -267,10 +307,11 @@ t.test('who joins while all are leaving leaves, too', async (t) => {
 })
 
 t.test('an adapter without groups to care for has none', async (t) => {
-  const { listGroups: _, deleteGroup: __, ...rest } = createMemoryEvents()
+  const { listGroups: _, deleteGroup: __, deleteTopic: ___, ...rest } = createMemoryEvents()
   const events = createEvents(rest)
   t.teardown(events.close)
   t.strictSame(await events.listGroups(TOPIC), [])
   t.equal(await events.deleteGroup(TOPIC, 'g'), false)
+  t.equal(await events.deleteTopic(TOPIC), false)
   await events.consume(TOPIC, { group: 'g' })
 })

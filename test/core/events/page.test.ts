@@ -30,6 +30,18 @@ t.test('a page has 250 events, or as many as it may', async (t) => {
   t.strictSame(await read({ sequence: 2000 }), [0, undefined, undefined])
 })
 
+t.test('a page stands in order of timestamp, then of sequence', async (t) => {
+  const times = [30, 10, 20, 10, 5]
+  const adapter = await open(times.length, (i) => times[i]!)
+  const read = async (query: object) => {
+    const { events, next } = await readEvents(adapter, TOPIC, query)
+    return [...events.map(({ timestampMs, sequence }) => `${timestampMs}/${sequence}`), next]
+  }
+  t.strictSame(await read({}), ['5/5', '10/2', '10/4', '20/3', '30/1', undefined])
+  t.strictSame(await read({ limit: 3 }), ['10/2', '20/3', '30/1', 4], 'pages go by sequence')
+  t.strictSame(await read({ limit: 3, sequence: 4 }), ['5/5', '10/4', undefined])
+})
+
 t.test('a page is a message: long payloads and metadata make it shorter', async (t) => {
   const sizes: number[] = []
   for (const [count, bytes, metadata] of [

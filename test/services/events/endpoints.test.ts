@@ -24,10 +24,10 @@ t.test('an event is published, and read with all that is said about it', async (
   const { events, ...rest } = await call<Page>('Store.Read', { topic: 'orders' })
   t.strictSame(rest, {})
   t.match(events, [
-    { id: first.id, topic: 'orders', metadata: { a: 'b' }, payload: 'AAEC', sequence: 1 },
     { id: second.id, timestamp: 1_700_000_000, timestamp_ms: 1_700_000_000_000, sequence: 2 },
+    { id: first.id, topic: 'orders', metadata: { a: 'b' }, payload: 'AAEC', sequence: 1 },
   ])
-  const { timestamp, timestamp_ms } = events[0]!
+  const { timestamp, timestamp_ms } = events[1]!
   t.ok(timestamp_ms >= beforeMs && timestamp_ms <= Date.now())
   t.equal(timestamp, Math.floor(timestamp_ms / 1000))
 })
@@ -89,6 +89,19 @@ t.test('groups are listed and deleted, and their consumers told', async (t) => {
   t.strictSame(await call('Stream.Groups', { topic: 'a' }), { groups: [] })
 })
 
+t.test('a topic is deleted, with its events and groups, and its consumers are told', async (t) => {
+  const { call, consume } = await openPlatformEvents(t)
+  await call('Stream.Publish', { topic: 'a' })
+  const stream = await consume<DeliveryMessage>({ topic: 'a', group: 'g', sequence: 1 })
+  await stream.next()
+  const told = t.rejects(stream.next(), { code: 410, message: 'the topic a was deleted' })
+  t.strictSame(await call('Stream.DeleteTopic', { topic: 'a' }), {})
+  await told
+  t.strictSame(await call('Stream.Topics'), { topics: [] })
+  t.strictSame(await call('Stream.DeleteTopic', { topic: 'a' }), {})
+  t.match(await call('Stream.Publish', { topic: 'a' }), { sequence: 1 }, 'it begins anew')
+})
+
 t.test('what is malformed is 400, naming it, and nothing is stored', async (t) => {
   const { call, events } = await openPlatformEvents(t, { events: { maxPayloadBytes: 10 } })
   const topic = 'a'
@@ -100,7 +113,7 @@ t.test('what is malformed is 400, naming it, and nothing is stored', async (t) =
     ['Stream.Publish', { topic: 'x'.repeat(254) }, 400, /request\.topic must be letters/],
     ['Stream.Publish', { topic: 5 }, 400, /request\.topic/],
     ['Stream.Publish', { topic, payload: '*' }, 400, /request\.payload must be base64/],
-    ['Stream.Publish', { topic, payload: 'A'.repeat(16) }, 413, /payload must be at most 10/],
+    ['Stream.Publish', { topic, payload: 'A'.repeat(16) }, 400, /payload must be at most 10/],
     ['Stream.Publish', { topic, metadata: { a: 5 } }, 400, /request\.metadata\.a/],
     ['Stream.Publish', { topic, metadata: { a: 'x'.repeat(17_000) } }, 400, /request\.metadata/],
     ['Stream.Publish', { topic, timestamp: -1 }, 400, /request\.timestamp must be a whole number/],
@@ -113,6 +126,8 @@ t.test('what is malformed is 400, naming it, and nothing is stored', async (t) =
     ['Stream.Groups', {}, 400, /^Missing topic$/],
     ['Stream.DeleteGroup', { topic }, 400, /^Missing group$/],
     ['Stream.DeleteGroup', { topic, group: '../x' }, 400, /request\.group must be/],
+    ['Stream.DeleteTopic', {}, 400, /^Missing topic$/],
+    ['Stream.DeleteTopic', { topic: '*' }, 400, /request\.topic must be/],
     ['Store.Write', { topic }, 501, /^events are written by Stream\.Publish$/],
   ] as const)
     await t.rejects(call(endpoint, request), { code, message }, JSON.stringify(request))

@@ -16,6 +16,7 @@ t.test('it is the service events, and the registry says what it offers', async (
       'Stream.Topics',
       'Stream.Groups',
       'Stream.DeleteGroup',
+      'Stream.DeleteTopic',
       'Store.Read',
       'Store.Write',
     ],
