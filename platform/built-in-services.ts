@@ -104,7 +104,15 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const { settings, onWarning, toFolder, made } = context
       const { createEventsService } = await import('../services/events/service.ts')
       const adapter = await openEvents({ settings, folder: toFolder('events'), onWarning })
-      made.events = createEventsService({ ...toOptions('events', context), adapter })
+      made.events = createEventsService({
+        ...toOptions('events', context),
+        adapter,
+        events: {
+          maxTopics: settings.eventsTopics,
+          retention: { maxAgeMs: settings.eventsMaxAgeMs, maxBytes: settings.eventsMaxBytes },
+          topics: settings.eventsRetention,
+        },
+      })
       return made.events
     },
   },

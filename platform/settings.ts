@@ -63,14 +63,14 @@ export interface Settings {
   readonly store: string
   /** What an acknowledged write to a file has reached. */
   readonly storeSync: (typeof SYNCS)[number]
+  /** What records in memory may take. */
+  readonly maxStoreBytes: number
   /** `memory`, or the text of a broker elsewhere. */
   readonly broker: string
   /** `memory`, `lmdb` (a file), or the text of a server elsewhere. */
   readonly events: string
   /** Servers of a cluster of NATS that keep each event. */
   readonly eventsReplicas: number
-  /** Where the events of the handler `event` go. */
-  readonly eventSink: (typeof SINKS)[number]
   /** Topics of events a namespace may have. */
   readonly eventsTopics: number
   /** Milliseconds topics keep their events; 0: no limit. */
@@ -79,6 +79,8 @@ export interface Settings {
   readonly eventsMaxBytes: number
   /** How much some topics keep instead, by name. */
   readonly eventsRetention: Readonly<Record<string, Partial<EventRetention>>>
+  /** Where the events of the handler `event` go. */
+  readonly eventSink: (typeof SINKS)[number]
   /** Name of the network of servers this one links in. */
   readonly network: string
   /** Servers to link with: `mx://host:port` or `mxs://host:port` of their RPC proxies. */
@@ -316,6 +318,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseOneOf(SYNCS)),
   },
+  maxStoreBytes: {
+    name: 'max_store',
+    kind: 'text',
+    form: 'size',
+    description: 'Most that records of a store in memory may take, then writes are 507',
+    default: '256mb',
+    only: 'server',
+    live: false,
+    parse: one(parseLimit),
+  },
   broker: {
     name: 'broker',
     kind: 'text',
@@ -345,18 +357,6 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseCount(1, 5)),
   },
-  eventSink: {
-    name: 'event_sink',
-    kind: 'text',
-    form: 'broker, events or both',
-    description:
-      'Where requests go that endpoints of the handler event take: to the broker, or into events, where they are kept',
-    default: 'broker',
-    only: 'server',
-    live: false,
-    parse: one(parseOneOf(SINKS)),
-  },
-  network: {
   eventsTopics: {
     name: 'events_topics',
     kind: 'text',
@@ -400,6 +400,18 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: parseRetentions,
   },
+  eventSink: {
+    name: 'event_sink',
+    kind: 'text',
+    form: 'broker, events or both',
+    description:
+      'Where requests go that endpoints of the handler event take: to the broker, or into events, where they are kept',
+    default: 'broker',
+    only: 'server',
+    live: false,
+    parse: one(parseOneOf(SINKS)),
+  },
+  network: {
     name: 'network',
     kind: 'text',
     form: 'name',
@@ -548,23 +560,11 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     description:
       'Web pages that may send requests and open WebSockets, else 403: any, same-host, or origins besides that such as https://app.example.com; those of cors_origins may, too',
     default: 'any',
+    inServer: { default: 'same-host' },
     splitFlag: true,
     live: true,
     parse: parseWebOrigins,
   },
-  rpcAddressAllow: {
-    name: 'rpc_address_allow',
-    kind: 'list',
-    form: 'network,...',
-    description: 'Where an explicit call (/rpc) may name an address that no registry knows',
-    default: 'loopback',
-    splitFlag: true,
-    live: true,
-    inServer: { default: 'same-host' },
-    parse: parseNetworks,
-  },
-  maxBodyBytes: {
-    name: 'max_body',
   hosts: {
     name: 'hosts',
     kind: 'list',
@@ -576,6 +576,18 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: true,
     parse: parseHosts,
   },
+  rpcAddressAllow: {
+    name: 'rpc_address_allow',
+    kind: 'list',
+    form: 'network,...',
+    description: 'Where an explicit call (/rpc) may name an address that no registry knows',
+    default: 'loopback',
+    splitFlag: true,
+    live: true,
+    parse: parseNetworks,
+  },
+  maxBodyBytes: {
+    name: 'max_body',
     kind: 'text',
     form: 'size',
     description: 'Longest request body, then 413',
