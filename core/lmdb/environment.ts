@@ -2,12 +2,14 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { checkFile } from './check-file.ts'
+import { reserveLock } from './reserve-lock.ts'
 
 /** A table of the file: bytes by bytes, in their order. */
 export type LmdbTable = Database<Buffer, Buffer>
 
 /** An open file. */
 export interface Environment {
+  /** @throws {Error} when it is not there, and there is no room for it. */
   readonly openTable: (name: string) => LmdbTable
   /** Runs `change` in a transaction of its own: all of its writes or none are there afterwards. */
   readonly transact: <T>(change: () => T) => Promise<T>
@@ -34,10 +36,15 @@ export function openEnvironment(
   folder: string,
   { what, isFlushed }: EnvironmentOptions,
 ): Environment {
+  const cannotOpen = (cause: unknown): Error => {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return new Error(`${what} cannot be opened in ${folder}: ${reason}`, { cause })
+  }
   let root: RootDatabase<Buffer, Buffer>
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    checkFile(join(folder, FILES[0]))
+    const isThere = checkFile(join(folder, FILES[0]))
+    reserveLock(join(folder, FILES[1]), !isThere)
     root = open<Buffer, Buffer>({
       path: folder,
       noSubdir: false,
@@ -50,8 +57,7 @@ export function openEnvironment(
     })
     for (const name of FILES) chmodSync(join(folder, name), 0o600)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`${what} cannot be opened in ${folder}: ${reason}`, { cause })
+    throw cannotOpen(cause)
   }
   let hasFailed = false
 
@@ -70,7 +76,13 @@ export function openEnvironment(
   }
 
   return {
-    openTable: (name) => root.openDB({ name, ...BYTES }),
+    openTable(name) {
+      try {
+        return root.openDB({ name, ...BYTES })
+      } catch (cause) {
+        throw cannotOpen(cause)
+      }
+    },
     transact,
     async close() {
       // Closing waits for the last transaction to be flushed: one that failed never is.

@@ -1,0 +1,49 @@
+/** Reads a page; undefined: it lies behind the end of the file. */
+export type ReadPage = (page: number) => Buffer | undefined
+
+// Of LMDB's `mdb.c`: MDB_page_header, MDB_node, MDB_db, MDB_ovpage.
+const FLAGS_AT = 18
+const LOWER_AT = 20
+const HEADER_BYTES = 24
+const BRANCH = 0x01
+const LEAF = 0x02
+const NODE_BYTES = 8
+const IS_LONG = 0x01
+const IS_TABLE = 0x02
+const ROOT_AT = 40
+/** Root of a tree that has nothing. */
+const NO_PAGE = 0xffff_ffff_ffff_ffffn
+
+/**
+ * Whether all pages lie in the file that trees lead to. Pages at its end that are free need not: LMDB may never have written them.
+ *
+ * @param roots of the trees.
+ */
+export function isWhole(roots: readonly bigint[], readPage: ReadPage, pages: number): boolean {
+  const left = roots.filter((root) => root !== NO_PAGE)
+  // A page has one parent: going through more is going in circles.
+  for (let count = 0; left.length > 0; count++) {
+    const page = readPage(Number(left.pop()))
+    if (page === undefined || count > pages) return false
+    const flags = page.readUInt16LE(FLAGS_AT)
+    if ((flags & (BRANCH | LEAF)) === 0) return false
+    const nodes = page.readUInt16LE(LOWER_AT) >>> 1
+    for (let i = 0; i < nodes; i++) {
+      const at = HEADER_BYTES + page.readUInt16LE(HEADER_BYTES + i * 2)
+      if ((flags & BRANCH) !== 0) {
+        left.push(BigInt(page.readUIntLE(at, 6)))
+        continue
+      }
+      const valueAt = at + NODE_BYTES + page.readUInt16LE(at + 6)
+      const kind = page.readUInt16LE(at + 4)
+      if ((kind & IS_LONG) !== 0) {
+        const end = page.readBigUInt64LE(valueAt) + page.readBigUInt64LE(valueAt + 16)
+        if (end > BigInt(pages)) return false
+      } else if ((kind & IS_TABLE) !== 0) {
+        const root = page.readBigUInt64LE(valueAt + ROOT_AT)
+        if (root !== NO_PAGE) left.push(root)
+      }
+    }
+  }
+  return true
+}
