@@ -3,7 +3,7 @@ import type { Settings } from './settings.ts'
 import { hideSecret } from './settings-server-values.ts'
 
 export interface OpenStoreOptions {
-  readonly settings: Pick<Settings, 'store' | 'storeSync'>
+  readonly settings: Pick<Settings, 'store' | 'storeSync' | 'maxStoreBytes'>
   /** Where a file lies. */
   readonly folder: string
   readonly onWarning: (message: string) => void
@@ -32,8 +32,10 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter
 async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
   const { settings, folder, onWarning } = options
   switch (settings.store) {
-    case 'memory':
-      return (await import('../adapters/store/memory.ts')).createMemoryStore()
+    case 'memory': {
+      const { createMemoryStore } = await import('../adapters/store/memory.ts')
+      return createMemoryStore({ maxBytes: settings.maxStoreBytes })
+    }
     case 'lmdb': {
       const { createLmdbStore } = await import('../adapters/store/lmdb.ts')
       return createLmdbStore({ folder, sync: settings.storeSync })

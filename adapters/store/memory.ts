@@ -7,7 +7,13 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
+import { storeFull } from '../../core/store/errors.ts'
 import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
+
+export interface MemoryStoreOptions {
+  /** Most bytes that records take, about; a write that would make it more is refused with 507. @default 268435456 */
+  readonly maxBytes?: number
+}
 
 interface MemoryTable {
   readonly table: StoreTable
@@ -15,11 +21,15 @@ interface MemoryTable {
   readonly keys: SortedKeys
 }
 
+/** What a record takes besides its key, value and metadata, about. */
+const RECORD_BYTES = 300
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}
 
-/** Keeps records in this process; they end with it. */
-export function createMemoryStore(): StoreAdapter {
+/** Keeps records in this process, as many as there is room for; they end with it. */
+export function createMemoryStore({
+  maxBytes = 256 * 1024 * 1024,
+}: MemoryStoreOptions = {}): StoreAdapter {
   /** By database and name, joined by NUL; none is empty. */
   const tables = new Map<string, MemoryTable>()
   /** Their names, in order. */
@@ -27,6 +37,7 @@ export function createMemoryStore(): StoreAdapter {
   /** Keys of records that expire: when, in which table, under which key. */
   const expiring = createSortedKeys()
   let lastVersion = 0
+  let usedBytes = 0
 
   function open(table: StoreTable): MemoryTable {
     const name = toName(table)
@@ -50,6 +61,7 @@ export function createMemoryStore(): StoreAdapter {
     const record = found?.records.get(key)
     if (found === undefined || record === undefined) return 0
     found.records.delete(key)
+    usedBytes -= toBytes(record)
     found.keys.delete(key)
     if (record.expiresMs > 0) expiring.delete(toExpiring(name, record))
     if (found.records.size === 0) {
@@ -64,11 +76,25 @@ export function createMemoryStore(): StoreAdapter {
     const old = records.get(key)
     const record = { key, value: value!, metadata, expiresMs, version: ++lastVersion }
     records.set(key, record)
+    usedBytes += toBytes(record) - (old === undefined ? 0 : toBytes(old))
     if (old === undefined) keys.add(key)
     const name = toName(table)
     if (old !== undefined && old.expiresMs > 0) expiring.delete(toExpiring(name, old))
     if (expiresMs > 0) expiring.add(toExpiring(name, record))
     return record.version
+  }
+
+  /** By how many bytes it would become more, at most: conditions may not hold. */
+  function growthOf(groups: readonly StoreGroup[]): number {
+    let growth = 0
+    for (const group of groups)
+      for (const { table, key, value, metadata } of group) {
+        if (value === undefined) continue
+        const old = tables.get(toName(table))?.records.get(key)
+        const before = old === undefined ? 0 : toBytes(old)
+        growth += Math.max(0, toBytes({ key, value, metadata }) - before)
+      }
+    return growth
   }
 
   function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
@@ -102,7 +128,11 @@ export function createMemoryStore(): StoreAdapter {
       return { records, more: false }
     },
 
-    commit: (groups, nowMs) => groups.map((group) => commitGroup(group, nowMs)),
+    commit(groups, nowMs) {
+      if (usedBytes + growthOf(groups) > maxBytes)
+        throw storeFull(new Error(`records in memory may take ${maxBytes} bytes`))
+      return groups.map((group) => commitGroup(group, nowMs))
+    },
 
     listTables({ database, after, limit }) {
       const found: StoreTable[] = []
@@ -135,6 +165,16 @@ export function createMemoryStore(): StoreAdapter {
 
 function isExpired({ expiresMs }: StoreRecord, nowMs: number): boolean {
   return expiresMs > 0 && expiresMs <= nowMs
+}
+
+function toBytes({
+  key,
+  value,
+  metadata,
+}: Pick<StoreRecord, 'key' | 'value' | 'metadata'>): number {
+  let chars = key.length
+  for (const name in metadata) chars += name.length + metadata[name]!.length
+  return RECORD_BYTES + chars + value.length
 }
 
 function toName({ database, table }: StoreTable): string {

@@ -12,7 +12,11 @@ t.setTimeout(120_000)
 const TABLE = { database: 'mx', table: 'a' }
 
 function open(store: string, folder: string): Promise<StoreAdapter> {
-  return openStore({ settings: { store, storeSync: 'os' }, folder, onWarning: () => {} })
+  return openStore({
+    settings: { store, storeSync: 'os', maxStoreBytes: 1024 },
+    folder,
+    onWarning: () => {},
+  })
 }
 
 async function check(adapter: StoreAdapter): Promise<number> {
@@ -26,6 +30,10 @@ async function check(adapter: StoreAdapter): Promise<number> {
 t.test('a store is opened by its text', async (t) => {
   const folder = makeTempFolder(t, 'store')
   t.equal(await check(await open('memory', folder)), 1)
+  const small = createStore(await open('memory', folder))
+  const long = { table: TABLE, key: 'k', value: Buffer.alloc(1024) }
+  await t.rejects(small.commit([long]), { code: 507 }, 'the bound of the settings')
+  await small.close()
   t.equal(await check(await open('lmdb', join(folder, 'store'))), 1)
   const again = await open('lmdb', join(folder, 'store'))
   t.ok(await again.read(TABLE, 'k'), 'it is in the folder')
