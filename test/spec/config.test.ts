@@ -49,7 +49,7 @@ async function open(t: Test, adapter: StoreAdapter) {
 }
 
 const ADAPTERS: Readonly<Record<string, (t: Test) => StoreAdapter>> = {
-  memory: createMemoryStore,
+  memory: () => createMemoryStore(),
   lmdb: (t) => createLmdbStore({ folder: makeTempFolder(t, 'config') }),
 }
 
