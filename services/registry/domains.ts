@@ -4,6 +4,7 @@ import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import { createHeld, type Held } from './held.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
+import { createWatchAll } from './watch-all.ts'
 
 /** Not a domain, but all of them. */
 export const ALL_DOMAINS = '*'
@@ -12,6 +13,8 @@ export const ALL_DOMAINS = '*'
 export interface Domain extends Omit<SortedList, 'close'>, Omit<Held, 'close'> {
   readonly name: string
   readonly registry: Registry
+  /** Watches all services; absent: the registry tells no changes. */
+  readonly watchAll: ReturnType<typeof createWatchAll>
 }
 
 /** Told of what happens in a domain. */
@@ -127,10 +130,9 @@ const NO_DOMAINS: ReadonlySet<string> = new Set()
 
 function attach({ name, service, listener, stops }: Watcher, domain: Domain): void {
   if (name !== ALL_DOMAINS && name !== domain.name) return
-  const stop = domain.registry.watch?.(
-    (event) => listener(event, domain.name),
-    service === undefined ? {} : { service },
-  )
+  const hear = (event: RegistryEvent): void => listener(event, domain.name)
+  const stop =
+    service === undefined ? domain.watchAll?.(hear) : domain.registry.watch?.(hear, { service })
   if (stop !== undefined) stops.set(domain.name, stop)
 }
 
@@ -142,6 +144,7 @@ function createDomain(name: string, registry: Registry): OpenDomain {
     ...held,
     name,
     registry,
+    watchAll: createWatchAll(registry),
     close() {
       list.close()
       held.close()

@@ -142,3 +142,43 @@ t.test(
     )
   },
 )
+
+t.test(
+  'a gateway on the registry of a server over Consul hears of nodes that come and go',
+  async (t) => {
+    const consul = await startConsul(t)
+    if (consul === undefined) return
+    const { proxy } = await openServer(t, [`--registry=consul://${consul.host}:${consul.port}`])
+    const api = await openApi(t, {
+      MX_REGISTRY: `mx://${proxy}`,
+      MX_NAMESPACE: ' ',
+      MX_ACCESS_LOG: 'off',
+    })
+    const get = async (): Promise<string> => {
+      const response = await fetch(`http://127.0.0.1:${api.port}/orders/7`)
+      return `${response.status} ${await response.text()}`
+    }
+    const register = async (id: string, tag: string): Promise<void> => {
+      const backend = createServer((_, response) => response.end(id))
+      await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
+      t.teardown(() => {
+        backend.closeAllConnections()
+        backend.close()
+      })
+      const { port } = backend.address() as AddressInfo
+      const entry = { ID: id, Name: 'orders', Address: '127.0.0.1', Port: port }
+      await consul.call('PUT', '/agent/service/register', {
+        ...entry,
+        Tags: ['mx.path=/orders/*', tag],
+      })
+    }
+    await register('one', 'a')
+    await until(async () => (await get()) === '200 one', 20_000)
+    await register('two', 'a')
+    await consul.call('PUT', '/agent/service/deregister/one')
+    await until(async () => (await get()) === '200 two', 20_000)
+    await register('three', 'b')
+    await consul.call('PUT', '/agent/service/deregister/two')
+    await until(async () => (await get()) === '200 three', 20_000)
+  },
+)

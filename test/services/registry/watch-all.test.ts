@@ -1,0 +1,89 @@
+import t, { type Test } from 'tap'
+import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
+import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import { createWatchAll } from '../../../services/registry/watch-all.ts'
+import { until } from '../../contracts/registry.ts'
+import { makeService } from '../../fixtures/services.ts'
+
+const bare = (service: Service): Service => ({ ...service, nodes: [] })
+const toText = ({ type, service }: RegistryEvent): string =>
+  [type, service.name, ...service.nodes.map(({ address }) => address)].join(' ')
+
+/** A registry that lists, and tells of all services, without nodes, and only what else becomes different of them: like Consul. */
+function openBare(t: Test): { memory: Registry; registry: Registry; watched: Set<string> } {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const watched = new Set<string>()
+  const registry: Registry = {
+    ...memory,
+    listServices: async () => (await memory.listServices()).map(bare),
+    watch(listener, options = {}) {
+      const { service } = options
+      if (service === undefined)
+        return memory.watch!((event) => {
+          if (event.type !== 'update') listener({ ...event, service: bare(event.service) })
+        })
+      watched.add(service)
+      const stop = memory.watch!(listener, options)
+      return () => {
+        watched.delete(service)
+        stop()
+      }
+    },
+  }
+  return { memory, registry, watched }
+}
+
+t.test('nodes that come and go are told, of services there were and of new ones', async (t) => {
+  const { memory, registry, watched } = openBare(t)
+  const one = makeService('a', ['a:1'])
+  await memory.register!(one)
+  const told: string[] = []
+  const unwatch = createWatchAll(registry)!((event) => void told.push(toText(event)))
+  await until(() => watched.has('a'))
+  await memory.register!(makeService('a', ['a:2']))
+  await memory.deregister!(one)
+  await memory.register!(makeService('b', ['b:1']))
+  await until(() => told.length === 3)
+  await memory.register!(makeService('b', ['b:2']))
+  await memory.deregister!(makeService('b', ['b:1', 'b:2']))
+  await until(() => !watched.has('b'))
+  await memory.register!(makeService('b', ['b:3']))
+  await until(() => told.length === 6)
+  t.strictSame(told, [
+    'update a a:1 a:2',
+    'update a a:2',
+    'create b b:1',
+    'update b b:1 b:2',
+    'delete b',
+    'create b b:3',
+  ])
+  unwatch()
+  t.same([...watched], [], 'nothing is watched any more')
+})
+
+t.test('those who listen share the watches, and the last one ends them', async (t) => {
+  const { memory, registry, watched } = openBare(t)
+  await memory.register!(makeService('a', ['a:1']))
+  const watchAll = createWatchAll(registry)!
+  const heard = [0, 0]
+  const stops = heard.map((_, i) => watchAll(() => void heard[i]!++))
+  await until(() => watched.size === 1)
+  await memory.register!(makeService('a', ['a:2']))
+  stops[0]!()
+  await memory.register!(makeService('a', ['a:3']))
+  t.same(heard, [1, 2])
+  stops[1]!()
+  t.equal(watched.size, 0)
+})
+
+t.test('what has its nodes is told as it comes', async (t) => {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const told: string[] = []
+  createWatchAll(memory)!((event) => void told.push(toText(event)))
+  await memory.register!(makeService('a', ['a:1']))
+  await memory.deregister!(makeService('a', ['a:1']))
+  t.strictSame(told, ['create a a:1', 'delete a'])
+  t.equal(createWatchAll({ name: 'x', getService: () => [], listServices: () => [] }), undefined)
+})
