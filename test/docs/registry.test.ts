@@ -33,7 +33,10 @@ t.test('the registry of the guide is served, and ends at once though it is watch
   const { msg, address } = JSON.parse((await lines.next()).value!) as Record<string, string>
   t.equal(msg, 'service ready')
   const client = openClient(t, { address: address! })
-  const told = client.stream('registry', 'Registry.Watch', {}).next()
+  const told = client
+    .stream('registry', 'Registry.Watch', {})
+    .next()
+    .catch((error: Error) => error)
   // Behind the watch on its connection: once it is answered, the watch is served.
   await client.call('registry', 'Registry.ListServices', {})
 
@@ -53,5 +56,5 @@ t.test('the registry of the guide is served, and ends at once though it is watch
   const [code] = await once(child, 'close')
   t.equal(code, 0)
   t.ok(performance.now() - startMs < 5000, 'before calls under way would be cut off')
-  t.match(await told, { done: true })
+  t.match(await told, { code: 503 }, 'a watch that ends unasked is an error')
 })
