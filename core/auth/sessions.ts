@@ -1,0 +1,70 @@
+import type { KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { type Session, TokenError, verifyToken } from './access-token.ts'
+
+/** Tokens remembered, and the characters they have in all. */
+const REMEMBERED_MAX = 50_000
+const REMEMBERED_MAX_CHARACTERS = 32 * 1024 ** 2
+
+export interface SessionsOptions {
+  /** Those that sign now, and those that lately did, by their ids. */
+  readonly keys: () => ReadonlyMap<string, KeyObject>
+  /** Whether a genuine token is good for nothing any more. @default none is */
+  readonly isRevoked?: (session: Session) => boolean
+  /** Unix time. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+/** Tokens that were verified, so that each is verified once; those that were found wrong are not remembered. */
+export class Sessions {
+  readonly #keys: SessionsOptions['keys']
+  readonly #isRevoked: (session: Session) => boolean
+  readonly #nowMs: () => number
+  readonly #known = new LRUCache<string, Session>({
+    max: REMEMBERED_MAX,
+    maxSize: REMEMBERED_MAX_CHARACTERS,
+    sizeCalculation: (_, token) => token.length,
+  })
+  /** Of tokens that many calls show before they are known, each is verified once. */
+  readonly #verifying = new Map<string, Promise<Session>>()
+
+  constructor({ keys, isRevoked = () => false, nowMs = Date.now }: SessionsOptions) {
+    this.#keys = keys
+    this.#isRevoked = isRevoked
+    this.#nowMs = nowMs
+  }
+
+  /** Undefined: it has to be verified. */
+  recall(token: string): Session | undefined {
+    const session = this.#known.get(token)
+    return session === undefined || session.endsMs > this.#nowMs() ? session : undefined
+  }
+
+  /** @throws {TokenError} */
+  verify(token: string): Promise<Session> {
+    let verifying = this.#verifying.get(token)
+    if (verifying === undefined) {
+      verifying = this.#verify(token).finally(() => this.#verifying.delete(token))
+      this.#verifying.set(token, verifying)
+    }
+    return verifying
+  }
+
+  /** Forgets what has been revoked since, and with `all` whatever it knows: keys have changed. */
+  forget(all = false): void {
+    if (all) this.#known.clear()
+    else
+      for (const [token, session] of this.#known.entries())
+        if (this.#isRevoked(session)) this.#known.delete(token)
+  }
+
+  async #verify(token: string): Promise<Session> {
+    const keys = this.#keys()
+    const session = await verifyToken(token, keys, this.#nowMs())
+    // Judged by what was known when it began, which may have changed since.
+    if (keys !== this.#keys()) return this.#verify(token)
+    if (this.#isRevoked(session)) throw new TokenError('revoked')
+    this.#known.set(token, session)
+    return session
+  }
+}

@@ -1,0 +1,81 @@
+import t from 'tap'
+import { issueToken, type Session } from '../../../core/auth/access-token.ts'
+import { Sessions } from '../../../core/auth/sessions.ts'
+import { createTokenKey, listPublicKeys } from '../../fixtures/token-keys.ts'
+
+const START_MS = 1_800_000_000_000
+
+/** With a clock, keys and revocations of its own. */
+function open() {
+  const state = { nowMs: START_MS, keys: listPublicKeys(), revoked: new Set<string>(), looked: 0 }
+  const sessions = new Sessions({
+    keys: () => {
+      state.looked++
+      return state.keys
+    },
+    isRevoked: ({ id }: Session) => state.revoked.has(id),
+    nowMs: () => state.nowMs,
+  })
+  const key = createTokenKey()
+  state.keys = listPublicKeys(key)
+  const account = {
+    ...({ id: 'jane', name: 'Jane', type: 'user', issuer: 'mx' } as const),
+    scopes: ['staff'],
+    metadata: {},
+  }
+  const issue = (id: string) => issueToken(account, { key, id, nowMs: state.nowMs, lifeS: 900 })
+  return { state, sessions, issue }
+}
+
+t.test('a token is verified once', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  t.equal(sessions.recall(token), undefined)
+  const [first, second] = await Promise.all([sessions.verify(token), sessions.verify(token)])
+  t.equal(first, second)
+  t.equal(state.looked, 2, 'before and after')
+  t.equal(sessions.recall(token), first)
+})
+
+t.test('a token is known until it ends', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  await sessions.verify(token)
+  state.nowMs += 929_000
+  t.ok(sessions.recall(token))
+  state.nowMs += 1000
+  t.equal(sessions.recall(token), undefined)
+  state.nowMs += 1000
+  await t.rejects(sessions.verify(token), { name: 'TokenError' })
+})
+
+t.test('a wrong token is not remembered', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  const { keys } = state
+  state.keys = listPublicKeys()
+  await t.rejects(sessions.verify(token), { message: 'signed with an unknown key' })
+  state.keys = keys
+  await t.resolves(sessions.verify(token))
+})
+
+t.test('a revoked token is forgotten at once, and not taken again; others stay', async (t) => {
+  const { state, sessions, issue } = open()
+  const [a, b] = [await issue('a'), await issue('b')]
+  await Promise.all([sessions.verify(a), sessions.verify(b)])
+  state.revoked.add('a')
+  sessions.forget()
+  t.equal(sessions.recall(a), undefined)
+  t.ok(sessions.recall(b))
+  await t.rejects(sessions.verify(a), { name: 'TokenError', message: 'revoked' })
+})
+
+t.test('a key that is taken away while a token is verified takes the token along', async (t) => {
+  const { state, sessions, issue } = open()
+  const token = await issue('a')
+  const verifying = sessions.verify(token)
+  state.keys = listPublicKeys()
+  sessions.forget(true)
+  await t.rejects(verifying, { message: 'signed with an unknown key' })
+  t.equal(sessions.recall(token), undefined)
+})
