@@ -40,6 +40,8 @@ type Stream = CallStream<object, WireEvent>
 /** First wait before the service is called again; doubled with each that follows. */
 const MIN_DELAY_MS = 50
 const MAX_DELAY_MS = 5000
+/** How long the service may take to keep what it was told. */
+const LEAVE_MS = 5000
 /** Codes of errors behind which the service may come back: it is not found, was lost, or is away. */
 const AWAY = [404, 502, 503]
 
@@ -49,6 +51,8 @@ export function openChannel(options: ChannelOptions): EventChannel {
   /** Of the last event, where nobody but the channel knows how far it is; 0: there was none. */
   let sequence = 0
   let stream: Stream | undefined
+  /** The event that is waited for, or was. */
+  let reading: Promise<unknown> = Promise.resolve()
   /** The last event, unless the program answers for it. */
   let unanswered: (() => Promise<void>) | undefined
   let failures = 0
@@ -88,6 +92,25 @@ export function openChannel(options: ChannelOptions): EventChannel {
     await delay(ms, undefined, { signal: waiting.signal }).catch(() => {})
   }
 
+  /** Ends a stream. What was acknowledged is then: the service ends the stream once it has kept that. */
+  async function leave(from: Stream): Promise<void> {
+    if (acks === 'service') {
+      await from.return()
+      return
+    }
+    from.end()
+    const timer = setTimeout(() => from.cancel(), LEAVE_MS)
+    try {
+      await reading
+      // What is on its way comes again, to others.
+      while ((await from.next()).done !== true);
+    } catch {
+      // It is lost, and with it what was not kept.
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   return {
     async next() {
       await unanswered?.()
@@ -95,7 +118,9 @@ export function openChannel(options: ChannelOptions): EventChannel {
       while (!isOver) {
         try {
           const from = stream ?? (await connect())
-          const { done, value } = await from.next()
+          const next = from.next()
+          reading = next
+          const { done, value } = await next
           if (isOver) break
           if (done === true) throw new GatewayError('events', 503, 'the stream of events has ended')
           failures = 0
@@ -112,7 +137,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
       isOver = true
       waiting.abort()
       // The last event is not acknowledged: whoever leaves a loop may have failed at it.
-      await stream?.return()
+      if (stream !== undefined) await leave(stream)
       return { done: true, value: undefined }
     },
 

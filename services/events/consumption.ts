@@ -14,7 +14,7 @@ import {
 export interface ConsumptionOptions {
   readonly events: Events
   readonly namespace: string
-  /** The first message begins, the others say what became of events. */
+  /** The first message begins, the others say what became of events. Where some have to, the last one leaves. */
   readonly requests: AsyncIterable<ConsumeMessage>
   /** Of errors. */
   readonly id: string
@@ -33,6 +33,7 @@ export function consume(options: ConsumptionOptions): AsyncIterableIterator<Deli
   let batch = NONE
   let at = 0
   let isOver = false
+  let hasLeft = false
   let failure: unknown
 
   async function begin(): Promise<EventConsumer | undefined> {
@@ -51,20 +52,31 @@ export function consume(options: ConsumptionOptions): AsyncIterableIterator<Deli
   }
 
   async function readAnswers(begun: EventConsumer): Promise<void> {
+    const settling = new Set<Promise<void>>()
     try {
       for (;;) {
         const { done, value } = await messages.next()
-        if (done === true) return
+        if (done === true) return begun.acks ? leave(begun, settling) : undefined
         if (value.id === '') throw badRequest(id, 'request.id must not be empty')
         const settled = value.success
           ? begun.ack(value.id)
           : begun.nack(value.id, toWaitMs(value.delay))
         // The next one does not wait for it: those of a turn are kept together.
-        if (settled instanceof Promise) settled.catch(fail)
+        if (settled instanceof Promise) {
+          const kept = settled.catch(fail).finally(() => settling.delete(kept))
+          settling.add(kept)
+        }
       }
     } catch (error) {
       fail(error)
     }
+  }
+
+  /** The caller is done: its stream ends once what it has said is kept. */
+  async function leave(begun: EventConsumer, settling: Iterable<Promise<void>>): Promise<void> {
+    hasLeft = true
+    await Promise.all(settling)
+    await begun.leave()
   }
 
   /** The caller is told, unless it has left. */
@@ -81,9 +93,9 @@ export function consume(options: ConsumptionOptions): AsyncIterableIterator<Deli
         batch = (await current?.next()) ?? NONE
         at = 0
       }
-      const event = batch[at++]
+      const event = hasLeft ? undefined : batch[at++]
       if (event !== undefined) return { done: false, value: toDelivery(topic, event) }
-      if (isOver) return { done: true, value: undefined }
+      if (isOver || (hasLeft && failure === undefined)) return { done: true, value: undefined }
       throw failure ?? unavailable(id, 'the events are being stopped')
     },
 

@@ -324,6 +324,23 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.equal(toPair((await takeAll(member, 1))[0]!), 'c 2', 'what was acknowledged is done with')
   })
 
+  t.test('contract: what is held by who leaves comes at once, in order', async (t) => {
+    const { adapter } = await open(t)
+    const texts = Array.from({ length: 10 }, (_, i) => String(i))
+    await append(adapter, ORDERS, texts)
+    const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+    const member = await join(t, adapter, group)
+    await takeAll(member, 10)
+    const waiting = member.pull(1, MUCH)
+    await member.leave()
+    t.same(await waiting, [])
+    const other = await join(t, adapter, group)
+    t.same(
+      (await takeAll(other, 10)).map(toPair),
+      texts.map((text) => `${text} 2`),
+    )
+  })
+
   t.test('contract: a group without a name ends with its member', async (t) => {
     const { adapter } = await open(t)
     await append(adapter, ORDERS, ['a', 'b'])

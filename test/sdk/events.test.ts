@@ -103,6 +103,21 @@ t.test('a group goes on behind what its members have asked to be followed', asyn
   t.strictSame(toPairs(await take('a', 1, group)), [[1, 1]])
 })
 
+t.test('a loop that is left has acknowledged all but the last event', async (t) => {
+  const { events, call, take } = await open(t)
+  for (let i = 1; i <= 40; i++) await events.publish('a', i)
+  for (const first of [1, 10, 19, 28]) {
+    const taken = await take('a', 10, { group: 'g', offset: 1 })
+    t.strictSame(
+      taken.map(({ sequence }) => sequence),
+      Array.from({ length: 10 }, (_, i) => first + i),
+    )
+  }
+  t.strictSame(await call('Stream.Groups', { topic: 'a' }), {
+    groups: [{ group: 'g', acked: 36, pending: 0 }],
+  })
+})
+
 t.test('a program acknowledges and refuses by itself', async (t) => {
   const { events, take } = await open(t)
   for (const n of [1, 2, 3]) await events.publish('a', n)

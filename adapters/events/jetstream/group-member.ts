@@ -79,6 +79,9 @@ export async function joinGroup(
 
       async close() {
         const [messages] = await Promise.all([puller.close(), stop()])
+        // A pull of ours that is still there would take what is refused now, and lose it for its time: asked
+        // about a consumer, the server drops those nobody listens to.
+        await findConsumer(session, stream, consumer).catch(() => {})
         return messages
       },
 

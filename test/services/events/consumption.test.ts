@@ -154,6 +154,26 @@ t.test('who leaves makes room for others', async (t) => {
   }
 })
 
+t.test(
+  'who acknowledges leaves with its last message: then what it has said is kept',
+  async (t) => {
+    const platform = await openPlatformEvents(t)
+    await publish(platform, 'a', 'b', 'c', 'd')
+    const stream = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
+    for (let i = 0; i < 3; i++) {
+      const [, { id }] = await take(stream)
+      void stream.send({ id, success: true })
+    }
+    stream.end()
+    for (;;) if ((await stream.next()).done === true) break
+    t.strictSame(await platform.call('Stream.Groups', { topic: 'a' }), {
+      groups: [{ group: 'g', acked: 3, pending: 0 }],
+    })
+    const other = await platform.consume<DeliveryMessage>({ ...MANUAL, group: 'g' })
+    t.equal((await take(other))[0], 'd 2', 'what was on its way comes again')
+  },
+)
+
 t.test('a first message that makes no sense is 400, naming what is wrong', async (t) => {
   const { consume } = await openPlatformEvents(t)
   for (const [request, message] of [

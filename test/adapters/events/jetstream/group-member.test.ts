@@ -67,3 +67,26 @@ t.test('a group that is begun anew has done nothing', async (t) => {
   const again = await events.join(JET_TOPIC, GROUP)
   t.same(await pullAll(again, 2), [1, 2])
 })
+
+t.test('what is held by who leaves while it waits comes at once, in order', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const events = server.openEvents()
+  await events.append(toAppends('a', 'b', 'c'))
+  const member = await events.join(JET_TOPIC, GROUP)
+  t.equal((await member.pull(3, 1e6)).length, 3)
+  const waiting = member.pull(1, 1e6)
+  const { consumers } = await server.openSessions().open()
+  while ((await consumers.info('mx+events+mx+orders', 'group')).num_waiting === 0);
+  await member.leave()
+  t.same(await waiting, [])
+  const other = await events.join(JET_TOPIC, GROUP)
+  t.same(
+    (await other.pull(3, 1e6)).map(({ event, attempt }) => [event.sequence, attempt]),
+    [
+      [1, 2],
+      [2, 2],
+      [3, 2],
+    ],
+  )
+})
