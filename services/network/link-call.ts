@@ -1,7 +1,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import { MAX_MESSAGE_BYTES } from '../../core/network/limits.ts'
 import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
-import { type LostKind, OutgoingCall } from '../../core/rpc/call.ts'
+import type { LostKind } from '../../core/rpc/call.ts'
+import { StreamCall } from '../../core/rpc/stream-call.ts'
 
 /** Full name of the network service. */
 export const NETWORK = 'network'
@@ -17,19 +18,15 @@ export interface LinkReceiver {
 }
 
 /** The stream of `Network.Link`, as whoever opens it has it. */
-export class LinkCall extends OutgoingCall {
+export class LinkCall extends StreamCall {
   readonly #receiver: LinkReceiver
   #over = false
 
   /** @param hello the first message. */
   constructor(hello: object, receiver: LinkReceiver) {
-    super()
+    super(NETWORK, 'Network.Link', hello)
     this.#receiver = receiver
-    this.service = NETWORK
-    this.endpoint = 'Network.Link'
-    this.stream = true
     this.more = true
-    this.body = JSON.stringify(hello)
   }
 
   /** False: the line is slow, and it was not sent. */
@@ -51,28 +48,16 @@ export class LinkCall extends OutgoingCall {
     } catch (error) {
       const message = (error as Error).message.slice(0, MAX_REASON)
       this.cancel()
-      return this.#end(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
+      return this.onOver(new GatewayError(NETWORK, 502, `what it says is malformed: ${message}`))
     }
     this.consumed(body.length)
   }
 
-  override onEnd(): void {
-    this.#end(new GatewayError(NETWORK, 503, 'it ended the link'))
-  }
-
-  override onReply(): void {
-    this.#end(new GatewayError(NETWORK, 502, 'the answer is no stream'))
-  }
-
-  override onFail(error: GatewayError): void {
-    this.#end(error)
-  }
-
   override onLost(_kind: LostKind, detail: string): void {
-    this.#end(new GatewayError(NETWORK, 502, detail))
+    this.onOver(new GatewayError(NETWORK, 502, detail))
   }
 
-  #end(error: GatewayError): void {
+  protected override onOver(error: GatewayError): void {
     if (this.#over) return
     this.#over = true
     this.#receiver.onOver(error)

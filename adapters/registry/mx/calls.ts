@@ -3,6 +3,7 @@ import { GatewayError } from '../../../core/errors.ts'
 import { type LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
 import type { Channel } from '../../../core/rpc/channel.ts'
 import { toLostError } from '../../../core/rpc/lost-error.ts'
+import { StreamCall } from '../../../core/rpc/stream-call.ts'
 
 /** Full name of the registry service. */
 const SERVICE = 'registry'
@@ -64,17 +65,13 @@ export interface WatchReceiver {
 }
 
 /** The stream of `Registry.Watch`. */
-export class WatchCall extends OutgoingCall {
+export class WatchCall extends StreamCall {
   readonly #receiver: WatchReceiver
   #isOpen = false
 
   constructor(request: object, receiver: WatchReceiver) {
-    super()
+    super(SERVICE, 'Registry.Watch', request)
     this.#receiver = receiver
-    this.service = SERVICE
-    this.endpoint = 'Registry.Watch'
-    this.stream = true
-    this.body = JSON.stringify(request)
   }
 
   override onStart(): void {
@@ -90,20 +87,12 @@ export class WatchCall extends OutgoingCall {
     if (message !== undefined) this.#receiver.onMessage(message)
   }
 
-  override onEnd(): void {
-    this.#receiver.onOver(new GatewayError(SERVICE, 503, 'it ended the watch'))
-  }
-
-  override onReply(): void {
-    this.#receiver.onOver(new GatewayError(SERVICE, 502, 'the answer is no stream'))
-  }
-
-  override onFail(error: GatewayError): void {
-    this.#receiver.onOver(error)
-  }
-
   override onLost(kind: LostKind, detail: string): void {
-    this.#receiver.onOver(toLostError(SERVICE, kind, detail))
+    this.onOver(toLostError(SERVICE, kind, detail))
+  }
+
+  protected override onOver(error: GatewayError): void {
+    this.#receiver.onOver(error)
   }
 }
 

@@ -62,7 +62,7 @@ t.test('what a peer should not say ends the link, and it is tried again', async 
       (end) => end.sayBytes(`"${'x'.repeat(MAX_MESSAGE_BYTES)}"`),
       /: message must be at most 1048576 bytes, got 1048578$/,
     ],
-    [(end) => end.call.endData(), /^it ended the link$/],
+    [(end) => end.call.endData(), /^it ended the stream$/],
   ]
   for (const [speak, reason] of cases) {
     const peer = await openPeer(t, obey)
