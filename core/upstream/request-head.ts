@@ -12,11 +12,9 @@ export function formatRequestHead(x: Exchange): string {
   if (own !== undefined) headers.delete('host')
   const host = own ?? x.host
   const { block } = headers
-  const line = `${x.method} ${x.target}`
-  let head =
-    block === undefined
-      ? headers.formatRest(line + formatStart(host, '', ''))
-      : headers.formatRest(line + joinOnce(block, 0, host, '', formatStart))
+  const start =
+    block === undefined ? formatStart(host, '', '') : joinOnce(block, 0, host, '', formatStart)
+  let head = headers.formatRest(`${x.method} ${x.target}${start}`)
   const length = x.bodyLength
   if (length > 0) head += `content-length: ${length}\r\n`
   else if (length < 0) head += 'transfer-encoding: chunked\r\n'
