@@ -2,8 +2,8 @@ import { createMemoryBroker } from '../adapters/broker/memory.ts'
 import { parseNatsUrl } from '../adapters/nats/url.ts'
 import { type CheckedBroker, createBroker } from '../core/broker/broker.ts'
 import type { Broker } from '../core/contracts/broker.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import type { Log } from './log.ts'
-import { hideSecret } from './settings-server-values.ts'
 
 /** A topic nobody publishes to. */
 const LOOK = 'mx.looks'

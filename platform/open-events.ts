@@ -1,7 +1,7 @@
 import { parseNatsUrl } from '../adapters/nats/url.ts'
 import type { EventsAdapter } from '../core/contracts/events.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import type { Settings } from './settings.ts'
-import { hideSecret } from './settings-server-values.ts'
 
 export interface OpenEventsOptions {
   readonly settings: Pick<Settings, 'events' | 'eventsReplicas' | 'storeSync'>

@@ -1,6 +1,6 @@
 import type { StoreAdapter } from '../core/contracts/store.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import type { Settings } from './settings.ts'
-import { hideSecret } from './settings-server-values.ts'
 
 export interface OpenStoreOptions {
   readonly settings: Pick<Settings, 'store' | 'storeSync' | 'maxStoreBytes'>

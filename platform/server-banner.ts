@@ -1,8 +1,8 @@
+import { hideSecret } from '../core/hide-secret.ts'
 import { formatFacts, hasTerminal } from './banner.ts'
 import type { Configuration } from './configuration.ts'
 import type { Log } from './log.ts'
 import type { Server } from './server.ts'
-import { hideSecret } from './settings-server-values.ts'
 import { formatAddress } from './settings-values.ts'
 import { readVersion } from './version.ts'
 

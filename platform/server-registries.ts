@@ -2,10 +2,10 @@ import { parseConsulUrl } from '../adapters/registry/consul/url.ts'
 import { createMemoryRegistry } from '../adapters/registry/memory.ts'
 import { createStaticRegistry } from '../adapters/registry/static.ts'
 import type { Registry } from '../core/contracts/registry.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import { inTime } from '../core/in-time.ts'
 import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import type { Domains } from './domains.ts'
-import { hideSecret } from './settings-server-values.ts'
 import { withOwnServices } from './with-own-services.ts'
 
 /** The registries of a server, one for each domain. */

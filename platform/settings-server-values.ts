@@ -1,5 +1,6 @@
 import { NATS_FORM, parseNatsUrl } from '../adapters/nats/url.ts'
 import { parsePostgresUrl } from '../adapters/store/postgres/url.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../core/network/address.ts'
 import { isNetworkName } from '../core/network/handshake.ts'
 import { MAX_PEERS } from '../core/network/limits.ts'
@@ -55,7 +56,7 @@ export function parseAdvertised(text: string): Advertised | undefined {
   const alone = parseAddress(`${trimmed}:1`)
   if (alone !== undefined) return { host: alone.host, port: undefined }
   throw new RangeError(
-    `must be host or host:port, IPv6 addresses in brackets, got ${JSON.stringify(text)}`,
+    `must be host or host:port, IPv6 addresses in brackets, got ${JSON.stringify(hideSecret(text))}`,
   )
 }
 
@@ -84,7 +85,8 @@ export function parseServerAddresses(texts: readonly string[]): readonly string[
   return texts.map((text) => {
     const address = parseServerAddress(text)
     if (address !== undefined) return address.text
-    throw new RangeError(`must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(text)}`)
+    const shown = JSON.stringify(hideSecret(text))
+    throw new RangeError(`must be ${SERVER_ADDRESS_FORMS}, got ${shown}`)
   })
 }
 
@@ -121,11 +123,6 @@ function parsePart(
   const meant = suggest(trimmed, words)
   const hint = meant === undefined ? '' : `, did you mean ${meant}?`
   throw new RangeError(`must be ${forms}, got ${JSON.stringify(hideSecret(text))}${hint}`)
-}
-
-/** Without what may be a password. */
-export function hideSecret(text: string): string {
-  return text.replace(/[^/]*@/g, '[secret]@')
 }
 
 function checkUrl(check: () => unknown): void {

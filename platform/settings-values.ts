@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
@@ -174,8 +175,7 @@ export function parseRegistryText(text: string): string {
     const meant = suggest(word, ['static', 'memory', 'kubernetes'])
     throw wrong(
       `static, ${REGISTRY_FORMS}`,
-      // What stands before an @ may be a secret.
-      text.replace(/[^/]*@/, '[token]@'),
+      text,
       meant === undefined ? '' : `, did you mean ${meant}?`,
     )
   }
@@ -196,7 +196,7 @@ export function parseNonEmpty(what: string): (text: string) => string {
 }
 
 function wrong(wanted: string, got: string, hint = ''): RangeError {
-  return new RangeError(`must be ${wanted}, got ${JSON.stringify(got)}${hint}`)
+  return new RangeError(`must be ${wanted}, got ${JSON.stringify(hideSecret(got))}${hint}`)
 }
 
 /** Runs a check whose message begins with what is wrong; here the reader of the setting says that, more exactly. */

@@ -38,7 +38,7 @@ const FIELD_MAX_CHARS = 1024
  * | `durationMs` | from the request's head to the reply's last byte |
  * | `upstreamMs` | from sending on to the head of the backend's reply; missing when there was none |
  * | `service`, `node` | where it went, the last node tried; missing when nowhere |
- * | `error` | why the last attempt at a node that failed did; missing when none failed. A reply below 500 beside it is another attempt's |
+ * | `error` | why the last attempt at a node that failed did; missing when none failed, and for what services answer below 500: it may quote the request. A reply below 500 beside it is another attempt's |
  * | `userAgent`, `referer` | missing when not sent |
  * | `aborted` | true when the reply is incomplete, else missing |
  */

@@ -1,6 +1,7 @@
 import { type ConsulUrl, parseConsulUrl } from '../adapters/registry/consul/url.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
+import { hideSecret } from '../core/hide-secret.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 
 /** A registry that was opened by its text. */
@@ -123,7 +124,7 @@ function findSource(text: string): Source | undefined {
 
 /** Without what may be a token. */
 function toShown(text: string): string {
-  return JSON.stringify(text.slice(0, 253).replace(/[^/]*@/, '[token]@'))
+  return JSON.stringify(hideSecret(text).slice(0, 253))
 }
 
 async function loadMemory(): Promise<Registry> {

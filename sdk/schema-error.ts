@@ -127,7 +127,7 @@ function toAlternative(option: JsonSchema): string {
   return types.length === 0 ? 'of another form' : joinOr(types.map(withArticle))
 }
 
-/** The value an error is about, as errors show it; only its type where the schema calls it secret. */
+/** The value an error is about, as errors show it; only its type where the schema calls it, or a part of it, secret. */
 function showAt(schema: JsonSchema, value: unknown, error: TLocalizedValidationError): string {
   const given = findValue(value, error.instancePath)
   if (isSecret(schema, error.schemaPath)) return typeOf(given)
@@ -141,12 +141,23 @@ function showAt(schema: JsonSchema, value: unknown, error: TLocalizedValidationE
 
 function isSecret(schema: JsonSchema, pointer: string): boolean {
   let at: unknown = schema
+  let inner: unknown = schema
   for (const key of parsePointer(pointer)) {
     if ((at as JsonSchema).writeOnly === true) return true
     at = step(at, key)
-    if (typeof at !== 'object' || at === null) return false
+    if (typeof at !== 'object' || at === null) break
+    inner = at
   }
-  return (at as JsonSchema).writeOnly === true
+  return holdsSecret(inner)
+}
+
+/** Whether something in a schema is secret: what should have been an object may be the secret itself. */
+function holdsSecret(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return (
+    (schema as JsonSchema).writeOnly === true ||
+    Object.values(schema).some((part) => holdsSecret(part))
+  )
 }
 
 function findSchema(schema: JsonSchema, pointer: string): unknown {

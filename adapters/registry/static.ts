@@ -1,4 +1,5 @@
 import type { Node, Registry, Service } from '../../core/contracts/registry.ts'
+import { hideSecret } from '../../core/hide-secret.ts'
 import { findChanges } from '../../core/registry-changes.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
 import { joinName } from '../../core/route.ts'
@@ -62,7 +63,7 @@ export function parseBackend(text: string, namespace: string): Service {
   const nodes = text.slice(equals + 1).trim()
   if (equals < 0 || nodes === '') {
     throw new RangeError(
-      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx or mxs, got ${JSON.stringify(text)}`,
+      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx or mxs, got ${show(text)}`,
     )
   }
   return toService(text.slice(0, equals).trim(), nodes.split(','), namespace)
@@ -76,7 +77,7 @@ export function parseBackend(text: string, namespace: string): Service {
 export function toService(name: string, nodeTexts: readonly string[], namespace: string): Service {
   if (!isServiceName(name)) {
     throw new RangeError(
-      `name of a backend must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(name)}`,
+      `name of a backend must be letters, digits and inner dots, dashes or underscores, got ${show(name)}`,
     )
   }
   const nodes = nodeTexts.map(parseBackendNode)
@@ -102,7 +103,7 @@ function parseBackendNode(text: string): Node {
   if (protocol !== undefined) {
     if (!SCHEMES.includes(protocol)) {
       throw new RangeError(
-        `backend node ${JSON.stringify(text)}: scheme must be http, https, mx or mxs, got ${JSON.stringify(protocol)}`,
+        `backend node ${show(text)}: scheme must be http, https, mx or mxs, got ${JSON.stringify(protocol)}`,
       )
     }
     metadata['protocol'] = protocol
@@ -115,15 +116,14 @@ function parseBackendNode(text: string): Node {
       : ['weight', setting]
     if (metadata[key!] !== undefined || value!.includes('=')) {
       throw new RangeError(
-        `backend node ${id} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
+        `backend node ${hideSecret(id)} takes ;<weight> and ;pipeline=<n>, got ${JSON.stringify(setting)}`,
       )
     }
     metadata[key] = value!
   }
   const node: Node = { id, address, metadata }
   const wrong = parseNode(node)
-  if (typeof wrong === 'string')
-    throw new RangeError(`backend node ${JSON.stringify(text)}: ${wrong}`)
+  if (typeof wrong === 'string') throw new RangeError(`backend node ${show(text)}: ${wrong}`)
   return node
 }
 
@@ -137,4 +137,9 @@ function merge(entries: readonly Service[]): Services {
     merged.set(entry.name, versions.set(entry.version, { ...entry, nodes: [...nodes.values()] }))
   }
   return new Map([...merged].map(([name, versions]) => [name, [...versions.values()]]))
+}
+
+/** A text as errors quote it. */
+function show(text: string): string {
+  return JSON.stringify(hideSecret(text))
 }

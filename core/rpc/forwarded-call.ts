@@ -136,7 +136,8 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   protected override refused(error: GatewayError): void {
     const { x } = this
     x.upstreamReplyMs = turnMs()
-    x.failure = error.message
+    // Of a wrong request it may quote what is nobody's business who reads the log.
+    if (error.code >= 500) x.failure = error.message
     this.failed(toClientError(error))
   }
 

@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Node } from '../contracts/registry.ts'
+import { hideSecret } from '../hide-secret.ts'
 
 /** A registry node, read and checked. */
 export interface NodeSettings {
@@ -49,7 +50,7 @@ export function parseAddress(address: string): { host: string; port: number } | 
 export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const parsed = parseAddress(address)
   if (parsed === undefined)
-    return `address must be host:port or [IPv6]:port with a port from 1 to 65535, got ${JSON.stringify(address)}`
+    return `address must be host:port or [IPv6]:port with a port from 1 to 65535, got ${JSON.stringify(hideSecret(address))}`
   const protocol = readKey(metadata, 'protocol') ?? 'http'
   const known = PROTOCOLS.get(protocol)
   if (known === undefined) {

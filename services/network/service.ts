@@ -1,3 +1,4 @@
+import { hideSecret } from '../../core/hide-secret.ts'
 import {
   parseServerAddress,
   SERVER_ADDRESS_FORMS,
@@ -110,6 +111,6 @@ function toAddress(text: string, what: string): ServerAddress {
   const address = parseServerAddress(text)
   if (address !== undefined) return address
   throw new TypeError(
-    `${what} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(text.slice(0, 253))}`,
+    `${what} must be ${SERVER_ADDRESS_FORMS}, got ${JSON.stringify(hideSecret(text).slice(0, 253))}`,
   )
 }

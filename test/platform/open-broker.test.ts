@@ -37,13 +37,13 @@ t.test('nats: what is published is heard by others', async (t) => {
 t.test('a server that is away, or refuses, is named without its password', async (t) => {
   await t.rejects(openBroker('nats://u:secret@127.0.0.1:1', LOG), {
     message:
-      'the broker nats://[secret]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is away: 127.0.0.1:1: connection refused',
+      'the broker nats://[hidden]@127.0.0.1:1 cannot be used: NATS at nats://127.0.0.1:1 is away: 127.0.0.1:1: connection refused',
   })
   const server = await startNats(t, { settings: ['authorization { token: "s3cret" }'] })
   if (server === undefined) return
   const url = `nats://wrong@127.0.0.1:${server.port}`
   await t.rejects(
     openBroker(url, LOG),
-    /^the broker nats:\/\/\[secret\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
+    /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
   )
 })

@@ -40,7 +40,7 @@ t.test('a server of NATS keeps them with JetStream', async (t) => {
 t.test('a server that is away, or has no JetStream, is named without its password', async (t) => {
   await t.rejects(
     open('nats://u:secret@127.0.0.1:1', ''),
-    /^what keeps events, nats:\/\/\[secret\]@127\.0\.0\.1:1, cannot be used: [^\n]*127\.0\.0\.1:1: connection refused$/,
+    /^what keeps events, nats:\/\/\[hidden\]@127\.0\.0\.1:1, cannot be used: [^\n]*127\.0\.0\.1:1: connection refused$/,
   )
   const server = await startNats(t)
   if (server === undefined) return

@@ -49,7 +49,7 @@ t.test('PostgreSQL is asked before the store is used', async (t) => {
 t.test('a store that cannot be used is named, without its password', async (t) => {
   await t.rejects(open('postgres://u:secret@127.0.0.1:1/mx', ''), {
     message:
-      'the store postgres://[secret]@127.0.0.1:1/mx cannot be used: connect ECONNREFUSED 127.0.0.1:1',
+      'the store postgres://[hidden]@127.0.0.1:1/mx cannot be used: connect ECONNREFUSED 127.0.0.1:1',
   })
   const folder = makeTempFolder(t, 'store')
   mkdirSync(join(folder, 'store'))

@@ -49,6 +49,6 @@ t.test('it shows where others reach it, and no secrets', async (t) => {
   const banner = formatServerBanner(server, configuration)
   t.match(banner, /^ {2}advertised +10\.0\.0\.1:8081$/m)
   t.match(banner, /^ {2}state +none in files$/m)
-  t.match(banner, 'consul://[secret]@127.0.0.1:8500 (registry), postgres://[secret]@db/mx (store)')
+  t.match(banner, 'consul://[hidden]@127.0.0.1:8500 (registry), postgres://[hidden]@db/mx (store)')
   t.notMatch(banner, /token|pass|AAAA/)
 })

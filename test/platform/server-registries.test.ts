@@ -48,7 +48,7 @@ t.test('a registry that does not answer is named, without its token', async (t) 
   const { check } = await open(t, 'consul://secret@127.0.0.1:1')
   await t.rejects(
     check(),
-    /^the registry consul:\/\/\[secret\]@127\.0\.0\.1:1 cannot be used: .*127\.0\.0\.1:1/,
+    /^the registry consul:\/\/\[hidden\]@127\.0\.0\.1:1 cannot be used: .*127\.0\.0\.1:1/,
   )
 })
 

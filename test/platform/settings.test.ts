@@ -241,7 +241,7 @@ t.test(
       'mx://localhost':
         /--registry must be static, memory, mx:\/\/host:port, .*, got "mx:\/\/localhost"$/,
       kubernets: /got "kubernets", did you mean kubernetes\?$/,
-      'redis://secret@a:1': /got "redis:\/\/\[token\]@a:1"$/,
+      'redis://secret@a:1': /got "redis:\/\/\[hidden\]@a:1"$/,
       'consul://a:1?token=b': /--registry .*consul:\/\/ takes no "token"/,
     }
     for (const [text, message] of Object.entries(wrong))

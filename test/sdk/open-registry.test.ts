@@ -153,7 +153,7 @@ t.test(
   async (t) => {
     const wrong: [string, RegExp][] = [
       ['consul://secret@a?tocken=x', /: consul:\/\/ takes no "tocken"/],
-      ['consul://secret@a/x', /: a path means nothing here: .*"consul:\/\/\[token\]@a\/x"$/],
+      ['consul://secret@a/x', /: a path means nothing here: .*"consul:\/\/\[hidden\]@a\/x"$/],
       ['consul://a?ca=x.pem', /: certificates are for consuls:\/\//],
       ['consul://secret@a:99999?dc=x', /: the port of consul:\/\/host:port must be .*, got 99999$/],
       ['consuls://a:0', /: the port of consuls:\/\/host:port must be from 1 to 65535, got 0$/],

@@ -101,6 +101,9 @@ t.test('secrets are not repeated', async (t) => {
     tell(schema, { password: 'hunter2hunter2', keys: ['hunter2'] }),
     'request.keys[0] must be an integer, got string',
   )
+  const nested = Type.Object({ value: Type.Object({ data: Type.String({ writeOnly: true }) }) })
+  for (const wrong of [{ value: 'hunter2' }, 'hunter2'])
+    t.match(tell(nested, wrong), /^request(\.value)? must be an object, got string$/)
 })
 
 t.test('what is told of a request is short, however long the request is', async (t) => {

@@ -1,3 +1,4 @@
+import { hideSecret } from '../../../core/hide-secret.ts'
 import { suggest } from '../../../core/suggest.ts'
 import { readWorkerCount } from '../../../core/worker-count.ts'
 import type { ConsulAddress } from './http-agent.ts'
@@ -155,5 +156,5 @@ function toBare(host: string): string {
 
 /** Without what may be a token. */
 function toShown(text: string): string {
-  return JSON.stringify(text.slice(0, 200).replace(/[^/]*@/, '[token]@'))
+  return JSON.stringify(hideSecret(text).slice(0, 200))
 }

@@ -249,6 +249,14 @@ for (const protocol of FORMS) {
     )
   })
 
+  t.test(`${protocol}: what a service says of a wrong request is not for the log`, async (t) => {
+    for (const code of [400, 404, 413, 499, 500, 503]) {
+      const { url, gateway } = await open(t, [{ protocol, intercept: failing(code) }])
+      t.equal((await post(`${url}/nothing`)).status, code)
+      t.equal(gateway.seen[0]?.failure !== '', code >= 500, `${code}`)
+    }
+  })
+
   t.test(`${protocol}: a node that answers with errors is well, whatever they are`, async (t) => {
     for (const code of [500, 502, 503, 504]) {
       const { url, gateway } = await open(t, [{ protocol, intercept: failing(code) }, { protocol }])

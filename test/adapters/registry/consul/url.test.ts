@@ -72,7 +72,7 @@ t.test('a mistake is named, and no token is shown', async (t) => {
     ['consul://secret@h?max_waiting=0', /max_waiting= must be 1 to 100000, got "0"/],
     ['consul://secret@h?max_waiting=1e3', /max_waiting= must be 1 to 100000/],
     ['consul://a b', /must be given as consul:\/\//],
-    ['consul://secret@h:99999', /in "consul:\/\/\[token\]@h:99999"/],
+    ['consul://secret@h:99999', /in "consul:\/\/\[hidden\]@h:99999"/],
     ['consul://secret:x@h', /a token stands alone/],
     ['consul://secret@h/path', /a path means nothing/],
     ['consul://secret@h#x', /# means nothing/],
