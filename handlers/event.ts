@@ -5,6 +5,7 @@ import { isInternal, toQueryValues } from '../core/api/pairs.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Handler, Maybe } from '../core/chain.ts'
 import type { Message } from '../core/contracts/broker.ts'
+import { CREDENTIALS } from '../core/credentials.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Events } from '../core/events/events.ts'
 import type { Exchange } from '../core/exchange.ts'
@@ -25,8 +26,6 @@ const REPLY_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-s
 
 /** Namespace of the topics of whoever names none. */
 const DEFAULT_NAMESPACE = 'mx'
-/** Fields that prove who somebody is: not for whoever reads what was kept. */
-const CREDENTIALS = ['Authorization', 'Cookie', 'Proxy-Authorization']
 
 /**
  * Publishes any HTTP request as a `proto.Event`, in JSON, to the topic its path names (specification: handler
@@ -34,7 +33,7 @@ const CREDENTIALS = ['Authorization', 'Cookie', 'Proxy-Authorization']
  * who gets it, or once it is kept; 413 for more than they take, 503 when they take nothing, 507 when there is no room to
  * keep it.
  *
- * What is kept is the same event, by the same id, without credentials, in the namespace of the request.
+ * Credentials of the client are in no event. What is kept is the same event, by the same id, in the namespace of the request.
  */
 export default function event({ broker, stream, nowMs = Date.now }: EventOptions): Handler {
   function publish(x: Exchange, data: Uint8Array): Maybe<void> {
@@ -69,15 +68,13 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
     published: ApiEvent,
     stream: NonNullable<EventOptions['stream']>,
   ): Promise<void> {
-    const header = { ...published.header }
-    for (const name of CREDENTIALS) delete header[name]
     const namespace = x.headers.get('mx-namespace') || DEFAULT_NAMESPACE
     const topic = x.route!.service
     await stream.publish(
       { namespace, topic },
       {
         id: published.id,
-        payload: toBody({ ...published, header }, topic, stream.maxPayloadBytes),
+        payload: toBody(published, topic, stream.maxPayloadBytes),
         metadata: { 'content-type': 'application/json', event: published.name },
       },
     )
@@ -116,7 +113,7 @@ function toHeaders(x: Exchange, topic: string): Message['headers'] {
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    if (isInternal(name)) continue
+    if (isInternal(name) || CREDENTIALS.has(name)) continue
     const known = headers[name]
     headers[name] = known === undefined ? flat[i + 1]! : `${known}, ${flat[i + 1]!}`
   }

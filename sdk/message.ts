@@ -1,5 +1,6 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Message } from '../core/contracts/broker.ts'
+import { CREDENTIALS } from '../core/credentials.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { HeaderList } from '../core/headers.ts'
 import { createBare } from '../core/request/bare.ts'
@@ -25,8 +26,6 @@ const PLATFORM = 'mx-'
 const NAMESPACE = 'mx-namespace'
 const ACCOUNT = 'mx-account'
 const CONTENT_TYPE = 'content-type'
-/** Whoever subscribed may not act in the name of the caller. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 /**
  * A message that says a value (specification: Events, Broker): bytes as they are, anything else as JSON, or text of a content

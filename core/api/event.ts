@@ -1,9 +1,10 @@
+import { CREDENTIALS } from '../credentials.ts'
 import type { Exchange } from '../exchange.ts'
 import type { ApiEvent } from './messages.ts'
 import { toHeaderValues, toPairs } from './pairs.ts'
 import { encodeText } from './text.ts'
 
-/** The event an exchange is; `data` is what its body or query says. */
+/** The event an exchange is, without credentials; `data` is what its body or query says. */
 export function toApiEvent(
   x: Exchange,
   { name, id, timestamp }: Pick<ApiEvent, 'name' | 'id' | 'timestamp'>,
@@ -14,7 +15,7 @@ export function toApiEvent(
     name,
     id,
     timestamp,
-    header: toPairs(toHeaderValues(x)),
+    header: toPairs(toHeaderValues(x, CREDENTIALS)),
     data: text,
     ...(encoding !== undefined && { encoding }),
   }

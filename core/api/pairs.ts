@@ -45,13 +45,17 @@ export function toPairs(values: Values): Pairs {
   return pairs
 }
 
-/** The fields of a request as services see them: `Host` with them, names as in `Content-Type`, none of the platform's own. */
-export function toHeaderValues(x: Exchange): Values {
+/**
+ * The fields of a request as services see them: `Host` with them, names as in `Content-Type`, none of the platform's own.
+ *
+ * @param leftOut names of fields that are not for them. @default none
+ */
+export function toHeaderValues(x: Exchange, leftOut?: ReadonlySet<string>): Values {
   const values: Values = createBare()
   const { flat } = x.headers
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
-    if (isInternal(name)) continue
+    if (isInternal(name) || leftOut?.has(name)) continue
     const key = toFieldName(name)
     const value = fromFieldValue(flat[i + 1]!)
     const known = values[key]

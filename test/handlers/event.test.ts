@@ -206,6 +206,20 @@ t.test('nobody has to listen: fire-and-forget', async (t) => {
   t.equal(ids.size, 20, 'every event has its own id')
 })
 
+t.test('credentials of the client are for no subscriber', async (t) => {
+  const { origin, next } = await open(t)
+  const message = next('go.mx.api.orders')
+  const credentials = ['authorization', 'cookie', 'x-api-key', 'x-auth-token']
+  const secrets = Object.fromEntries(credentials.map((name) => [name, `${name}=hunter2`]))
+  const reply = await fetch(`${origin}/orders/created`, { headers: { ...secrets, 'x-a': '1' } })
+  t.equal(reply.status, 200)
+  const received = await message
+  t.match(received.headers, { 'x-a': '1' })
+  t.match(eventOf(received).header, { 'X-A': { values: ['1'] } })
+  t.notMatch(JSON.stringify(received.headers), 'hunter2')
+  t.notMatch(Buffer.from(received.body).toString(), 'hunter2')
+})
+
 t.test('internal mx-* fields of clients never become headers of a message', async (t) => {
   for (const create of Object.values(LISTENERS)) {
     const { port, next } = await open(t, { create })
