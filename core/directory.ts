@@ -1,10 +1,10 @@
 import type { Registry, RegistryEvent, Service } from './contracts/registry.ts'
-import { Held } from './directory/held.ts'
+import { Entry } from './directory/entry.ts'
 import { type Outage, Outages, type OutagesOptions } from './directory/outages.ts'
-import { addNodes, findMissing, follow, type VersionNode } from './directory/versions.ts'
+import { follow } from './directory/versions.ts'
 import { GatewayError } from './errors.ts'
 import { inTime } from './in-time.ts'
-import { Upstream, type UpstreamOptions } from './upstream/upstream.ts'
+import type { Upstream, UpstreamOptions } from './upstream/upstream.ts'
 
 export interface DirectoryOptions {
   /** How the nodes of a service are reached and chosen. Asked once per service, and again by {@link Directory.reconfigure}. */
@@ -25,16 +25,6 @@ export interface DirectoryOptions {
   readonly onError?: (service: string, error: unknown) => void
   /** Told when an outage of the registry begins, every minute while it lasts, and when it has ended; what was known goes on being used. */
   readonly onOutage?: OutagesOptions['onOutage']
-}
-
-/** A service in use. */
-interface Entry {
-  readonly upstream: Upstream
-  /** All versions, as the registry told them last. */
-  told: readonly Service[]
-  /** Used besides, by id. */
-  readonly held: Held<VersionNode>
-  usedMs: number
 }
 
 /** A lookup on its way, and what was told meanwhile. */
@@ -119,9 +109,7 @@ export class Directory {
   settle(names: Iterable<string>): void {
     for (const name of names) {
       const entry = this.#entries.get(name)
-      if (entry === undefined || entry.held.size === 0) continue
-      entry.held.releaseAll()
-      this.#use(entry)
+      if (entry?.settle()) this.#use(entry)
     }
   }
 
@@ -130,7 +118,7 @@ export class Directory {
     const { unusedMs = 60_000, maxUnused = 1000 } = this.#options
     const watched = this.#registry.watch !== undefined
     this.#outages.sweep()
-    for (const entry of this.#entries.values()) if (entry.held.expire().length > 0) this.#use(entry)
+    for (const entry of this.#entries.values()) if (entry.expire()) this.#use(entry)
     const now = this.#nowMs()
     const unused: Entry[] = []
     for (const entry of this.#entries.values()) {
@@ -223,34 +211,23 @@ export class Directory {
       entry = this.#open(name)
       this.#entries.set(name, entry)
     }
-    const { held } = entry
-    for (const { nodes } of told) for (const { id } of nodes) held.release(id)
-    if (this.#outages.isAway(name))
-      for (const missing of findMissing(entry.told, told)) held.add(missing.node.id, missing)
-    entry.told = told
+    entry.take(told, this.#outages.isAway(name))
     return this.#use(entry)
   }
 
   #open(name: string): Entry {
-    const upstream: Upstream = new Upstream(name, {
-      ...this.#options.upstream(name),
-      onRefuse: ({ id }) => {
-        if (!entry.held.release(id)) return false
-        this.#use(entry)
-        return true
-      },
+    const entry = new Entry({
+      name,
+      upstream: this.#options.upstream(name),
+      nowMs: this.#nowMs,
+      onRefuse: () => this.#use(entry),
     })
-    const entry: Entry = { upstream, told: [], held: new Held(this.#nowMs), usedMs: this.#nowMs() }
     return entry
   }
 
-  #use({ upstream, told, held }: Entry): Upstream | undefined {
-    const services = held.size === 0 ? told : addNodes(told, held.items)
-    if (services.length > 0) {
-      upstream.update(services)
-      return upstream
-    }
-    this.#forget(upstream.name)
+  #use(entry: Entry): Upstream | undefined {
+    if (entry.use()) return entry.upstream
+    this.#forget(entry.upstream.name)
     return undefined
   }
 
