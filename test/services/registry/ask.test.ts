@@ -57,7 +57,10 @@ t.test('what a registry cannot do is told with its reason, whoever is asked', as
       await t.rejects(call(method, request), { code, message }, `${method}: ${code}`)
   }
   failure = new Error(WHERE)
-  await t.rejects(call('GetService', { service: 'a' }), { id: 'registry.Registry.GetService' })
+  await t.rejects(call('GetService', { service: 'a' }), {
+    code: 503,
+    id: 'registry.Registry.GetService',
+  })
   failure = undefined
   t.same(await call('Register', entry), {})
 })
