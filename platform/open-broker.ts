@@ -27,12 +27,15 @@ export async function openBroker(text: string, log: Log): Promise<CheckedBroker>
 async function load(text: string, log: Log): Promise<Broker> {
   if (text === 'memory') return createMemoryBroker()
   const { createNatsBroker } = await import('../adapters/broker/nats.ts')
-  const onWarning = (message: string): void => log.warn(message)
+  let isOpen = false
+  // Until then what is wrong is told by the error.
+  const onWarning = (message: string): void => void (isOpen && log.warn(message))
   const broker = createNatsBroker({ address: parseNatsUrl(text), onWarning })
   try {
     await broker.tried
     const stop = await broker.subscribe(LOOK, () => {})
     await stop()
+    isOpen = true
     return broker
   } catch (error) {
     await broker.close?.()

@@ -16,10 +16,16 @@ export interface OpenEventsOptions {
  * @throws {Error} with one line when it cannot be used, or does not answer.
  */
 export async function openEvents(options: OpenEventsOptions): Promise<EventsAdapter> {
-  const { adapter, tried } = await load(options)
+  let isOpen = false
+  const { adapter, tried } = await load({
+    ...options,
+    // Until then what is wrong is told by the error.
+    onWarning: (message) => isOpen && options.onWarning(message),
+  })
   try {
     await tried
     await adapter.listTopics('mx')
+    isOpen = true
     return adapter
   } catch (error) {
     await adapter.close?.()

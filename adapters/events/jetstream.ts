@@ -23,7 +23,7 @@ export interface JetStreamEventsOptions extends SessionsOptions {
 
 /** Events on JetStream. */
 export interface JetStreamEvents extends EventsAdapter {
-  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true. */
+  /** Settles when every server was tried once. @throws {Error} when one refused, with `denied` true, or cannot keep as many replicas. */
   readonly tried: Promise<void>
 }
 
@@ -44,6 +44,16 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
   const members = new Map<JetMember, string>()
   let closing: Promise<void> | undefined
 
+  async function tryReplicas(): Promise<void> {
+    await sessions.tried
+    if (replicas > 1 && !(await sessions.open()).isClustered)
+      throw new Error(`the server is in no cluster, which ${replicas} replicas need`)
+  }
+
+  const tried = tryReplicas()
+  // Nobody may be waiting.
+  tried.catch(() => {})
+
   async function close(): Promise<void> {
     await Promise.all([...members.keys()].map((member) => member.leave()))
     await acks.drained()
@@ -52,7 +62,7 @@ export function createJetStreamEvents(options: JetStreamEventsOptions): JetStrea
 
   return {
     name: 'jetstream',
-    tried: sessions.tried,
+    tried,
 
     get maxEventBytes() {
       const { current } = sessions

@@ -10,9 +10,11 @@ t.setTimeout(120_000)
 
 const TOPIC = { namespace: 'mx', topic: 'a' }
 
-function open(events: string, folder: string): Promise<EventsAdapter> {
-  const settings = { events, eventsReplicas: 1, storeSync: 'os' } as const
-  return openEvents({ settings, folder, onWarning: () => {} })
+const warnings: string[] = []
+
+function open(events: string, folder: string, eventsReplicas = 1): Promise<EventsAdapter> {
+  const settings = { events, eventsReplicas, storeSync: 'os' } as const
+  return openEvents({ settings, folder, onWarning: (message) => warnings.push(message) })
 }
 
 /** Sequence of an event that is published now. */
@@ -42,10 +44,20 @@ t.test('a server that is away, or has no JetStream, is named without its passwor
     open('nats://u:secret@127.0.0.1:1', ''),
     /^what keeps events, nats:\/\/\[hidden\]@127\.0\.0\.1:1, cannot be used: [^\n]*127\.0\.0\.1:1: connection refused$/,
   )
+  t.same(warnings, [], 'it is told once')
   const server = await startNats(t)
   if (server === undefined) return
   await t.rejects(
     open(server.url, ''),
     /^what keeps events, nats:[^\n]* cannot be used: jetstream is not enabled$/,
+  )
+})
+
+t.test('replicas need a cluster: a server that is alone is refused at the start', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  await t.rejects(
+    open(server.url, '', 3),
+    /^what keeps events, nats:[^\n]* cannot be used: the server is in no cluster, which 3 replicas need$/,
   )
 })

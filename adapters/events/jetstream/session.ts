@@ -13,6 +13,8 @@ export interface Session
     Pick<Asks, 'ask'> {
   /** The connection is lost: what had no answer may have been done or not. */
   readonly isOver: boolean
+  /** Whether the server belongs to a cluster, others of which may keep what it does. */
+  readonly isClustered: boolean
   /** Longest message, bytes, with its headers. */
   readonly maxMessageBytes: number
   /** Streams that are there, as far as is known. */
@@ -55,6 +57,7 @@ export async function createSession(
     streams,
     consumers,
     known: new Set(),
+    isClustered: connection.info?.cluster !== undefined,
     maxMessageBytes: connection.info?.max_payload ?? 1024 * 1024,
     ask,
 
