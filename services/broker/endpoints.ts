@@ -69,6 +69,21 @@ export function createBrokerEndpoints(
         return toEntries(subscriptions.open(effective, choice, id, () => ctx.start()))
       },
     }),
+
+    stats: endpoint({
+      description: 'How subscribers of this server keep up, in all namespaces, since it started.',
+      request: Type.Object({}),
+      response: Type.Object({
+        subscribers: Type.Integer({ description: 'Those who have subscribed by a call now.' }),
+        dropped: Type.Integer({ description: 'Messages that slow subscribers went without.' }),
+        ended: Type.Integer({ description: 'Subscriptions that ended for being slow.' }),
+      }),
+      handle: () => ({
+        subscribers: subscriptions.count(),
+        dropped: broker.dropped,
+        ended: broker.ended,
+      }),
+    }),
   }
 }
 

@@ -134,3 +134,14 @@ t.test('a broker that is away is 503', async (t) => {
   await t.rejects(publish({ topic: 'a', message: {} }), error)
   await t.rejects(subscribe({ topic: 'a' }).next(), error)
 })
+
+t.test('what slow subscribers went without is counted', async (t) => {
+  const { client, broker } = await openPlatformBroker(t, { brokerOptions: { maxWaiting: 2 } })
+  const stats = () => client.call('broker', 'Broker.Stats', {})
+  t.strictSame(await stats(), { subscribers: 0, dropped: 0, ended: 0 })
+  const never = (): Promise<void> => new Promise(() => {})
+  await broker.subscribe('mx.a', never)
+  await broker.subscribe('mx.a', never, { whenSlow: 'end' })
+  for (let i = 0; i < 5; i++) await broker.publish('mx.a', { headers: {}, body: Buffer.from('x') })
+  t.match(await stats(), { subscribers: 0, dropped: 6, ended: 1 })
+})
