@@ -17,7 +17,7 @@ export interface UpstreamOptions {
   readonly balance?: BalanceOptions
   /** Makes the connections of a node, for the first request to it; `close` is called when the node is gone. */
   readonly createPool: (address: PoolAddress) => Pool
-  /** Carries the calls to a node of this process, without sockets; asked before the first call to each node, and never closed. Undefined: the node is elsewhere. */
+  /** Carries the calls to a node of this process, without sockets, and never closed; other nodes are left alone while there is one. Undefined: the node is elsewhere. */
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
   readonly ejection?: EjectionOptions
   /** Milliseconds that only grow. @default performance.now */
@@ -171,11 +171,16 @@ export class Upstream {
     this.update([])
   }
 
-  /** Leaves the draining nodes out of the choice, unless no other takes part. */
+  /**
+   * Leaves the draining nodes out of the choice, unless no other takes part; and whatever else is registered where one is called
+   * without sockets: it is there, which others may only seem to be.
+   */
   #regroup(): void {
+    const { findCaller } = this.#options
     const staying = this.#nodes.filter(({ draining }) => !draining)
+    const near = staying.filter((node) => findCaller?.(node) !== undefined)
     const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
-    this.#health.update(enough ? staying : this.#nodes)
+    this.#health.update(near.length > 0 ? near : enough ? staying : this.#nodes)
     this.#balancer = this.#build()
   }
 

@@ -279,3 +279,13 @@ t.test('calls are answered 503 when the broker has gone', async (t) => {
   await nats.start()
   await until(async () => (await post('/broker/publish', message)).status === 200, 10_000)
 })
+
+t.test('nodes of servers that are gone keep nobody from its own services', async (t) => {
+  const { get, post } = await openServer(t)
+  const nodes = Array.from({ length: 40 }, (_, i) => ({ id: `gone-${i}`, address: '127.0.0.1:1' }))
+  const registered = await post('/registry/register', { name: 'store', nodes })
+  t.equal(registered.status, 200)
+  const { body } = await get('/registry/getService?service=store')
+  t.equal(body.services.flatMap(({ nodes }: { nodes: unknown[] }) => nodes).length, 41)
+  for (let i = 0; i < 20; i++) t.equal((await get('/store/databases')).status, 200)
+})

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Node } from '../../../core/contracts/registry.ts'
+import type { Caller } from '../../../core/rpc/caller.ts'
 import type { UpstreamNode } from '../../../core/upstream/node.ts'
 import { type PoolAddress, Upstream } from '../../../core/upstream/upstream.ts'
 import { TestExchange } from '../../../sdk/testing.ts'
@@ -289,4 +290,21 @@ t.test('draining nodes are used where no other takes part', async (t) => {
   t.equal(upstream.pick(x)?.port, 9001, 'on trial')
   upstream.succeeded(upstream.nodes[0]!)
   t.same(new Set(pick()), new Set([9001]), 'and back, in its place')
+})
+
+t.test('while a node is called without sockets, the others are left alone', async (t) => {
+  const { createPool } = createPools()
+  let here = new Set(['127.0.0.1:9002'])
+  const caller = { call() {}, drain() {}, close() {} } as unknown as Caller
+  const findCaller = ({ id }: { id: string }) => (here.has(id) ? caller : undefined)
+  const upstream = new Upstream('store', { createPool, findCaller })
+  const [dead, own, third] = ['127.0.0.1:9001', '127.0.0.1:9002', '127.0.0.1:9003'] as const
+  const picked = () => new Set(Array.from({ length: 9 }, () => upstream.pick(undefined)?.id))
+  upstream.update([makeService('store', [dead, own, third])])
+  t.same(picked(), new Set([own]))
+  upstream.update([makeService('store', [dead, draining(own), third])])
+  t.same(picked(), new Set([dead, third]), 'once it is about to leave, it is one of them')
+  here = new Set()
+  upstream.update([makeService('store', [dead, third])])
+  t.same(picked(), new Set([dead, third]))
 })
