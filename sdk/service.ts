@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Broker } from '../core/contracts/broker.ts'
-import type { Registry, Service as ServiceEntry } from '../core/contracts/registry.ts'
+import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { findMisspeltVariables } from '../core/misspelt-variables.ts'
 import { checkService } from '../core/service-entry.ts'
@@ -10,31 +9,28 @@ import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import { checkEndpoints, type Endpoints } from './endpoint.ts'
 import { InProcessCaller } from './in-process.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
-import { parseListenAddress, readListenAddress } from './listen-address.ts'
 import { addLocalNode, addLocalService, setLocalService } from './local-services.ts'
 import type { Subscriber } from './message.ts'
+import { checkPortOptions, type OwnPort, openPort, type PortOptions } from './open-port.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
 import { setOwnBroker } from './own-brokers.ts'
 import { readProxyAddress } from './proxy-address.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
 import { createServiceBroker, type ServiceBroker } from './service-broker.ts'
-import { joinHost, type ServiceHost } from './service-host.ts'
+import { toServiceEntry } from './service-entry.ts'
 import type { ServiceLog } from './service-log.ts'
-import type { ServiceLimits, ServicePort } from './service-port.ts'
 import { runProcess } from './signals.ts'
 import type { SubscriberOptions } from './subscriptions.ts'
 
 /** What a service is told. */
-export interface ServiceOptions {
+export interface ServiceOptions extends PortOptions {
   /** Full name: letters, digits and inner dots, dashes or underscores. */
   readonly name: string
   /** @default 'latest' */
   readonly version?: string
   /** What the registry is told of the service besides. */
   readonly metadata?: Readonly<Record<string, string>>
-  /** Where it listens: `host:port`, or `:port` for all interfaces; port 0: any free one. @default `MX_SERVICE_ADDRESS`, else 127.0.0.1:0 */
-  readonly address?: string
   /** Where it is found by others; a text opens it: `mx://host:port` and others (docs/registry.md). @default `MX_REGISTRY`, else that behind the proxy, else none, and callers need its address */
   readonly registry?: Registry | string
   /** Through which its calls of other services go, and where it is registered unless a registry is given: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where no registry is given, else none */
@@ -43,13 +39,6 @@ export interface ServiceOptions {
   readonly broker?: Broker | string
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
-  readonly limits?: ServiceLimits
-  /** The HTTP server below. @default 'uws' where there is one for this platform, else 'node' */
-  readonly listener?: 'uws' | 'node'
-  /** Web origins whose pages may connect, such as `https://app.example.com`. @default none */
-  readonly origins?: readonly string[]
-  /** Serves its calls at a port it shares with others: it opens none, and the options of one are refused. */
-  readonly host?: ServiceHost
 }
 
 /** How a service runs. */
@@ -78,12 +67,9 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   origins: true,
   host: true,
 }
-/** What a service with a port of its own is told. */
-const OF_PORTS = ['address', 'limits', 'listener', 'origins'] as const
 /** Variables of services, without the `MX_` they begin with. */
 const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY', 'PROXY', 'BROKER']
 const DRAIN_MS = 10_000
-const NODE_NAME_MAX = 200
 
 /**
  * A service: endpoints that others call by name.
@@ -119,10 +105,9 @@ export class Service<H extends object = Record<never, never>> {
   readonly #proxy: string | undefined
   #opened: OpenedRegistry | undefined = undefined
   #client: Client | undefined = undefined
-  #address = ''
   #starting: Promise<string> | undefined = undefined
   #stopping: Promise<void> | undefined = undefined
-  #port: Omit<ServicePort, 'port'> | undefined = undefined
+  #port: OwnPort | undefined = undefined
   #registration: Registration | undefined = undefined
   /** Clients of this process find it no more. */
   #unlist: () => void = () => {}
@@ -137,10 +122,7 @@ export class Service<H extends object = Record<never, never>> {
     this.name = name
     this.version = version
     this.#options = options
-    if (options.address !== undefined) parseListenAddress(options.address)
-    const ofPort = OF_PORTS.find((option) => options[option] !== undefined)
-    if (options.host !== undefined && ofPort !== undefined)
-      throw new TypeError(`${ofPort} is for a port of its own, and the service ${name} has a host`)
+    checkPortOptions(name, options)
     this.#proxy = readProxyAddress(options.proxy, options.registry !== undefined)
     this.#registry = toRegistrySource(options.registry) ?? this.#proxy
     this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
@@ -160,7 +142,7 @@ export class Service<H extends object = Record<never, never>> {
 
   /** Where it is reached, `host:port`; empty before it has started. */
   get address(): string {
-    return this.#address
+    return this.#port?.address ?? ''
   }
 
   /** Its log: JSON lines, with its name on each. */
@@ -250,13 +232,17 @@ export class Service<H extends object = Record<never, never>> {
     const { log } = this
     for (const problem of findMisspeltVariables(process.env, VARIABLES)) log.warn({}, problem)
     try {
-      const { address, server } = await this.#openPort()
-      this.#address = address
+      this.#port = await openPort(this.#options, this.#dispatcher)
+      const { address, server } = this.#port
       await this.#broker.begin()
       const registry = this.#openRegistry()
       await this.#opened?.loaded
       if (registry !== undefined) {
-        const entry = this.#toEntry(registry)
+        const { name, version } = this
+        const metadata = this.#options.metadata ?? {}
+        const endpoints = this.#dispatcher.describe()
+        const where = { address, server, registry: registry.name, broker: this.#broker.name() }
+        const entry = toServiceEntry({ name, version, metadata, endpoints, ...where })
         this.#unlistNode = addLocalNode(entry.nodes[0]!.id, this.#nodeCaller)
         this.#registration = await register({ registry, entry, log })
         this.#unlist = addLocalService(registry, this.#local)
@@ -296,20 +282,6 @@ export class Service<H extends object = Record<never, never>> {
     await this.#opened?.close()
   }
 
-  async #openPort(): Promise<Omit<ServicePort, 'port'>> {
-    const { host, limits = {}, listener, origins = [] } = this.#options
-    if (host !== undefined) {
-      this.#port = joinHost(host, this.#dispatcher)
-      return this.#port
-    }
-    const address = readListenAddress(this.#options.address)
-    const { service: id, dispatch, log } = this.#dispatcher
-    // Loaded by the first service that starts: programs that only call others need no server.
-    const { openServicePort } = await import('./service-port.ts')
-    this.#port = await openServicePort({ address, id, dispatch, log, limits, listener, origins })
-    return this.#port
-  }
-
   #openRegistry(): Registry | undefined {
     if (typeof this.#registry !== 'string') return this.#registry
     this.#opened = openRegistry(this.#registry)
@@ -320,31 +292,6 @@ export class Service<H extends object = Record<never, never>> {
   #nameRegistry(): string {
     if (typeof this.#registry === 'string') return this.#registry.trim().replace(/[^/]*@/, '')
     return this.#registry?.name ?? 'none'
-  }
-
-  #toEntry(registry: Registry): ServiceEntry {
-    const { name, version } = this
-    const { metadata = {} } = this.#options
-    const broker = this.#broker.name()
-    return {
-      name,
-      version,
-      metadata,
-      endpoints: this.#dispatcher.describe(),
-      nodes: [
-        {
-          id: `${name.slice(0, NODE_NAME_MAX)}-${randomUUID()}`,
-          address: this.#address,
-          metadata: {
-            protocol: 'mx',
-            transport: 'http',
-            server: this.#port!.server,
-            registry: registry.name,
-            ...(broker !== '' && { broker }),
-          },
-        },
-      ],
-    }
   }
 
   #mustNotRun(what: string): void {

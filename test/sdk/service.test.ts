@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import t from 'tap'
 import { createMemoryBroker } from '../../adapters/broker/memory.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
@@ -34,6 +34,18 @@ t.test('name, version and address are checked at once', async (t) => {
   const { name, version } = new Service({ name: 'go.mx.api.v1.greeter' })
   t.strictSame([name, version], ['go.mx.api.v1.greeter', 'latest'])
 })
+
+/** Whether somebody takes connections there. */
+function isTaken(address: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
+    socket.on('error', () => resolve(false))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
 
 t.test(
   'options nobody knows, and tables that hold no endpoints, are refused at once',
@@ -392,7 +404,7 @@ for (const listener of ['uws', 'node'] as const) {
     })
     await until(() => begun === 1)
     const stopped = service.stop()
-    await new Promise(setImmediate)
+    while (await isTaken(address));
     release()
     const { headers, status } = await reply
     t.strictSame([status, headers.get('connection')], [200, 'close'])
