@@ -4,7 +4,11 @@ import { toBlobTables } from '../../../services/store/blobs.ts'
 import { refuseReserved } from '../../../services/store/reserved.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
-const RESERVED = [toTable('mx'), ...Object.values(toBlobTables('mx'))]
+const RESERVED = [
+  { database: 'mx', table: 'auth' },
+  toTable('mx'),
+  ...Object.values(toBlobTables('mx')),
+]
 
 t.test('the tables of built-in services are reserved, in every database', async (t) => {
   for (const { table } of RESERVED)
@@ -12,7 +16,8 @@ t.test('the tables of built-in services are reserved, in every database', async 
       t.throws(() => refuseReserved({ database, table }, 'id'), {
         id: 'id',
         code: 403,
-        message: /^the table \S+ is reserved for (the service config|BlobStore), which alone/,
+        message:
+          /^the table \S+ is reserved for (the service (auth|config)|BlobStore), which alone/,
       })
   for (const table of ['mx', 'greeter', 'configs', 'blobs.other'])
     refuseReserved({ database: 'mx', table }, 'id')

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { Client, createStore } from '../../sdk/index.ts'
+import { openPlatformStore } from '../fixtures/platform-store.ts'
+import { createService, openRegistry } from '../fixtures/sdk-services.ts'
+
+const GUIDE = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+const [first, compare, watch, blobs, ...others] = [...GUIDE.matchAll(/```ts\n([\s\S]*?)```/g)].map(
+  ([, code]) => code!.replace(/^import .*\n/m, ''),
+)
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as FunctionConstructor
+
+/** Runs code of the guide, with what it takes for given. */
+function run(code: string, given: object, names = ''): Promise<Record<string, unknown>> {
+  const body = `${code}; return { ${names} }`
+  return new AsyncFunction(...Object.keys(given), body)(...Object.values(given))
+}
+
+t.test('what docs/store.md does works', async (t) => {
+  const registry = openRegistry(t)
+  const { close, store: records } = await openPlatformStore(t, { registry })
+  const service = createService(t, { name: 'greeter', registry })
+  const client = new Client({ registry })
+  t.teardown(() => client.close())
+  t.teardown(() => service.client.close())
+  t.strictSame(others, [])
+  const given = { Client, createStore, service, registry }
+  const seen = await run(first!, given, 'store, other, record, users, keys')
+  t.strictSame((seen['record'] as { json(): object }).json(), { name: 'Ann' })
+  t.match(seen, { users: [{ key: 'user/1' }], keys: ['user/1'] })
+
+  const store = createStore(service)
+  await store.write('counter', 1)
+  await run(compare!, { store })
+  t.equal((await store.read('counter'))[0]!.json(), 2)
+  const [, second] = compare!.trim().split('\n')
+  const [counter] = await store.read('counter')
+  await store.write('counter', 7)
+  await t.rejects(run(second!, { store, counter }), { code: 409 })
+
+  const told: unknown[] = []
+  const watching = run(watch!, {
+    store,
+    console: { log: (...words: unknown[]) => told.push(words) },
+  })
+  const ended = t.rejects(watching, { code: 503 })
+  while (told.length === 0) await store.write('user/2', 'Bob'.length)
+  t.strictSame(told[0], ['write', 'user/2', 3])
+
+  const parts: Buffer[] = []
+  const take = (blob: string) => parts.push(Buffer.from(blob, 'base64'))
+  const base64 = Buffer.from('of an image').toString('base64')
+  await run(blobs!, { client, base64, take })
+  t.equal(Buffer.concat(parts).toString(), 'of an image')
+  t.ok((await records.listTables()).length >= 2)
+  await close()
+  await ended
+})
+
+t.test('docs/store.md shows requests as they are', async (t) => {
+  const { client } = await openPlatformStore(t)
+  const [shell] = [...GUIDE.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
+  const body = /-d '(.*)'/.exec(shell!)![1]!
+  t.match(await client.call('store', 'Store.Write', JSON.parse(body)), { version: 1 })
+  for (const [, query] of shell!.matchAll(/\/store\/read\?([^']*)'/g)) {
+    const request: { key?: string; options: Record<string, string> } = { options: {} }
+    for (const [name, value] of new URLSearchParams(query))
+      if (name === 'key') request.key = value
+      else request.options[name.replace('options.', '')] = value
+    t.match(await client.call('store', 'Store.Read', request), { records: [{ key: 'user/1' }] })
+  }
+})
