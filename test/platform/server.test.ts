@@ -254,16 +254,16 @@ t.test('servers that are linked call services that only one of them has', async 
 t.test('a reload takes over what can be, and names what cannot', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })
-  const cwd = t.testdir({ 'mx.yaml': 'store: memory\n' })
+  const cwd = t.testdir({ 'mx.yaml': 'events: memory\n' })
   const file = join(cwd, 'mx.yaml')
   const { server, get } = await openServer(t, [`--config=${file}`], log)
   t.equal((await get('/plain/x')).status, 404)
-  writeFileSync(file, 'store: lmdb\nmax_body: 10b\nservices:\n  plain: [127.0.0.1:1]\n')
+  writeFileSync(file, 'events: lmdb\nmax_body: 10b\nservices:\n  plain: [127.0.0.1:1]\n')
   const flags = readFlags([...QUIET_WORDS, `--config=${file}`], 'server')
   await server.reload(await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')())
   t.equal((await get('/plain/x')).status, 502, 'the node is known, and takes no connection')
   t.match(lines, [
-    { msg: 'needs a restart to take effect: store' },
+    { msg: 'needs a restart to take effect: events' },
     { msg: 'configuration reloaded', servicesAdded: ['plain'], settings: ['max_body'] },
   ])
 })
