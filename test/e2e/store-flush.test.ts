@@ -1,0 +1,74 @@
+// docs/store.md, `sync`: with `always` an acknowledged write has reached the disk. Seen from outside, call by call to the system.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+t.setTimeout(120_000)
+
+const TRACER = fileURLToPath(new URL('../fixtures/trace_syncs.py', import.meta.url))
+const ACKS = 3
+
+/** What a program does with `data.mdb` until each of its acknowledgements; undefined: it cannot be traced here. */
+function trace(t: Test, program: string): string[][] | undefined {
+  const words = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
+  const { status, stdout, error } = spawnSync(
+    'python3',
+    [TRACER, '/data.mdb', process.execPath, ...words],
+    { encoding: 'utf8', timeout: 100_000, killSignal: 'SIGKILL' },
+  )
+  if (error !== undefined || status === 77) {
+    t.pass('needs python3 that may trace', { skip: error?.message ?? 'ptrace is refused' })
+    return undefined
+  }
+  t.equal(status, 0)
+  const acks = stdout.split('ack').map((part) => part.split(/\s+/).filter(Boolean))
+  return acks.slice(0, -1)
+}
+
+/** Whether all that was written is on the disk. */
+function isFlushed(calls: readonly string[]): boolean {
+  return calls.lastIndexOf('write') < calls.lastIndexOf('sync')
+}
+
+t.test('what is acknowledged before it is flushed is seen', async (t) => {
+  const file = `${makeTempFolder(t, 'flush')}/data.mdb`
+  const acks = trace(
+    t,
+    `import { fdatasyncSync, openSync, writeSync } from 'node:fs'
+    const file = openSync(${JSON.stringify(file)}, 'w')
+    writeSync(file, 'a', 0)
+    writeSync(1, ' ')
+    writeSync(file, 'b', 1)
+    fdatasyncSync(file)
+    writeSync(1, ' ')`,
+  )
+  if (acks === undefined) return
+  t.strictSame(acks, [['write'], ['write', 'sync']])
+  t.strictSame(acks.map(isFlushed), [false, true])
+})
+
+t.test('always: the disk is waited for before a write is acknowledged', async (t) => {
+  const folder = makeTempFolder(t, 'flush')
+  const toUrl = (path: string) => JSON.stringify(import.meta.resolve(`../../${path}`))
+  const acks = trace(
+    t,
+    `import { writeSync } from 'node:fs'
+    import { createLmdbStore } from ${toUrl('adapters/store/lmdb.ts')}
+    import { createStore } from ${toUrl('core/store/store.ts')}
+    const store = createStore(createLmdbStore({ folder: ${JSON.stringify(folder)}, sync: 'always' }))
+    for (let i = 0; i < ${ACKS}; i++) {
+      const table = { database: 'mx', table: 'a' }
+      await store.commit([{ table, key: String(i), value: Buffer.alloc(5000) }])
+      writeSync(1, ' ')
+    }
+    await store.close()`,
+  )
+  if (acks === undefined) return
+  t.equal(acks.length, ACKS)
+  for (const calls of acks) {
+    t.ok(calls.includes('write'), calls.join(' '))
+    t.ok(isFlushed(calls))
+    t.equal(calls.at(-1), 'write+sync', 'what points to the new pages follows them')
+  }
+})
