@@ -59,8 +59,8 @@ export function createSecretHasher(id: string, logCost: number = LOG_COST): Secr
     } else running++
     try {
       const cost = 2 ** logCost
-      // Some more than the algorithm's own 128 * N * r bytes.
-      const maxmem = 256 * cost * blocks
+      // Twice what the algorithm takes.
+      const maxmem = 256 * blocks * (cost + parallel)
       return await derive(secret.normalize('NFKC'), salt, HASH_BYTES, {
         ...{ N: cost, r: blocks, p: parallel, maxmem },
       })

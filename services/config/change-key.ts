@@ -1,5 +1,5 @@
-import { GatewayError } from '../../core/errors.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
+import { commitIf } from '../commit-if.ts'
 import { formatPath } from './path.ts'
 import {
   formatHead,
@@ -150,13 +150,8 @@ async function tryWrite(
   { version: ifVersion, ...note }: StoredKeyNote,
   more: readonly StoreWrite[] = [],
 ): Promise<StoredKeyNote | undefined> {
-  try {
-    const { keyId, untidy } = note
-    const value = formatKeyNote({ keyId, untidy })
-    const [version] = await store.commit([{ ...KEY_NOTE, value, ifVersion }, ...more])
-    return { keyId, untidy, version: version! }
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 409) return undefined
-    throw error
-  }
+  const { keyId, untidy } = note
+  const value = formatKeyNote({ keyId, untidy })
+  const versions = await commitIf(store, [{ ...KEY_NOTE, value, ifVersion }, ...more])
+  return versions && { keyId, untidy, version: versions[0]! }
 }

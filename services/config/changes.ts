@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Maybe } from '../../core/chain.ts'
-import { GatewayError } from '../../core/errors.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
 import { timeout, unavailable } from '../../sdk/errors.ts'
+import { commitIf } from '../commit-if.ts'
 import { createBatches, type Waiting } from './batches.ts'
 import { createDraft, type Draft, type Edit } from './draft.ts'
 import type { ConfigAction } from './records.ts'
@@ -123,12 +123,7 @@ export function createChanges(options: ChangesOptions): Changes {
 
   /** @returns the version of the first record; undefined: somebody else was faster. */
   async function tryCommit(writes: readonly StoreWrite[]): Promise<number | undefined> {
-    try {
-      return (await store.commit(writes))[0]
-    } catch (error) {
-      if (error instanceof GatewayError && error.code === 409) return undefined
-      throw error
-    }
+    return (await commitIf(store, writes))?.[0]
   }
 
   return {

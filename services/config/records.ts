@@ -1,6 +1,6 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
-import { internal } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { formatKept, parseKept } from '../kept-json.ts'
 
 /** Table of a namespace, whose database it is. */
 export const TABLE = 'config'
@@ -11,7 +11,6 @@ export const HEAD: string = `${NOW}head`
 /** What keys of versions begin with that were before. */
 const BEFORE = 'before/'
 
-const FORMAT = 1
 /** Digits of the highest version there can be. */
 const DIGITS = 16
 
@@ -81,38 +80,23 @@ function withKeyId(key: string, keyId: string | undefined): string {
 }
 
 export function formatHead(head: Head): Buffer {
-  return format(head)
+  return formatKept(head)
 }
 
 /** @throws {GatewayError} 500 */
 export function parseHead(record: StoreRecord): Head {
-  return parse<Head>(record, ({ versions }) => Array.isArray(versions) && versions.length > 0)
+  return parseKept<Head>(
+    record,
+    TABLE,
+    ({ versions }) => Array.isArray(versions) && versions.length > 0,
+  )
 }
 
 export function formatKeyNote(note: KeyNote): Buffer {
-  return format(note)
+  return formatKept(note)
 }
 
 /** @throws {GatewayError} 500 */
 export function parseKeyNote(record: StoreRecord): KeyNote {
-  return parse<KeyNote>(record, ({ keyId }) => typeof keyId === 'string')
-}
-
-function format(content: object): Buffer {
-  return Buffer.from(JSON.stringify({ format: FORMAT, ...content }))
-}
-
-function parse<T>({ key, value }: StoreRecord, isComplete: (content: T) => boolean): T {
-  let content: (T & { readonly format?: unknown }) | undefined
-  try {
-    content = JSON.parse(Buffer.from(value).toString())
-  } catch {
-    // Told below.
-  }
-  if (content?.format !== FORMAT || !isComplete(content))
-    throw internal(
-      'config',
-      `record ${key} of table ${TABLE} is not of this version of mx: somebody else wrote it, or a newer mx`,
-    )
-  return content
+  return parseKept<KeyNote>(record, TABLE, ({ keyId }) => typeof keyId === 'string')
 }

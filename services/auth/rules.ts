@@ -1,0 +1,115 @@
+import { RuleBook } from '../../core/auth/rule-book.ts'
+import type { Rule } from '../../core/contracts/auth.ts'
+import type { Store, StoreWrite } from '../../core/store/store.ts'
+import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
+import { commitIf } from '../commit-if.ts'
+import { formatKept } from '../kept-json.ts'
+import { readAll } from '../read-all.ts'
+import { parseRuleRecord, TABLE, toRuleKey, toRulesHeadKey, toRulesPrefix } from './records.ts'
+
+/** Everybody may call everything, until it is deleted (specification: Rule). */
+const DEFAULT_RULE: Rule = {
+  id: 'default',
+  scope: '',
+  access: 'GRANTED',
+  resource: { type: '*', name: '*', endpoint: '*' },
+  priority: 0,
+}
+/** Of a change that others come before each time. */
+const ATTEMPTS_MAX = 50
+const RULES_MAX = 10_000
+
+/** Rules of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
+export interface Rules {
+  /** In the order of their ids; the default rule where there have never been any. */
+  readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly Rule[]>
+  /** @param force even if nobody can log in any more. */
+  readonly create: (namespace: string, rule: Rule, force: boolean, errorId: string) => Promise<void>
+  /** @param force even if nobody can log in any more. */
+  readonly delete: (namespace: string, id: string, force: boolean, errorId: string) => Promise<void>
+}
+
+export function createRules(store: Store): Rules {
+  async function read(namespace: string, signal?: AbortSignal): Promise<readonly Rule[]> {
+    const records = await readAll(store, TABLE, toRulesPrefix(namespace), signal)
+    return records.map(parseRuleRecord)
+  }
+
+  /** The version of a namespace's rules; the first time it makes the default rule. */
+  async function open(namespace: string): Promise<number> {
+    const key = toRulesHeadKey(namespace)
+    const head = await store.read(TABLE, key)
+    if (head !== undefined) return head.version
+    const versions = await commitIf(store, [
+      { table: TABLE, key, value: formatKept({}), ifVersion: 0 },
+      toWrite(namespace, DEFAULT_RULE),
+    ])
+    return versions?.[0] ?? open(namespace)
+  }
+
+  /** One change of a namespace's rules after the other: each sees those before it. */
+  async function change(
+    namespace: string,
+    errorId: string,
+    edit: (rules: readonly Rule[]) => {
+      readonly write: StoreWrite
+      readonly after: readonly Rule[]
+    },
+    force: boolean,
+  ): Promise<void> {
+    for (let i = 0; i < ATTEMPTS_MAX; i++) {
+      const ifVersion = await open(namespace)
+      const rules = await read(namespace)
+      const { write, after } = edit(rules)
+      if (!force && canLogIn(namespace, rules) && !canLogIn(namespace, after))
+        throw conflict(
+          errorId,
+          'this is the last rule that lets anybody log in: without it nobody can; set request.force to do it nonetheless',
+        )
+      const head = {
+        table: TABLE,
+        key: toRulesHeadKey(namespace),
+        value: formatKept({}),
+        ifVersion,
+      }
+      if ((await commitIf(store, [head, write])) !== undefined) return
+    }
+    throw unavailable(errorId, 'too many others change the rules, try again')
+  }
+
+  return {
+    async list(namespace, signal) {
+      await open(namespace)
+      return read(namespace, signal)
+    },
+
+    async create(namespace, rule, force, errorId) {
+      const edit = (rules: readonly Rule[]) => {
+        if (rules.some(({ id }) => id === rule.id))
+          throw badRequest(errorId, 'A rule with this ID already exists')
+        if (rules.length >= RULES_MAX)
+          throw badRequest(errorId, `a namespace has at most ${RULES_MAX} rules`)
+        return { write: toWrite(namespace, rule), after: [...rules, rule] }
+      }
+      await change(namespace, errorId, edit, force)
+    },
+
+    async delete(namespace, id, force, errorId) {
+      const edit = (rules: readonly Rule[]) => {
+        const after = rules.filter((rule) => rule.id !== id)
+        if (after.length === rules.length) throw badRequest(errorId, 'Rule not found')
+        return { write: { table: TABLE, key: toRuleKey(namespace, id) }, after }
+      }
+      await change(namespace, errorId, edit, force)
+    },
+  }
+}
+
+function toWrite(namespace: string, rule: Rule): StoreWrite {
+  return { table: TABLE, key: toRuleKey(namespace, rule.id), value: formatKept(rule) }
+}
+
+/** Whether who has no token may ask for one. */
+function canLogIn(namespace: string, rules: readonly Rule[]): boolean {
+  return new RuleBook(namespace, rules).caller(undefined).call('auth', 'Auth.Token').granted
+}

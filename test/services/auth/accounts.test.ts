@@ -1,0 +1,116 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { createStore } from '../../../core/store/store.ts'
+import { createAccounts } from '../../../services/auth/accounts.ts'
+import { createSecretHasher } from '../../../services/auth/secret-hash.ts'
+
+const ID = 'auth.Auth.Generate'
+
+function open(t: Test) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const hasher = createSecretHasher('auth', 2)
+  return createAccounts({ store, hasher, nowMs: () => 1_800_000_000_999 })
+}
+
+t.test(
+  'an account has a random secret, its id for a name and type user where nothing is said',
+  async (t) => {
+    const accounts = open(t)
+    const { account, secret } = await accounts.create('mx', { id: 'jane' }, ID)
+    t.match(secret, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+    const { hash, ...told } = account
+    t.same(told, {
+      id: 'jane',
+      name: 'jane',
+      type: 'user',
+      issuer: 'mx',
+      scopes: [],
+      metadata: {},
+      created: 1_800_000_000,
+    })
+    t.notMatch(hash, secret)
+    t.same(await accounts.find('mx', 'jane'), account)
+    t.same(await accounts.logIn('mx', 'jane', secret, ID), account)
+  },
+)
+
+t.test('an account is found by its name, too, and each namespace has its own', async (t) => {
+  const accounts = open(t)
+  const { secret } = await accounts.create('mx', { id: 'j1', name: 'jane@example.com' }, ID)
+  t.equal((await accounts.logIn('mx', 'jane@example.com', secret, ID)).id, 'j1')
+  t.equal(await accounts.find('acme', 'j1'), undefined)
+  await accounts.create('acme', { id: 'j1', name: 'jane@example.com' }, ID)
+  t.equal((await accounts.find('acme', 'j1'))?.issuer, 'acme')
+  t.same(
+    (await accounts.list('mx')).map(({ issuer }) => issuer),
+    ['mx'],
+  )
+  t.equal(await accounts.find('mx', 'mx/j1'), undefined)
+  t.equal(await accounts.find('mx', '../acme/j1'), undefined)
+})
+
+t.test('ids and names are unique', async (t) => {
+  const accounts = open(t)
+  const taken = { name: 'ServiceError', id: ID, code: 400 }
+  await accounts.create('mx', { id: 'jane', name: 'Jane' }, ID)
+  await t.rejects(accounts.create('mx', { id: 'jane' }, ID), {
+    ...taken,
+    message: 'Account with this ID already exists',
+  })
+  await t.rejects(accounts.create('mx', { id: 'other', name: 'Jane' }, ID), {
+    ...taken,
+    message: 'Account with this Name already exists',
+  })
+  const both = ['a', 'b', 'c'].map((id) => accounts.create('mx', { id, name: 'same' }, ID))
+  const ends = (await Promise.allSettled(both)).map(({ status }) => status)
+  t.same(ends.sort(), ['fulfilled', 'rejected', 'rejected'], 'of several at once one is made')
+})
+
+t.test('wrong secrets and unknown accounts are refused alike', async (t) => {
+  const accounts = open(t)
+  await accounts.create('mx', { id: 'jane', secret: 'right' }, ID)
+  const refused = { code: 400, message: 'Secret not correct, or no account with this ID' }
+  await t.rejects(accounts.logIn('mx', 'jane', 'wrong', ID), refused)
+  await t.rejects(accounts.logIn('mx', 'john', 'right', ID), refused)
+  await t.rejects(accounts.logIn('mx', 'no/such', 'right', ID), refused)
+  await t.rejects(accounts.logIn('acme', 'jane', 'right', ID), refused)
+})
+
+t.test('a secret is changed by whoever knows it', async (t) => {
+  const accounts = open(t)
+  await accounts.create('mx', { id: 'jane', secret: 'old' }, ID)
+  const change = (old: string, next: string) =>
+    accounts.changeSecret('mx', 'jane', { old, new: next }, ID)
+  await t.rejects(change('wrong', 'new'), { code: 400, message: /Secret not correct/ })
+  await t.rejects(change('old', ''), { message: 'New secret should not be blank' })
+  await change('old', 'new')
+  await t.rejects(accounts.logIn('mx', 'jane', 'old', ID), { code: 400 })
+  await t.resolves(accounts.logIn('mx', 'jane', 'new', ID))
+  const ends = await Promise.allSettled([change('new', 'a'), change('new', 'b')])
+  t.same(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+})
+
+t.test('who is deleted is not there, and the name is free again', async (t) => {
+  const accounts = open(t)
+  await accounts.create('mx', { id: 'jane', name: 'Jane', secret: 'x' }, ID)
+  t.equal(await accounts.delete('mx', 'jane', ID), true)
+  t.equal(await accounts.delete('mx', 'jane', ID), false)
+  await t.rejects(accounts.logIn('mx', 'Jane', 'x', ID), { code: 400 })
+  await t.resolves(accounts.create('mx', { id: 'jane2', name: 'Jane' }, ID))
+})
+
+t.test('what is wrong with an account is named', async (t) => {
+  const accounts = open(t)
+  const wrong = (given: Parameters<typeof accounts.create>[1], message: string | RegExp) =>
+    t.rejects(accounts.create('mx', given, ID), { id: ID, code: 400, message })
+  await wrong({ id: '' }, 'ID required')
+  await wrong({ id: 'a b' }, /^request.id must be/)
+  await wrong({ id: 'a/b' }, /^request.id must be/)
+  await wrong({ id: 'a\0' }, /^request.id must be/)
+  await wrong({ id: 'a'.repeat(129) }, /^request.id must be/)
+  await wrong({ id: 'a', name: '' }, 'name required')
+  await wrong({ id: 'a', secret: '' }, /^request.secret must be/)
+  await wrong({ id: 'a', secret: 's'.repeat(1025) }, /^request.secret must be/)
+  t.same(await accounts.list('mx'), [], 'and nothing is stored')
+})

@@ -1,0 +1,99 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import type { Rule } from '../../../core/contracts/auth.ts'
+import { createStore } from '../../../core/store/store.ts'
+import { createRules } from '../../../services/auth/rules.ts'
+
+const ID = 'auth.Rules.Create'
+const LOGIN: Rule = {
+  id: 'login',
+  scope: '',
+  access: 'GRANTED',
+  resource: { type: 'service', name: 'auth', endpoint: '*' },
+  priority: 0,
+}
+
+function open(t: Test) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  return createRules(store)
+}
+
+t.test(
+  'the default rule makes every service callable by anyone, until it is deleted for good',
+  async (t) => {
+    const rules = open(t)
+    t.same(await rules.list('mx'), [
+      {
+        id: 'default',
+        scope: '',
+        access: 'GRANTED',
+        resource: { type: '*', name: '*', endpoint: '*' },
+        priority: 0,
+      },
+    ])
+    await rules.create('mx', LOGIN, false, ID)
+    await rules.delete('mx', 'default', false, ID)
+    t.same(await rules.list('mx'), [LOGIN])
+    await rules.delete('mx', 'login', true, ID)
+    t.same(await rules.list('mx'), [], 'not even when there is no other')
+  },
+)
+
+t.test('rules are unique in their namespace, and those of another are others', async (t) => {
+  const rules = open(t)
+  await rules.create('mx', LOGIN, false, ID)
+  await t.rejects(rules.create('mx', LOGIN, false, ID), {
+    id: ID,
+    code: 400,
+    message: 'A rule with this ID already exists',
+  })
+  await t.rejects(rules.delete('mx', 'other', false, ID), { code: 400, message: 'Rule not found' })
+  await rules.create('acme', LOGIN, false, ID)
+  await rules.delete('acme', 'default', false, ID)
+  t.same(
+    (await rules.list('mx')).map(({ id }) => id),
+    ['default', 'login'],
+  )
+})
+
+t.test('who would lock everybody out is asked first', async (t) => {
+  const rules = open(t)
+  const last = { id: ID, code: 409, message: /last rule that lets anybody log in.*force/ }
+  await t.rejects(rules.delete('mx', 'default', false, ID), last)
+  const denial: Rule = { ...LOGIN, id: 'no', access: 'DENIED', priority: 1 }
+  await t.rejects(rules.create('mx', denial, false, ID), last)
+  await rules.create('mx', LOGIN, false, ID)
+  await rules.create('mx', { ...LOGIN, id: 'login2' }, false, ID)
+  await rules.delete('mx', 'default', false, ID)
+  const both = ['login', 'login2'].map((id) => rules.delete('mx', id, false, ID))
+  const ends = (await Promise.allSettled(both)).map(({ status }) => status)
+  t.same(ends.sort(), ['fulfilled', 'rejected'], 'of two at once one sees what the other did')
+  await rules.create('mx', denial, true, ID)
+  await rules.delete('mx', 'no', false, ID)
+})
+
+t.test('changes at the same time all happen', async (t) => {
+  const rules = open(t)
+  const ids = Array.from({ length: 20 }, (_, i) => `rule${i}`)
+  await Promise.all(ids.map((id) => rules.create('mx', { ...LOGIN, id }, false, ID)))
+  t.same(
+    (await rules.list('mx')).map(({ id }) => id),
+    ['default', ...ids].sort(),
+  )
+})
+
+t.test('more rules than a page are listed', async (t) => {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const rules = createRules(store)
+  await rules.list('mx')
+  for (let i = 0; i < 1500; i++) {
+    const rule = { format: 1, ...LOGIN, id: `r${i}` }
+    const value = Buffer.from(JSON.stringify(rule))
+    await store.commit([
+      { table: { database: 'mx', table: 'auth' }, key: `rules/mx/${rule.id}`, value },
+    ])
+  }
+  t.equal((await rules.list('mx')).length, 1501)
+})
