@@ -24,6 +24,17 @@ export const callMemory: BodyMemory = { usedBytes: 0, maxBytes }
 /** Bodies of streams that wait in a proxy for an end that is slow to take them, of all calls together. */
 export const relayMemory: BodyMemory = { usedBytes: 0, maxBytes }
 
+/** Long answers that callers have not taken, of all exchanges and connections together. */
+export const replyMemory: BodyMemory = { usedBytes: 0, maxBytes }
+
+/** Bytes up to which an answer is sent whatever waits already; about what the memory of a socket takes. */
+export const LONG_REPLY_BYTES: number = 256 * 1024
+
+/** Whether an answer may wait for its caller. */
+export function mayWait({ length }: string | Uint8Array): boolean {
+  return length <= LONG_REPLY_BYTES || replyMemory.usedBytes + length <= replyMemory.maxBytes
+}
+
 /**
  * How much of them there may be, by the memory there is.
  *
@@ -37,5 +48,11 @@ export function toMaxBytes(constrainedBytes: number, totalBytes: number): number
 /** The answer to a request whose body finds no room; a moment later it may. */
 export function refuseBody(id: string): GatewayError {
   const detail = 'too many request bodies are under way, try again later'
+  return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
+}
+
+/** The answer instead of one that finds no room. */
+export function refuseReply(id: string): GatewayError {
+  const detail = 'too many answers wait for callers that are slow to take them, try again later'
   return new GatewayError(id, 503, detail, { headers: ['retry-after', '1'] })
 }

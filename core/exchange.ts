@@ -2,7 +2,7 @@
 // Imported, because the global of that name is a getter: dear for what is asked for several times a request.
 import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
-import { bodyMemory, refuseBody } from './body-memory.ts'
+import { bodyMemory, mayWait, refuseBody, refuseReply, replyMemory } from './body-memory.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
@@ -132,6 +132,8 @@ export abstract class Exchange implements RequestLine {
   #queuedBytes = 0
   /** Counted in `bodyMemory`. */
   #heldBytes = 0
+  /** Counted in `replyMemory`. */
+  #waitingBytes = 0
   #paused = false
   #clientAddress: string | undefined = undefined
   #state: Map<unknown, unknown> | undefined = undefined
@@ -328,9 +330,10 @@ export abstract class Exchange implements RequestLine {
     this.send(error.code, headers, body)
   }
 
-  /** {@link reply} for a header list that becomes the exchange's own. */
+  /** {@link reply} for a header list that becomes the exchange's own. A long body that finds no room to wait for a slow client is 503. */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
+    if (!mayWait(body)) return this.fail(refuseReply(this.route?.service ?? GATEWAY_ID))
     if (this.#head(status, headers)) this.transmit(body)
   }
 
@@ -384,6 +387,12 @@ export abstract class Exchange implements RequestLine {
    */
   abstract accept(receiver: SocketReceiver, options?: AcceptOptions): ServerSocket | undefined
 
+  /** For listeners: bytes of the reply wait for the client until the exchange is over. */
+  protected awaitClient(bytes: number): void {
+    replyMemory.usedBytes += bytes
+    this.#waitingBytes += bytes
+  }
+
   /** For listeners: the reply is complete, or can never be. */
   protected finish(): void {
     if (this.finished) return
@@ -392,6 +401,10 @@ export abstract class Exchange implements RequestLine {
     if (this.#heldBytes > 0) {
       bodyMemory.usedBytes -= this.#heldBytes
       this.#heldBytes = 0
+    }
+    if (this.#waitingBytes > 0) {
+      replyMemory.usedBytes -= this.#waitingBytes
+      this.#waitingBytes = 0
     }
     const hooks = this.chain.onDone
     for (let i = 0; i < hooks.length; i++) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAddressSet } from '../core/address-set.ts'
+import { replyMemory } from '../core/body-memory.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
@@ -97,6 +98,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   let plan = planPlugins(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
+  if (settings.maxUnreadBytes !== 'auto') replyMemory.maxBytes = settings.maxUnreadBytes
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
   const upstreams = createUpstreams(configuration, {
     maxConnections: budgetBackends(maxConnections, fileLimit),

@@ -94,6 +94,11 @@ export function parseLimit(text: string): number {
   return bytes
 }
 
+/** {@link parseLimit}, or the word `auto`. */
+export function parseLimitOrAuto(text: string): number | 'auto' {
+  return text.trim() === 'auto' ? 'auto' : parseLimit(text)
+}
+
 /** A prefix of service names; blanks only: none (specification: Namespace). */
 export function parseNamespace(text: string): string {
   const namespace = text.trim()

@@ -27,6 +27,7 @@ import {
   parseCountOrAuto,
   parseHosts,
   parseLimit,
+  parseLimitOrAuto,
   parseNamespace,
   parseNetworks,
   parseNonEmpty,
@@ -112,6 +113,8 @@ export interface Settings {
   readonly rpcAddressAllow: readonly string[]
   readonly maxBodyBytes: number
   readonly maxMessageBytes: number
+  /** Of answers that clients have not taken yet, of a process. */
+  readonly maxUnreadBytes: number | 'auto'
   readonly maxConnections: number | 'auto'
   readonly connectTimeoutMs: number
   readonly replyTimeoutMs: number
@@ -603,6 +606,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: '16mb',
     live: true,
     parse: one(parseLimit),
+  },
+  maxUnreadBytes: {
+    name: 'max_unread',
+    kind: 'text',
+    form: 'size',
+    description:
+      'Most that long answers take together while clients are slow to read them, per worker; beyond it 503. auto is a sixteenth of the memory, from 32 to 256 MiB',
+    default: 'auto',
+    live: false,
+    parse: one(parseLimitOrAuto),
   },
   maxConnections: {
     name: 'max_connections',

@@ -1,3 +1,4 @@
+import { replyMemory } from '../body-memory.ts'
 import type { ServerSocket, SocketReceiver } from '../server-socket.ts'
 import { ABNORMAL, isCloseCode, TOO_BIG, TRY_AGAIN_LATER, toReason } from './close-codes.ts'
 import {
@@ -33,6 +34,8 @@ export abstract class AcceptedSocket implements ServerSocket {
   /** While there are any, the client is not read on. */
   #kept: Kept[] = []
   #keptBytes = 0
+  /** Counted in `replyMemory`. */
+  #waitingBytes = 0
 
   /** @param onOver called once, after the receiver's `onClose`; `aborted`: there was no close frame. */
   constructor(
@@ -125,7 +128,10 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   /** For libraries: less waits for the client than before. */
   protected drained(): void {
-    if (!this.#blocked || this.#over || this.bufferedBytes > CLIENT_LOW_BYTES) return
+    if (!this.#blocked || this.#over) return
+    const { bufferedBytes } = this
+    this.#count(bufferedBytes)
+    if (bufferedBytes > CLIENT_LOW_BYTES) return
     this.#blocked = false
     this.#receiver.onDrain()
   }
@@ -161,7 +167,11 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   #transmit(data: Uint8Array, binary: boolean): void {
     this.#meter.bytesOut += data.length
-    if (!this.transmit(data, binary) && this.bufferedBytes > CLIENT_HIGH_BYTES) this.#blocked = true
+    if (this.transmit(data, binary)) return
+    const { bufferedBytes } = this
+    if (bufferedBytes <= CLIENT_HIGH_BYTES) return
+    this.#blocked = true
+    this.#count(bufferedBytes)
   }
 
   #keep(data: Uint8Array, binary: boolean): void {
@@ -191,7 +201,14 @@ export abstract class AcceptedSocket implements ServerSocket {
     if (isHeld) this.resumeRead()
   }
 
+  /** Takes note of what waits for a slow client. */
+  #count(bytes: number): void {
+    replyMemory.usedBytes += bytes - this.#waitingBytes
+    this.#waitingBytes = bytes
+  }
+
   #end(code: number, reason: string, aborted: boolean): void {
+    this.#count(0)
     try {
       this.#receiver.onClose(code, reason)
     } finally {

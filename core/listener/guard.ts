@@ -34,6 +34,8 @@ export class Guard {
   bodyLength = 0
   /** The client asks for, or its framing demands, the end of the connection after the reply. */
   closing = false
+  /** The client asked for it by `Connection: close`, and nothing else. */
+  clientCloses = false
   websocket = false
   #contentLengths = 0
   #transferEncodings = 0
@@ -58,6 +60,7 @@ export class Guard {
     this.host = ''
     this.bodyLength = 0
     this.closing = false
+    this.clientCloses = false
     this.websocket = false
     this.#contentLengths = 0
     this.#transferEncodings = 0
@@ -200,6 +203,7 @@ export class Guard {
     if (value === 'keep-alive') return
     if (value === 'close') {
       this.closing = true
+      this.clientCloses = true
       return
     }
     for (const part of value.split(',')) {

@@ -1,4 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
+import { LONG_REPLY_BYTES } from '../body-memory.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type Peer, type TunnelTarget } from '../exchange.ts'
 import { HeaderList } from '../headers.ts'
@@ -186,7 +187,10 @@ export class NodeExchange extends Exchange {
       return
     }
     this.bytesOut = bytes.length
+    if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
     res.end(bytes)
+    this.#blocked = res.writableLength > 0
+    this.#watchStall()
   }
 
   protected transmitHead(length: number): void {

@@ -1,4 +1,5 @@
 // One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
+import { LONG_REPLY_BYTES } from '../body-memory.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../server-socket.ts'
@@ -80,6 +81,8 @@ export class UwsExchange extends Exchange implements SocketExchange {
   #length = -1
   #headSent = false
   #readPaused = false
+  /** The client asked for the end of the connection, which the library knows of. */
+  readonly #clientCloses: boolean
   /** What the socket did not take of the last chunk of a reply of known length. */
   #rest: Uint8Array | undefined = undefined
   #ending = false
@@ -111,6 +114,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
         ? { context, key: guard.headers.get('sec-websocket-key') ?? '', sockets }
         : undefined
     this.malformed = malformed
+    this.#clientCloses = guard.clientCloses
     this.closing = guard.closing || malformed !== undefined
     this.#heldTurn = this.closing || this.bodyLength !== 0 ? holdTurn() : -1
     res.onAborted(() => this.abort())
@@ -167,10 +171,30 @@ export class UwsExchange extends Exchange implements SocketExchange {
     }
     this.#unpause()
     this.closing ||= this.#life.draining
+    // Not one that closes the connection by our wish, which the library takes with a whole body only.
+    const isFree = !this.closing || this.#clientCloses
+    if (body.length > LONG_REPLY_BYTES && isFree && !this.#isBodyless())
+      return this.#transmitLong(body)
     corked = this
     corkedBody = body
     this.#res.cork(writeWhole)
     this.finish()
+  }
+
+  /** As the client takes it: what the library has been given it keeps, and nobody is told how much that is. */
+  #transmitLong(body: string | Uint8Array): void {
+    const res = this.#res
+    const bytes =
+      typeof body === 'string' ? Buffer.from(body) : Uint8Array.prototype.slice.call(body)
+    this.awaitClient(bytes.length)
+    this.bytesOut = bytes.length
+    this.#length = bytes.length
+    this.#rest = bytes
+    res.onWritable(() => this.#writable())
+    res.cork(() => {
+      this.#writeHead()
+      this.#writable()
+    })
   }
 
   writeWhole(body: string | Uint8Array): void {
@@ -218,7 +242,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
     if (chunk.length === 0) return true
     this.#res.cork(() => {
       this.#headOnce()
-      this.#writes = this.#length >= 0 ? this.#tryWrite(chunk) : this.#res.write(chunk)
+      this.#writes = this.#length >= 0 ? this.#tryWrite(chunk, false) : this.#res.write(chunk)
     })
     return this.#writes
   }
@@ -334,8 +358,8 @@ export class UwsExchange extends Exchange implements SocketExchange {
     }
   }
 
-  /** Writes a piece of a reply of known length; what the socket refuses is kept. */
-  #tryWrite(chunk: Uint8Array): boolean {
+  /** Writes a piece of a reply of known length; what the socket refuses is kept, copied unless its memory is `ours`. */
+  #tryWrite(chunk: Uint8Array, ours: boolean): boolean {
     if (this.#rest !== undefined) {
       this.#rest = Buffer.concat([this.#rest, chunk])
       return false
@@ -348,7 +372,8 @@ export class UwsExchange extends Exchange implements SocketExchange {
       return true
     }
     if (ok) return true
-    this.#rest = Uint8Array.prototype.slice.call(chunk, res.getWriteOffset() - before)
+    const rest = chunk.subarray(res.getWriteOffset() - before)
+    this.#rest = ours ? rest : Uint8Array.prototype.slice.call(rest)
     return false
   }
 
@@ -357,7 +382,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
     const rest = this.#rest
     if (rest !== undefined) {
       this.#rest = undefined
-      if (!this.#tryWrite(rest)) return false
+      if (!this.#tryWrite(rest, true)) return false
       if (this.finished) return true
     }
     this.#writes = true

@@ -1,4 +1,4 @@
-import { refuseBody } from '../body-memory.ts'
+import { mayWait, refuseBody, refuseReply } from '../body-memory.ts'
 import { ByteBuffer } from '../byte-buffer.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
@@ -105,6 +105,7 @@ export class PlainServedCall implements IncomingCall, Peer, Timed {
   reply(metadata: string, body: string | Uint8Array): void {
     if (this.over) return
     if (this.#started) throw new Error('a stream is ended by endData or fail')
+    if (!mayWait(body)) return this.fail(refuseReply(this.service))
     const headers = toReplyFields(metadata)
     if (headers === undefined) {
       return this.fail(new GatewayError(this.service, 500, WRONG_METADATA))

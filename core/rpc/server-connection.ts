@@ -1,5 +1,5 @@
 // One file, though long: the calls of a connection and the connection share their state.
-import { callMemory, refuseBody } from '../body-memory.ts'
+import { callMemory, mayWait, refuseBody, refuseReply, replyMemory } from '../body-memory.ts'
 import { GatewayError } from '../errors.ts'
 import { type CallReceiver, type Dispatch, type IncomingCall, NOBODY } from './call.ts'
 import { CallTable } from './call-table.ts'
@@ -83,6 +83,8 @@ export class ServerConnection implements FrameReceiver {
   /** Runs once the calls of a connection that is left are over. */
   #patience: NodeJS.Timeout | undefined = undefined
   #paused = false
+  /** Counted in `replyMemory`. */
+  #waitingBytes = 0
   #dispatching = false
 
   constructor(dispatch: Dispatch, limits: ServerLimits = {}) {
@@ -130,6 +132,7 @@ export class ServerConnection implements FrameReceiver {
   onDrain(): void {
     if (this.closed) return
     this.#writer.drained()
+    this.#count()
     if (this.#paused && this.#writer.waitingBytes <= PAUSE_BYTES / 2) {
       this.#paused = false
       this.#socket.resume()
@@ -192,6 +195,7 @@ export class ServerConnection implements FrameReceiver {
 
   reply(call: ServerCall, metadata: string, body: string | Uint8Array): void {
     const { service } = call
+    if (!mayWait(body)) return this.fail(call, refuseReply(service))
     if (metadata.length > METADATA_MAX_BYTES) {
       const detail = `metadata of the reply must be at most ${METADATA_MAX_BYTES} bytes`
       return this.fail(call, new GatewayError(service, 500, detail))
@@ -339,6 +343,7 @@ export class ServerConnection implements FrameReceiver {
   /** After whatever was written: reads no more of who asks and takes no answers, and gives up on who has asked for too much. */
   #bound(): void {
     const { waitingBytes } = this.#writer
+    if (this.#writer.blocked) this.#count()
     if (waitingBytes <= PAUSE_BYTES) return
     if (waitingBytes > this.#maxWaitingBytes) {
       this.#lose()
@@ -347,6 +352,14 @@ export class ServerConnection implements FrameReceiver {
       this.#paused = true
       this.#socket.pause()
     }
+  }
+
+  /** Takes note of what waits for a slow caller; what its socket keeps, that does. */
+  #count(): void {
+    const { blocked, waitingBytes } = this.#writer
+    const bytes = blocked && !this.closed ? waitingBytes : 0
+    replyMemory.usedBytes += bytes - this.#waitingBytes
+    this.#waitingBytes = bytes
   }
 
   #take(call: ServerCall): void {
@@ -378,6 +391,7 @@ export class ServerConnection implements FrameReceiver {
   #lose(): void {
     if (this.closed) return
     this.closed = true
+    this.#count()
     clearTimeout(this.#patience)
     this.#writer.close()
     for (const call of this.#calls.list()) {

@@ -1,3 +1,4 @@
+import { mayWait, refuseReply } from '../../core/body-memory.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { toRequestType } from '../../core/request/media-type.ts'
@@ -48,6 +49,8 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   #waitingBytes = 0
   #ended = false
   readonly #outflow: Outflow
+  /** The WebSocket ends once the client has taken the answer. */
+  #isLast = false
 
   constructor(x: Exchange, limits: CallLimits, maxMessageBytes: number = PAYLOAD_MAX_BYTES) {
     super(x, limits)
@@ -115,7 +118,8 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   }
 
   override onDrain(): void {
-    this.#outflow.drained()
+    if (this.#isLast) this.#socket?.close(NORMAL, '')
+    else this.#outflow.drained()
   }
 
   onClose(): void {
@@ -145,9 +149,12 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     if (this.over) return
     this.answered()
     this.done()
+    if (!mayWait(body)) return this.failed(refuseReply(this.service))
     this.#readType(metadata)
-    this.#socket?.send(body.length === 0 && !this.#binary ? '{}' : body, this.#binary)
-    this.#socket?.close(NORMAL, '')
+    const answer = body.length === 0 && !this.#binary ? '{}' : body
+    // What waits is no longer counted once the WebSocket is closed.
+    if (this.#socket?.send(answer, this.#binary) === true) this.#socket.close(NORMAL, '')
+    else this.#isLast = true
   }
 
   override onStart(metadata: string): void {

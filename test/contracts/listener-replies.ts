@@ -1,11 +1,17 @@
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
 import t from 'tap'
+import { replyMemory } from '../../core/body-memory.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { HeaderList } from '../../core/headers.ts'
 import { openListener } from '../fixtures/open-listener.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { RawClient, splitReplies } from '../fixtures/raw-client.ts'
 import type { ListenerSubject } from './listener.ts'
 
+/** More than the sockets between a client that does not read and the listener take. */
+const LONG = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 /** How replies leave, whole ones and streamed ones. */
@@ -243,6 +249,43 @@ export function testListenerReplies({ create }: ListenerSubject): void {
       t.notMatch(client.text, /\r\n0\r\n\r\n$/)
     }
   })
+
+  for (const keepAlive of [true, false]) {
+    t.test(
+      `long replies that wait for slow clients have a bound together; keep-alive: ${keepAlive}`,
+      async (t) => {
+        const { maxBytes } = replyMemory
+        replyMemory.maxBytes = LONG.length + 1000
+        t.teardown(() => {
+          replyMemory.maxBytes = maxBytes
+        })
+        const { port } = await openListener(t, create, (x) =>
+          x.reply(200, x.path === '/text' ? LONG.toString('latin1') : LONG),
+        )
+        const agent = new Agent({ keepAlive })
+        t.teardown(() => agent.destroy())
+        const ask = async (path: string): Promise<IncomingMessage> => {
+          const [reply] = await once(get({ port, path, agent }), 'response')
+          return reply
+        }
+        for (const path of ['/bytes', '/text']) {
+          const slow = await ask(path)
+          t.equal(slow.statusCode, 200)
+          t.equal(replyMemory.usedBytes, LONG.length)
+          const refused = await ask(path)
+          t.equal(refused.statusCode, 503)
+          t.equal(refused.headers['retry-after'], '1')
+          refused.resume()
+          t.ok(LONG.equals(Buffer.concat(await slow.toArray())), 'all of it comes in the end')
+          await until(() => replyMemory.usedBytes === 0)
+        }
+        const left = await ask('/bytes')
+        t.equal(replyMemory.usedBytes, LONG.length)
+        left.destroy()
+        await until(() => replyMemory.usedBytes === 0)
+      },
+    )
+  }
 }
 
 function startAndEnd(x: Exchange, status: number, length: number): void {

@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t, { type Test } from 'tap'
-import { callMemory } from '../../../core/body-memory.ts'
+import { callMemory, replyMemory } from '../../../core/body-memory.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Dispatch } from '../../../core/rpc/call.ts'
 import { deadlines } from '../../../core/rpc/deadlines.ts'
@@ -473,6 +473,43 @@ t.test('requests of all connections have a bound together', async (t) => {
   t.equal(second.calls.length, 2)
   second.connection.onClose()
   t.equal(callMemory.usedBytes, before, 'what ended takes nothing')
+})
+
+t.test('long answers that wait for slow callers have a bound together', async (t) => {
+  const { maxBytes } = replyMemory
+  const before = replyMemory.usedBytes
+  replyMemory.maxBytes = before + 2_000_000
+  t.teardown(() => {
+    replyMemory.maxBytes = maxBytes
+  })
+  const [first, second] = [open(), open()]
+  for (const { receive, socket } of [first, second]) {
+    for (let id = 1; id <= 4; id++) receive(call(id))
+    socket.slow = true
+  }
+  const body = Buffer.alloc(900_000)
+  // The first goes to the socket, the others wait.
+  for (const call of first.calls.slice(0, 2)) call.reply('', body)
+  t.ok(replyMemory.usedBytes - before >= 900_000)
+  second.calls[0]!.reply('', body)
+  second.calls[1]!.reply('', body)
+  t.ok(replyMemory.usedBytes - before >= 1_800_000)
+  second.calls[2]!.reply('', body)
+  second.calls[3]!.reply('', 'short')
+  second.socket.slow = false
+  second.connection.onDrain()
+  const frames = second.socket.takeFrames()
+  t.match(
+    frames.find(({ stream }) => stream === 3),
+    { type: 'FAIL', body: /"Code":503.*too many answers.*retry-after: 1/ },
+  )
+  t.match(
+    frames.find(({ stream }) => stream === 4),
+    { type: 'REPLY', body: 'short' },
+  )
+  t.ok(replyMemory.usedBytes - before < 1_000_000, 'what was taken counts no more')
+  first.connection.onClose()
+  t.equal(replyMemory.usedBytes, before, 'nor does what never will be')
 })
 
 t.test('a caller that asks and takes no answers is not read, and cut off in the end', async (t) => {

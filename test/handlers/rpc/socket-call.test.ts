@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
+import { replyMemory } from '../../../core/body-memory.ts'
 import { LISTENERS } from '../../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog, type GreeterLog } from '../../fixtures/greeter.ts'
 import {
@@ -85,6 +86,37 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         stream.send({ to: 3 })
         t.equal(await stream.closed, '1000')
         t.same(stream.messages, ['{"n":1}', '{"n":2}', '{"n":3}'])
+      },
+    )
+
+    t.test(
+      `${name}, ${protocol}: a long answer comes whole, or 503 while others wait`,
+      async (t) => {
+        const { gateway } = await open(t, { listener }, { protocol })
+        const long = 'x'.repeat(12 * 1024 * 1024)
+        const slow = await connect(t, gateway, 'hello')
+        slow.socket.pause()
+        slow.send({ name: long })
+        // It waits in the service first, then in the gateway.
+        await until(() => replyMemory.usedBytes > 1024 * 1024)
+        for (let i = 0; i < 3; i++) await settled(() => replyMemory.usedBytes)
+        t.ok(replyMemory.usedBytes > 1024 * 1024)
+        const { maxBytes } = replyMemory
+        replyMemory.maxBytes = 1000
+        t.teardown(() => {
+          replyMemory.maxBytes = maxBytes
+        })
+        const other = await connect(t, gateway, 'hello')
+        other.send({ name: 'x'.repeat(500_000) })
+        t.match(await other.closed, /^1011 too many answers wait/)
+        t.match(JSON.parse(other.messages[0]!), { Code: 503 })
+        const short = await connect(t, gateway, 'hello')
+        short.send({ name: 'Ann' })
+        t.equal(await short.closed, '1000')
+        slow.socket.resume()
+        t.equal(await slow.closed, '1000')
+        t.equal(slow.messages[0]!.length, long.length + '{"message":"Hello "}'.length)
+        t.equal(replyMemory.usedBytes, 0)
       },
     )
 
