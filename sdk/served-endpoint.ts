@@ -1,7 +1,7 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
-import { type BodyKind, toRequestType } from '../core/request/media-type.ts'
+import { ADD_JSON_TYPE, type BodyKind, FORM, toRequestType } from '../core/request/media-type.ts'
 import { type Codec, createProtobufCodec, json } from './codec.ts'
 import type { Context } from './context.ts'
 import { copyJson, NOT_PLAIN } from './copy-json.ts'
@@ -75,12 +75,9 @@ export class ServedEndpoint {
     if (kind === 'json') return false
     if (kind === 'protobuf' && this.#protobuf !== undefined) return true
     const accepted = this.#protobuf === undefined ? JSON_TYPES : JSON_AND_PROTOBUF
-    throw new GatewayError(
-      id,
-      415,
-      `${this.name} takes ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`,
-      { headers: ['accept', accepted] },
-    )
+    const detail = `${this.name} takes ${accepted}, got ${JSON.stringify(contentType.slice(0, 100))}`
+    const hint = contentType.startsWith(FORM) ? `; for JSON, ${ADD_JSON_TYPE}` : ''
+    throw new GatewayError(id, 415, detail + hint, { headers: ['accept', accepted] })
   }
 
   /**

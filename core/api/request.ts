@@ -2,12 +2,11 @@ import { GATEWAY_ID } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { createBare } from '../request/bare.ts'
 import { parseFormPairs } from '../request/form.ts'
-import { parseMediaType } from '../request/media-type.ts'
+import { FORM, parseMediaType } from '../request/media-type.ts'
 import type { ApiRequest } from './messages.ts'
 import { groupValues, toHeaderValues, toPairs, toQueryValues, type Values } from './pairs.ts'
 import { encodeText } from './text.ts'
 
-const FORM = 'application/x-www-form-urlencoded'
 /** Told to services in place of a content type that is missing or malformed. */
 const NO_TYPE = 'text/plain; charset=UTF-8'
 

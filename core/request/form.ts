@@ -1,6 +1,7 @@
 import { GATEWAY_ID } from '../errors.ts'
 import { badRequest } from './bad-request.ts'
 import type { Fields } from './fields.ts'
+import { ADD_JSON_TYPE } from './media-type.ts'
 import { nestPairs, parsePairs } from './query.ts'
 import { decodeUtf8 } from './utf8.ts'
 
@@ -14,8 +15,8 @@ const WHAT = 'form field'
  */
 export function parseFormPairs(body: Uint8Array, id: string = GATEWAY_ID): string[] {
   const text = decodeUtf8(body, 'form', id)
-  if (text.startsWith('{'))
-    throw badRequest(id, 'form must be name=value pairs: JSON wants Content-Type: application/json')
+  if (text.trimStart().startsWith('{'))
+    throw badRequest(id, `form must be name=value pairs: for JSON, ${ADD_JSON_TYPE}`)
   return parsePairs(text, WHAT, id)
 }
 

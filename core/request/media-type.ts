@@ -20,6 +20,8 @@ export interface RequestType extends MediaType {
   readonly kind: BodyKind
 }
 
+/** What forms of web pages come as, and whatever a command-line tool is not told the type of. */
+export const FORM = 'application/x-www-form-urlencoded'
 /** The media types a request may have. */
 const KINDS: ReadonlyMap<string, BodyKind> = new Map([
   ['application/json', 'json'],
@@ -31,9 +33,12 @@ const KINDS: ReadonlyMap<string, BodyKind> = new Map([
   ['application/protobuf', 'protobuf'],
   ['application/proto-rpc', 'protobuf'],
   ['application/octet-stream', 'protobuf'],
-  ['application/x-www-form-urlencoded', 'form'],
+  [FORM, 'form'],
   ['multipart/form-data', 'multipart'],
 ])
+
+/** What to do about JSON that came as a form. */
+export const ADD_JSON_TYPE = "add -H 'content-type: application/json'"
 
 const ACCEPTED =
   'application/json, application/protobuf, application/x-www-form-urlencoded, multipart/form-data'

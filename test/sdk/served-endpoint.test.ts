@@ -44,6 +44,11 @@ t.test('protobuf where the endpoint has such messages and the content type says 
     t.equal(both.isProtobuf(type), false)
     t.equal(plain.isProtobuf(type), false)
   }
+  t.throws(() => plain.isProtobuf('application/x-www-form-urlencoded'), {
+    code: 415,
+    message:
+      'A.B takes application/json, got "application/x-www-form-urlencoded"; for JSON, add -H \'content-type: application/json\'',
+  })
   t.throws(() => both.isProtobuf('multipart/form-data; boundary=a'), {
     code: 415,
     headers: ['accept', 'application/json, application/protobuf'],
