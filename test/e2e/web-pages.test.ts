@@ -1,8 +1,12 @@
 // What a browser can be made to send by whatever page it shows: docs/server.md, "Web pages".
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { chromium } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { RPC_PATH } from '../../core/rpc/frames.ts'
 import { openServer } from '../fixtures/server.ts'
+import { skipUnless } from '../fixtures/servers.ts'
 import { refusedWebSocket } from '../fixtures/web-gateway.ts'
 
 t.setTimeout(120_000)
@@ -158,4 +162,71 @@ t.test('any lets in all', async (t) => {
   const { ask } = await open(t, ['--web_origins=any', '--hosts=any'])
   const headers = { origin: EVIL, host: 'evil.test' }
   t.equal((await ask({ path: '/registry/listServices', headers })).status, 200)
+})
+
+t.test('a browser calls nothing for a page of another host', async (t) => {
+  const program = skipUnless(t, 'chromium')
+  if (program === undefined) return
+  const { ask, isSet, server } = await open(t)
+  const { port } = server.address
+  const page = createServer((_request, reply) => {
+    reply.setHeader('content-type', 'text/html')
+    reply.end(`<!doctype html><form></form><a href="http://127.0.0.1:${port}${SET}">x</a>`)
+  })
+  await once(page.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => void page.close())
+  const browser = await chromium.launch({
+    executablePath: program,
+    args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
+  })
+  t.teardown(() => browser.close())
+  const tab = await browser.newPage()
+  const evil = `http://evil.test:${(page.address() as AddressInfo).port}/`
+  await tab.goto(evil)
+  const failed = await tab.evaluate(
+    async ({ port, set }) => {
+      const url = `http://127.0.0.1:${port}${set}`
+      const image = new Image()
+      const drawn = new Promise((resolve) => {
+        image.onload = () => resolve(true)
+        image.onerror = () => resolve(false)
+      })
+      image.src = url
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/config/watch`)
+      const opened = new Promise((resolve) => {
+        socket.onopen = () => resolve(true)
+        socket.onerror = () => resolve(false)
+      })
+      const body = new URLSearchParams({ path: 'a', 'value.data': '1' })
+      await fetch(url, { mode: 'no-cors' }).catch(() => {})
+      await fetch(url, { method: 'POST', mode: 'no-cors', body }).catch(() => {})
+      return [await drawn, await opened]
+    },
+    { port, set: SET },
+  )
+  t.same(failed, [false, false], 'an image and a WebSocket')
+  t.equal((await tab.goto(`http://evil.test:${port}${SET}`))?.status(), 403, 'DNS rebinding')
+  await tab.goto(evil)
+  const [link] = await Promise.all([tab.waitForResponse(/config/), tab.click('a')])
+  t.equal(link.status(), 403, 'a link')
+  await tab.goto(evil)
+  const [posted] = await Promise.all([
+    tab.waitForResponse(/config/),
+    tab.evaluate((url) => {
+      const form = document.forms[0]!
+      form.method = 'post'
+      form.action = url
+      form.submit()
+    }, `http://127.0.0.1:${port}${SET}`),
+  ])
+  t.equal(posted.status(), 403, 'a form')
+  t.notOk(await isSet())
+  t.equal((await ask({})).status, 200)
+  t.equal((await tab.goto(`http://localhost:${port}/`))?.status(), 200)
+  const own = await tab.evaluate(
+    async (path) => (await fetch(path, { method: 'POST' })).status,
+    SET,
+  )
+  t.equal(own, 200, 'a page of its own')
+  t.ok(await isSet())
 })
