@@ -120,10 +120,11 @@ for (const sync of ['os', 'always'] as const) {
         for (const { id, sequence, metadata } of kept) {
           const key = metadata['key']!
           if (key === 'end/0/1' || coming.has(sequence)) continue
-          // What nobody was about to be done with has to come again, or to be a dead letter.
-          if (isPoison(key)) {
-            if (!isDead.has(id)) faults.lost++
-          } else if (!intended.has(sequence)) faults.forgotten++
+          // What nobody was about to be done with has to come again, or to be a dead letter: on a busy machine that
+          // is what came in time twice and was looked at late.
+          if (isDead.has(id)) continue
+          if (isPoison(key)) faults.lost++
+          else if (!intended.has(sequence)) faults.forgotten++
         }
         for (const sequence of acked) if (coming.has(sequence)) faults.again++
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
