@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { createAddressSet } from '../core/address-set.ts'
 import { replyMemory } from '../core/body-memory.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
@@ -199,6 +199,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     listener.closeTunnels()
     const { drainTimeoutMs } = current.settings
     await delay(Math.min(LINGER_MS, drainTimeoutMs))
+    // Where the machine is busy, what has come by then is still to be read.
+    await turn()
     if (!(await isDoneIn(gateway.idle(), drainTimeoutMs))) {
       const requests = gateway.inFlight
       log.warn({ requests }, 'drain_timeout is over; cutting off what still runs')
