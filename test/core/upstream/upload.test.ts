@@ -9,13 +9,10 @@ import type { UpstreamNode } from '../../../core/upstream/node.ts'
 import { LISTENERS, openGateway } from '../../fixtures/gateway.ts'
 import { openRawBackend, turn, until } from '../../fixtures/raw-backend.ts'
 import { RawClient, statusCodes } from '../../fixtures/raw-client.ts'
+import type { Teardown } from '../../fixtures/teardown.ts'
 
 const CHUNKED = 'POST /app HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n'
 const GET = 'GET /app HTTP/1.1\r\nHost: a.test\r\n\r\n'
-
-interface Teardown {
-  readonly teardown: (close: () => unknown) => void
-}
 
 /** A backend that answers with the body it received. */
 interface Echo {
