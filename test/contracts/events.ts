@@ -546,6 +546,27 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await take(await join(t, again, since), 1), [String(1e15)])
   })
 
+  t.test('contract: a topic that another server deletes is no more for anybody', async (t) => {
+    const { adapter, open: openOther } = await open(t)
+    if (openOther === undefined) return void t.pass('one server has it alone')
+    const other = await openOther()
+    t.teardown(() => other.close?.())
+    await append(adapter, ORDERS, ['a'])
+    const members = [
+      await join(t, adapter, { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }),
+      await join(t, adapter, { start: FROM_START }),
+      await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START }),
+    ]
+    for (const member of members) await take(member, 1)
+    const rejected = members.map((member) => t.rejects(pullSome(member, 1), { code: 410 }))
+    // Pulls that are at the server by then are told at once, others later.
+    await adapter.listTopics()
+    t.equal(await other.deleteTopic!(ORDERS), true)
+    t.same(await append(other, ORDERS, ['b']), [1])
+    await Promise.all(rejected)
+    t.same(await append(adapter, ORDERS, ['c']), [2])
+  })
+
   t.test('contract: servers share events and groups', async (t) => {
     const { adapter, open: openAnother } = await open(t)
     if (openAnother === undefined) return void t.pass('one server has them alone')

@@ -13,7 +13,7 @@ import { createPuller } from './puller.ts'
 import { createSequenceSet } from './sequence-set.ts'
 import type { Session } from './session.ts'
 import { fromSequence, toConsumerStart } from './start.ts'
-import { ensureTopic, findStream } from './topics.ts'
+import { ensureTopic, findStream, parseRun } from './topics.ts'
 
 /** How long the server keeps a consumer whose member is gone; one that is slower gets another. */
 const IDLE_MS = 10 * 60_000
@@ -35,8 +35,8 @@ export async function joinAlone(
   const done = createSequenceSet()
   const idleMs = Math.max(IDLE_MS, 2 * (ackWaitMs ?? 0))
   let consumer: ConsumerInfo | undefined
-  /** A sequence that the stream has, or had. */
-  let farthest = 0
+  /** Of the stream it has begun with. */
+  let run: string | undefined
 
   const calls: DeliveryCalls = {
     ack(delivery) {
@@ -56,19 +56,17 @@ export async function joinAlone(
     // Others may have removed it.
     session.known.delete(stream)
     await ensureTopic(session, names, replicas)
+    run = parseRun(await session.streams.info(stream))
     const from = await toConsumerStart(session, names, start, nowMs())
     consumer = await addPassing(session, stream, { start: from, ackWaitMs, idleMs })
     done.add(1, Math.max(consumer.delivered.stream_seq, (start.sequence ?? 1) - 1))
-    // One that begins ahead of the stream says nothing about it.
-    if (start.sequence === undefined) farthest = consumer.delivered.stream_seq
     return toAttached(session, consumer)
   }
 
   /** Without acknowledgements, what the old consumer had sent may be lost: there is always another. */
   async function goOn(session: Session): Promise<Attached> {
     const known = await findStream(session, stream)
-    // One that was made since has begun anew.
-    if (known === undefined || known.state.last_seq < farthest) throw topicDeleted(topic)
+    if (known === undefined || parseRun(known) !== run) throw topicDeleted(topic)
     const old = consumer && (await findConsumer(session, stream, consumer.name))
     if (old !== undefined && acks) return toAttached(session, old)
     if (old !== undefined) removePassing(session, old)
@@ -86,7 +84,6 @@ export async function joinAlone(
         const reply = message.reply!
         const delivered = parseAckSubject(reply)!
         const { sequence, attempt } = delivered
-        farthest = Math.max(farthest, sequence)
         const isOver = done.has(sequence)
         const event = isOver ? undefined : decodeEvent(message, delivered)
         if (event === undefined || event.timestampMs < sinceMs) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { EventRetention, TopicState } from '../../../core/contracts/events.ts'
 import { toForgetMs } from '../../../core/events/log-marks.ts'
@@ -20,6 +21,7 @@ export async function ensureTopic(
 ): Promise<void> {
   await ensureStream(session, {
     name: stream,
+    description: `mx: ${randomUUID()}`,
     subjects: [subject, aheadSubject],
     num_replicas: replicas,
     duplicate_window: KNOWN_MS * NANOS,
@@ -31,6 +33,7 @@ export async function ensureStream(
   { streams, known }: Session,
   config: {
     readonly name: string
+    readonly description?: string
     readonly subjects: string[]
     readonly num_replicas: number
     readonly duplicate_window?: number
@@ -105,6 +108,14 @@ export async function retain(
   const kept = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
   await session.streams.purge(stream, { seq: last - kept + 1 })
   return true
+}
+
+/**
+ * What tells the stream of a topic from others that had its name: a text it is made with. When it was made is said differently after a
+ * restart. Undefined: others have made it.
+ */
+export function parseRun({ config }: StreamInfo): string | undefined {
+  return config.description
 }
 
 /** False: there was none. */
