@@ -2,7 +2,8 @@ import t from 'tap'
 import { createMemoryEvents } from '../../../adapters/events/memory.ts'
 import { eventsAway, eventsFull } from '../../../core/events/errors.ts'
 import { openPlatformEvents } from '../../fixtures/platform-events.ts'
-import { openRegistry } from '../../fixtures/sdk-services.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { createQuietLog, openRegistry } from '../../fixtures/sdk-services.ts'
 
 t.test('it is the service events, and the registry says what it offers', async (t) => {
   const registry = openRegistry(t)
@@ -50,4 +51,16 @@ t.test('who consumes is told that the service is stopped', async (t) => {
   const next = t.rejects(stream.next(), { code: 503, message: 'the events are being stopped' })
   await close()
   await next
+})
+
+t.test('what fails in the background is a line of its log', async (t) => {
+  const { log, lines } = createQuietLog('events')
+  const retain = () => {
+    throw new Error('the disk is gone')
+  }
+  const adapter = { ...createMemoryEvents(), retain }
+  const { call } = await openPlatformEvents(t, { adapter, log, events: { retainMs: 1 } })
+  await call('Stream.Publish', { topic: 'a' })
+  await until(() => lines.some((line) => line.includes('the disk is gone')))
+  t.match(JSON.parse(lines.find((line) => line.includes('the disk is gone'))!), { level: 40 })
 })
