@@ -39,7 +39,7 @@ const plugin: PluginDefinition = definePlugin({
         // What the browser compared itself: behind a proxy, `Host` may be another.
         if (site === 'same-origin') return
         if (origin !== undefined) {
-          const isKnown = isSameHost(origin, x.host) || isAllowed(origin.toLowerCase())
+          const isKnown = isAllowed(origin.toLowerCase()) || isSameHost(origin, x.host)
           if (isKnown && headers.getAll('origin').length === 1) return
           throw refuse(
             `web pages of ${quote(origin)} may not send requests here; --web_origins lists those that may`,
@@ -69,6 +69,8 @@ function refuse(detail: string): GatewayError {
 
 /** Whether a page came from the host the request is for; a port that is the scheme's own may be left out. */
 function isSameHost(origin: string, host: string): boolean {
+  // As browsers write it; what follows takes microseconds.
+  if (origin === `http://${host}` || origin === `https://${host}`) return true
   const scheme = /^https?:\/\//i.exec(origin)?.[0]
   if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(scheme + host)) return false
   return new URL(origin).host === new URL(scheme + host).host

@@ -9,6 +9,7 @@ import type { Micro } from './micro.ts'
 const OPTIONS: Readonly<Record<string, object>> = {
   'access-log': { path: '/dev/null' },
   cors: { origins: ['https://app.example.com'] },
+  origins: { allow: ['https://app.example.com'] },
   headers: { request: { set: { 'x-edge': 'a' } }, reply: { set: { 'x-served-by': 'mx' } } },
 }
 const BODY = Buffer.from('{"message":"Hello John"}')
