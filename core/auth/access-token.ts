@@ -12,7 +12,7 @@ const TOKEN_MAX = 4096
 /** Clocks may differ by this much. */
 const SKEW_S = 30
 /** Longest life of a token, seconds: revoking one has to be remembered as long. */
-export const TOKEN_LIFE_MAX_S = 3600
+const TOKEN_LIFE_MAX_S = 3600
 
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const KEY_ID = /^[\w-]{1,64}$/

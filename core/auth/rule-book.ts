@@ -103,7 +103,7 @@ interface RankedRule {
 }
 
 /** The order in which rules are asked. */
-export function compareRules(a: Rule, b: Rule): number {
+function compareRules(a: Rule, b: Rule): number {
   if (a.priority !== b.priority) return b.priority - a.priority
   if (a.access !== b.access) return a.access === 'DENIED' ? -1 : 1
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
+import { commitIf } from '../../core/store/commit-if.ts'
+import { formatKept } from '../../core/store/kept-json.ts'
+import { readAll } from '../../core/store/read-all.ts'
 import type { Store } from '../../core/store/store.ts'
 import { badRequest } from '../../sdk/errors.ts'
-import { commitIf } from '../commit-if.ts'
-import { formatKept } from '../kept-json.ts'
-import { readAll } from '../read-all.ts'
 import {
   type AccountRecord,
   parseAccountRecord,

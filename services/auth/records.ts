@@ -1,7 +1,7 @@
 import type { Account, Rule } from '../../core/contracts/auth.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
+import { parseKept } from '../../core/store/kept-json.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import { parseKept } from '../kept-json.ts'
 
 /** Where everything is, of all namespaces (reference 2.5). */
 export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'auth' }

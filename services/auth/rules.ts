@@ -1,10 +1,10 @@
 import { RuleBook } from '../../core/auth/rule-book.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
+import { commitIf } from '../../core/store/commit-if.ts'
+import { formatKept } from '../../core/store/kept-json.ts'
+import { readAll } from '../../core/store/read-all.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
-import { commitIf } from '../commit-if.ts'
-import { formatKept } from '../kept-json.ts'
-import { readAll } from '../read-all.ts'
 import { parseRuleRecord, TABLE, toRuleKey, toRulesHeadKey, toRulesPrefix } from './records.ts'
 
 /** Everybody may call everything, until it is deleted (specification: Rule). */

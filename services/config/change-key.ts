@@ -1,5 +1,5 @@
+import { commitIf } from '../../core/store/commit-if.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
-import { commitIf } from '../commit-if.ts'
 import { formatPath } from './path.ts'
 import {
   formatHead,

@@ -1,6 +1,6 @@
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
+import { formatKept, parseKept } from '../../core/store/kept-json.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import { formatKept, parseKept } from '../kept-json.ts'
 
 /** Table of a namespace, whose database it is. */
 export const TABLE = 'config'

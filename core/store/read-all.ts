@@ -1,5 +1,5 @@
-import type { StoreRecord, StoreTable } from '../core/contracts/store.ts'
-import type { Store } from '../core/store/store.ts'
+import type { StoreRecord, StoreTable } from '../contracts/store.ts'
+import type { Store } from './store.ts'
 
 /** Records whose keys begin with `prefix`, in their order, however many pages they are. */
 export async function readAll(

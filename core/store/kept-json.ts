@@ -1,5 +1,5 @@
-import type { StoreRecord } from '../core/contracts/store.ts'
-import { internal } from '../sdk/errors.ts'
+import type { StoreRecord } from '../contracts/store.ts'
+import { GatewayError } from '../errors.ts'
 
 const FORMAT = 1
 
@@ -26,8 +26,9 @@ export function parseKept<T extends object>(
     // Told below.
   }
   if (content?.format !== FORMAT || !isComplete(content))
-    throw internal(
+    throw new GatewayError(
       table,
+      500,
       `record ${key} of table ${table} is not of this version of mx: somebody else wrote it, or a newer mx`,
     )
   const { format, ...rest } = content

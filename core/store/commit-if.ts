@@ -1,5 +1,5 @@
-import { GatewayError } from '../core/errors.ts'
-import type { Store, StoreWrite } from '../core/store/store.ts'
+import { GatewayError } from '../errors.ts'
+import type { Store, StoreWrite } from './store.ts'
 
 /** As the store's `commit`, for changes with conditions. Undefined: one does not hold, somebody else was faster. */
 export async function commitIf(
