@@ -38,7 +38,7 @@ t.test('records count by more than their values, and expired ones no more', asyn
   let count = 0
   t.throws(
     () => {
-      for (;;) adapter.commit([[{ ...write, key: String(count++), expiresMs: 1 }]], 0)
+      for (;;) void adapter.commit([[{ ...write, key: String(count++), expiresMs: 1 }]], 0)
     },
     { code: 507 },
   )
