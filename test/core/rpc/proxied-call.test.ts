@@ -55,10 +55,10 @@ t.test(
   async (t) => {
     const { settle, upstream } = await open(t, [])
     const named = (service: string) => settle({ service })
-    t.strictSame(await named(''), ['fail 400 mx.proxy: service name is blank'])
-    t.strictSame(await named(' \t'), ['fail 400 mx.proxy: service name is blank'])
+    t.strictSame(await named(''), ['fail 400 go.mx.proxy: service name is blank'])
+    t.strictSame(await named(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
     for (const service of ['a b', '../a', 'a..b', 'x'.repeat(300), '__proto__'])
-      t.match(await named(service), [/^fail 400 mx\.proxy: service name must be letters, digits/])
+      t.match(await named(service), [/^fail 400 go\.mx\.proxy: service name must be letters, digits/])
     for (const service of ['nobody', 'constructor'])
       t.strictSame(await named(service), [`fail 404 ${service}: service not found: ${service}`])
     t.strictSame(await named('helloworld'), [
@@ -347,7 +347,7 @@ t.test('a call that goes round in a loop is 508', async (t) => {
   openCaller(t, proxy.port, 'mx').call(call)
   await until(() => call.events.length > 0)
   t.strictSame(call.events, [
-    `fail 508 mx.proxy: the call has passed ${HOPS_MAX} proxies, and may pass ${HOPS_MAX}: most likely it goes round in a loop`,
+    `fail 508 go.mx.proxy: the call has passed ${HOPS_MAX} proxies, and may pass ${HOPS_MAX}: most likely it goes round in a loop`,
   ])
   t.equal(passed, HOPS_MAX)
 })
