@@ -58,7 +58,9 @@ t.test(
     t.strictSame(await named(''), ['fail 400 go.mx.proxy: service name is blank'])
     t.strictSame(await named(' \t'), ['fail 400 go.mx.proxy: service name is blank'])
     for (const service of ['a b', '../a', 'a..b', 'x'.repeat(300), '__proto__'])
-      t.match(await named(service), [/^fail 400 go\.mx\.proxy: service name must be letters, digits/])
+      t.match(await named(service), [
+        /^fail 400 go\.mx\.proxy: service name must be letters, digits/,
+      ])
     for (const service of ['nobody', 'constructor'])
       t.strictSame(await named(service), [`fail 404 ${service}: service not found: ${service}`])
     t.strictSame(await named('helloworld'), [
