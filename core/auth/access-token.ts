@@ -1,6 +1,6 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
-import type { Account } from '../contracts/auth.ts'
+import type { Account, Session } from '../contracts/auth.ts'
 import { isServiceName } from '../service-name.ts'
 
 /** Ed25519 (RFC 8037), and nothing else: what a token says of itself chooses no algorithm (RFC 8725 §3.1). */
@@ -16,17 +16,6 @@ const TOKEN_LIFE_MAX_S = 3600
 
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const KEY_ID = /^[\w-]{1,64}$/
-
-/** Whom a token stands for, and how long. */
-export interface Session {
-  readonly account: Account
-  /** Of the token, unique. */
-  readonly id: string
-  /** Unix time. */
-  readonly issuedMs: number
-  /** Unix time from which on it is no longer taken: its end, and what clocks may differ by. */
-  readonly endsMs: number
-}
 
 /** A token that is not taken. The message says why, for a log: who shows it is told less. */
 export class TokenError extends Error {

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type Session, TokenError, verifyToken } from './access-token.ts'
+import type { Session } from '../contracts/auth.ts'
+import { TokenError, verifyToken } from './access-token.ts'
 
 /** Tokens remembered, and the characters they have in all. */
 const REMEMBERED_MAX = 50_000

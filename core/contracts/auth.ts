@@ -1,3 +1,5 @@
+import type { KeyObject } from 'node:crypto'
+
 /** Who calls (specification: Account). */
 export interface Account {
   readonly id: string
@@ -36,4 +38,60 @@ export interface Ruling {
   readonly granted: boolean
   /** The rule that decided; undefined: none applied, which denies. */
   readonly rule: Rule | undefined
+}
+
+/** Whom a token stands for, and how long. */
+export interface Session {
+  readonly account: Account
+  /** Of the token, unique. */
+  readonly id: string
+  /** Unix time. */
+  readonly issuedMs: number
+  /** Unix time from which on it is no longer taken: its end, and what clocks may differ by. */
+  readonly endsMs: number
+}
+
+/** What tokens are judged by, one version of it. */
+export interface TokenKnowledge {
+  /** Public keys that sign now, and those that lately did, by their ids. */
+  readonly keys: ReadonlyMap<string, KeyObject>
+  /** Whether a genuine token is good for nothing any more. */
+  readonly isRevoked: (session: Session) => boolean
+}
+
+/** Where whoever enforces rules gets them from: the service `auth`, in this process or far away. */
+export interface AuthSource {
+  /** All rules of a namespace, at once and after each change. Throws when they cannot be had, or no longer; ends by `signal` only. */
+  readonly watchRules: (namespace: string, signal: AbortSignal) => AsyncIterable<readonly Rule[]>
+  /** As {@link watchRules}, what tokens are judged by. */
+  readonly watchTokens: (signal: AbortSignal) => AsyncIterable<TokenKnowledge>
+}
+
+/** A call somebody wants to make. */
+export interface Access {
+  /** Whose rules decide. */
+  readonly namespace: string
+  /** Undefined: nobody that is known. */
+  readonly account: Account | undefined
+  readonly resource: Resource
+}
+
+/** Decides who is let through: what gateway, RPC proxy and services ask. It keeps watching what its {@link AuthSource} knows. */
+export interface Gate {
+  /**
+   * Who shows this token; at once where it was seen before.
+   *
+   * @throws {TokenError} when it is not taken, also by rejecting.
+   * @throws {GatewayError} 503 by rejecting: keys have never been had.
+   */
+  readonly identify: (token: string) => Session | Promise<Session>
+  /**
+   * What the rules say; at once where those of the namespace are known. The last ones that were had stay in force while their source is away.
+   *
+   * @throws {GatewayError} 503 by rejecting: the rules of the namespace have never been had. Logging in is granted nonetheless.
+   */
+  readonly judge: (access: Access) => Ruling | Promise<Ruling>
+  /** Calls `listener` after every change that may end what was granted: of rules, keys or revocations. Returns what ends that. */
+  readonly onChange: (listener: () => void) => () => void
+  readonly close: () => void
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { issueToken, type Session } from '../../../core/auth/access-token.ts'
+import { issueToken } from '../../../core/auth/access-token.ts'
+import type { Session } from '../../../core/contracts/auth.ts'
 import { Sessions } from '../../../core/auth/sessions.ts'
 import { createTokenKey, listPublicKeys } from '../../fixtures/token-keys.ts'
 
