@@ -16,6 +16,8 @@ export class RuleBook {
   readonly #byName: ReadonlyMap<string, readonly RankedRule[]>
   readonly #everybody: Caller
   readonly #callers = new Map<string, Caller>()
+  /** As above, of accounts that were asked about before: they do not change. */
+  readonly #known = new WeakMap<Account, Caller>()
 
   constructor(namespace: string, rules: readonly Rule[]) {
     this.#namespace = namespace
@@ -33,18 +35,10 @@ export class RuleBook {
   /** What the rules tell `account` apart by; without one, everybody. Accounts they treat alike share one. */
   caller(account: Account | undefined): Caller {
     if (account === undefined) return this.#everybody
-    const { issuer, scopes } = account
-    const own = issuer === this.#namespace
-    const key = own ? JSON.stringify([...new Set(scopes)].sort()) : ''
-    let caller = this.#callers.get(key)
+    let caller = this.#known.get(account)
     if (caller === undefined) {
-      if (this.#callers.size === REMEMBERED_MAX) this.#callers.clear()
-      const held = new Set(scopes)
-      caller = new Caller(
-        this,
-        (scope) => scope === '' || scope === '+' || (own && (scope === '*' || held.has(scope))),
-      )
-      this.#callers.set(key, caller)
+      caller = this.#find(account)
+      this.#known.set(account, caller)
     }
     return caller
   }
@@ -60,6 +54,22 @@ export class RuleBook {
       )
       .sort((a, b) => a.rank - b.rank)
       .map(({ rule }) => rule)
+  }
+
+  #find({ issuer, scopes }: Account): Caller {
+    const own = issuer === this.#namespace
+    const key = own ? JSON.stringify([...new Set(scopes)].sort()) : ''
+    let caller = this.#callers.get(key)
+    if (caller === undefined) {
+      if (this.#callers.size === REMEMBERED_MAX) this.#callers.clear()
+      const held = new Set(scopes)
+      caller = new Caller(
+        this,
+        (scope) => scope === '' || scope === '+' || (own && (scope === '*' || held.has(scope))),
+      )
+      this.#callers.set(key, caller)
+    }
+    return caller
   }
 }
 

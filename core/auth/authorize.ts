@@ -1,0 +1,68 @@
+import type { Maybe } from '../chain.ts'
+import type { Account, Gate, Resource, Ruling } from '../contracts/auth.ts'
+import { GatewayError } from '../errors.ts'
+import { DEFAULT_DOMAIN } from '../service-entry.ts'
+import { isServiceName } from '../service-name.ts'
+
+/** What is called, and between which namespaces. */
+export interface CallTarget {
+  /** That the call is made in; empty: the default one. */
+  readonly namespace: string
+  /** That what is called belongs to. */
+  readonly domain: string
+  readonly resource: Resource
+}
+
+const BEARER = /^bearer +([^\s,]+)$/i
+
+/** The access token of a field `Authorization`; undefined: it holds none, but something else or nothing. */
+export function readBearer(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined
+  return BEARER.exec(authorization)?.[1]
+}
+
+/**
+ * Whether a call may be made: one function for gateway, RPC proxy and services.
+ *
+ * The rules of the namespace it is made in decide. Where what is called belongs to the default namespace, the rules of that must
+ * grant it as well: otherwise anybody could go round them by naming a namespace nobody has made rules for.
+ *
+ * @throws {GatewayError} 400 for a namespace that is none; besides as {@link Gate.judge}.
+ */
+export function judgeCall(
+  gate: Gate,
+  account: Account | undefined,
+  { namespace, domain, resource }: CallTarget,
+): Maybe<Ruling> {
+  if (namespace === '' || namespace === DEFAULT_DOMAIN)
+    return gate.judge({ namespace: DEFAULT_DOMAIN, account, resource })
+  if (!isServiceName(namespace))
+    throw new GatewayError(
+      resource.name,
+      400,
+      `Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(namespace.slice(0, 100))}`,
+    )
+  const own = gate.judge({ namespace, account, resource })
+  if (domain !== DEFAULT_DOMAIN) return own
+  const general = gate.judge({ namespace: DEFAULT_DOMAIN, account, resource })
+  if (!(own instanceof Promise) && !(general instanceof Promise)) return both(own, general)
+  return Promise.all([own, general]).then(([first, second]) => both(first, second))
+}
+
+/** Reference 15.1: whoever calls, and whether it has logged in. */
+export function toDenied({ name, endpoint }: Resource): GatewayError {
+  return new GatewayError(name, 401, `Unauthorized call made to ${name}:${endpoint}`, {
+    headers: ['www-authenticate', 'Bearer'],
+  })
+}
+
+/** What is said of a token that is not taken: why is for the log. RFC 6750 §3.1. */
+export function toNotTaken(service: string): GatewayError {
+  return new GatewayError(service, 401, 'access token not taken: log in again', {
+    headers: ['www-authenticate', 'Bearer error="invalid_token"'],
+  })
+}
+
+function both(own: Ruling, general: Ruling): Ruling {
+  return own.granted ? general : own
+}

@@ -1,0 +1,177 @@
+import type { KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Maybe } from '../chain.ts'
+import type {
+  Access,
+  AuthSource,
+  Gate,
+  Ruling,
+  Session,
+  TokenKnowledge,
+} from '../contracts/auth.ts'
+import { GatewayError } from '../errors.ts'
+import { TokenError } from './access-token.ts'
+import { KeptWatch } from './kept-watch.ts'
+import { RuleBook } from './rule-book.ts'
+import { Sessions } from './sessions.ts'
+
+export interface GateOptions {
+  /** Told when the source cannot be asked any more, and with undefined when it can be again. @default nobody */
+  readonly onOutage?: (reason: Error | undefined) => void
+  /** Told why a token is not taken, once of each of the last tokens. @default nobody */
+  readonly onRefused?: (reason: string) => void
+  /** Milliseconds a call waits for rules or keys that were never had. @default 5000 */
+  readonly waitMs?: number
+  /** Namespaces whose rules are kept; those asked for longest ago are given up. @default 1000 */
+  readonly maxNamespaces?: number
+  /** Unix time. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+/** Endpoints of the service `auth` by which anybody becomes known, in lower case: rules that are not known do not keep them from it. */
+const LOGGING_IN: ReadonlySet<string> = new Set(['auth.token', 'auth.keys'])
+/** Refused tokens that are remembered, so that each is told once. */
+const REFUSED_MAX = 1000
+/** Characters that tell a token from others: its signature. */
+const REFUSED_KEY = 86
+/** Changes that come together are told together. */
+const TELL_MS = 50
+const NO_KEYS: ReadonlyMap<string, KeyObject> = new Map()
+const GRANTED: Ruling = { granted: true, rule: undefined }
+
+/** Opens a gate: it keeps watching keys, and the rules of the namespaces that are asked for. */
+export function createGate(source: AuthSource, options: GateOptions = {}): Gate {
+  const { onOutage = () => {}, onRefused = () => {}, waitMs = 5000, nowMs = Date.now } = options
+  const { maxNamespaces = 1000 } = options
+  const listeners = new Set<() => void>()
+  const refused = new LRUCache<string, true>({ max: REFUSED_MAX })
+  const away = new Set<object>()
+  let telling: NodeJS.Timeout | undefined
+  let closed = false
+
+  const tell = (): void => {
+    telling = undefined
+    for (const listener of [...listeners]) listener()
+  }
+  const changed = (): void => {
+    if (!closed && listeners.size > 0) telling ??= setTimeout(tell, TELL_MS).unref()
+  }
+  const noteOutage = (watch: object, reason: Error | undefined): void => {
+    const before = away.size
+    if (reason === undefined) away.delete(watch)
+    else away.add(watch)
+    if (before === 0 && away.size > 0) onOutage(reason)
+    if (before > 0 && away.size === 0) onOutage(undefined)
+  }
+  const keep = <T>(
+    open: (signal: AbortSignal) => AsyncIterable<T>,
+    onChange: (value: T, before: T) => void,
+  ): KeptWatch<T> => {
+    const id = {}
+    const onLost = (reason: Error | undefined): void => noteOutage(id, reason)
+    return new KeptWatch({ open, onChange, onOutage: onLost, waitMs })
+  }
+
+  const tokens = keep<TokenKnowledge>(source.watchTokens, (next, before) => {
+    sessions.forget(isWithout(next.keys, before.keys))
+    changed()
+  })
+  const sessions = new Sessions({
+    keys: () => tokens.value?.keys ?? NO_KEYS,
+    isRevoked: (session) => tokens.value!.isRevoked(session),
+    nowMs,
+  })
+  const namespaces = new LRUCache<string, KeptWatch<RuleBook>>({
+    max: maxNamespaces,
+    dispose(watch) {
+      watch.close()
+      // What changes there from now on is not heard of: whoever was let in is judged again, which begins to watch again.
+      changed()
+    },
+  })
+  const watchNamespace = (namespace: string): KeptWatch<RuleBook> => {
+    const watch = keep(
+      (signal) => toBooks(namespace, source.watchRules(namespace, signal)),
+      changed,
+    )
+    namespaces.set(namespace, watch)
+    return watch
+  }
+  const judgeLater = async (watch: KeptWatch<RuleBook>, access: Access): Promise<Ruling> => {
+    const book = await watch.first().catch((cause: unknown) => {
+      if (isLoggingIn(access)) return undefined
+      throw toUnknown(access.resource.name, 'the rules of access are not known yet', cause)
+    })
+    return book === undefined ? GRANTED : rule(book, access)
+  }
+  const verify = async (token: string): Promise<Session> => {
+    if (tokens.value === undefined)
+      await tokens.first().catch((cause: unknown) => {
+        throw toUnknown('auth', 'the keys of access tokens are not known yet', cause)
+      })
+    return sessions.verify(token).catch((error: unknown) => {
+      const key = token.slice(-REFUSED_KEY)
+      if (error instanceof TokenError && !refused.has(key)) {
+        refused.set(key, true)
+        onRefused(error.message)
+      }
+      throw error
+    })
+  }
+
+  return {
+    identify: (token) => sessions.recall(token) ?? verify(token),
+
+    judge(access): Maybe<Ruling> {
+      const watch = namespaces.get(access.namespace) ?? watchNamespace(access.namespace)
+      const book = watch.value
+      return book === undefined ? judgeLater(watch, access) : rule(book, access)
+    },
+
+    onChange(listener) {
+      // Of its own: the same function may be given twice.
+      const own = (): void => listener()
+      listeners.add(own)
+      return () => void listeners.delete(own)
+    },
+
+    close() {
+      closed = true
+      clearTimeout(telling)
+      listeners.clear()
+      tokens.close()
+      namespaces.clear()
+    },
+  }
+}
+
+async function* toBooks(
+  namespace: string,
+  versions: AsyncIterable<ConstructorParameters<typeof RuleBook>[1]>,
+): AsyncGenerator<RuleBook, void, undefined> {
+  for await (const rules of versions) yield new RuleBook(namespace, rules)
+}
+
+function rule(book: RuleBook, { account, resource }: Access): Ruling {
+  const { type, name, endpoint } = resource
+  const caller = book.caller(account)
+  return type === 'service' ? caller.call(name, endpoint) : caller.access(type, name, endpoint)
+}
+
+function isLoggingIn({ resource: { type, name, endpoint } }: Access): boolean {
+  return type === 'service' && name === 'auth' && LOGGING_IN.has(endpoint.toLowerCase())
+}
+
+/** Whether a key of before is not among those of now. */
+function isWithout(
+  now: ReadonlyMap<string, KeyObject>,
+  before: ReadonlyMap<string, KeyObject>,
+): boolean {
+  for (const [id, key] of before) if (now.get(id)?.equals(key) !== true) return true
+  return false
+}
+
+function toUnknown(service: string, detail: string, cause: unknown): GatewayError {
+  const headers = ['retry-after', '1']
+  return new GatewayError(service, 503, `${detail}, try again`, { cause, headers })
+}

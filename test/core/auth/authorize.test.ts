@@ -1,0 +1,65 @@
+import t from 'tap'
+import { judgeCall, readBearer, toDenied, toNotTaken } from '../../../core/auth/authorize.ts'
+import { createGate } from '../../../core/auth/gate.ts'
+import type { Account } from '../../../core/contracts/auth.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+
+const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
+
+t.test('a bearer token is read in any letter case of the scheme', (t) => {
+  t.equal(readBearer('Bearer a.b.c'), 'a.b.c')
+  t.equal(readBearer('bearer  a'), 'a')
+  for (const wrong of [
+    undefined,
+    '',
+    'a.b.c',
+    'Basic YTpi',
+    'Bearer',
+    'Bearer ',
+    'Bearer a b',
+    'Bearer a, Bearer b',
+  ])
+    t.equal(readBearer(wrong), undefined, String(wrong))
+  t.end()
+})
+
+t.test('whose rules decide', async (t) => {
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  t.teardown(gate.close)
+  const judge = async (namespace: string, domain = 'mx', account?: Account) =>
+    (await judgeCall(gate, account, { namespace, domain, resource })).granted
+  source.setRules('mx', createRule({ id: 'members', scope: '*' }))
+  t.equal(await judge(''), false)
+  t.equal(await judge('mx'), false)
+  t.equal(await judge('acme'), false, 'another namespace is no way round')
+  t.equal(await judge('acme', 'acme'), true, 'what belongs to it is its own affair')
+  t.equal(await judge('', 'mx', createAccount()), true)
+  t.equal(await judge('acme', 'mx', createAccount()), true)
+  t.equal(await judge('acme', 'mx', createAccount({ issuer: 'acme' })), false)
+  source.setRules('acme', createRule({ id: 'nobody', access: 'DENIED' }))
+  await new Promise(setImmediate)
+  t.equal(await judge('acme', 'mx', createAccount()), false)
+  t.equal(await judge('acme', 'acme', createAccount()), false)
+  t.throws(() => judgeCall(gate, undefined, { namespace: 'a b', domain: 'mx', resource }), {
+    code: 400,
+    message:
+      'Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got "a b"',
+  })
+})
+
+t.test('a denied call is told what was called', (t) => {
+  t.same(toDenied(resource).toBody(), {
+    Id: 'helloworld',
+    Code: 401,
+    Detail: 'Unauthorized call made to helloworld:Helloworld.Call',
+    Status: 'Unauthorized',
+  })
+  t.same(toDenied(resource).headers, ['www-authenticate', 'Bearer'])
+  t.match(toNotTaken('helloworld').toBody(), {
+    Id: 'helloworld',
+    Code: 401,
+    Status: 'Unauthorized',
+  })
+  t.end()
+})
