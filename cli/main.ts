@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { type CAC, cac } from 'cac'
-import { EXIT, printProblems } from './output.ts'
+import { CliError, EXIT, printProblems } from './output.ts'
 
 interface CommandEntry {
   readonly name: string
@@ -20,6 +20,26 @@ const COMMANDS: readonly CommandEntry[] = [
     name: 'api',
     description: 'Start the gateway alone',
     load: async () => (await import('./commands/api.ts')).registerApi,
+  },
+  {
+    name: 'login',
+    description: 'Log in to an environment',
+    load: async () => (await import('./commands/login.ts')).registerLogin,
+  },
+  {
+    name: 'logout',
+    description: 'Log out of an environment',
+    load: async () => (await import('./commands/logout.ts')).registerLogout,
+  },
+  {
+    name: 'user',
+    description: 'Show who is logged in, a token, the namespace',
+    load: async () => (await import('./commands/user.ts')).registerUser,
+  },
+  {
+    name: 'auth',
+    description: 'Manage accounts and rules',
+    load: async () => (await import('./commands/auth.ts')).registerAuth,
   },
   {
     name: 'bench',
@@ -57,6 +77,7 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
     // A worker process has told what is wrong, and how it ends.
     if (error.name === 'WorkerStartError' && 'status' in error) return Number(error.status)
     printProblems(explain(error, cli))
+    if (error instanceof CliError) return error.status
     return error.name === 'CACError' || error.name === 'SettingsError' ? EXIT.usage : EXIT.failed
   }
 }

@@ -5,7 +5,29 @@ export const EXIT = {
   failed: 1,
   /** It was asked for wrongly: unknown flag, bad value. */
   usage: 2,
+  /** The platform wants somebody who is logged in, or somebody else (reference 8.4). */
+  unauthorized: 2,
+  /** Nobody answers, or nobody knows the service. */
+  unreachable: 4,
+  /** A typed error of a service. */
+  refused: 127,
 } as const
+
+export interface CliErrorOptions extends ErrorOptions {
+  /** Of the process. @default failed */
+  readonly status?: number
+}
+
+/** What a command ends with, in one line. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly status: number
+
+  constructor(message: string, { status = EXIT.failed, cause }: CliErrorOptions = {}) {
+    super(message, { cause })
+    this.status = status
+  }
+}
 
 const INDENT = '  '
 const MIN_TEXT_WIDTH = 30

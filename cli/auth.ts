@@ -1,0 +1,196 @@
+import type { CAC } from 'cac'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { openSession, SESSION_FLAGS, type Session } from './session.ts'
+import { runSubcommand, type Subcommand } from './subcommands.ts'
+import { formatTable } from './table.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  scope: 'string',
+  resource: 'string',
+  access: 'string',
+  priority: 'string',
+  scopes: 'string',
+  secret: 'string',
+  type: 'string',
+  account: 'string',
+  force: 'boolean',
+  output: 'string',
+} as const
+type AuthFlags = CommandLine<typeof FLAGS>['flags']
+
+interface Rule {
+  readonly id: string
+  readonly scope: string
+  readonly access: string
+  readonly resource: { readonly type: string; readonly name: string; readonly endpoint: string }
+  readonly priority: number
+}
+
+interface Account {
+  readonly id: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly metadata: Readonly<Record<string, string>> | null
+}
+
+const PUBLIC = '<public>'
+const NONE = 'n/a'
+
+/** `mx auth` and what may follow it (reference 2.7). */
+const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
+  {
+    words: 'list rules',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async ({ call, options }) => {
+        const { rules } = await call<{ rules: Rule[] }>('auth', 'Rules.List', { options })
+        const rows = [...rules].sort(compareRules).map(toRow)
+        print(
+          flags,
+          rules,
+          formatTable([['ID', 'Scope', 'Access', 'Resource', 'Priority'], ...rows], 1),
+        )
+      }),
+  },
+  {
+    words: 'list accounts',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async ({ call, options }) => {
+        const { accounts } = await call<{ accounts: Account[] }>('auth', 'Accounts.List', {
+          options,
+        })
+        const rows = accounts.map(({ id, name, scopes, metadata }) => [
+          id,
+          name,
+          scopes.join(',') || NONE,
+          Object.entries(metadata ?? {})
+            .map(([key, value]) => `${key}=${value}`)
+            .join(',') || NONE,
+        ])
+        print(flags, accounts, formatTable([['ID', 'Name', 'Scopes', 'Metadata'], ...rows], 1))
+      }),
+  },
+  {
+    words: 'create rule',
+    args: ['ID'],
+    run: ([id], flags) =>
+      withSession(flags, async ({ call, options }) => {
+        const { scope = PUBLIC, force = false } = flags
+        const rule: Rule = {
+          id: id!,
+          scope: scope === PUBLIC ? '' : scope,
+          access: toAccess(flags.access ?? 'granted'),
+          resource: toResource(flags.resource),
+          priority: toPriority(flags.priority ?? '0'),
+        }
+        await call('auth', 'Rules.Create', { rule, force, options })
+        print(flags, rule, 'Rule created\n')
+      }),
+  },
+  {
+    words: 'create account',
+    args: ['ID'],
+    run: ([id], flags) =>
+      withSession(flags, async ({ call, options }) => {
+        const scopes = (flags.scopes ?? '').split(',').filter((scope) => scope !== '')
+        const { type = 'user', secret = '' } = flags
+        const request = { id, type, scopes, secret, options }
+        const { account } = await call<{ account: object }>('auth', 'Auth.Generate', request)
+        print(flags, account, `Account created: ${JSON.stringify(account)}\n`)
+      }),
+  },
+  {
+    words: 'delete rule',
+    args: ['ID'],
+    run: ([id], flags) =>
+      withSession(flags, async ({ call, options }) => {
+        await call('auth', 'Rules.Delete', { id, force: flags.force ?? false, options })
+        print(flags, { id }, 'Rule deleted\n')
+      }),
+  },
+  {
+    words: 'delete account',
+    args: ['ID'],
+    run: ([id], flags) =>
+      withSession(flags, async ({ call, options }) => {
+        await call('auth', 'Accounts.Delete', { id, options })
+        print(flags, { id }, '')
+      }),
+  },
+  {
+    words: 'test',
+    args: ['SERVICE', 'ENDPOINT'],
+    run: ([name, endpoint], flags) =>
+      withSession(flags, async ({ call, options }) => {
+        const resource = { type: flags.type ?? 'service', name, endpoint }
+        const request = { resource, account: flags.account ?? '', options }
+        const ruling = await call<{ granted: boolean; rule?: Rule }>('auth', 'Rules.Test', request)
+        const { granted, rule } = ruling
+        const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
+        print(flags, ruling, `${granted ? 'granted' : 'denied'} (${by})\n`)
+        if (!granted) process.exitCode = EXIT.failed
+      }),
+  },
+]
+
+/** @throws {CliError} */
+export async function runAuth(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  if (flags.output !== undefined && !['text', 'json'].includes(flags.output))
+    throw new CliError(`Invalid output: ${flags.output}, must be text or json`, {
+      status: EXIT.usage,
+    })
+  await runSubcommand('auth', SUBCOMMANDS, words, flags)
+}
+
+async function withSession(
+  flags: AuthFlags,
+  use: (session: Session & { readonly options: object }) => Promise<void>,
+): Promise<void> {
+  const session = openSession(flags)
+  try {
+    await use({ ...session, options: { namespace: session.namespace } })
+  } finally {
+    session.close()
+  }
+}
+
+function print({ output = 'text' }: AuthFlags, value: unknown, text: string): void {
+  process.stdout.write(output === 'json' ? `${JSON.stringify(value, undefined, '\t')}\n` : text)
+}
+
+function toRow({ id, scope, access, resource, priority }: Rule): readonly string[] {
+  return [id, scope || PUBLIC, access, formatResource(resource), String(priority)]
+}
+
+function formatResource({ type, name, endpoint }: Rule['resource']): string {
+  return `${type}:${name}:${endpoint}`
+}
+
+/** By resource and priority, descending. */
+function compareRules(a: Rule, b: Rule): number {
+  const [left, right] = [formatResource(a.resource), formatResource(b.resource)]
+  return left === right ? b.priority - a.priority : left < right ? 1 : -1
+}
+
+function toAccess(text: string): string {
+  const access = text.toUpperCase()
+  if (access === 'GRANTED' || access === 'DENIED') return access
+  throw new CliError(`Invalid access: ${text}, must be granted or denied`, { status: EXIT.usage })
+}
+
+function toResource(text: string | undefined): Rule['resource'] {
+  const [type, name, endpoint, ...more] = (text ?? '').split(':')
+  if (type && name && endpoint && more.length === 0) return { type, name, endpoint }
+  throw new CliError('Invalid resource, must be in the format type:name:endpoint', {
+    status: EXIT.usage,
+  })
+}
+
+function toPriority(text: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text)
+  throw new CliError(`Invalid priority: ${text}, must be a whole number`, { status: EXIT.usage })
+}

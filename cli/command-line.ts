@@ -1,0 +1,51 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import type { CAC } from 'cac'
+import { suggest } from '../core/suggest.ts'
+import { CliError, EXIT } from './output.ts'
+
+/** Flags of a command by name: whether they take a text, or are there or not. */
+export type FlagTypes = Readonly<Record<string, 'string' | 'boolean'>>
+
+/** What was typed behind a command. Texts are as they were typed: `007` is no number. */
+export interface CommandLine<T extends FlagTypes> {
+  readonly words: readonly string[]
+  readonly flags: { readonly [N in keyof T]?: T[N] extends 'string' ? string : boolean }
+}
+
+/**
+ * Reads the command line of a command; `--a-b` is `--a_b` (reference 15.6).
+ *
+ * @throws {CliError} for a flag that is unknown, or without its value.
+ */
+export function readCommandLine<T extends FlagTypes>(cli: CAC, types: T): CommandLine<T> {
+  const [command, ...args] = cli.rawArgs.slice(2)
+  const options: ParseArgsConfig['options'] = {}
+  for (const [name, type] of Object.entries(types))
+    options[name] = name === 'output' ? { type, short: 'o' } : { type }
+  try {
+    const { values, positionals } = parseArgs({
+      args: args.map(toUnderscores),
+      options,
+      allowPositionals: true,
+    })
+    return { words: positionals, flags: values as CommandLine<T>['flags'] }
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    const name = /'--?([^' =]+)/.exec(message)?.[1] ?? ''
+    throw new CliError(`${explain(name, code, types)} See 'mx ${command} --help'`, {
+      status: EXIT.usage,
+      cause: error,
+    })
+  }
+}
+
+function explain(name: string, code: string | undefined, types: FlagTypes): string {
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
+    return types[name] === 'boolean' ? `--${name} takes no value.` : `--${name} needs a value.`
+  const meant = suggest(name, Object.keys(types))
+  return `unknown flag --${name}${meant === undefined ? '.' : `, did you mean --${meant}?`}`
+}
+
+function toUnderscores(word: string): string {
+  return word.replace(/^--[^=]+/, (flag) => `--${flag.slice(2).replaceAll('-', '_')}`)
+}

@@ -1,0 +1,20 @@
+import type { CAC } from 'cac'
+
+/** Adds `mx user`, `mx user token` and others. */
+export function registerUser(cli: CAC): void {
+  cli
+    .command('user [...words]', 'Show who is logged in')
+    .usage('user [token | namespace [set <name>] | set password] [flags]')
+    .option('--env <name>', 'Environment (default: the selected one)')
+    .option('--namespace <name>', 'Namespace of the account (default: mx)')
+    .option('--old_password <password>', 'For set password; asked for where it is missing')
+    .option('--new_password <password>', 'For set password; asked for where it is missing')
+    .example(
+      (bin) => `  curl -H "Authorization: Bearer $(${bin} user token)" localhost:8080/store/list`,
+    )
+    .allowUnknownOptions()
+    .action(async () => {
+      const { runUser } = await import('../user.ts')
+      await runUser(cli)
+    })
+}

@@ -1,0 +1,53 @@
+import type { CAC } from 'cac'
+import { readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { ask, readInput } from './prompt.ts'
+import {
+  openSession,
+  SESSION_FLAGS,
+  type TokenReply,
+  toAccountName,
+  toCredentials,
+  toNamespaceName,
+} from './session.ts'
+import { writeConfig } from './state/config.ts'
+import { writeCredentials } from './state/tokens.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  username: 'string',
+  email: 'string',
+  password: 'string',
+  password_stdin: 'boolean',
+} as const
+
+/** Logs in, and remembers it for the commands that follow. @throws {CliError} */
+export async function logIn(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  const { username, email, password, password_stdin: isPiped = false } = flags
+  const ids = [username, email, ...words].filter((id) => id !== undefined)
+  if (ids.length > 1)
+    throw new CliError(`one account at a time, got ${ids.join(', ')}. See 'mx login --help'`, {
+      status: EXIT.usage,
+    })
+  if (password !== undefined && isPiped)
+    throw new CliError('--password and --password_stdin are two passwords: give one', {
+      status: EXIT.usage,
+    })
+  const session = openSession(flags)
+  try {
+    const id = ids[0] ?? (await ask('Enter username: ', '--username'))
+    const secret = isPiped
+      ? await readInput()
+      : (password ?? (await ask('Enter password: ', '--password', { hidden: true })))
+    const { environment, namespace } = session
+    const reply = await session.callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
+    const owner = { address: environment.address, namespace, account: id }
+    await writeCredentials(owner, toCredentials(reply))
+    await writeConfig(toAccountName(environment), id)
+    if (flags.namespace) await writeConfig(toNamespaceName(environment), namespace)
+    process.stdout.write('Successfully logged in.\n')
+  } finally {
+    session.close()
+  }
+}

@@ -1,0 +1,25 @@
+import type { CAC } from 'cac'
+import { readCommandLine } from './command-line.ts'
+import { printProblems } from './output.ts'
+import { openSession, SESSION_FLAGS, toAccountName } from './session.ts'
+import { writeConfig } from './state/config.ts'
+import { readCredentials, writeCredentials } from './state/tokens.ts'
+
+/** Forgets who is logged in; the platform is told, so that what was known is good for nothing any more. */
+export async function logOut(cli: CAC): Promise<void> {
+  const { flags } = readCommandLine(cli, SESSION_FLAGS)
+  const session = openSession(flags)
+  try {
+    const { environment, namespace, account } = session
+    const owner = { address: environment.address, namespace, account }
+    const kept = readCredentials(owner)
+    await writeCredentials(owner, undefined)
+    await writeConfig(toAccountName(environment), '')
+    if (kept === undefined) return
+    await session
+      .callAnonymously('auth', 'Auth.Revoke', { refresh_token: kept.refreshToken })
+      .catch((error: Error) => printProblems([`the server was not told: ${error.message}`]))
+  } finally {
+    session.close()
+  }
+}

@@ -1,0 +1,48 @@
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { CliError, EXIT } from './output.ts'
+
+/**
+ * Asks whoever sits at the terminal.
+ *
+ * @param flag that gives the answer where there is no terminal.
+ * @throws {CliError} without a terminal, and when nothing is answered.
+ */
+export async function ask(
+  question: string,
+  flag: string,
+  { hidden = false }: { readonly hidden?: boolean } = {},
+): Promise<string> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new CliError(`${flag} is missing, and there is no terminal to ask at`, {
+      status: EXIT.usage,
+    })
+  let isMuted = false
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (!isMuted) process.stderr.write(chunk)
+      done()
+    },
+  })
+  const reader = createInterface({ input: process.stdin, output, terminal: true })
+  const left = new AbortController()
+  reader.on('close', () => left.abort())
+  try {
+    const answer = reader.question(question, { signal: left.signal })
+    isMuted = hidden
+    return await answer
+  } catch (cause) {
+    throw new CliError('nothing was answered', { status: EXIT.failed, cause })
+  } finally {
+    reader.close()
+    if (hidden) process.stderr.write('\n')
+  }
+}
+
+/** All of standard input, for secrets that scripts hand over; a line feed at its end does not belong to it. */
+export async function readInput(): Promise<string> {
+  let text = ''
+  process.stdin.setEncoding('utf8')
+  for await (const chunk of process.stdin) text += chunk
+  return text.replace(/\r?\n$/, '')
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const RETRY_MS = 20
+/** Nobody holds a lock for that long: its holder was killed. */
+const STALE_MS = 5000
+
+/** A file of `~/.mx`, its owner's alone (specification: Command line). */
+export function toStatePath(name: string): string {
+  return join(homedir(), '.mx', name)
+}
+
+/** Undefined: there is no such file. @throws {Error} in one line when it cannot be read. */
+export function readStateFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new Error(`${path} cannot be read: ${message}`, { cause: error })
+  }
+}
+
+/**
+ * Changes a file: whole or not at all, and one program after the other.
+ *
+ * @param edit is given what is there, and returns what is to be.
+ * @throws {Error} in one line when it cannot be written.
+ */
+export async function changeStateFile(
+  path: string,
+  edit: (text: string | undefined) => string,
+): Promise<void> {
+  const lock = `${path}.lock`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    while (!take(lock)) await wait(RETRY_MS)
+    try {
+      replace(path, edit(readStateFile(path)))
+    } finally {
+      rmSync(lock, { force: true })
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    throw new Error(`${path} cannot be written: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Whether the lock is ours now. */
+function take(lock: string): boolean {
+  try {
+    closeSync(openSync(lock, 'wx', 0o600))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    const stats = statSync(lock, { throwIfNoEntry: false })
+    if (stats !== undefined && Date.now() - stats.mtimeMs > STALE_MS) rmSync(lock, { force: true })
+    return false
+  }
+}
+
+function replace(path: string, text: string): void {
+  const draft = `${path}.${randomUUID()}`
+  try {
+    const descriptor = openSync(draft, 'wx', 0o600)
+    try {
+      writeFileSync(descriptor, text)
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+    renameSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}

@@ -1,0 +1,59 @@
+import { suggest } from '../core/suggest.ts'
+import { CliError, EXIT } from './output.ts'
+
+/** A command of several words, such as `auth create rule`. */
+export interface Subcommand<F> {
+  /** Those behind the first. */
+  readonly words: string
+  /** Names of its arguments, for errors. */
+  readonly args: readonly string[]
+  readonly run: (args: readonly string[], flags: F) => Promise<void>
+}
+
+/**
+ * Runs the one that is meant.
+ *
+ * @param command its first word.
+ * @throws {CliError} when there is none, or the number of arguments is wrong.
+ */
+export async function runSubcommand<F>(
+  command: string,
+  subcommands: readonly Subcommand<F>[],
+  words: readonly string[],
+  flags: F,
+): Promise<void> {
+  const given = words.map(String)
+  const found = subcommands
+    .filter((each) => given.slice(0, count(each)).join(' ') === each.words)
+    .sort((a, b) => count(b) - count(a))[0]
+  if (found === undefined || (found.words === '' && given.length > found.args.length))
+    throw new CliError(explain(command, subcommands, given), { status: EXIT.usage })
+  const args = given.slice(count(found))
+  const { length } = found.args
+  if (args.length !== length) {
+    const what = length === 1 ? 'one argument' : `${length || 'no'} arguments`
+    const names = length === 0 ? '' : `: ${found.args.join(' ')}`
+    const much = args.length > length ? 'Too many' : 'Too few'
+    throw new CliError(`${much} arguments, expected ${what}${names}. See 'mx ${command} --help'`, {
+      status: EXIT.usage,
+    })
+  }
+  await found.run(args, flags)
+}
+
+function count({ words }: { readonly words: string }): number {
+  return words === '' ? 0 : words.split(' ').length
+}
+
+function explain(
+  command: string,
+  subcommands: readonly Subcommand<never>[],
+  given: readonly string[],
+): string {
+  const known = subcommands.map(({ words }) => words).filter((words) => words !== '')
+  const all = `the subcommands are ${known.join(', ')}.`
+  if (given.length === 0) return `No subcommand provided to mx ${command}: ${all}`
+  const meant = suggest(given.slice(0, 2).join(' '), known) ?? suggest(given[0]!, known)
+  const hint = meant === undefined ? all : `did you mean ${meant}?`
+  return `Unrecognized subcommand for mx ${command}: ${given[0]}, ${hint} See 'mx ${command} --help'`
+}

@@ -1,0 +1,87 @@
+import type { CAC } from 'cac'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { ask } from './prompt.ts'
+import { openSession, SESSION_FLAGS, type Session, toNamespaceName } from './session.ts'
+import { writeConfig } from './state/config.ts'
+import { runSubcommand, type Subcommand } from './subcommands.ts'
+
+const FLAGS = { ...SESSION_FLAGS, old_password: 'string', new_password: 'string' } as const
+type UserFlags = CommandLine<typeof FLAGS>['flags']
+
+/** `mx user` and what may follow it (reference 8.5). */
+const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
+  {
+    words: '',
+    args: [],
+    run: (_, flags) => withSession(flags, async (session) => print(mustBeLoggedIn(session))),
+  },
+  {
+    words: 'token',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        mustBeLoggedIn(session)
+        const token = await session.token()
+        if (token === undefined)
+          throw new CliError('the login has ended: mx login', { status: EXIT.unauthorized })
+        print(token)
+      }),
+  },
+  {
+    words: 'namespace',
+    args: [],
+    run: (_, flags) => withSession(flags, async ({ namespace }) => print(namespace)),
+  },
+  {
+    words: 'namespace set',
+    args: ['NAME'],
+    run: ([name], flags) =>
+      withSession(flags, ({ environment }) => writeConfig(toNamespaceName(environment), name!)),
+  },
+  {
+    words: 'set password',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        const id = mustBeLoggedIn(session)
+        const hidden = { hidden: true }
+        const old_secret =
+          flags.old_password ?? (await ask('Enter current password: ', '--old_password', hidden))
+        const new_secret =
+          flags.new_password ?? (await ask('Enter new password: ', '--new_password', hidden))
+        await session.call('auth', 'Accounts.ChangeSecret', { id, old_secret, new_secret })
+        print('Password changed, log in again')
+      }),
+  },
+]
+
+/** @throws {CliError} */
+export async function runUser(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  await runSubcommand('user', SUBCOMMANDS, words, flags)
+}
+
+async function withSession(
+  flags: UserFlags,
+  use: (session: Session) => Promise<void>,
+): Promise<void> {
+  const session = openSession(flags)
+  try {
+    await use(session)
+  } finally {
+    session.close()
+  }
+}
+
+/** The account. */
+function mustBeLoggedIn({ account, environment }: Session): string {
+  if (account !== '') return account
+  throw new CliError(`nobody is logged in to ${environment.name}: mx login`, {
+    status: EXIT.unauthorized,
+  })
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

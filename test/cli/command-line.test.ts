@@ -1,0 +1,39 @@
+import type { CAC } from 'cac'
+import t from 'tap'
+import { readCommandLine } from '../../cli/command-line.ts'
+import type { CliError } from '../../cli/output.ts'
+
+const TYPES = {
+  password: 'string',
+  old_password: 'string',
+  force: 'boolean',
+  output: 'string',
+} as const
+const read = (...args: string[]) =>
+  readCommandLine({ rawArgs: ['node', 'mx', 'login', ...args] } as unknown as CAC, TYPES)
+
+t.test('flags are texts as they were typed, words too', async (t) => {
+  const { words, flags } = read('007', '--password', '0123', '--old_password=1e3', 'x', '--force')
+  t.same(words, ['007', 'x'])
+  t.same({ ...flags }, { password: '0123', old_password: '1e3', force: true })
+})
+
+t.test('dashes and underscores in names are alike; values keep theirs', async (t) => {
+  t.same({ ...read('--old-password=a-b_c').flags }, { old_password: 'a-b_c' })
+  t.same({ ...read('--password', 'a=b=c').flags }, { password: 'a=b=c' })
+})
+
+t.test('-o is --output', async (t) => {
+  t.same({ ...read('-o', 'json').flags }, { output: 'json' })
+})
+
+const wrong: [args: string[], message: string][] = [
+  [['--pasword=x'], "unknown flag --pasword, did you mean --password? See 'mx login --help'"],
+  [['--zzzzzzzz'], "unknown flag --zzzzzzzz. See 'mx login --help'"],
+  [['--password'], "--password needs a value. See 'mx login --help'"],
+  [['--force=yes'], "--force takes no value. See 'mx login --help'"],
+]
+for (const [args, message] of wrong)
+  t.test(`${args.join(' ')} is refused with what would be right`, async (t) => {
+    t.throws(() => read(...args), { message, status: 2 } satisfies Partial<CliError>)
+  })

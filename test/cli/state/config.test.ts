@@ -1,0 +1,49 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { readConfig, writeConfig } from '../../../cli/state/config.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const home = makeTempFolder(t, 'home')
+process.env['HOME'] = home
+const FILE = join(home, '.mx', 'config.json')
+
+t.test('texts are kept by dotted names, nested in the file', async (t) => {
+  t.equal(readConfig().get('local.current-user'), '')
+  await writeConfig('local.current-user', 'admin')
+  await writeConfig('namespaces.local.current', 'acme')
+  await writeConfig('env', 'local')
+  t.same(JSON.parse(readFileSync(FILE, 'utf8')), {
+    local: { 'current-user': 'admin' },
+    namespaces: { local: { current: 'acme' } },
+    env: 'local',
+  })
+  t.equal(readConfig().get('local.current-user'), 'admin')
+  t.equal(readConfig().get('namespaces.local'), '')
+  t.equal(readConfig().get('env.local'), '')
+  await writeConfig('local.current-user', '')
+  t.equal(readConfig().get('local.current-user'), '')
+})
+
+t.test('what others wrote into the file stays there', async (t) => {
+  writeFileSync(FILE, '{"git":{"baseurl":"example.com"}}')
+  await writeConfig('env', 'dev')
+  t.same(JSON.parse(readFileSync(FILE, 'utf8')), { git: { baseurl: 'example.com' }, env: 'dev' })
+})
+
+for (const text of ['{"env":', '[]', '"x"', 'null'])
+  t.test(`a damaged file (${text}) is told, and never overwritten`, async (t) => {
+    mkdirSync(join(home, '.mx'), { recursive: true })
+    writeFileSync(FILE, text)
+    const told = /config\.json must be a JSON object: mend it, or move it away$/
+    t.throws(() => readConfig(), told)
+    await t.rejects(writeConfig('env', 'x'), told)
+    t.equal(readFileSync(FILE, 'utf8'), text)
+  })
+
+t.test('names that objects have of themselves are names like others', async (t) => {
+  writeFileSync(FILE, '{}')
+  t.equal(readConfig().get('constructor.name'), '')
+  await writeConfig('__proto__.polluted', 'yes')
+  t.equal(({} as Record<string, unknown>)['polluted'], undefined)
+})

@@ -1,0 +1,75 @@
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { changeStateFile, readStateFile } from '../../../cli/state/state-file.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+t.test('a file that is not there is nothing, and is made for its owner alone', async (t) => {
+  const folder = join(makeTempFolder(t, 'state'), 'home')
+  const file = join(folder, 'tokens')
+  t.equal(readStateFile(file), undefined)
+  await changeStateFile(file, (text) => `${text}\n`)
+  t.equal(readStateFile(file), 'undefined\n')
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+})
+
+t.test('of many changes at a time none is lost, and nothing is left behind', async (t) => {
+  const folder = makeTempFolder(t, 'state')
+  const file = join(folder, 'tokens')
+  const numbers = Array.from({ length: 20 }, (_, i) => i)
+  await Promise.all(numbers.map((i) => changeStateFile(file, (text = '') => `${text}${i} `)))
+  const found = readFileSync(file, 'utf8').trim().split(' ').map(Number)
+  t.same(
+    found.sort((a, b) => a - b),
+    numbers,
+  )
+  t.same(readdirSync(folder), ['tokens'])
+})
+
+t.test('the lock of a program that was killed is not waited for', async (t) => {
+  const folder = makeTempFolder(t, 'state')
+  const file = join(folder, 'tokens')
+  writeFileSync(`${file}.lock`, '')
+  const old = Date.now() / 1000 - 60
+  utimesSync(`${file}.lock`, old, old)
+  await changeStateFile(file, () => 'x')
+  t.equal(readStateFile(file), 'x')
+  t.notOk(existsSync(`${file}.lock`))
+})
+
+t.test('an edit that throws changes nothing', async (t) => {
+  const folder = makeTempFolder(t, 'state')
+  const file = join(folder, 'tokens')
+  await changeStateFile(file, () => 'x')
+  const fail = (): string => {
+    throw new Error('no')
+  }
+  await t.rejects(changeStateFile(file, fail), { message: 'no' })
+  t.equal(readStateFile(file), 'x')
+  t.same(readdirSync(folder), ['tokens'])
+})
+
+t.test('what cannot be read or written is one line', async (t) => {
+  const folder = makeTempFolder(t, 'state')
+  t.throws(() => readStateFile(folder), { message: /^\S+ cannot be read: EISDIR/ })
+  await t.rejects(
+    changeStateFile(join(folder, 'a\0b'), () => ''),
+    /cannot be written: /,
+  )
+  // Who is root may write everywhere.
+  if (process.getuid?.() === 0) return
+  chmodSync(folder, 0o500)
+  await t.rejects(
+    changeStateFile(join(folder, 'x'), () => ''),
+    /cannot be written: EACCES/,
+  )
+})

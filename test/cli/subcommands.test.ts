@@ -1,0 +1,51 @@
+import t from 'tap'
+import { runSubcommand, type Subcommand } from '../../cli/subcommands.ts'
+
+const ran: string[] = []
+const toCommand = (words: string, ...args: string[]): Subcommand<string> => ({
+  words,
+  args,
+  async run(given, flags) {
+    ran.push(`${words}(${given.join(' ')}) ${flags}`)
+  },
+})
+const COMMANDS = [
+  toCommand(''),
+  toCommand('namespace'),
+  toCommand('namespace set', 'NAME'),
+  toCommand('copy', 'FROM', 'TO'),
+]
+const run = async (...words: string[]): Promise<string | undefined> => {
+  ran.length = 0
+  await runSubcommand('user', COMMANDS, words, 'flags')
+  return ran[0]
+}
+
+t.test('the longest that fits is run, with what is behind it', async (t) => {
+  t.equal(await run(), '() flags')
+  t.equal(await run('namespace'), 'namespace() flags')
+  t.equal(await run('namespace', 'set', 'acme'), 'namespace set(acme) flags')
+  t.equal(await run('copy', 'a', 'b'), 'copy(a b) flags')
+})
+
+const wrong: [words: string[], message: string][] = [
+  [
+    ['namspace'],
+    "Unrecognized subcommand for mx user: namspace, did you mean namespace? See 'mx user --help'",
+  ],
+  [
+    ['zzzzzzz'],
+    "Unrecognized subcommand for mx user: zzzzzzz, the subcommands are namespace, namespace set, copy. See 'mx user --help'",
+  ],
+  [['namespace', 'set'], "Too few arguments, expected one argument: NAME. See 'mx user --help'"],
+  [['namespace', 'acme'], "Too many arguments, expected no arguments. See 'mx user --help'"],
+  [
+    ['namespace', 'set', 'a', 'b'],
+    "Too many arguments, expected one argument: NAME. See 'mx user --help'",
+  ],
+  [['copy', 'a'], "Too few arguments, expected 2 arguments: FROM TO. See 'mx user --help'"],
+]
+for (const [words, message] of wrong)
+  t.test(`mx user ${words.join(' ')} is refused with what would be right`, async (t) => {
+    await t.rejects(run(...words), { message, status: 2 })
+  })
