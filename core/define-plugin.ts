@@ -1,4 +1,5 @@
 import type { Plugin } from './chain.ts'
+import type { Gate } from './contracts/auth.ts'
 import { checkOptions, show } from './plugin-options.ts'
 import { Default, type Static, type TObject } from './schema.ts'
 import { suggest } from './suggest.ts'
@@ -22,6 +23,8 @@ export interface PluginEnv {
   readonly nowMs: () => number
   /** Folder that relative files in options belong to: that of the configuration file. @default the working directory */
   readonly configDir?: string
+  /** Knows accounts and rules. @default nobody does */
+  readonly gate?: Gate | undefined
 }
 
 /** A plugin without its name: what `create` returns. */

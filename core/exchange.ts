@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { bodyMemory, mayWait, refuseBody, refuseReply, replyMemory } from './body-memory.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
+import type { Account, Session } from './contracts/auth.ts'
 import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
@@ -20,6 +21,8 @@ export interface Peer {
   readonly onDrain: () => void
   /** The client left, or the gateway gave the exchange up: nothing more can be sent. */
   readonly onAbort: () => void
+  /** The client may not have the rest of the reply, which has begun: to be ended with this error. Missing: it is cut. */
+  readonly onRevoke?: (error: GatewayError) => void
 }
 
 /** Where a WebSocket is carried on to (RFC 6455). */
@@ -54,6 +57,8 @@ const NO_CHAIN = compileChain(
   () => {},
 )
 const NO_HEADERS = new HeaderList()
+/** Of a WebSocket (RFC 6455 §7.4.2, private use): 401 among close codes. */
+const REVOKED = 4401
 const EMPTY = new Uint8Array(0)
 
 /**
@@ -90,6 +95,12 @@ export abstract class Exchange implements RequestLine {
   step = -1
   /** Prefix of service names (plugin `namespace`); empty: none. */
   namespace = ''
+  /** Who calls, as a plugin found out; undefined: nobody that is known. */
+  session: Session | undefined = undefined
+  /** Why what the client shows of itself was not taken: the answer, unless another plugin takes it. */
+  refusal: GatewayError | undefined = undefined
+  /** Called before the request itself goes to a backend, in place of a call: takes out what is for services only. */
+  beforeProxy: ((x: Exchange) => void) | undefined = undefined
   /** Most body bytes accepted, then 413 (plugin `body-limit`). */
   bodyLimit: number = Number.POSITIVE_INFINITY
   /** Set by the resolver. */
@@ -110,6 +121,8 @@ export abstract class Exchange implements RequestLine {
   finished = false
   /** True when the exchange ended before its reply was complete. */
   aborted = false
+  /** The reply comes in pieces, or is a WebSocket; known from its `onReply` on. */
+  streaming = false
   /** Status of the reply; 0 before it. Plugins may change it in `onReply`. */
   status = 0
   /** Fields of the reply, from the first byte of any reply on. Plugins change it in `onReply`. */
@@ -122,7 +135,6 @@ export abstract class Exchange implements RequestLine {
   protected closing = false
   /** The whole request body was received. */
   protected bodyDone: boolean
-  protected streaming = false
   #onFinish: ((x: Exchange) => void) | undefined = undefined
   #onFault: ReportFault | undefined = undefined
   #peer: Peer | undefined = undefined
@@ -170,6 +182,11 @@ export abstract class Exchange implements RequestLine {
 
   set clientAddress(address: string) {
     this.#clientAddress = address
+  }
+
+  /** Who calls; undefined: nobody that is known. */
+  get account(): Account | undefined {
+    return this.session?.account
   }
 
   /** Room for what a plugin remembers about this exchange, by a key of its own. */
@@ -344,9 +361,9 @@ export abstract class Exchange implements RequestLine {
    */
   start(status: number, headers: HeaderList, length: number): void {
     if (this.answered) return
-    if (!this.#head(status, headers)) return
     this.streaming = true
-    this.transmitHead(length)
+    if (this.#head(status, headers)) this.transmitHead(length)
+    else this.streaming = false
   }
 
   /** Sends a piece of a started response; `chunk` may be reused after the call. False: keep the rest until the peer's `onDrain`. */
@@ -371,6 +388,18 @@ export abstract class Exchange implements RequestLine {
       this.fail(error)
     }
     this.#dropPeer()
+  }
+
+  /**
+   * Ends the exchange since its client may no longer have what it asked for: as {@link giveUp}, a stream of a service
+   * with the error as its last words, a WebSocket with 4401.
+   */
+  revoke(error: GatewayError): void {
+    if (this.finished) return
+    const peer = this.#peer
+    if (this.status === 101) this.cut(REVOKED, 'Unauthorized')
+    else if (this.streaming && peer?.onRevoke !== undefined) peer.onRevoke(error)
+    else this.giveUp(error)
   }
 
   /** Carries the client's WebSocket on to a backend. Rejects, with nothing sent to the client, while another node may be tried. */
@@ -437,8 +466,12 @@ export abstract class Exchange implements RequestLine {
   /** `chunk` is valid during the call only: copy what is kept. */
   protected abstract transmitChunk(chunk: Uint8Array): boolean
   protected abstract transmitEnd(): void
-  /** Closes the client's connection at once; calls {@link abort}. */
-  protected abstract cut(): void
+  /**
+   * Closes the client's connection at once; calls {@link abort}.
+   *
+   * @param code what a WebSocket is closed with. @default 1011
+   */
+  protected abstract cut(code?: number, reason?: string): void
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
 

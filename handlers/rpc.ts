@@ -133,6 +133,12 @@ class RpcCall extends ForwardedCall {
     this.#stream?.drained()
   }
 
+  onRevoke(error: GatewayError): void {
+    if (this.over) return this.x.giveUp(error)
+    this.#drop()
+    this.failed(error)
+  }
+
   protected override failed(error: GatewayError): void {
     if (this.#stream === undefined) super.failed(tellGrpc(error, this.#type.type))
     else this.#stream.fail(error)

@@ -51,6 +51,7 @@ async function openTunnel(
 ): Promise<void> {
   const { upstream } = x
   const service = x.route?.service ?? GATEWAY_ID
+  x.beforeProxy?.(x)
   const headers = toHandshake(x)
   let tried: UpstreamNode | undefined
   x.upstreamStartMs = performance.now()

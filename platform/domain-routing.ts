@@ -8,7 +8,7 @@ export interface DomainRoutingOptions {
   readonly main: OwnRouting
   readonly domains: Domains
   /** Routing to the services of a domain, else to those of `main`. */
-  readonly create: (registry: Registry, main: OwnRouting) => Routing
+  readonly create: (registry: Registry, domain: string, main: OwnRouting) => Routing
 }
 
 interface Opened extends Routing {
@@ -21,8 +21,8 @@ interface Opened extends Routing {
  * one. What a domain takes is made for its first request, and one where nothing is registered takes nothing.
  */
 export function createDomainRouting({ main, domains, create }: DomainRoutingOptions): Routing {
-  const routings = createPerDomain(domains, (registry) => {
-    const routing: Opened = { ...create(registry, main) }
+  const routings = createPerDomain(domains, (registry, domain) => {
+    const routing: Opened = { ...create(registry, domain, main) }
     routing.ready = routing.ready?.then(() => {
       routing.ready = undefined
     })

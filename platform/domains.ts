@@ -18,7 +18,7 @@ export interface PerDomain<T> {
 /** Makes a thing for each domain when it is first asked for. Those of domains that are gone are dropped as others are made. */
 export function createPerDomain<T extends { readonly close: () => void }>(
   domains: Domains,
-  create: (registry: Registry) => T,
+  create: (registry: Registry, name: string) => T,
 ): PerDomain<T> {
   const made = new Map<string, { readonly registry: Registry; readonly thing: T }>()
 
@@ -38,7 +38,7 @@ export function createPerDomain<T extends { readonly close: () => void }>(
       const known = made.get(name)
       if (known?.registry === registry) return known.thing
       sweep()
-      const thing = create(registry)
+      const thing = create(registry, name)
       made.set(name, { registry, thing })
       return thing
     },

@@ -1,6 +1,7 @@
 import type { Registry } from '../core/contracts/registry.ts'
 import type { Resolver } from '../core/route.ts'
 import { RouteCache } from '../core/route-cache.ts'
+import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import createEndpoint from '../resolvers/endpoint.ts'
 import { createDomainRouting } from './domain-routing.ts'
@@ -35,11 +36,14 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
   const onWarning = (message: string): void => log.warn(message)
   const router = { namespace: settings.namespace, version: readVersion() }
 
-  const create = (own: Pick<RoutingOptions, 'registry' | 'resolver' | 'fallback' | 'router'>) => {
+  const create = (
+    own: Pick<RoutingOptions, 'registry' | 'resolver' | 'fallback' | 'router'>,
+    domain: string = DEFAULT_DOMAIN,
+  ) => {
     const routing: OwnRouting = createRouting({
       ...own,
       directory: {
-        upstream,
+        upstream: (service) => ({ ...upstream(service), domain }),
         onError: (service, error) => log.warn({ service, err: error }, 'registry failed'),
         onOutage: (state, outage) => logOutage(log, state, outage, routing.directory.size),
       },
@@ -52,18 +56,21 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
   return createDomainRouting({
     main,
     domains,
-    create: (registry, { resolver, finder }) =>
-      create({
-        registry,
-        resolver: createEndpoint({
+    create: (registry, domain, { resolver, finder }) =>
+      create(
+        {
           registry,
-          inner: lend(resolver),
-          domain: '',
-          onWarning,
-        }),
-        fallback: finder,
-        router: { ...router, cache: new RouteCache(DOMAIN_CACHE) },
-      }),
+          resolver: createEndpoint({
+            registry,
+            inner: lend(resolver),
+            domain: '',
+            onWarning,
+          }),
+          fallback: finder,
+          router: { ...router, cache: new RouteCache(DOMAIN_CACHE) },
+        },
+        domain,
+      ),
   })
 }
 

@@ -3,6 +3,7 @@ import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { compileOrigins } from '../core/origins.ts'
 import { quote } from '../core/request/bad-request.ts'
+import { isSameHost } from '../core/same-host.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
@@ -65,15 +66,6 @@ export default plugin
 
 function refuse(detail: string): GatewayError {
   return new GatewayError(GATEWAY_ID, 403, detail)
-}
-
-/** Whether a page came from the host the request is for; a port that is the scheme's own may be left out. */
-function isSameHost(origin: string, host: string): boolean {
-  // As browsers write it; what follows takes microseconds.
-  if (origin === `http://${host}` || origin === `https://${host}`) return true
-  const scheme = /^https?:\/\//i.exec(origin)?.[0]
-  if (scheme === undefined || !URL.canParse(origin) || !URL.canParse(scheme + host)) return false
-  return new URL(origin).host === new URL(scheme + host).host
 }
 
 /** Whether it takes the place of the page in the browser. */

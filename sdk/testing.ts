@@ -195,8 +195,8 @@ export class TestExchange extends Exchange {
     this.#resolveDone()
   }
 
-  protected override cut(): void {
-    if (this.socket !== undefined) return this.socket.close(INTERNAL_ERROR, 'internal error')
+  protected override cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
+    if (this.socket !== undefined) return this.socket.close(code, reason)
     this.wasCut = true
     this.abort()
   }

@@ -230,8 +230,8 @@ export class NodeExchange extends Exchange {
     this.#res?.end()
   }
 
-  protected cut(): void {
-    if (this.#socket !== undefined) return this.#socket.close(INTERNAL_ERROR, 'internal error')
+  protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
+    if (this.status === 101) return this.closeWebSocket(code, reason)
     // HTTP/1.0 has no other sign of an incomplete reply of unknown length than a reset.
     this.#connection.cut(this.#req.httpVersionMinor === 0)
     this.abort()

@@ -265,9 +265,9 @@ export class UwsExchange extends Exchange implements SocketExchange {
     this.finish()
   }
 
-  protected cut(): void {
+  protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
     if (this.finished) return
-    if (this.#owner !== undefined) this.#owner.close(INTERNAL_ERROR, 'internal error')
+    if (this.#owner !== undefined) this.#owner.close(code, reason)
     // The library answers with the abort callback, which ends the exchange.
     else this.#res.close()
   }

@@ -1,3 +1,4 @@
+import { formatAccount } from '../auth/account-text.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { createHeaderBlock, type HeaderBlock, HeaderList, joinOnce } from '../headers.ts'
@@ -16,7 +17,7 @@ export const JSON_REPLY: HeaderBlock = createHeaderBlock([
 
 /**
  * The context of the call a request becomes (specification: Server API gateway): its end-to-end fields,
- * and `host`, `method` and `url` as the gateway got them. `mx-*` fields of clients ended at the listener.
+ * and `host`, `method` and `url` as the gateway got them. `mx-*` fields of clients ended at the listener; `mx-account` is who calls.
  */
 export function formatContext(x: Exchange): string {
   const { headers } = x
@@ -26,7 +27,9 @@ export function formatContext(x: Exchange): string {
     block === undefined
       ? formatStart(x.host, x.method, '')
       : joinOnce(block, 1, x.host, x.method, formatStart)
-  return headers.formatRest(`${start}${x.target}\r\n`)
+  const context = headers.formatRest(`${start}${x.target}\r\n`)
+  const { account } = x
+  return account === undefined ? context : `${context}mx-account: ${formatAccount(account)}\r\n`
 }
 
 const OWN = ['host', 'method', 'url']

@@ -32,6 +32,7 @@ class Forwarding implements Peer, UpstreamCall {
 
   constructor(x: Exchange) {
     this.#x = x
+    x.beforeProxy?.(x)
     this.method = x.method
     this.head = formatRequestHead(x)
     this.bodyLength = x.bodyLength

@@ -1,6 +1,7 @@
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Caller } from '../rpc/caller.ts'
+import { DEFAULT_DOMAIN } from '../service-entry.ts'
 import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
 import { UpstreamNode } from './node.ts'
@@ -13,6 +14,8 @@ import { createRandomBits } from './weighted.ts'
 export type PoolAddress = Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'>
 
 export interface UpstreamOptions {
+  /** The domain its service is in. @default mx */
+  readonly domain?: string
   /** How nodes are chosen. @default round-robin */
   readonly balance?: BalanceOptions
   /** Makes the connections of a node, for the first request to it; `close` is called when the node is gone. */
@@ -45,6 +48,8 @@ const NO_CHOICE: Balancer = { pick: () => undefined }
 export class Upstream {
   /** Full name of the service. */
   readonly name: string
+  /** The domain the service is in. */
+  readonly domain: string
   /** Whether a node was picked since the directory last looked. */
   used = true
   readonly #options: UpstreamOptions
@@ -62,6 +67,7 @@ export class Upstream {
 
   constructor(name: string, options: UpstreamOptions) {
     this.name = name
+    this.domain = options.domain ?? DEFAULT_DOMAIN
     this.#options = options
     this.#nowMs = options.nowMs ?? (() => performance.now())
     this.#randomBits = options.randomBits ?? createRandomBits()

@@ -1,0 +1,25 @@
+import t from 'tap'
+import { formatAccount } from '../../../core/auth/account-text.ts'
+import { isMetadata } from '../../../core/rpc/metadata.ts'
+import { createContext } from '../../../sdk/context.ts'
+import { createAccount } from '../../fixtures/auth-source.ts'
+
+t.test('an account is told as it is, whatever its names hold', async (t) => {
+  for (const name of ['Jane', 'Jörg', '日本', '\u007f\u0000\r\nmx-x: y', '😀', '"\\']) {
+    const account = createAccount({ id: 'a', name, metadata: { [name]: name } })
+    const text = formatAccount(account)
+    t.match(text, /^[\x20-\x7e]+$/)
+    t.ok(isMetadata(`mx-account: ${text}\r\n`))
+    t.strictSame({ ...createContext({ metadata: { 'mx-account': text } }).account }, account)
+  }
+})
+
+t.test('the text is made once', async (t) => {
+  const account = createAccount()
+  t.equal(formatAccount(account), formatAccount(account))
+  t.not(formatAccount(account), formatAccount({ ...account, name: 'Joe' }))
+})
+
+t.test('what is kept with an account is not told', async (t) => {
+  t.notMatch(formatAccount({ ...createAccount(), hash: 'secret' } as never), 'secret')
+})
