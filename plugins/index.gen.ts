@@ -1,6 +1,7 @@
 // Written by `npm run gen`, not by hand.
 import type { PluginDefinition } from '../core/define-plugin.ts'
 import accessLog from './access-log.ts'
+import auth from './auth.ts'
 import bodyLimit from './body-limit.ts'
 import cors from './cors.ts'
 import forwarded from './forwarded.ts'
@@ -14,6 +15,7 @@ import serverTiming from './server-timing.ts'
 /** Every file of this folder by its name; each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'access-log': accessLog,
+  auth,
   'body-limit': bodyLimit,
   cors,
   forwarded,

@@ -1,0 +1,142 @@
+import { TokenError } from '../core/auth/access-token.ts'
+import { formatAccount } from '../core/auth/account-text.ts'
+import { judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
+import { isLoggingIn } from '../core/auth/logging-in.ts'
+import { OpenStreams } from '../core/auth/open-streams.ts'
+import { keepPrivate, varyByCaller } from '../core/auth/private-reply.ts'
+import type { Maybe } from '../core/chain.ts'
+import type { Ruling, Session } from '../core/contracts/auth.ts'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { Type } from '../core/schema.ts'
+import { takeToken } from './auth/shown-token.ts'
+import { toTarget } from './auth/target.ts'
+
+const options = Type.Object({
+  forwardToken: Type.Boolean({
+    default: false,
+    description: 'Whether access tokens go to backends that are proxied, and no services.',
+  }),
+  forwardAccount: Type.Boolean({
+    default: false,
+    description: 'Whether such backends are told who calls, as JSON in the field Mx-Account.',
+  }),
+})
+
+/**
+ * Lets through what the rules grant (specification: Authentication): finds out who calls by the access token of
+ * `Authorization: Bearer` or the cookie `mx-token`, and judges the resolved service and endpoint. What is denied is 401.
+ *
+ * Services are told who calls (`mx-account`). Streams and WebSockets are judged again when rules change, and end with their tokens.
+ */
+const plugin: PluginDefinition = definePlugin({
+  name: 'auth',
+  description: 'Lets through what the rules of access grant.',
+  options,
+  create({ forwardToken, forwardAccount }, { gate, nowMs }) {
+    if (gate === undefined)
+      throw new TypeError('knows no rules: --auth=mx://host:port says whose are in force')
+
+    /** Replies may be made for one caller. */
+    const isForwarded = forwardToken || forwardAccount
+    /** By which open streams are known again, some of which are long past their headers. */
+    const tokens = new WeakMap<Session, string>()
+    const take = (x: Exchange, token: string, session: Session): void => {
+      x.session = session
+      if (!tokens.has(session)) tokens.set(session, token)
+    }
+    const judge = (x: Exchange): Maybe<Ruling> => judgeCall(gate, x.account, toTarget(x))
+    const streams = new OpenStreams({
+      judge: (x) => judgeAgain(x).catch(toReason),
+      toEnded: ({ route }) => toNotTaken(route!.service),
+      nowMs,
+    })
+    const judgeAgain = async (x: Exchange): Promise<GatewayError | undefined> => {
+      const { session } = x
+      const token = session && tokens.get(session)
+      if (token !== undefined) take(x, token, await gate.identify(token))
+      const { granted } = await judge(x)
+      return granted ? undefined : toDenied(toTarget(x).resource)
+    }
+    const end = gate.onChange(streams.review)
+
+    const hide = (x: Exchange): void => {
+      // Of accounts of other plugins the credentials are theirs.
+      if (!forwardToken && tokens.has(x.session!)) x.headers.delete('authorization')
+      if (forwardAccount) x.headers.set('mx-account', formatAccount(x.account!))
+    }
+    const settle = (x: Exchange, ruling: Ruling): void => {
+      if (!ruling.granted) throw toDenied(toTarget(x).resource)
+      if (x.session !== undefined) x.beforeProxy = hide
+      if (x.route!.service === AUTH) x.headers.set('mx-address', x.clientAddress)
+    }
+
+    return {
+      onRequest(x) {
+        const token = takeToken(x)
+        if (token === undefined) return
+        try {
+          const session = gate.identify(token)
+          if (!(session instanceof Promise)) return take(x, token, session)
+          return session.then(
+            (known) => take(x, token, known),
+            (error: unknown) => refuse(x, error),
+          )
+        } catch (error) {
+          refuse(x, error)
+        }
+      },
+
+      onRoute(x) {
+        const { refusal } = x
+        if (refusal !== undefined && x.session === undefined && !isLoggingIn(toTarget(x).resource))
+          throw inNameOf(x.route!.service, refusal)
+        const ruling = judge(x)
+        if (!(ruling instanceof Promise)) return settle(x, ruling)
+        return ruling.then((late) => settle(x, late))
+      },
+
+      onReply(x) {
+        streams.onReply(x)
+        if (x.route === undefined || x.status === 101) return
+        if (x.session === undefined) {
+          if (isForwarded) varyByCaller(x.replyHeaders)
+        } else if (isForwarded || !isPublic(x)) keepPrivate(x.replyHeaders)
+      },
+
+      onDone: streams.onDone,
+
+      close() {
+        end()
+        streams.close()
+      },
+    }
+
+    /** Whether everybody may have the reply. */
+    function isPublic(x: Exchange): boolean {
+      if (x.replyHeaders.get('cache-control') === 'no-store') return true
+      const ruling = judgeCall(gate!, undefined, toTarget(x))
+      return !(ruling instanceof Promise) && ruling.granted
+    }
+  },
+})
+
+export default plugin
+
+const AUTH = 'auth'
+
+function refuse(x: Exchange, error: unknown): void {
+  if (error instanceof GatewayError) x.refusal = error
+  else if (error instanceof TokenError) x.refusal = toNotTaken(GATEWAY_ID)
+  else throw error
+}
+
+function inNameOf(service: string, { code, message, headers = [] }: GatewayError): GatewayError {
+  return new GatewayError(service, code, message, { headers })
+}
+
+/** Why a stream may not go on. What keeps anybody from judging ends none. */
+function toReason(error: unknown): GatewayError | undefined {
+  return error instanceof TokenError ? toNotTaken(GATEWAY_ID) : undefined
+}

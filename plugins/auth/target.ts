@@ -1,0 +1,37 @@
+import type { CallTarget } from '../../core/auth/authorize.ts'
+import { GATEWAY_ID, GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { toCanonicalPath } from '../../core/path/canonical.ts'
+import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
+
+/**
+ * What a routed request asks for: an endpoint, the path of what is proxied, or an event of a topic.
+ *
+ * @throws {GatewayError} 400 when it names several namespaces.
+ */
+export function toTarget(x: Exchange): CallTarget {
+  const { service, endpoint } = x.route!
+  const { upstream } = x
+  return {
+    namespace: readNamespace(x),
+    domain: upstream?.domain ?? DEFAULT_DOMAIN,
+    resource: {
+      // Nobody registers topics.
+      type: upstream === undefined ? 'topic' : 'service',
+      name: service,
+      endpoint: endpoint === '' ? toCanonicalPath(x.path) : endpoint,
+    },
+  }
+}
+
+/** The one a request is made in; empty: the default one. */
+function readNamespace({ headers: { flat } }: Exchange): string {
+  let found: string | undefined
+  for (let i = 0; i < flat.length; i += 2) {
+    if (flat[i]!.length !== 12 || flat[i] !== 'mx-namespace') continue
+    if (found !== undefined)
+      throw new GatewayError(GATEWAY_ID, 400, 'one field Mx-Namespace expected, got several')
+    found = flat[i + 1]!
+  }
+  return found ?? ''
+}

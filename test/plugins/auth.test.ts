@@ -1,0 +1,308 @@
+import t, { type Test } from 'tap'
+import type { Plugin } from '../../core/chain.ts'
+import type { Rule } from '../../core/contracts/auth.ts'
+import { toRoute } from '../../core/route.ts'
+import { formatContext } from '../../core/rpc/context.ts'
+import { Upstream } from '../../core/upstream/upstream.ts'
+import plugin from '../../plugins/auth.ts'
+import cors from '../../plugins/cors.ts'
+import { buildPlugin, createTestEnv, runPlugin, type TestRequest } from '../../sdk/testing.ts'
+import { createAccount, createRule } from '../fixtures/auth-source.ts'
+import { type OpenGate, openGate } from '../fixtures/gates.ts'
+import { listTokenAttacks } from '../fixtures/token-attacks.ts'
+
+const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
+const MEMBERS = createRule({ id: 'members', scope: '*' })
+const LOGIN = createRule({ id: 'login', resource: 'service:auth:*' })
+
+interface Opened extends OpenGate {
+  readonly auth: Plugin
+  /** One request to an endpoint of the service `greeter`, or as the options say. */
+  readonly run: (
+    request?: TestRequest,
+    options?: Parameters<typeof runPlugin>[2] & { domain?: string; topic?: boolean },
+  ) => ReturnType<typeof runPlugin>
+}
+
+async function open(t: Test, rules: readonly Rule[], options: object = {}): Promise<Opened> {
+  const gate = await openGate(t, ...rules)
+  const env = { ...createTestEnv(), nowMs: Date.now, gate: gate.gate }
+  const auth = buildPlugin(plugin, options, env)
+  t.teardown(() => auth.close?.())
+  const run: Opened['run'] = (request = {}, { domain = 'mx', topic = false, ...rest } = {}) => {
+    const { route = toRoute('greeter', 'Greeter.Hello') } = rest
+    const createPool = () => {
+      throw new Error('not called')
+    }
+    const first: Plugin = {
+      name: 'routed',
+      onRoute(x) {
+        if (!topic) x.upstream = new Upstream(route.service, { createPool, domain })
+      },
+    }
+    return runPlugin([first, auth], request, { ...rest, route })
+  }
+  return { ...gate, auth, run }
+}
+
+const bearer = (token: string): TestRequest => ({ headers: { authorization: `Bearer ${token}` } })
+
+t.test('without a gate there is no such plugin', async (t) => {
+  t.throws(() => buildPlugin(plugin), { message: /--auth=mx:/ })
+})
+
+t.test('what rules grant everybody needs no token', async (t) => {
+  const { run } = await open(t, [])
+  const { status, x } = await run()
+  t.equal(status, 200)
+  t.equal(x.session, undefined)
+  t.notMatch(formatContext(x), 'mx-account')
+})
+
+t.test('what is denied is 401 with the body of errors, whoever calls', async (t) => {
+  const { run, issue } = await open(t, [createRule({ scope: 'admin' })])
+  for (const request of [
+    {},
+    bearer(await issue(JANE)),
+    { headers: { authorization: 'Basic eA==' } },
+  ]) {
+    const { status, headers, body, forwarded } = await run(request)
+    t.equal(status, 401)
+    t.strictSame(JSON.parse(body), {
+      Id: 'greeter',
+      Code: 401,
+      Detail: 'Unauthorized call made to greeter:Greeter.Hello',
+      Status: 'Unauthorized',
+    })
+    t.equal(headers.get('www-authenticate'), 'Bearer')
+    t.equal(headers.get('cache-control'), 'no-store')
+    t.notOk(forwarded)
+  }
+})
+
+t.test('a token says who calls, however its scheme is written; services are told', async (t) => {
+  const { run, issue } = await open(t, [MEMBERS])
+  const token = await issue(JANE)
+  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
+    const { status, x } = await run({ headers: { authorization: `${scheme} ${token}` } })
+    t.equal(status, 200, scheme)
+    t.same(x.account, JANE)
+    const context = formatContext(x)
+    t.match(context, `\r\nmx-account: ${JSON.stringify(JANE)}\r\n`)
+    t.match(context, token, 'and may show it on')
+  }
+})
+
+t.test('no token is taken that is not genuine, also where everybody may call', async (t) => {
+  const { run, source } = await open(t, [])
+  const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))
+  t.equal((await run(bearer(good))).status, 200)
+  for (const [what, token] of Object.entries(attacks)) {
+    if (token.includes('\0')) continue
+    const { status, body, headers, thrown, forwarded } = await run(bearer(token))
+    t.equal(status, 401, what)
+    t.notOk(forwarded)
+    t.match(JSON.parse(body), { Id: 'greeter', Detail: 'access token not taken: log in again' })
+    t.equal(headers.get('www-authenticate'), 'Bearer error="invalid_token"')
+    t.match(thrown, { name: 'GatewayError' }, 'and no fault')
+  }
+})
+
+t.test('who shows a token that has ended can log in again', async (t) => {
+  const { run } = await open(t, [MEMBERS, LOGIN])
+  for (const endpoint of ['Auth.Token', 'Auth.Keys']) {
+    const { status, x } = await run(bearer('a.b.c'), { route: toRoute('auth', endpoint) })
+    t.equal(status, 200, endpoint)
+    t.equal(x.account, undefined)
+    t.equal(x.headers.get('mx-address'), '127.0.0.1')
+  }
+  t.equal((await run(bearer('a.b.c'), { route: toRoute('auth', 'Auth.Generate') })).status, 401)
+  t.equal((await run(bearer('a.b.c'), { route: toRoute('other', 'Auth.Token') })).status, 401)
+})
+
+t.test('what can be understood in two ways is 400', async (t) => {
+  const { run, issue } = await open(t, [])
+  const token = await issue(JANE)
+  const rows: [TestRequest, RegExp][] = [
+    [{ headers: { authorization: [`Bearer ${token}`, `Bearer ${token}`] } }, /Authorization/],
+    [{ headers: { authorization: ['Basic eA==', `Bearer ${token}`] } }, /Authorization/],
+    [{ headers: { cookie: `mx-token=${token}; a=b; mx-token=${token}` } }, /mx-token/],
+    [{ headers: { cookie: [`mx-token=${token}`, 'mx-token=x'] } }, /mx-token/],
+    [{ headers: { 'mx-namespace': ['mx', 'acme'] } }, /Mx-Namespace/],
+    [{ headers: { 'mx-namespace': '../mx' } }, /Mx-Namespace/],
+    [{ headers: { 'mx-namespace': '__proto__' } }, /Mx-Namespace/],
+  ]
+  for (const [request, wrong] of rows) {
+    const { status, body, forwarded } = await run(request)
+    t.equal(status, 400)
+    t.match(JSON.parse(body).Detail, wrong)
+    t.notOk(forwarded)
+  }
+})
+
+t.test(
+  'the cookie of the dashboard is a token, for pages of the same host, and goes no further',
+  async (t) => {
+    const { run, issue } = await open(t, [])
+    const token = await issue(JANE)
+    const cookie = `theme=dark; mx-token=${token}; a=b`
+    const taken: TestRequest[] = [
+      { headers: { cookie } },
+      { headers: { cookie: `mx-token=mx-token=${token}` } },
+      { headers: { cookie: [`a=b`, `mx-token=${token}`] } },
+      { headers: { cookie, 'sec-fetch-site': 'same-origin', origin: 'https://public.test' } },
+      { headers: { cookie, 'sec-fetch-site': 'none' } },
+      { headers: { cookie, origin: 'http://app.test' }, host: 'app.test', upgrade: true },
+    ]
+    for (const request of taken) {
+      const { x } = await run(request)
+      t.same(x.account, JANE)
+      t.notMatch(x.headers.get('cookie') ?? '', 'mx-token')
+      t.equal(x.headers.get('authorization'), `Bearer ${token}`)
+    }
+    const ignored: TestRequest[] = [
+      { headers: { cookie, 'sec-fetch-site': 'cross-site' } },
+      { headers: { cookie, 'sec-fetch-site': 'same-site', origin: 'http://b.app.test' } },
+      { headers: { cookie, origin: 'https://app.example.com' }, host: 'app.test' },
+      { headers: { cookie, authorization: 'Basic eA==' } },
+      { headers: { cookie: `x-mx-token=${token}` } },
+      { headers: { cookie: `MX-TOKEN=${token}` } },
+    ]
+    for (const request of ignored) {
+      const { x, status } = await run(request)
+      t.equal(status, 200)
+      t.equal(x.account, undefined)
+      t.notMatch(x.headers.get('cookie') ?? '', /(^|; )mx-token/)
+    }
+    const { x } = await run({ headers: { cookie } })
+    t.equal(x.headers.get('cookie'), 'theme=dark; a=b')
+  },
+)
+
+t.test('a namespace has rules of its own, and those of mx guard what belongs to mx', async (t) => {
+  const { run, source, issue } = await open(t, [MEMBERS])
+  const jane = await issue(JANE)
+  const joe = await issue(createAccount({ id: 'joe', issuer: 'acme' }))
+  const call = async (token: string, namespace: string, domain: string): Promise<number> => {
+    const headers = { ...bearer(token).headers, 'mx-namespace': namespace }
+    return (await run({ headers }, { domain })).status
+  }
+  t.equal(await call(jane, '', 'mx'), 200)
+  t.equal(await call(jane, 'mx', 'mx'), 200)
+  t.equal(await call(joe, 'mx', 'mx'), 401)
+  t.equal(await call(joe, 'acme', 'mx'), 401, 'a namespace without rules is no way round')
+  t.equal(await call(joe, 'acme', 'acme'), 200)
+  source.setRules('acme', MEMBERS)
+  await t.resolves(poll(async () => (await call(jane, 'acme', 'acme')) === 401))
+  t.equal(await call(joe, 'acme', 'acme'), 200)
+})
+
+t.test('rules match the path of what is proxied in one form, however it is written', async (t) => {
+  const deny = createRule({ id: 'no', access: 'DENIED', resource: 'service:app:/app/admin/*' })
+  const { run } = await open(t, [createRule(), deny])
+  const get = async (path: string): Promise<number> =>
+    (await run({ path }, { route: toRoute('app', '') })).status
+  t.equal(await get('/app/public'), 200)
+  for (const path of [
+    '/app/admin/x',
+    '/app/%61dmin/x',
+    '//app//admin/x',
+    '/app;a/admin;b/x',
+    '/APP/Admin/x',
+  ])
+    t.equal(await get(path), 401, path)
+})
+
+t.test('events of a topic are resources of their own', async (t) => {
+  const { run } = await open(t, [createRule({ resource: 'topic:orders:*' })])
+  const status = async (route: ReturnType<typeof toRoute>, topic: boolean) =>
+    (await run({}, { route, topic })).status
+  t.equal(await status(toRoute('orders', 'created'), true), 200)
+  t.equal(await status(toRoute('users', 'created'), true), 401)
+  t.equal(await status(toRoute('orders', 'Orders.List'), false), 401)
+})
+
+t.test(
+  'the token and its account stay with services, unless backends are to have them',
+  async (t) => {
+    const proxied = async (request: TestRequest) => {
+      const { run } = opened
+      const { x } = await run(request, {
+        handle: (x) => {
+          x.beforeProxy?.(x)
+          x.reply(200)
+        },
+      })
+      return { authorization: x.headers.get('authorization'), account: x.headers.get('mx-account') }
+    }
+    let opened = await open(t, [])
+    let token = await opened.issue(JANE)
+    t.same(await proxied(bearer(token)), { authorization: undefined, account: undefined })
+    t.same(await proxied({ headers: { cookie: `mx-token=${token}` } }), {
+      authorization: undefined,
+      account: undefined,
+    })
+    const basic = { headers: { authorization: 'Basic eA==' } }
+    t.equal((await proxied(basic)).authorization, 'Basic eA==', 'what is not ours goes on')
+    opened = await open(t, [], { forwardToken: true, forwardAccount: true })
+    token = await opened.issue(JANE)
+    const { authorization, account } = await proxied(bearer(token))
+    t.equal(authorization, `Bearer ${token}`)
+    t.same(JSON.parse(account!), JANE)
+    t.equal((await proxied({})).account, undefined)
+  },
+)
+
+t.test('what needed a token is for its caller alone, as far as caches go', async (t) => {
+  const reply = { headers: { 'cache-control': 'public, max-age=60' } }
+  const members = await open(t, [MEMBERS])
+  const token = await members.issue(JANE)
+  for (const request of [bearer(token), { headers: { cookie: `mx-token=${token}` } }]) {
+    const { headers } = await members.run(request, { reply })
+    t.equal(headers.get('cache-control'), 'max-age=60, private')
+    t.equal(headers.get('vary'), 'authorization, cookie')
+  }
+  const all = await open(t, [])
+  for (const request of [{}, bearer(await all.issue(JANE))]) {
+    const { headers } = await all.run(request, { reply })
+    t.equal(headers.get('cache-control'), 'public, max-age=60', 'everybody may have it')
+  }
+  const forwarding = await open(t, [], { forwardAccount: true })
+  const known = await forwarding.run(bearer(await forwarding.issue(JANE)), { reply })
+  t.equal(known.headers.get('cache-control'), 'max-age=60, private')
+  t.equal((await forwarding.run({}, { reply })).headers.get('vary'), 'authorization, cookie')
+})
+
+t.test('an account of another plugin is judged, whatever else is shown', async (t) => {
+  const { auth, issue } = await open(t, [MEMBERS])
+  const other: Plugin = {
+    name: 'other',
+    onRequest(x) {
+      x.session = { account: JANE, id: '', issuedMs: 0, endsMs: Number.POSITIVE_INFINITY }
+    },
+  }
+  t.equal((await runPlugin([auth, other], bearer('a.b.c'))).status, 200)
+  t.equal((await runPlugin([auth, other], {})).status, 200)
+  t.equal((await runPlugin([auth], bearer(await issue(JANE)))).status, 200)
+})
+
+t.test('a preflight that the plugin cors answers needs no token', async (t) => {
+  const { auth } = await open(t, [MEMBERS])
+  const origin = 'https://app.example.com'
+  const chain = [buildPlugin(cors, { origins: [origin] }), auth]
+  const headers = { origin, 'access-control-request-method': 'POST' }
+  t.equal((await runPlugin(chain, { method: 'OPTIONS', headers })).status, 204)
+  const { status, headers: fields } = await runPlugin(chain, { headers: { origin } })
+  t.equal(status, 401)
+  t.equal(fields.get('access-control-allow-origin'), origin, 'and the page may read that')
+  t.equal((await runPlugin(auth, { method: 'OPTIONS', headers })).status, 401, 'no call is made')
+})
+
+/** Until it holds; a second is what a change may take. */
+async function poll(holds: () => Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + 1000
+  while (!(await holds())) {
+    if (Date.now() > endMs) throw new Error('it did not come to hold within a second')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
