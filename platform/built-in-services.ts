@@ -5,6 +5,8 @@ import type { Network } from '../core/network/network.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
+import type { AuthService } from '../services/auth/service.ts'
+import type { SecretKey } from '../services/config/secret-key.ts'
 import type { EventsService } from '../services/events/service.ts'
 import type { StoreService } from '../services/store/service.ts'
 import { openEvents } from './open-events.ts'
@@ -32,6 +34,9 @@ export interface BuiltInContext {
 /** What others stand on, once it is made. */
 export interface Made {
   store?: StoreService
+  /** Encrypts what nobody may read in the store; undefined: nothing does. */
+  secretKey?: SecretKey | undefined
+  auth?: AuthService
   events?: EventsService
 }
 
@@ -87,8 +92,23 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const { openSecretKey } = await import('../services/config/open-secret-key.ts')
       const { store } = made.store!
       const secretKey = await openSecretKey({ store, ...toKeyOptions(context) })
+      made.secretKey = secretKey
       const options = { ...toOptions('config', context), store }
       return createConfigService({ ...options, ...(secretKey && { secretKey }) })
+    },
+  },
+  {
+    name: 'auth',
+    async create(context) {
+      const { made } = context
+      const { openAuthService } = await import('../services/auth/service.ts')
+      const { secretKey: sealer } = made
+      made.auth = await openAuthService({
+        ...toOptions('auth', context),
+        store: made.store!.store,
+        ...(sealer && { sealer }),
+      })
+      return made.auth
     },
   },
   {

@@ -10,9 +10,9 @@ const AUDIENCE = 'mx'
 /** Longest token taken, characters. */
 const TOKEN_MAX = 4096
 /** Clocks may differ by this much. */
-const SKEW_S = 30
+export const SKEW_S = 30
 /** Longest life of a token, seconds: revoking one has to be remembered as long. */
-const TOKEN_LIFE_MAX_S = 3600
+export const TOKEN_LIFE_MAX_S = 3600
 
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const KEY_ID = /^[\w-]{1,64}$/

@@ -3,18 +3,20 @@ import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
-import { readAll } from '../../core/store/read-all.ts'
 import type { Store } from '../../core/store/store.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import {
   type AccountRecord,
   parseAccountRecord,
   parseNameRecord,
+  parseRevocation,
   TABLE,
   toAccountKey,
   toAccountsPrefix,
   toNameKey,
+  toRevokedAccountKey,
 } from './records.ts'
+import { nextSecond, revokeAccount } from './revoked.ts'
 import type { SecretHasher } from './secret-hash.ts'
 
 /** No control characters, blanks or slashes. */
@@ -41,6 +43,20 @@ export interface CreatedAccount {
   readonly secret: string
 }
 
+/** Which accounts to list. */
+export interface AccountsQuery {
+  /** Id behind which to go on. */
+  readonly after?: string
+  /** Most of a page. */
+  readonly limit?: number
+}
+
+export interface AccountsPage {
+  readonly accounts: readonly AccountRecord[]
+  /** There are more: list after this id. */
+  readonly next: string | undefined
+}
+
 /** Accounts of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
 export interface Accounts {
   readonly create: (
@@ -61,16 +77,31 @@ export interface Accounts {
     secret: string,
     errorId: string,
   ) => Promise<AccountRecord>
-  /** In the order of their ids. */
-  readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly AccountRecord[]>
-  /** @returns whether there was one. */
+  /** In the order of their ids, a page at a time. */
+  readonly list: (
+    namespace: string,
+    page?: AccountsQuery,
+    signal?: AbortSignal,
+  ) => Promise<AccountsPage>
+  /**
+   * What was issued to it counts for nothing.
+   *
+   * @returns whether there was one.
+   */
   readonly delete: (namespace: string, id: string, errorId: string) => Promise<boolean>
+  /**
+   * What was issued to it counts for nothing.
+   *
+   * @param secrets without the old one it is not asked for.
+   */
   readonly changeSecret: (
     namespace: string,
     id: string,
-    secrets: { readonly old: string; readonly new: string },
+    secrets: { readonly old: string | undefined; readonly new: string },
     errorId: string,
   ) => Promise<void>
+  /** What was issued to it until now counts for nothing. */
+  readonly revoke: (namespace: string, id: string, errorId: string) => Promise<void>
 }
 
 export interface AccountsOptions {
@@ -95,6 +126,24 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     return owner && parseAccountRecord(owner)
   }
 
+  /** What an account of the same id had before it was deleted counts for nothing. */
+  async function findSince(namespace: string, id: string): Promise<number> {
+    const record = await store.read(TABLE, toRevokedAccountKey(namespace, id))
+    return record === undefined ? nowMs() : Math.max(nowMs(), parseRevocation(record).before)
+  }
+
+  /** Makes another account of one, and has all its tokens count for nothing. Undefined: somebody else was faster. */
+  async function replace(account: AccountRecord, ifVersion: number) {
+    const { issuer, id } = account
+    const now = nowMs()
+    const since = nextSecond(now)
+    const value = formatKept({ ...account, since })
+    return commitIf(store, [
+      { table: TABLE, key: toAccountKey(issuer, id), value, ifVersion },
+      revokeAccount(issuer, id, since, now),
+    ])
+  }
+
   return {
     find,
 
@@ -108,6 +157,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
         ...{ id, name, type, issuer: namespace, scopes: [...new Set(scopes)], metadata },
         created: Math.floor(nowMs() / 1000),
         hash: await hasher.hash(secret),
+        since: await findSince(namespace, id),
       }
       const key = toAccountKey(namespace, id)
       const made = await commitIf(store, [
@@ -135,9 +185,15 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       return account
     },
 
-    async list(namespace, signal) {
-      const records = await readAll(store, TABLE, toAccountsPrefix(namespace), signal)
-      return records.map(parseAccountRecord)
+    async list(namespace, { after, limit } = {}, signal) {
+      const prefix = toAccountsPrefix(namespace)
+      const query = {
+        prefix,
+        ...(after !== undefined && { after: `${prefix}${after}` }),
+        ...(limit !== undefined && { limit }),
+      }
+      const { records, next } = await store.list(TABLE, query, signal)
+      return { accounts: records.map(parseAccountRecord), next: next?.slice(prefix.length) }
     },
 
     async delete(namespace, id, errorId) {
@@ -145,9 +201,11 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       const record = await read(namespace, id)
       if (record === undefined) return false
       const { name } = parseAccountRecord(record)
+      const now = nowMs()
       const deleted = await commitIf(store, [
         { table: TABLE, key: toAccountKey(namespace, id), ifVersion: record.version },
         { table: TABLE, key: toNameKey(namespace, name) },
+        revokeAccount(namespace, id, nextSecond(now), now),
       ])
       return deleted === undefined ? this.delete(namespace, id, errorId) : true
     },
@@ -155,18 +213,25 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     async changeSecret(namespace, id, { old, new: secret }, errorId) {
       if (secret === '') throw badRequest(errorId, 'New secret should not be blank')
       checkSecret('new_secret', secret, errorId)
-      const account = await this.logIn(namespace, id, old, errorId)
+      const account =
+        old === undefined
+          ? await find(namespace, id)
+          : await this.logIn(namespace, id, old, errorId)
+      if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
       const record = await read(namespace, account.id)
       const hash = await hasher.hash(secret)
       // Of two changes that both know the old secret one comes first, and the other no longer knows it.
       const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
-      if (!isSame) throw badRequest(errorId, 'the secret was changed meanwhile')
-      const key = toAccountKey(namespace, account.id)
-      const value = formatKept({ ...account, hash })
-      const changed = await commitIf(store, [
-        { table: TABLE, key, value, ifVersion: record.version },
-      ])
-      if (changed === undefined) throw badRequest(errorId, 'the secret was changed meanwhile')
+      const changed = isSame && (await replace({ ...account, hash }, record.version))
+      if (!changed) throw badRequest(errorId, 'the secret was changed meanwhile')
+    },
+
+    async revoke(namespace, id, errorId) {
+      for (;;) {
+        const record = await read(namespace, id)
+        if (record === undefined) throw badRequest(errorId, 'Account not found with this ID')
+        if ((await replace(parseAccountRecord(record), record.version)) !== undefined) return
+      }
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { Revocation } from '../../core/auth/revocations.ts'
 import type { Account, Rule } from '../../core/contracts/auth.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { parseKept } from '../../core/store/kept-json.ts'
@@ -12,7 +13,42 @@ export interface AccountRecord extends Account {
   readonly created: number
   /** Of its secret. */
   readonly hash: string
+  /** What was issued to it before counts for nothing, unix time in milliseconds. */
+  readonly since: number
 }
+
+/** A pair of keys as it is kept. */
+export interface KeyRecord {
+  /** `kid`. */
+  readonly id: string
+  /** SPKI, DER in base64. */
+  readonly publicKey: string
+  /** PKCS #8, DER in base64, or what was made of it; empty: whoever signs with it keeps it. */
+  readonly privateKey: string
+  /** Id of the key the private one is encrypted with; empty: it is not. */
+  readonly sealedWith: string
+  /** When it begins to sign, unix time in milliseconds: by then all servers know it. */
+  readonly from: number
+}
+
+/** What a refresh token belongs to, as it is kept: all that came of one login. */
+export interface FamilyRecord {
+  readonly namespace: string
+  readonly account: string
+  /** When it began, unix time in milliseconds. */
+  readonly began: number
+  /** Of the token that counts now: SHA-256, in base64url. */
+  readonly hash: string
+  /** Of the one before; empty: there was none. */
+  readonly previous: string
+  /** When that one was used, unix time in milliseconds. */
+  readonly rotated: number
+}
+
+/** What keys of pairs of keys begin with. */
+export const KEYS_PREFIX = 'key/'
+/** What keys of revocations begin with. */
+export const REVOKED_PREFIX = 'revoked/'
 
 /** What keys of accounts begin with. */
 export function toAccountsPrefix(namespace: string): string {
@@ -42,6 +78,26 @@ export function toRulesHeadKey(namespace: string): string {
   return `rulesHead/${namespace}`
 }
 
+/** Record of a pair of keys. */
+export function toKeyKey(id: string): string {
+  return `${KEYS_PREFIX}${id}`
+}
+
+/** Record of a token, or of what tokens begin with, that was revoked. */
+export function toRevokedTokenKey(id: string): string {
+  return `${REVOKED_PREFIX}token/${id}`
+}
+
+/** Record of an account of which tokens were revoked. */
+export function toRevokedAccountKey(namespace: string, account: string): string {
+  return `${REVOKED_PREFIX}account/${namespace}/${account}`
+}
+
+/** Record of a login. */
+export function toFamilyKey(family: string): string {
+  return `refresh/${family}`
+}
+
 /** @throws {GatewayError} 500 */
 export function parseAccountRecord(record: StoreRecord): AccountRecord {
   return parseKept<AccountRecord>(
@@ -62,6 +118,34 @@ export function parseRuleRecord(record: StoreRecord): Rule {
     record,
     TABLE.table,
     ({ id, resource }) => isText(id) && typeof resource === 'object',
+  )
+}
+
+/** @throws {GatewayError} 500 */
+export function parseKeyRecord(record: StoreRecord): KeyRecord {
+  return parseKept<KeyRecord>(
+    record,
+    TABLE.table,
+    ({ id, publicKey, privateKey, from }) =>
+      isText(id) && isText(publicKey) && isText(privateKey) && Number.isFinite(from),
+  )
+}
+
+/** @throws {GatewayError} 500 */
+export function parseRevocation(record: StoreRecord): Revocation {
+  return parseKept<Revocation>(
+    record,
+    TABLE.table,
+    ({ id, ends }) => isText(id) && Number.isFinite(ends),
+  )
+}
+
+/** @throws {GatewayError} 500 */
+export function parseFamilyRecord(record: StoreRecord): FamilyRecord {
+  return parseKept<FamilyRecord>(
+    record,
+    TABLE.table,
+    ({ account, hash, began }) => isText(account) && isText(hash) && Number.isFinite(began),
   )
 }
 

@@ -7,7 +7,7 @@ import type { Store, StoreWrite } from '../../core/store/store.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import { parseRuleRecord, TABLE, toRuleKey, toRulesHeadKey, toRulesPrefix } from './records.ts'
 
-/** Everybody may call everything, until it is deleted (specification: Rule). */
+/** Everybody may call everything, until it is deleted (specification: Rule). Kept once the rules are changed: who only reads writes nothing. */
 const DEFAULT_RULE: Rule = {
   id: 'default',
   scope: '',
@@ -30,21 +30,24 @@ export interface Rules {
 }
 
 export function createRules(store: Store): Rules {
-  async function read(namespace: string, signal?: AbortSignal): Promise<readonly Rule[]> {
-    const records = await readAll(store, TABLE, toRulesPrefix(namespace), signal)
-    return records.map(parseRuleRecord)
+  /** All of one moment: the head is written with each change. */
+  async function read(
+    namespace: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly rules: readonly Rule[]; readonly version: number }> {
+    for (let i = 0; i < ATTEMPTS_MAX; i++) {
+      const version = await readVersion(namespace)
+      if (version === 0) return { rules: [DEFAULT_RULE], version }
+      const records = await readAll(store, TABLE, toRulesPrefix(namespace), signal)
+      if ((await readVersion(namespace)) === version)
+        return { rules: records.map(parseRuleRecord), version }
+    }
+    throw unavailable('auth', `the rules of ${namespace} change all the time, try again`)
   }
 
-  /** The version of a namespace's rules; the first time it makes the default rule. */
-  async function open(namespace: string): Promise<number> {
-    const key = toRulesHeadKey(namespace)
-    const head = await store.read(TABLE, key)
-    if (head !== undefined) return head.version
-    const versions = await commitIf(store, [
-      { table: TABLE, key, value: formatKept({}), ifVersion: 0 },
-      toWrite(namespace, DEFAULT_RULE),
-    ])
-    return versions?.[0] ?? open(namespace)
+  /** Of a namespace's rules; 0: nobody has changed them yet. */
+  async function readVersion(namespace: string): Promise<number> {
+    return (await store.read(TABLE, toRulesHeadKey(namespace)))?.version ?? 0
   }
 
   /** One change of a namespace's rules after the other: each sees those before it. */
@@ -58,8 +61,7 @@ export function createRules(store: Store): Rules {
     force: boolean,
   ): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
-      const ifVersion = await open(namespace)
-      const rules = await read(namespace)
+      const { rules, version } = await read(namespace)
       const { write, after } = edit(rules)
       if (!force && canLogIn(namespace, rules) && !canLogIn(namespace, after))
         throw conflict(
@@ -70,17 +72,20 @@ export function createRules(store: Store): Rules {
         table: TABLE,
         key: toRulesHeadKey(namespace),
         value: formatKept({}),
-        ifVersion,
+        ifVersion: version,
       }
-      if ((await commitIf(store, [head, write])) !== undefined) return
+      const first =
+        version === 0 && write.key !== toRuleKey(namespace, DEFAULT_RULE.id)
+          ? [toWrite(namespace, DEFAULT_RULE)]
+          : []
+      if ((await commitIf(store, [head, ...first, write])) !== undefined) return
     }
     throw unavailable(errorId, 'too many others change the rules, try again')
   }
 
   return {
     async list(namespace, signal) {
-      await open(namespace)
-      return read(namespace, signal)
+      return (await read(namespace, signal)).rules
     },
 
     async create(namespace, rule, force, errorId) {

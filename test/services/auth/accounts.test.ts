@@ -28,6 +28,7 @@ t.test(
       scopes: [],
       metadata: {},
       created: 1_800_000_000,
+      since: 1_800_000_000_999,
     })
     t.notMatch(hash, secret)
     t.same(await accounts.find('mx', 'jane'), account)
@@ -43,7 +44,7 @@ t.test('an account is found by its name, too, and each namespace has its own', a
   await accounts.create('acme', { id: 'j1', name: 'jane@example.com' }, ID)
   t.equal((await accounts.find('acme', 'j1'))?.issuer, 'acme')
   t.same(
-    (await accounts.list('mx')).map(({ issuer }) => issuer),
+    (await accounts.list('mx')).accounts.map(({ issuer }) => issuer),
     ['mx'],
   )
   t.equal(await accounts.find('mx', 'mx/j1'), undefined)
@@ -112,5 +113,5 @@ t.test('what is wrong with an account is named', async (t) => {
   await wrong({ id: 'a', name: '' }, 'name required')
   await wrong({ id: 'a', secret: '' }, /^request.secret must be/)
   await wrong({ id: 'a', secret: 's'.repeat(1025) }, /^request.secret must be/)
-  t.same(await accounts.list('mx'), [], 'and nothing is stored')
+  t.same((await accounts.list('mx')).accounts, [], 'and nothing is stored')
 })

@@ -40,6 +40,17 @@ t.test(
   },
 )
 
+t.test('who only reads rules, or is refused, writes nothing', async (t) => {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const rules = createRules(store)
+  t.equal((await rules.list('stranger')).length, 1)
+  await t.rejects(rules.delete('stranger', 'other', false, ID), { code: 400 })
+  t.same(await store.listTables(), [])
+  await rules.delete('stranger', 'default', true, ID)
+  t.same(await rules.list('stranger'), [], 'the default rule can be the first that is deleted')
+})
+
 t.test('rules are unique in their namespace, and those of another are others', async (t) => {
   const rules = open(t)
   await rules.create('mx', LOGIN, false, ID)
@@ -87,7 +98,7 @@ t.test('more rules than a page are listed', async (t) => {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const rules = createRules(store)
-  await rules.list('mx')
+  await rules.create('mx', LOGIN, false, ID)
   for (let i = 0; i < 1500; i++) {
     const rule = { format: 1, ...LOGIN, id: `r${i}` }
     const value = Buffer.from(JSON.stringify(rule))
@@ -95,5 +106,5 @@ t.test('more rules than a page are listed', async (t) => {
       { table: { database: 'mx', table: 'auth' }, key: `rules/mx/${rule.id}`, value },
     ])
   }
-  t.equal((await rules.list('mx')).length, 1501)
+  t.equal((await rules.list('mx')).length, 1502)
 })

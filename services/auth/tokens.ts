@@ -1,0 +1,210 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { issueToken, TokenError, verifyToken } from '../../core/auth/access-token.ts'
+import type { Account, Session } from '../../core/contracts/auth.ts'
+import { commitIf } from '../../core/store/commit-if.ts'
+import { formatKept } from '../../core/store/kept-json.ts'
+import type { Store } from '../../core/store/store.ts'
+import { badRequest, unavailable } from '../../sdk/errors.ts'
+import type { Accounts } from './accounts.ts'
+import {
+  type AccountRecord,
+  type FamilyRecord,
+  parseFamilyRecord,
+  TABLE,
+  toFamilyKey,
+} from './records.ts'
+import { type Revoked, revokeToken } from './revoked.ts'
+import type { SigningKeys } from './signing-keys.ts'
+
+/** What a login, or a refresh, gives. */
+export interface TokenPair {
+  readonly accessToken: string
+  readonly refreshToken: string
+  readonly account: Account
+  /** Seconds since 1970. */
+  readonly created: number
+  /** Seconds since 1970. */
+  readonly expiry: number
+}
+
+export interface TokensOptions {
+  readonly store: Store
+  readonly accounts: Accounts
+  readonly keys: SigningKeys
+  readonly revoked: Revoked
+  /** Unix time. */
+  readonly nowMs: () => number
+}
+
+/** Access tokens, and the refresh tokens others are had with. */
+export interface Tokens {
+  /** An access token of no login, which lives as long as one does where nothing is said. */
+  readonly issue: (account: Account) => Promise<string>
+  /** What somebody gets who has logged in. */
+  readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
+  /**
+   * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
+   * now or before: all that came of its login counts for nothing any more.
+   *
+   * @param onReuse told of that.
+   * @throws {GatewayError} 400 for a token that is not taken.
+   */
+  readonly refresh: (
+    token: string,
+    lifeS: number,
+    errorId: string,
+    onReuse: (family: FamilyRecord) => void,
+  ) => Promise<TokenPair>
+  /** Whom an access token stands for. @throws {TokenError} */
+  readonly inspect: (token: string) => Promise<Session>
+  /**
+   * Has an access token count for nothing, or a refresh token and all that came of its login; one that counts for
+   * nothing anyway does not matter.
+   *
+   * @returns whose it was.
+   */
+  readonly revoke: (token: string) => Promise<Owner | undefined>
+}
+
+/** Whose a token is. */
+interface Owner {
+  readonly namespace: string
+  readonly account: string
+}
+
+/** Of an access token where nothing is said, seconds. */
+export const LIFE_S = 900
+/** A refresh token that is not used ends. */
+const UNUSED_MS = 30 * 24 * 3600 * 1000
+/** Whoever did not get the answer may ask again with the same refresh token for so long. */
+const GRACE_MS = 10_000
+/** Of changes that others come before each time. */
+const ATTEMPTS_MAX = 10
+/** Bytes of the login's name and of the secret: multiples of 3, so that their texts can be put together, and taken apart. */
+const FAMILY_BYTES = 18
+const SECRET_BYTES = 33
+const FAMILY_LENGTH = (FAMILY_BYTES / 3) * 4
+const FORM = /^[\w-]{68}$/
+
+export function createTokens(options: TokensOptions): Tokens {
+  const { store, accounts, keys, revoked, nowMs } = options
+
+  async function issue(account: Account, session: string, issuedMs: number, lifeS: number) {
+    const id = `${session}.${randomUUID()}`
+    return issueToken(account, { key: keys.current(), id, nowMs: issuedMs, lifeS })
+  }
+
+  async function toPair(account: AccountRecord, refreshToken: string, lifeS: number) {
+    // What was issued before counts for nothing, and tokens count in seconds.
+    const issuedMs = Math.max(nowMs(), account.since)
+    const created = Math.floor(issuedMs / 1000)
+    const accessToken = await issue(account, toSession(familyOf(refreshToken)), issuedMs, lifeS)
+    return { accessToken, refreshToken, account, created, expiry: created + lifeS }
+  }
+
+  async function end(family: string): Promise<void> {
+    await store.commit([
+      { table: TABLE, key: toFamilyKey(family) },
+      revokeToken(toSession(family), nowMs()),
+    ])
+  }
+
+  /** The account of a login, as long as that counts for something. */
+  async function findAccount(family: FamilyRecord): Promise<AccountRecord | undefined> {
+    const account = await accounts.find(family.namespace, family.account)
+    const counts = account?.id === family.account && account.since <= family.began
+    return counts ? account : undefined
+  }
+
+  return {
+    issue: (account) => issue(account, randomUUID(), nowMs(), LIFE_S),
+
+    async begin(account, lifeS) {
+      const token = makeRefreshToken(randomBytes(FAMILY_BYTES).toString('base64url'))
+      const family: FamilyRecord = {
+        namespace: account.issuer,
+        account: account.id,
+        began: Math.max(nowMs(), account.since),
+        hash: toHash(token),
+        previous: '',
+        rotated: 0,
+      }
+      const key = toFamilyKey(familyOf(token))
+      const expiresMs = nowMs() + UNUSED_MS
+      await store.commit([{ table: TABLE, key, value: formatKept(family), expiresMs }])
+      return toPair(account, token, lifeS)
+    },
+
+    async refresh(token, lifeS, errorId, onReuse) {
+      const wrong = badRequest(errorId, 'refresh token not correct or used before: log in again')
+      if (!FORM.test(token)) throw wrong
+      const name = familyOf(token)
+      const key = toFamilyKey(name)
+      const hash = toHash(token)
+      for (let i = 0; i < ATTEMPTS_MAX; i++) {
+        const record = await store.read(TABLE, key)
+        if (record === undefined) throw wrong
+        const family = parseFamilyRecord(record)
+        const account = await findAccount(family)
+        if (account === undefined) throw wrong
+        const now = nowMs()
+        const isAgain = hash === family.previous && now - family.rotated <= GRACE_MS
+        if (hash !== family.hash && !isAgain) {
+          await end(name)
+          onReuse(family)
+          throw wrong
+        }
+        const next = makeRefreshToken(name)
+        const value = formatKept({
+          ...{ ...family, hash: toHash(next), previous: hash },
+          rotated: isAgain ? family.rotated : now,
+        })
+        const write = { table: TABLE, key, value, expiresMs: now + UNUSED_MS }
+        const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
+        if (written !== undefined) return toPair(account, next, lifeS)
+      }
+      throw unavailable(errorId, 'the refresh token is used by many at once, try again')
+    },
+
+    async inspect(token) {
+      const session = await verifyToken(token, keys.all(), nowMs())
+      if (revoked.isRevoked(session)) throw new TokenError('revoked')
+      return session
+    },
+
+    async revoke(token) {
+      if (FORM.test(token)) {
+        const family = familyOf(token)
+        const record = await store.read(TABLE, toFamilyKey(family))
+        if (record === undefined) return undefined
+        await end(family)
+        return parseFamilyRecord(record)
+      }
+      try {
+        const { id, account } = await this.inspect(token)
+        await store.commit([revokeToken(id, nowMs())])
+        return { namespace: account.issuer, account: account.id }
+      } catch (error) {
+        if (error instanceof TokenError) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+function makeRefreshToken(family: string): string {
+  return family + randomBytes(SECRET_BYTES).toString('base64url')
+}
+
+function familyOf(refreshToken: string): string {
+  return refreshToken.slice(0, FAMILY_LENGTH)
+}
+
+/** What ids of the access tokens of a login begin with: says nothing of its refresh token. */
+function toSession(family: string): string {
+  return toHash(`session ${family}`).slice(0, 22)
+}
+
+function toHash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url')
+}
