@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { GatewayError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
@@ -21,6 +22,8 @@ export class OpenStreams {
   readonly #options: OpenStreamsOptions
   readonly #open = new Set<Exchange>()
   #timer: NodeJS.Timeout | undefined = undefined
+  /** When they were judged last, `performance.now()`. */
+  #reviewedMs = 0
 
   constructor(options: OpenStreamsOptions) {
     this.#options = options
@@ -30,6 +33,8 @@ export class OpenStreams {
     if (!x.streaming || x.route === undefined) return
     this.#open.add(x)
     this.#timer ??= setInterval(() => this.#endOutlived(), CHECK_MS).unref()
+    // Let in before, and silent until now. Later: its reply has not begun yet.
+    if (x.startMs <= this.#reviewedMs) queueMicrotask(() => this.#judge(x))
   }
 
   readonly onDone = (x: Exchange): void => {
@@ -44,12 +49,15 @@ export class OpenStreams {
 
   /** Judges all of them again. */
   readonly review = (): void => {
-    for (const x of [...this.#open]) {
-      const reason = this.#options.judge(x)
-      if (!(reason instanceof Promise)) {
-        if (reason !== undefined) x.revoke(reason)
-      } else void reason.then((late) => late && x.revoke(late))
-    }
+    this.#reviewedMs = performance.now()
+    for (const x of [...this.#open]) this.#judge(x)
+  }
+
+  #judge(x: Exchange): void {
+    const reason = this.#options.judge(x)
+    if (!(reason instanceof Promise)) {
+      if (reason !== undefined) x.revoke(reason)
+    } else void reason.then((late) => late && x.revoke(late))
   }
 
   #endOutlived(): void {
