@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { PerformanceObserver } from 'node:perf_hooks'
 import { Type } from '../core/schema.ts'
+import type { Context } from './context.ts'
 import { type Endpoints, endpoint } from './endpoint.ts'
 import { Int64 } from './schema-types.ts'
 import type { ServiceLog } from './service-log.ts'
@@ -17,6 +18,8 @@ export interface DebugSources {
   readonly log: ServiceLog
   readonly traces: Traces
   readonly counts: () => CallCounts
+  /** Throws for callers that may learn no more than whether the service answers. */
+  readonly check: (ctx: Context) => void
 }
 
 const Texts = Type.Record(Type.String(), Type.String())
@@ -29,9 +32,10 @@ let observer: PerformanceObserver | undefined
 /**
  * The endpoints every service has: `Debug.Health`, `Debug.Stats`, `Debug.Log`, `Debug.Trace` (reference 12).
  *
- * Not registered, and so in no list; the rules of access hold for them as for others.
+ * Not registered, and so in no list; the rules of access hold for all but the first, and a service
+ * with a gate tells only administrators more than that.
  */
-export function createDebugEndpoints({ log, traces, counts }: DebugSources): Endpoints {
+export function createDebugEndpoints({ log, traces, counts, check }: DebugSources): Endpoints {
   const startedMs = Date.now()
   observeGarbage()
   return {
@@ -52,7 +56,8 @@ export function createDebugEndpoints({ log, traces, counts }: DebugSources): End
         requests: Type.Integer(),
         errors: Type.Integer(),
       }),
-      handle() {
+      handle(_, ctx) {
+        check(ctx)
         const nowMs = Date.now()
         return {
           timestamp: toSeconds(nowMs),
@@ -76,7 +81,8 @@ export function createDebugEndpoints({ log, traces, counts }: DebugSources): End
           Type.Object({ timestamp: Type.Integer(), metadata: Texts, message: Type.String() }),
         ),
       }),
-      handle({ count, since }) {
+      handle({ count, since }, ctx) {
+        check(ctx)
         const from = since === 0 ? 0 : toSeconds(Date.now()) - since
         const records = log.records().filter(({ timestamp }) => timestamp >= from)
         return { records: count === 0 ? records : records.slice(-count) }
@@ -101,7 +107,10 @@ export function createDebugEndpoints({ log, traces, counts }: DebugSources): End
           }),
         ),
       }),
-      handle: ({ id }) => ({ spans: traces.list(id) }),
+      handle({ id }, ctx) {
+        check(ctx)
+        return { spans: traces.list(id) }
+      },
     }),
   }
 }

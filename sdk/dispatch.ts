@@ -1,8 +1,14 @@
+import { CallGuard } from '../core/auth/call-guard.ts'
+import { withCaller } from '../core/auth/caller-fields.ts'
+import type { Gate } from '../core/contracts/auth.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingCall } from '../core/rpc/call.ts'
 import { isMetadata } from '../core/rpc/metadata.ts'
+import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import { isServiceName } from '../core/service-name.ts'
+import { mustBeAdmin } from './check-account.ts'
+import type { Context } from './context.ts'
 import { createDebugEndpoints } from './debug.ts'
 import { type Endpoints, toEndpointName } from './endpoint.ts'
 import { type CallKeeper, CLIENT_LEFT, type ServableCall, ServedCall } from './served-call.ts'
@@ -12,6 +18,10 @@ import { Traces } from './traces.ts'
 
 /** The handler every service has, and none declares. */
 const DEBUG = 'Debug'
+/** Whether a service answers is no secret: probes know no tokens. */
+const HEALTH = 'Debug.Health'
+/** The service that counts log-ins by the addresses they come from. */
+const AUTH = 'auth'
 const WRONG_METADATA =
   'metadata must be fields: a lower-case name, a colon, a value without control characters, and CRLF'
 
@@ -25,6 +35,8 @@ export interface DispatcherOptions {
   readonly handlers?: Handlers
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
+  /** Decides who may call it from outside of this process. @default everybody may, and callers are whom the calls say */
+  readonly gate?: Gate | undefined
 }
 
 /**
@@ -40,9 +52,15 @@ export interface Dispatcher {
    * @throws {TypeError} for a name or schema that is none, an endpoint that is there already, or the handler `Debug`.
    */
   readonly handle: (handler: string, endpoints: Endpoints) => void
-  /** Serves a call: a transport's `Dispatch`. Never throws. */
-  readonly dispatch: (call: IncomingCall) => void
-  /** Serves a call whose bodies are values of this process. Never throws. */
+  /**
+   * Serves a call from outside, if the gate lets it in: a transport's `Dispatch`. Never throws.
+   *
+   * @param address IP address it comes from. @default not known
+   */
+  readonly dispatch: (call: IncomingCall, address?: string) => void
+  /** Serves a call of this process, which was let in where it came from. Never throws. */
+  readonly dispatchTrusted: (call: IncomingCall) => void
+  /** As {@link dispatchTrusted}, with bodies that are values. */
   readonly dispatchLocal: (call: ServableCall & { readonly endpoint: string }) => void
   /** What the registry is told of the endpoints; those of `Debug` are left out, so that no list shows them. */
   readonly describe: () => Endpoint[]
@@ -50,6 +68,8 @@ export interface Dispatcher {
   readonly active: number
   /** Resolves once no call is being served. */
   readonly idle: () => Promise<void>
+  /** Ends what the gate is watched for; calls are served as before. */
+  readonly close: () => void
   readonly log: ServiceLog
   /** The last calls, for `Debug.Trace`. A client adds those it makes. */
   readonly traces: Traces
@@ -61,7 +81,8 @@ export interface Dispatcher {
  * @throws {TypeError} as {@link Dispatcher.handle}.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { service, handlers = {}, log = createServiceLog({ service }) } = options
+  const { service, handlers = {}, log = createServiceLog({ service }), gate } = options
+  const guard = gate === undefined ? undefined : new CallGuard(gate)
   const traces = new Traces()
   let requests = 0
   let errors = 0
@@ -86,7 +107,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     own.push(...add(handler, endpoints))
   }
   for (const [handler, endpoints] of Object.entries(handlers)) handle(handler, endpoints)
-  add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }) }))
+  const check = (ctx: Context): void => {
+    if (gate !== undefined) mustBeAdmin(ctx, DEFAULT_DOMAIN, `${service}.${ctx.endpoint}`)
+  }
+  add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }), check }))
 
   const keeper: CallKeeper = {
     log,
@@ -109,33 +133,73 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     longer = name
     return true
   }
-  const serve = (call: ServableCall & { readonly endpoint: string }, isLocal: boolean): void => {
+  /** Answers a call that cannot be served; undefined: its endpoint. */
+  const find = (
+    call: ServableCall & { readonly endpoint: string },
+    isTrusted: boolean,
+  ): ServedEndpoint | undefined => {
     requests++
     const endpoint = table.get(call.endpoint)
     const ours = isOurs(call.service)
     if (endpoint === undefined || !ours) {
-      errors++
-      return call.fail(toNotFound(ours ? call.service : service, call, ours))
+      refuse(call, toNotFound(ours ? call.service : service, call, ours))
+      return undefined
     }
     // Within the process it was written by `formatMetadata`.
-    if (!isLocal && call.metadata !== '' && !isMetadata(call.metadata)) {
-      errors++
-      return call.fail(new GatewayError(call.service, 400, WRONG_METADATA))
+    if (!isTrusted && call.metadata !== '' && !isMetadata(call.metadata)) {
+      refuse(call, new GatewayError(call.service, 400, WRONG_METADATA))
+      return undefined
     }
+    return endpoint
+  }
+  const refuse = (call: Pick<ServableCall, 'fail'>, error: GatewayError): void => {
+    errors++
+    call.fail(error)
+  }
+  const serve = (
+    call: ServableCall,
+    endpoint: ServedEndpoint,
+    isLocal: boolean,
+    metadata?: string,
+  ): void => {
     active++
-    new ServedCall(call, endpoint, keeper, performance.now(), isLocal).serve()
+    new ServedCall(call, endpoint, keeper, performance.now(), isLocal, metadata).serve()
+  }
+  const serveTrusted = (
+    call: ServableCall & { readonly endpoint: string },
+    isLocal: boolean,
+  ): void => {
+    const endpoint = find(call, isLocal)
+    if (endpoint !== undefined) serve(call, endpoint, isLocal)
   }
   return {
     service,
     handle,
-    dispatch: (call) => serve(call, false),
-    dispatchLocal: (call) => serve(call, true),
+    dispatch(call, address = '') {
+      if (guard === undefined) return serveTrusted(call, false)
+      const endpoint = find(call, false)
+      if (endpoint === undefined) return
+      if (endpoint.name === HEALTH) return serve(call, endpoint, false, withCaller(call.metadata))
+      const target = {
+        name: service,
+        domain: DEFAULT_DOMAIN,
+        lasts: endpoint.kind !== 'unary',
+        address: service === AUTH ? address : '',
+      }
+      guard.pass(call, target, {
+        serve: (admitted, metadata) => serve(admitted, endpoint, false, metadata),
+        refuse,
+      })
+    },
+    dispatchTrusted: (call) => serveTrusted(call, false),
+    dispatchLocal: (call) => serveTrusted(call, true),
     describe: () => own.map((endpoint) => endpoint.describe()),
     get active() {
       return active
     },
     idle: () =>
       active === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
+    close: () => guard?.close(),
     log,
     traces,
   }

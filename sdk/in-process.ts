@@ -130,7 +130,7 @@ class LocalCall implements ServableCall {
     const call = this.#call
     this.#dispatched = true
     if (this.#isLocal) this.#dispatcher.dispatchLocal(this)
-    else this.#dispatcher.dispatch(this as ServableCall as IncomingCall)
+    else this.#dispatcher.dispatchTrusted(this as ServableCall as IncomingCall)
     // What was answered at once never gets into the set and the wheel.
     if (this.over) return
     this.#calls.add(this)

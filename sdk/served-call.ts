@@ -64,16 +64,20 @@ export class ServedCall implements CallReceiver, CallScope {
   #responses: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
   #onCredit: (() => void) | undefined = undefined
 
-  /** @param isLocal whether bodies are values of this process: what JSON would say, in copies of their own. */
+  /**
+   * @param isLocal whether bodies are values of this process: what JSON would say, in copies of their own.
+   * @param metadata in place of what came.
+   */
   constructor(
     call: ServableCall,
     endpoint: ServedEndpoint,
     keeper: CallKeeper,
     startedMs: number,
     isLocal = false,
+    metadata: string = call.metadata,
   ) {
     this.startedMs = startedMs
-    this.metadata = call.metadata
+    this.metadata = metadata
     this.#call = call
     this.#endpoint = endpoint
     this.#keeper = keeper

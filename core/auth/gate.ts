@@ -12,6 +12,7 @@ import type {
 import { GatewayError } from '../errors.ts'
 import { TokenError } from './access-token.ts'
 import { KeptWatch } from './kept-watch.ts'
+import { isLoggingIn } from './logging-in.ts'
 import { RuleBook } from './rule-book.ts'
 import { Sessions } from './sessions.ts'
 
@@ -28,8 +29,6 @@ export interface GateOptions {
   readonly nowMs?: () => number
 }
 
-/** Endpoints of the service `auth` by which anybody becomes known, in lower case: rules that are not known do not keep them from it. */
-const LOGGING_IN: ReadonlySet<string> = new Set(['auth.token', 'auth.keys'])
 /** Refused tokens that are remembered, so that each is told once. */
 const REFUSED_MAX = 1000
 /** Characters that tell a token from others: its signature. */
@@ -99,7 +98,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   }
   const judgeLater = async (watch: KeptWatch<RuleBook>, access: Access): Promise<Ruling> => {
     const book = await watch.first().catch((cause: unknown) => {
-      if (isLoggingIn(access)) return undefined
+      if (isLoggingIn(access.resource)) return undefined
       throw toUnknown(access.resource.name, 'the rules of access are not known yet', cause)
     })
     return book === undefined ? GRANTED : rule(book, access)
@@ -156,10 +155,6 @@ function rule(book: RuleBook, { account, resource }: Access): Ruling {
   const { type, name, endpoint } = resource
   const caller = book.caller(account)
   return type === 'service' ? caller.call(name, endpoint) : caller.access(type, name, endpoint)
-}
-
-function isLoggingIn({ resource: { type, name, endpoint } }: Access): boolean {
-  return type === 'service' && name === 'auth' && LOGGING_IN.has(endpoint.toLowerCase())
 }
 
 /** Whether a key of before is not among those of now. */

@@ -24,9 +24,14 @@ export type FindUpstream = (service: string, metadata: string) => Maybe<Upstream
  * beyond the window of the end it comes from is kept. A call that certainly was not served goes to the next node. One that
  * was answered is not repeated: whether it may be, its caller knows.
  *
+ * @param metadata in place of what came.
  * @throws {GatewayError} 400 for what names no service, 508 for a call that has passed too many proxies.
  */
-export function forwardCall(call: IncomingCall, find: FindUpstream): void {
+export function forwardCall(
+  call: IncomingCall,
+  find: FindUpstream,
+  metadata: string = call.metadata,
+): void {
   const { service } = call
   if (service.trim() === '') throw new GatewayError(PROXY_ID, 400, 'service name is blank')
   if (!isServiceName(service)) {
@@ -34,7 +39,7 @@ export function forwardCall(call: IncomingCall, find: FindUpstream): void {
     const detail = `service name must be letters, digits and inner dots, dashes or underscores, got ${shown}`
     throw new GatewayError(PROXY_ID, 400, detail)
   }
-  new ProxiedCall(call, addHop(call.metadata)).send(find)
+  new ProxiedCall(call, addHop(metadata)).send(find)
 }
 
 /** A call that came over one connection, as it goes out over another. */

@@ -126,7 +126,7 @@ t.test('calls of others than this SDK', async (t) => {
           call.fail(GatewayError.from(thrown, call.service))
         }
       }
-      const caller = new InProcessCaller({ ...dispatcher, dispatch: guarded })
+      const caller = new InProcessCaller({ ...dispatcher, dispatchTrusted: guarded })
       t.teardown(() => caller.close())
       return caller
     },

@@ -1,0 +1,52 @@
+import type { Maybe } from '../chain.ts'
+import type { Account, Gate, Resource, Ruling, Session } from '../contracts/auth.ts'
+import type { GatewayError } from '../errors.ts'
+import { findMetadata } from '../rpc/metadata.ts'
+import { TokenError } from './access-token.ts'
+import { judgeCall, readBearer, toDenied, toNotTaken } from './authorize.ts'
+import { isLoggingIn } from './logging-in.ts'
+
+/** A call that came from outside. */
+export interface GivenCall {
+  /** As its caller wrote it. */
+  readonly metadata: string
+  readonly resource: Resource
+  /** Of the service. */
+  readonly domain: string
+}
+
+/**
+ * Lets a call in: finds out who calls, by the token it shows, and what the rules say. At once where both are known.
+ *
+ * @returns whose call it is; undefined: of nobody that is known.
+ * @throws {GatewayError} 401 for a token that is not taken, and what the rules deny; 503 as {@link Gate} has it. Also by rejecting.
+ */
+export function admitCall(gate: Gate, call: GivenCall): Maybe<Session | undefined> {
+  const token = readBearer(findMetadata(call.metadata, 'authorization'))
+  if (token === undefined) return judge(gate, call, undefined)
+  const session = gate.identify(token)
+  if (!(session instanceof Promise)) return judge(gate, call, session)
+  return session.then(
+    (known) => judge(gate, call, known),
+    (error) => {
+      if (!(error instanceof TokenError)) throw error
+      if (isLoggingIn(call.resource)) return judge(gate, call, undefined)
+      throw toNotTaken(call.resource.name)
+    },
+  )
+}
+
+function judge(gate: Gate, call: GivenCall, session: Session | undefined) {
+  const { metadata, domain, resource } = call
+  const namespace = findMetadata(metadata, 'mx-namespace') ?? ''
+  const account: Account | undefined = session?.account
+  const ruling = judgeCall(gate, account, { namespace, domain, resource })
+  if (!(ruling instanceof Promise)) return admit(ruling, resource, session)
+  return ruling.then((later) => admit(later, resource, session))
+}
+
+/** @throws {GatewayError} */
+function admit(ruling: Ruling, resource: Resource, session: Session | undefined) {
+  if (!ruling.granted) throw toDenied(resource) satisfies GatewayError
+  return session
+}

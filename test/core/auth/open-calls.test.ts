@@ -1,0 +1,60 @@
+import t, { type Test } from 'tap'
+import { createGate } from '../../../core/auth/gate.ts'
+import { OpenCalls } from '../../../core/auth/open-calls.ts'
+import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+
+const resource = { type: 'service', name: 'greeter', endpoint: 'A.Watch' }
+const NOBODY = { id: 'nobody', access: 'DENIED' } as const
+
+function open(t: Test) {
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  const calls = new OpenCalls(gate)
+  t.teardown(() => {
+    calls.close()
+    gate.close()
+  })
+  const ended: string[] = []
+  const add = async (name: string) => {
+    const token = await source.issue(createAccount())
+    const given = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
+    await gate.judge({ namespace: 'mx', account: undefined, resource })
+    const session = await gate.identify(token)
+    return calls.add(given, session, ({ code }) => void ended.push(`${name} ${code}`))
+  }
+  const change = (rule: Parameters<typeof createRule>[0]) =>
+    new Promise<void>((resolve) => {
+      const alive = setInterval(() => {}, 1000)
+      const stop = gate.onChange(() => {
+        stop()
+        clearInterval(alive)
+        resolve()
+      })
+      source.setRules('mx', createRule(rule))
+    })
+  return { calls, add, ended, change }
+}
+
+t.test('an open call ends once, when it is granted no longer', async (t) => {
+  const { add, ended, change } = open(t)
+  await add('a')
+  await change(NOBODY)
+  t.same(ended, ['a 401'])
+  await change({})
+  await change(NOBODY)
+  t.same(ended, ['a 401'])
+})
+
+t.test('a call that is over is not ended any more, nor is one behind closing', async (t) => {
+  const { calls, add, ended, change } = open(t)
+  const over = await add('a')
+  await add('b')
+  over()
+  await change(NOBODY)
+  t.same(ended, ['b 401'])
+  await change({})
+  await add('c')
+  calls.close()
+  await change(NOBODY)
+  t.same(ended, ['b 401'])
+})
