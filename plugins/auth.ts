@@ -10,7 +10,7 @@ import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Type } from '../core/schema.ts'
-import { takeToken } from './auth/shown-token.ts'
+import { readToken, takeToken } from './auth/shown-token.ts'
 import { toTarget } from './auth/target.ts'
 
 const options = Type.Object({
@@ -40,11 +40,22 @@ const plugin: PluginDefinition = definePlugin({
 
     /** Replies may be made for one caller. */
     const isForwarded = forwardToken || forwardAccount
-    /** By which open streams are known again, some of which are long past their headers. */
-    const tokens = new WeakMap<Session, string>()
-    const take = (x: Exchange, token: string, session: Session): void => {
+    const take = (x: Exchange, session: Session): void => {
       x.session = session
-      if (!tokens.has(session)) tokens.set(session, token)
+      x.beforeProxy = hide
+    }
+    const hide = (x: Exchange): void => {
+      keepToken(x)
+      if (!forwardToken) x.headers.delete('authorization')
+      if (forwardAccount) tell(x)
+    }
+    const tell = (x: Exchange): void => x.headers.set('mx-account', formatAccount(x.account!))
+    /** Of open streams, some of which are long past their fields. */
+    const tokens = new WeakMap<Session, string>()
+    const keepToken = ({ session, headers }: Exchange): void => {
+      const authorization = headers.get('authorization')
+      const token = authorization && readToken(authorization)
+      if (token !== undefined) tokens.set(session!, token)
     }
     const judge = (x: Exchange): Maybe<Ruling> => judgeCall(gate, x.account, toTarget(x))
     const streams = new OpenStreams({
@@ -55,20 +66,18 @@ const plugin: PluginDefinition = definePlugin({
     const judgeAgain = async (x: Exchange): Promise<GatewayError | undefined> => {
       const { session } = x
       const token = session && tokens.get(session)
-      if (token !== undefined) take(x, token, await gate.identify(token))
+      if (token !== undefined) {
+        x.session = await gate.identify(token)
+        tokens.set(x.session, token)
+      }
       const { granted } = await judge(x)
       return granted ? undefined : toDenied(toTarget(x).resource)
     }
     const end = gate.onChange(streams.review)
 
-    const hide = (x: Exchange): void => {
-      // Of accounts of other plugins the credentials are theirs.
-      if (!forwardToken && tokens.has(x.session!)) x.headers.delete('authorization')
-      if (forwardAccount) x.headers.set('mx-account', formatAccount(x.account!))
-    }
     const settle = (x: Exchange, ruling: Ruling): void => {
       if (!ruling.granted) throw toDenied(toTarget(x).resource)
-      if (x.session !== undefined) x.beforeProxy = hide
+      if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
       if (x.route!.service === AUTH) x.headers.set('mx-address', x.clientAddress)
     }
 
@@ -78,9 +87,9 @@ const plugin: PluginDefinition = definePlugin({
         if (token === undefined) return
         try {
           const session = gate.identify(token)
-          if (!(session instanceof Promise)) return take(x, token, session)
+          if (!(session instanceof Promise)) return take(x, session)
           return session.then(
-            (known) => take(x, token, known),
+            (known) => take(x, known),
             (error: unknown) => refuse(x, error),
           )
         } catch (error) {
@@ -98,6 +107,7 @@ const plugin: PluginDefinition = definePlugin({
       },
 
       onReply(x) {
+        if (x.streaming && x.beforeProxy === hide) keepToken(x)
         streams.onReply(x)
         if (x.route === undefined || x.status === 101) return
         if (x.session === undefined) {

@@ -1,7 +1,7 @@
 import { createStaticRegistry } from '../../adapters/registry/static.ts'
 import type { Plugin } from '../../core/chain.ts'
 import type { Service } from '../../core/contracts/registry.ts'
-import { createPlugin } from '../../core/define-plugin.ts'
+import { createPlugin, type PluginEnv } from '../../core/define-plugin.ts'
 import { Directory } from '../../core/directory.ts'
 import { Pool } from '../../core/upstream/pool.ts'
 import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
@@ -40,11 +40,12 @@ export function createDirectory(services: readonly Service[]): Directory {
 }
 
 /** Builds a plugin of the gateway. */
-export function createBenchPlugin(name: string, options: object): Plugin {
+export function createBenchPlugin(name: string, options: object, gate?: PluginEnv['gate']): Plugin {
   const quiet = () => {}
   return createPlugin(plugins[name]!, options, {
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     nowMs: Date.now,
+    gate,
   })
 }
 
