@@ -19,10 +19,17 @@ import {
 import { nextSecond, revokeAccount } from './revoked.ts'
 import type { SecretHasher } from './secret-hash.ts'
 
+/** Scope of administrators. */
+export const ADMIN = 'admin'
 /** No control characters, blanks or slashes. */
 const ID = /^[^\s/\p{C}]{1,128}$/u
 const ID_FORM = 'up to 128 characters without blanks and slashes'
 const SECRET_MAX = 1024
+/** What a scope must be, as errors say it. */
+export const SCOPE_FORM: string = '1 to 128 characters without blanks, commas and stars'
+const SCOPE = /^[^\s,*+<>\p{C}]{1,128}$/u
+/** What an account says of itself goes into tokens, which are 4 KiB at most. */
+const CLAIMS_MAX = 2000
 
 /** What an account is made of. */
 export interface NewAccount {
@@ -153,6 +160,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       checkId('id', id, errorId)
       checkId('name', name, errorId)
       checkSecret('secret', secret, errorId)
+      checkClaims({ name, scopes, metadata }, errorId)
       const account: AccountRecord = {
         ...{ id, name, type, issuer: namespace, scopes: [...new Set(scopes)], metadata },
         created: Math.floor(nowMs() / 1000),
@@ -234,6 +242,22 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       }
     },
   }
+}
+
+/** Whether an account can have a scope. */
+export function isScope(scope: string): boolean {
+  return SCOPE.test(scope)
+}
+
+function checkClaims(claims: Pick<Account, 'name' | 'scopes' | 'metadata'>, errorId: string): void {
+  const wrong = claims.scopes.findIndex((scope) => !isScope(scope))
+  if (wrong >= 0) throw badRequest(errorId, `request.scopes[${wrong}] must be ${SCOPE_FORM}`)
+  const bytes = Buffer.byteLength(JSON.stringify(claims))
+  if (bytes > CLAIMS_MAX)
+    throw badRequest(
+      errorId,
+      `request.name, request.scopes and request.metadata must be at most ${CLAIMS_MAX} bytes of JSON together, got ${bytes}`,
+    )
 }
 
 function checkId(field: string, id: string, errorId: string): void {

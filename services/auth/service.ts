@@ -1,14 +1,22 @@
 import type { KeyObject } from 'node:crypto'
+import type { Maybe } from '../../core/chain.ts'
 import type { Account, AuthSource } from '../../core/contracts/auth.ts'
 import type { Store } from '../../core/store/store.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createAccountEndpoints } from './account-endpoints.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { createAttemptLogin } from './attempt-login.ts'
+import { type AuditRecord, createAudit } from './audit.ts'
+import { createAuthEndpoints } from './auth-endpoints.ts'
+import { createLoginLimit } from './login-limit.ts'
 import { openRevoked } from './revoked.ts'
+import { createRuleEndpoints } from './rule-endpoints.ts'
 import { createRules } from './rules.ts'
-import { createSecretHasher } from './secret-hash.ts'
+import { createSecretHasher, type SecretHasher } from './secret-hash.ts'
 import { type KeySealer, openSigningKeys } from './signing-keys.ts'
 import { createSource } from './source.ts'
 import { createTokens } from './tokens.ts'
+import { createWatchers } from './watchers.ts'
 
 /** What the auth service is told. */
 export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
@@ -18,6 +26,12 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly sealer?: KeySealer
   /** Signs tokens: Ed25519. @default pairs of keys are made, and kept in the store */
   readonly privateKey?: KeyObject
+  /** Keeps the record of every change and every failed login; what cannot be kept is logged. @default nothing does */
+  readonly audit?: (record: AuditRecord) => Maybe<void>
+  /** Watchers at a time; one more is refused with 429. @default 10000 */
+  readonly maxWatchers?: number
+  /** @default scrypt, about a tenth of a second */
+  readonly hasher?: SecretHasher
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -38,12 +52,13 @@ export interface AuthService {
 }
 
 /**
- * The service `auth` (specification: Authentication; reference 2), over a store.
+ * Opens the service `auth` (specification: Authentication; reference 2), over a store.
  *
  * @throws {GatewayError} 503 when the store cannot be reached.
  */
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
-  const { store, sealer, privateKey, nowMs = Date.now, ...rest } = options
+  const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
+  const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...rest } = more
   const service = new Service({ ...rest, name: 'auth' })
   const onWarning = (message: string): void => service.log.warn({}, message)
   const revoked = await openRevoked({ store, nowMs, onWarning })
@@ -51,17 +66,28 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
     ...{ store, nowMs, onWarning },
     ...(sealer !== undefined && { sealer }),
     ...(privateKey !== undefined && { privateKey }),
+  }).catch((error: unknown) => {
+    revoked.close()
+    throw error
   })
   const rules = createRules(store)
-  const accounts = createAccounts({ store, hasher: createSecretHasher('auth'), nowMs })
+  const accounts = createAccounts({ store, hasher, nowMs })
   const tokens = createTokens({ store, accounts, keys, revoked, nowMs })
+  const source = createSource({ store, rules, keys, revoked })
+  const watchers = createWatchers(maxWatchers)
+  const audit = createAudit({ log: service.log, keep, nowMs })
+  const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
+  const shared = { accounts, attemptLogin, watchers, audit }
+  service
+    .handle('Auth', createAuthEndpoints({ ...shared, tokens, keys, revoked }))
+    .handle('Accounts', createAccountEndpoints(shared))
+    .handle('Rules', createRuleEndpoints({ ...shared, rules, source }))
   return {
-    service,
-    accounts,
-    source: createSource({ store, rules, keys, revoked }),
+    ...{ service, accounts, source },
     issue: tokens.issue,
-    endStreams() {},
+    endStreams: watchers.close,
     async close() {
+      watchers.close()
       await service.stop()
       keys.close()
       revoked.close()

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Rule } from '../../../core/contracts/auth.ts'
+import type { Account, Rule } from '../../../core/contracts/auth.ts'
 import { revokeAccount } from '../../../services/auth/revoked.ts'
 import { createSource } from '../../../services/auth/source.ts'
 import { openAuthParts } from '../../fixtures/auth-parts.ts'
@@ -69,10 +69,8 @@ t.test('keys and revocations are told, at once and after each change', async (t)
   t.same([...(await next(told)).keys.keys()].sort(), [keys.current().id, rotated].sort())
   await store.commit([revokeAccount('mx', 'jane', clock.ms + 1, clock.ms)])
   const { isRevoked } = await next(told)
-  const account = {
-    ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
-    ...{ scopes: [], metadata: {} },
-  } as const
+  const known = { scopes: [], metadata: {}, issuer: 'mx' }
+  const account: Account = { id: 'jane', name: 'jane', type: 'user', ...known }
   const session = { account, id: 'x', issuedMs: clock.ms, endsMs: clock.ms + 1000 }
   t.equal(isRevoked(session), true)
   t.equal(isRevoked({ ...session, issuedMs: clock.ms + 1 }), false)

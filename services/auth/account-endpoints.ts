@@ -1,0 +1,94 @@
+import { Type } from '../../core/schema.ts'
+import { mustBeAdmin, mustBeMember } from '../../sdk/check-account.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, unauthorized } from '../../sdk/errors.ts'
+import { type Accounts, ADMIN } from './accounts.ts'
+import type { AttemptLogin } from './attempt-login.ts'
+import type { Audit } from './audit.ts'
+import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from './messages.ts'
+
+export interface AccountEndpointsOptions {
+  readonly accounts: Accounts
+  readonly attemptLogin: AttemptLogin
+  readonly audit: Audit
+}
+
+const MAX_PAGE = 1000
+
+/** What the handler `Accounts` offers (reference 2.1). */
+export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoints {
+  const { accounts, attemptLogin, audit } = options
+  return {
+    list: endpoint({
+      description: 'Accounts in the order of their ids, a page at a time, without secrets.',
+      request: Type.Object({
+        options: Options,
+        limit: Type.Integer({ minimum: 0, default: 0, description: `Most; ${MAX_PAGE} where 0.` }),
+        after: text('Id behind which to go on: the next of a page.'),
+      }),
+      response: Type.Object({
+        accounts: Type.Array(ToldAccount),
+        next: Type.Optional(Type.String({ description: 'There are more: list after this id.' })),
+      }),
+      async handle({ options, limit: wanted, after }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        mustBeAdmin(ctx, namespace, idOf(ctx))
+        const most = Math.min(wanted || MAX_PAGE, MAX_PAGE)
+        const query = { limit: most, ...(after !== '' && { after }) }
+        const page = await accounts.list(namespace, query, ctx.signal)
+        const told = page.accounts.map(toMessage)
+        return page.next === undefined ? { accounts: told } : { accounts: told, next: page.next }
+      },
+    }),
+
+    delete: endpoint({
+      description: 'Deletes an account; what was issued to it counts for nothing.',
+      request: Type.Object({ id: text('Of the account.'), options: Options }),
+      response: Type.Object({}),
+      async handle({ id, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeAdmin(ctx, namespace, errorId)
+        if (id === '') throw badRequest(errorId, 'Missing ID')
+        if (caller.issuer === namespace && caller.id === id)
+          throw badRequest(errorId, "Can't delete your own account")
+        const account = await accounts.find(namespace, id)
+        if (account?.scopes.includes(ADMIN) && !caller.scopes.includes(ADMIN))
+          throw unauthorized(errorId, 'Unauthorized')
+        if (account?.id !== id || !(await accounts.delete(namespace, id, errorId)))
+          throw badRequest(errorId, 'Account not found with this ID')
+        audit(ctx, 'account.delete', { namespace, target: id })
+        return {}
+      },
+    }),
+
+    changeSecret: endpoint({
+      description:
+        'Changes what an account logs in with; what was issued to it counts for nothing. Administrators need not know the old secret of others.',
+      idempotent: false,
+      request: Type.Object({
+        id: text('Of the account.'),
+        old_secret: secret('What it logs in with now.'),
+        new_secret: secret('What it logs in with from now on.'),
+        options: Options,
+      }),
+      response: Type.Object({}),
+      async handle({ id, old_secret: old, new_secret, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeMember(ctx, namespace, errorId)
+        if (id === '') throw badRequest(errorId, 'ID missing')
+        if (new_secret === '') throw badRequest(errorId, 'New secret should not be blank')
+        const isOwn = caller.issuer === namespace && caller.id === id
+        const secrets = { old: old === '' && !isOwn ? undefined : old, new: new_secret }
+        if (secrets.old === undefined && !caller.scopes.includes(ADMIN))
+          throw unauthorized(errorId, 'Unauthorized')
+        await attemptLogin(ctx, { namespace, id }, () =>
+          accounts.changeSecret(namespace, id, secrets, errorId),
+        )
+        audit(ctx, 'account.change-secret', { namespace, target: id })
+        return {}
+      },
+    }),
+  }
+}

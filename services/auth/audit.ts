@@ -1,0 +1,63 @@
+import type { Maybe } from '../../core/chain.ts'
+import type { Context } from '../../sdk/context.ts'
+import { metadata } from '../../sdk/context.ts'
+import type { ServiceLog } from '../../sdk/service-log.ts'
+
+/** What somebody did, or tried. It says no secret and no token. */
+export interface AuditRecord {
+  /** `<what>.<what was done>`, such as `account.create`; `login.failed`, `token.reused`. */
+  readonly action: string
+  /** Where. */
+  readonly namespace: string
+  /** Id of what it was done to. */
+  readonly target: string
+  /** Who did it, `<namespace>/<id>`; empty: nobody that is known. */
+  readonly account: string
+  /** From where, an IP address; empty: it is not known. */
+  readonly address: string
+  /** Of the request, as in the gateway's log. */
+  readonly request: string
+  /** Unix time in milliseconds. */
+  readonly time: number
+}
+
+/** Tells what the caller did. */
+export type Audit = (
+  ctx: Context,
+  action: string,
+  what: Pick<AuditRecord, 'namespace' | 'target'>,
+) => void
+
+export interface AuditOptions {
+  readonly log: ServiceLog
+  /** Keeps records. */
+  readonly keep: (record: AuditRecord) => Maybe<void>
+  /** Unix time. */
+  readonly nowMs: () => number
+}
+
+/** A record that cannot be kept is in the log: what it tells of has happened. */
+export function createAudit({ log, keep, nowMs }: AuditOptions): Audit {
+  return (ctx, action, { namespace, target }) => {
+    const { account, id } = ctx
+    const record: AuditRecord = {
+      ...{ action, namespace, target: target.slice(0, 200) },
+      account: account === undefined ? '' : `${account.issuer}/${account.id}`,
+      address: addressOf(ctx),
+      request: id,
+      time: nowMs(),
+    }
+    const onError = (err: unknown): void =>
+      log.warn({ ...record, err }, 'a record of the audit could not be kept')
+    try {
+      Promise.resolve(keep(record)).catch(onError)
+    } catch (error) {
+      onError(error)
+    }
+  }
+}
+
+/** IP address of the caller, as gateway and RPC proxy write it; empty: it is not known. */
+export function addressOf(ctx: Context): string {
+  return metadata.get(ctx, 'mx-address')[0]
+}

@@ -1,0 +1,255 @@
+import { TOKEN_LIFE_MAX_S, TokenError } from '../../core/auth/access-token.ts'
+import type { Revocation } from '../../core/auth/revocations.ts'
+import { type TUnsafe, Type } from '../../core/schema.ts'
+import { mustBeAdmin, mustBeMember } from '../../sdk/check-account.ts'
+import type { Account } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, unauthorized } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { type Accounts, ADMIN } from './accounts.ts'
+import type { AttemptLogin } from './attempt-login.ts'
+import type { Audit } from './audit.ts'
+import { type PublicJwk, toJwks } from './jwks.ts'
+import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from './messages.ts'
+import type { FamilyRecord } from './records.ts'
+import type { Revoked } from './revoked.ts'
+import type { SigningKeys } from './signing-keys.ts'
+import { type TokenNews, tellTokens } from './tell-tokens.ts'
+import { LIFE_S, type TokenPair, type Tokens } from './tokens.ts'
+import type { Watchers } from './watchers.ts'
+
+export interface AuthEndpointsOptions {
+  readonly accounts: Accounts
+  readonly tokens: Tokens
+  readonly keys: SigningKeys
+  readonly revoked: Revoked
+  readonly attemptLogin: AttemptLogin
+  readonly watchers: Watchers
+  readonly audit: Audit
+}
+
+const Jwks: TUnsafe<readonly PublicJwk[]> = Type.Unsafe(
+  Type.Array(
+    Type.Object({
+      kty: Type.String(),
+      crv: Type.String(),
+      x: Type.String(),
+      kid: Type.String(),
+      alg: Type.String(),
+      use: Type.String(),
+    }),
+    { description: 'Public keys of tokens (RFC 7517, RFC 8037).' },
+  ),
+)
+
+const News: TUnsafe<TokenNews> = Type.Unsafe(
+  Type.Object({
+    keys: Jwks,
+    revoked: Type.Array(
+      Type.Object({
+        id: Type.String({
+          description: 'Of a token, or what ids of tokens begin with, up to a dot.',
+        }),
+        namespace: Type.String(),
+        account: Type.String({ description: 'Or all tokens of this account.' }),
+        before: Type.Integer({ description: 'That were issued before; milliseconds since 1970.' }),
+        ends: Type.Integer({ description: 'When to forget it; milliseconds since 1970.' }),
+      }),
+    ),
+  }),
+)
+
+const GivenScopes: TUnsafe<readonly string[]> = Type.Unsafe(
+  Type.Array(Type.String(), { default: [], description: 'What it may do.' }),
+)
+const GivenMetadata: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
+  Type.Record(Type.String(), Type.String(), { default: {} }),
+)
+
+/** What the handler `Auth` offers (reference 2.1). */
+export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
+  const { accounts, tokens, keys, revoked, attemptLogin, watchers, audit } = options
+
+  return {
+    generate: endpoint({
+      description: 'Makes an account. Its secret is told this once.',
+      idempotent: false,
+      request: Type.Object({
+        id: text('Unique in its namespace.'),
+        name: text('To log in by, too; empty: the id.'),
+        type: text('user or service; empty: user.'),
+        scopes: GivenScopes,
+        metadata: GivenMetadata,
+        secret: secret('What it logs in with; empty: a random one.'),
+        provider: text('Not used.'),
+        options: Options,
+      }),
+      response: Type.Object({ account: ToldAccount }),
+      async handle({ id, name, type, scopes, metadata, secret, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeAdmin(ctx, namespace, errorId)
+        if (scopes.includes(ADMIN)) mustHaveAdmin(caller, errorId)
+        const made = await accounts.create(
+          namespace,
+          {
+            ...{ id, scopes, metadata, type: toType(type, errorId) },
+            ...(name !== '' && { name }),
+            ...(secret !== '' && { secret }),
+          },
+          errorId,
+        )
+        audit(ctx, 'account.create', { namespace, target: id })
+        return { account: { ...toMessage(made.account), secret: made.secret } }
+      },
+    }),
+
+    inspect: endpoint({
+      description: 'Whom an access token stands for.',
+      request: Type.Object({ token: secret('An access token.'), options: Options }),
+      response: Type.Object({ account: ToldAccount }),
+      async handle({ token }, ctx) {
+        try {
+          const { account } = await tokens.inspect(token)
+          const kept = await accounts.find(account.issuer, account.id)
+          const created = kept?.id === account.id ? kept.created : 0
+          return { account: { ...account, created } }
+        } catch (error) {
+          if (!(error instanceof TokenError)) throw error
+          throw badRequest(idOf(ctx), 'invalid token provided', { cause: error })
+        }
+      },
+    }),
+
+    token: endpoint({
+      description: 'Logs in, by a secret or a refresh token, which is used up by that.',
+      idempotent: false,
+      request: Type.Object({
+        id: text('Id or name of the account.'),
+        secret: secret('Of the account.'),
+        refresh_token: secret('In place of id and secret.'),
+        token_expiry: Type.Integer({
+          ...{ default: 0, minimum: 0, maximum: TOKEN_LIFE_MAX_S },
+          description: `Seconds the access token is good for; 0: ${LIFE_S}.`,
+        }),
+        options: Options,
+      }),
+      response: Type.Object({
+        token: Type.Object({
+          access_token: Type.String(),
+          refresh_token: Type.String(),
+          created: Type.Integer({ description: 'Seconds since 1970.' }),
+          expiry: Type.Integer({ description: 'Seconds since 1970.' }),
+        }),
+      }),
+      async handle({ id, secret, refresh_token, token_expiry, options }, ctx) {
+        const errorId = idOf(ctx)
+        const lifeS = token_expiry || LIFE_S
+        if (refresh_token !== '') {
+          const onReuse = ({ namespace, account }: FamilyRecord): void =>
+            audit(ctx, 'token.reused', { namespace, target: account })
+          return toReply(await tokens.refresh(refresh_token, lifeS, errorId, onReuse))
+        }
+        if (id === '' || secret === '')
+          throw badRequest(errorId, 'Credentials or a refresh token required')
+        const namespace = namespaceOf(options, ctx)
+        const account = await attemptLogin(ctx, { namespace, id }, () =>
+          accounts.logIn(namespace, id, secret, errorId),
+        )
+        return toReply(await tokens.begin(account, lifeS))
+      },
+    }),
+
+    revoke: endpoint({
+      description:
+        'Has a token count for nothing: an access token, a refresh token with all that came of its login, or all of an account. One that counts for nothing anyway does not matter.',
+      request: Type.Object({
+        token: secret('An access token or a refresh token.'),
+        refresh_token: secret('The same.'),
+        id: text('Or id of an account: one of its own, or as administrator.'),
+        options: Options,
+      }),
+      response: Type.Object({}),
+      async handle({ token, refresh_token, id, options }, ctx) {
+        const errorId = idOf(ctx)
+        const given = token || refresh_token
+        if (given !== '') {
+          const owner = await tokens.revoke(given)
+          if (owner !== undefined)
+            audit(ctx, 'token.revoke', { namespace: owner.namespace, target: owner.account })
+          return {}
+        }
+        if (id === '') throw badRequest(errorId, 'token or ID required')
+        const namespace = namespaceOf(options, ctx)
+        const { issuer, id: caller } = mustBeMember(ctx, namespace, errorId)
+        if (issuer !== namespace || caller !== id) mustBeAdmin(ctx, namespace, errorId)
+        await accounts.revoke(namespace, id, errorId)
+        audit(ctx, 'account.revoke', { namespace, target: id })
+        return {}
+      },
+    }),
+
+    keys: endpoint({
+      description: 'Public keys of access tokens, as JWK Set (RFC 7517).',
+      response: Type.Object({ keys: Jwks }),
+      handle: () => ({ keys: toJwks(keys.all()) }),
+    }),
+
+    rotateKey: endpoint({
+      description:
+        'Has access tokens signed with a new key. Those there are stay good, unless the old keys are dropped.',
+      idempotent: false,
+      request: Type.Object({
+        drop: Type.Boolean({
+          default: false,
+          description: 'Whether all access tokens there are count for nothing, at once.',
+        }),
+      }),
+      response: Type.Object({ kid: Type.String({ description: 'Of the new key.' }) }),
+      async handle({ drop }, ctx) {
+        const errorId = idOf(ctx)
+        mustHaveAdmin(mustBeAdmin(ctx, DEFAULT_NAMESPACE, errorId), errorId)
+        const kid = await keys.rotate(drop, errorId)
+        audit(ctx, drop ? 'key.drop' : 'key.rotate', { namespace: DEFAULT_NAMESPACE, target: kid })
+        return { kid }
+      },
+    }),
+
+    watch: endpoint({
+      description:
+        'What access tokens are judged by: all keys, at once and after each change, and, for services and administrators, what was revoked.',
+      response: News,
+      stream: 'server',
+      handle: (_, ctx) =>
+        watchers.open(ctx, idOf(ctx), (signal) =>
+          tellTokens({ keys, revoked, signal, isFor: toFilter(ctx.account) }),
+        ),
+    }),
+  }
+}
+
+/** Only who has the scope makes others that have it. @throws {GatewayError} 401 */
+function mustHaveAdmin({ scopes }: Account, errorId: string): void {
+  if (!scopes.includes(ADMIN)) throw unauthorized(errorId, 'Unauthorized')
+}
+
+function toType(type: string, errorId: string): 'user' | 'service' {
+  if (type === '' || type === 'user') return 'user'
+  if (type === 'service') return type
+  throw badRequest(errorId, `request.type must be user or service, got ${JSON.stringify(type)}`)
+}
+
+function toReply({ accessToken, refreshToken, created, expiry }: TokenPair) {
+  return {
+    token: { access_token: accessToken, refresh_token: refreshToken, created, expiry },
+  }
+}
+
+/** Which revocations somebody is told who watches: those of the platform all, those of a namespace what concerns it. */
+function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {
+  if (account === undefined || !(account.type === 'service' || account.scopes.includes(ADMIN)))
+    return () => false
+  const { issuer } = account
+  if (issuer === DEFAULT_NAMESPACE) return () => true
+  return ({ id, namespace }) => id !== '' || namespace === issuer
+}

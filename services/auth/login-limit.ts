@@ -1,0 +1,115 @@
+import { LRUCache } from 'lru-cache'
+import { GatewayError } from '../../core/errors.ts'
+import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+
+/** Who tries to log in. */
+export interface LoginAttempt {
+  readonly namespace: string
+  readonly account: string
+  /** IP address; empty: it is not known. */
+  readonly address: string
+}
+
+/** Keeps secrets from being guessed. */
+export interface LoginLimit {
+  /**
+   * Does what may turn out to be a failed login. Of those at the same time only as many begin as may fail: whole crowds may log in
+   * at once, as long as they know their secrets.
+   *
+   * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait; whatever `logIn` throws.
+   */
+  readonly run: <T>(attempt: LoginAttempt, errorId: string, logIn: () => Promise<T>) => Promise<T>
+}
+
+interface Bucket {
+  failed: number
+  pending: number
+  readonly endsMs: number
+}
+
+const WINDOW_MS = 60_000
+/** Failures a minute: of an account from one address, of an account from anywhere, from one address, and from all that have none. */
+const OF_BOTH = 5
+const OF_ACCOUNT = 50
+const OF_ADDRESS = 30
+const OF_UNKNOWN_ADDRESS = 300
+/** More are forgotten, those first that failed longest ago. */
+const REMEMBERED_MAX = 100_000
+const WAITING_MAX = 1000
+
+/** @param nowMs unix time. */
+export function createLoginLimit(nowMs: () => number): LoginLimit {
+  const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED_MAX })
+  /** Accounts and addresses that have logged in: whoever fails elsewhere does not lock them out. */
+  const known = new LRUCache<string, true>({ max: REMEMBERED_MAX })
+  let waiting: (() => void)[] = []
+
+  function open(name: string): Bucket {
+    const now = nowMs()
+    const found = buckets.get(name)
+    if (found !== undefined && found.endsMs > now) return found
+    const bucket = { failed: 0, pending: 0, endsMs: now + WINDOW_MS }
+    buckets.set(name, bucket)
+    return bucket
+  }
+
+  function toLimits(ofAccount: string, both: string, address: string) {
+    const limits: [Bucket, number][] = [
+      [open(both), OF_BOTH],
+      [open(` ${address}`), address === '' ? OF_UNKNOWN_ADDRESS : OF_ADDRESS],
+    ]
+    if (!known.has(both)) limits.push([open(ofAccount), OF_ACCOUNT])
+    return limits
+  }
+
+  function wait(errorId: string): Promise<void> {
+    if (waiting.length >= WAITING_MAX)
+      throw unavailable(errorId, 'too many log in at the same time, try again later', {
+        headers: ['retry-after', '5'],
+      })
+    return new Promise((resolve) => waiting.push(resolve))
+  }
+
+  function settle(limits: readonly [Bucket, number][]): void {
+    for (const [bucket] of limits) bucket.pending--
+    const woken = waiting
+    waiting = []
+    for (const wake of woken) wake()
+  }
+
+  return {
+    async run({ namespace, account, address }, errorId, logIn) {
+      const ofAccount = `${namespace}/${account}`.slice(0, 400)
+      const both = `${ofAccount} ${address}`
+      for (;;) {
+        const limits = toLimits(ofAccount, both, address)
+        const over = limits.find(([{ failed }, most]) => failed >= most)
+        if (over !== undefined) throw tooMany(over[0].endsMs - nowMs(), errorId)
+        if (limits.some(([{ failed, pending }, most]) => failed + pending >= most)) {
+          await wait(errorId)
+          continue
+        }
+        for (const [bucket] of limits) bucket.pending++
+        try {
+          const done = await logIn()
+          known.set(both, true)
+          return done
+        } catch (error) {
+          // The server's own faults are nobody's guesses.
+          if (error instanceof GatewayError && error.code === 400)
+            for (const [bucket] of limits) bucket.failed++
+          throw error
+        } finally {
+          settle(limits)
+        }
+      }
+    },
+  }
+}
+
+function tooMany(waitMs: number, errorId: string): Error {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000))
+  return tooManyRequests(errorId, `too many failed logins, try again in ${seconds} s`, {
+    headers: ['retry-after', String(seconds)],
+  })
+}

@@ -1,0 +1,136 @@
+import { type TUnsafe, Type } from '../../core/schema.ts'
+import { isTableName } from '../../core/store/limits.ts'
+import type { Context } from '../../sdk/context.ts'
+import { DEFAULT_NAMESPACE, toNamespace } from '../../sdk/namespace.ts'
+import type { AccountRecord } from './records.ts'
+
+/** Where all of it happens. */
+export interface NamespaceOptions {
+  /** Empty: that of the call. */
+  readonly namespace: string
+}
+
+/** An account as callers are told (reference 2.1). */
+export interface AccountMessage {
+  readonly id: string
+  readonly type: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly scopes: readonly string[]
+  readonly issuer: string
+  /** Told once, to whoever makes the account. */
+  readonly secret?: string
+  readonly name: string
+  /** Seconds since 1970; 0: it is kept nowhere. */
+  readonly created: number
+}
+
+/** A rule as callers write it, and are told. */
+export interface RuleMessage {
+  readonly id: string
+  readonly scope: string
+  readonly resource: ResourceMessage
+  readonly access: string
+  readonly priority: number
+}
+
+export interface ResourceMessage {
+  readonly type: string
+  readonly name: string
+  readonly endpoint: string
+}
+
+/** What a namespace must be, as errors say it. */
+const NAMESPACE_RULE = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
+const PRIORITY_MAX = 2 ** 31 - 1
+
+/** A text that may be left out. */
+export function text(description: string): TUnsafe<string> {
+  return Type.Unsafe(Type.String({ default: '', description }))
+}
+
+/** As {@link text}, of what is never shown. */
+export function secret(description: string): TUnsafe<string> {
+  return Type.Unsafe(Type.String({ default: '', writeOnly: true, description }))
+}
+
+export const Options: TUnsafe<NamespaceOptions> = Type.Unsafe(
+  Type.Object(
+    {
+      namespace: Type.Refine(
+        text(`Where; empty: in that of the call, else in ${DEFAULT_NAMESPACE}.`),
+        (name) => name === '' || isTableName(name),
+        () => NAMESPACE_RULE,
+      ),
+    },
+    { default: {} },
+  ),
+)
+
+export const ToldAccount: TUnsafe<AccountMessage> = Type.Unsafe(
+  Type.Object({
+    id: Type.String(),
+    type: Type.String({ description: 'user or service.' }),
+    metadata: Type.Record(Type.String(), Type.String()),
+    scopes: Type.Array(Type.String()),
+    issuer: Type.String({ description: 'The namespace it belongs to.' }),
+    secret: Type.Optional(Type.String({ description: 'Told once, to whoever makes the account.' })),
+    name: Type.String(),
+    created: Type.Integer({ description: 'Seconds since 1970.' }),
+  }),
+)
+
+export const Resource: TUnsafe<ResourceMessage> = Type.Unsafe(
+  Type.Object(
+    {
+      type: text('service, topic or *.'),
+      name: text('Full name of the service, or *.'),
+      endpoint: text('Handler.Method or a path, what they begin with (Handler.*, /path/*), or *.'),
+    },
+    { default: {} },
+  ),
+)
+
+export const RuleOfCaller: TUnsafe<RuleMessage> = Type.Unsafe(
+  Type.Object(
+    {
+      id: text('Unique in its namespace.'),
+      scope: text(
+        'Whom it is for; empty: everybody, *: all accounts of the namespace, +: all accounts.',
+      ),
+      resource: Resource,
+      access: text('GRANTED or DENIED.'),
+      priority: Type.Integer({
+        default: 0,
+        minimum: -PRIORITY_MAX,
+        maximum: PRIORITY_MAX,
+        description: 'Higher ones are asked first.',
+      }),
+    },
+    { default: {} },
+  ),
+)
+
+export const ToldRule: TUnsafe<RuleMessage> = Type.Unsafe(
+  Type.Object({
+    id: Type.String(),
+    scope: Type.String(),
+    resource: Type.Object({ type: Type.String(), name: Type.String(), endpoint: Type.String() }),
+    access: Type.String(),
+    priority: Type.Integer(),
+  }),
+)
+
+/** The namespace of a call: what the request names, else that it was made in. */
+export function namespaceOf({ namespace }: NamespaceOptions, ctx: Context): string {
+  return namespace || toNamespace(ctx, idOf(ctx))
+}
+
+/** Of errors (reference 2.2): `auth.Auth.Token`, whatever namespace the caller put in front. */
+export function idOf(ctx: Context): string {
+  return `auth.${ctx.endpoint}`
+}
+
+export function toMessage(account: AccountRecord): AccountMessage {
+  const { id, type, metadata, scopes, issuer, name, created } = account
+  return { id, type, metadata, scopes, issuer, name, created }
+}

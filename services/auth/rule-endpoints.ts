@@ -1,0 +1,159 @@
+import { RuleBook } from '../../core/auth/rule-book.ts'
+import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
+import { type TUnsafe, Type } from '../../core/schema.ts'
+import { mustBeAdmin, mustBeMember } from '../../sdk/check-account.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, unauthorized } from '../../sdk/errors.ts'
+import { type Accounts, ADMIN } from './accounts.ts'
+import type { Audit } from './audit.ts'
+import { toResource, toRule } from './check-rule.ts'
+import {
+  idOf,
+  namespaceOf,
+  Options,
+  Resource,
+  type RuleMessage,
+  RuleOfCaller,
+  ToldRule,
+  text,
+} from './messages.ts'
+import type { Rules } from './rules.ts'
+import type { Watchers } from './watchers.ts'
+
+export interface RuleEndpointsOptions {
+  readonly accounts: Accounts
+  readonly rules: Rules
+  readonly source: AuthSource
+  readonly watchers: Watchers
+  readonly audit: Audit
+}
+
+/** Rules as they are told to who watches. */
+interface RuleNews {
+  readonly rules: readonly RuleMessage[]
+  readonly more: boolean
+}
+
+const News: TUnsafe<RuleNews> = Type.Unsafe(
+  Type.Object({
+    rules: Type.Array(ToldRule),
+    more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
+  }),
+)
+const Force: TUnsafe<boolean> = Type.Unsafe(
+  Type.Boolean({ default: false, description: 'Even if nobody can log in any more.' }),
+)
+/** Rules of a message. */
+const PAGE = 500
+
+/** What the handler `Rules` offers (reference 2.1). */
+export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
+  const { accounts, rules, source, watchers, audit } = options
+
+  async function* tellRules(namespace: string, signal: AbortSignal): AsyncIterable<RuleNews> {
+    for await (const all of source.watchRules(namespace, signal)) {
+      let at = 0
+      do {
+        const more = at + PAGE < all.length
+        yield { rules: all.slice(at, at + PAGE), more }
+        at += PAGE
+      } while (at < all.length)
+    }
+  }
+
+  return {
+    create: endpoint({
+      description: 'Makes a rule.',
+      idempotent: false,
+      request: Type.Object({ rule: RuleOfCaller, force: Force, options: Options }),
+      response: Type.Object({}),
+      async handle({ rule: given, force, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        mustBeAdmin(ctx, namespace, errorId)
+        const rule = toRule(given, errorId)
+        await rules.create(namespace, rule, force, errorId)
+        audit(ctx, 'rule.create', { namespace, target: describe(rule) })
+        return {}
+      },
+    }),
+
+    delete: endpoint({
+      description: 'Deletes a rule.',
+      idempotent: false,
+      request: Type.Object({ id: text('Of the rule.'), force: Force, options: Options }),
+      response: Type.Object({}),
+      async handle({ id, force, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        mustBeAdmin(ctx, namespace, errorId)
+        if (id === '') throw badRequest(errorId, 'ID missing')
+        await rules.delete(namespace, id, force, errorId)
+        audit(ctx, 'rule.delete', { namespace, target: id })
+        return {}
+      },
+    }),
+
+    list: endpoint({
+      description: 'The rules of the namespace, in the order of their ids.',
+      request: Type.Object({ options: Options }),
+      response: Type.Object({ rules: Type.Array(ToldRule) }),
+      async handle({ options }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        mustBeMember(ctx, namespace, idOf(ctx))
+        return { rules: [...(await rules.list(namespace, ctx.signal))] }
+      },
+    }),
+
+    test: endpoint({
+      description:
+        'What the rules of the namespace say of a call, and which of them says it. Asking for other accounts takes an administrator.',
+      request: Type.Object({
+        resource: Resource,
+        account: text('Id of whoever calls; empty: somebody without a token.'),
+        options: Options,
+      }),
+      response: Type.Object({ granted: Type.Boolean(), rule: Type.Optional(ToldRule) }),
+      async handle({ resource: given, account: id, options }, ctx) {
+        const errorId = idOf(ctx)
+        const namespace = namespaceOf(options, ctx)
+        const caller = mustBeMember(ctx, namespace, errorId)
+        if (id !== '' && id !== caller.id) mustBeAdmin(ctx, namespace, errorId)
+        const resource = toResource(given, 'request.resource', errorId)
+        const account = id === '' ? undefined : await accounts.find(namespace, id)
+        if (id !== '' && account === undefined)
+          throw badRequest(errorId, 'Account not found with this ID')
+        const book = new RuleBook(namespace, await rules.list(namespace, ctx.signal))
+        const { type, name, endpoint } = resource
+        const { granted, rule } = book.caller(account).access(type, name, endpoint)
+        return rule === undefined ? { granted } : { granted, rule }
+      },
+    }),
+
+    watch: endpoint({
+      description:
+        'The rules of the namespace, at once and after each change, for services and administrators.',
+      request: Type.Object({ options: Options }),
+      response: News,
+      stream: 'server',
+      handle({ options }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        mustBeEnforcer(ctx, namespace)
+        return watchers.open(ctx, idOf(ctx), (signal) => tellRules(namespace, signal))
+      },
+    }),
+  }
+}
+
+/** @throws {GatewayError} 401, 403 */
+function mustBeEnforcer(ctx: Context, namespace: string): void {
+  const { type, scopes } = mustBeMember(ctx, namespace, idOf(ctx))
+  if (type !== 'service' && !scopes.includes(ADMIN)) throw unauthorized(idOf(ctx), 'Unauthorized')
+}
+
+/** All of it: who reads the record may find the rule changed. */
+function describe({ id, scope, access, resource, priority }: Rule): string {
+  const { type, name, endpoint } = resource
+  return `${id}: ${access} ${type}:${name}:${endpoint} scope "${scope}" priority ${priority}`
+}

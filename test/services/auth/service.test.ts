@@ -1,0 +1,40 @@
+import t from 'tap'
+import { ADMIN, nextOf, openPlatformAuth, type TokenReply } from '../../fixtures/platform-auth.ts'
+
+t.test('an account is made, logs in, and is told who it is', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const { account } = await call<{ account: { secret: string } }>(
+    'Auth.Generate',
+    { id: 'jane', scopes: ['reader'] },
+    ADMIN,
+  )
+  const told = { id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: ['reader'] }
+  t.match(account, { ...told, metadata: {}, created: 1_800_000_000 })
+  const login = { id: 'jane', secret: account.secret }
+  const { token } = await call<TokenReply>('Auth.Token', login)
+  t.same([token.created, token.expiry], [1_800_000_000, 1_800_000_900])
+  const inspected = await call('Auth.Inspect', { token: token.access_token })
+  t.same(inspected, { account: { ...told, metadata: {}, created: 1_800_000_000 } })
+})
+
+t.test(
+  'the streams of those who watch end with an error when the service is stopped',
+  async (t) => {
+    const { watch, close } = await openPlatformAuth(t)
+    const rules = watch('Rules.Watch', {}, ADMIN)
+    const tokens = watch('Auth.Watch')
+    await nextOf(rules)
+    await nextOf(tokens)
+    const ends = [rules.next(), tokens.next()].map((end) =>
+      t.rejects(end, { code: 503, message: 'the service auth is being closed' }),
+    )
+    await close()
+    await Promise.all(ends)
+  },
+)
+
+t.test('there are no more watchers than are allowed', async (t) => {
+  const { watch } = await openPlatformAuth(t, { maxWatchers: 1 })
+  await nextOf(watch('Auth.Watch'))
+  await t.rejects(watch('Auth.Watch').next(), { code: 429, id: 'auth.Auth.Watch' })
+})
