@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { createAddressSet } from '../core/address-set.ts'
 import { replyMemory } from '../core/body-memory.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
+import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { Gateway } from '../core/gateway.ts'
@@ -35,6 +36,8 @@ export interface ApiParts {
   readonly domains?: Domains
   /** Where the events of the handler `event` go. @default to the broker of the settings */
   readonly events?: EventSinks
+  /** Decides who is let through, whatever the settings say. @default by the settings */
+  readonly gate?: Gate
   /** How services of this process are called without sockets. @default all are called at their ports */
   readonly findCaller?: UpstreamOptions['findCaller']
   /** Open files it may have. @default those of its process */
@@ -92,7 +95,8 @@ export async function startApi(options: ApiOptions): Promise<Api> {
 }
 
 async function open(options: ApiOptions, closing: Closing): Promise<Api> {
-  const { configuration, log, shared = false, findCaller, domains } = options
+  const { log, shared = false, findCaller, domains } = options
+  const configuration = withGate(options.configuration, options.gate)
   let current = configuration
   let asked = configuration.settings
   let plan = planPlugins(configuration)
@@ -113,6 +117,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   closing.add(() => registry.close?.())
   await loaded
   const events = options.events ?? (await openSinks(settings, log, closing))
+  const { gate } = options
   const routing = createGatewayRouting({
     settings,
     registry,
@@ -135,6 +140,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       log,
       nowMs: Date.now,
       configDir: next.config.folder,
+      gate,
     })
     const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
     const context = { events, find: routing.find, upstream: upstreams.of, callAddresses }
@@ -172,7 +178,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   closing.add(() => listener.close())
   tls?.onChange(() => log.info({ files: settings.tlsCertFiles }, 'new certificates are in use'))
 
-  const reload = async (next: Configuration): Promise<void> => {
+  const reload = async (given: Configuration): Promise<void> => {
+    const next = withGate(given, options.gate)
     const { settings, restart } = keepFixed(current.settings, next.settings, asked)
     const merged = { ...next, settings }
     // Whatever can be wrong comes first: a refused configuration has changed nothing.
@@ -230,4 +237,10 @@ async function openSinks(settings: Settings, log: Log, closing: Closing): Promis
   const broker = await openBroker(settings.broker, log)
   closing.add(() => broker.close?.())
   return { broker }
+}
+
+/** The configuration of a gateway whose rules are those of its process. */
+function withGate(configuration: Configuration, gate: Gate | undefined): Configuration {
+  if (gate === undefined) return configuration
+  return { ...configuration, settings: { ...configuration.settings, auth: 'own' } }
 }

@@ -6,8 +6,8 @@ export interface DefaultPlugin {
   readonly name: string
   /** The setting that is void without it. */
   readonly setting?: keyof Settings
-  /** It keeps strangers out: only its setting switches it off, no list of plugins in `mx.yaml`. */
-  readonly guard?: true
+  /** It keeps strangers out, of the gateway or of the dashboard too: only its setting switches it off, no list of plugins in `mx.yaml`. */
+  readonly guard?: 'gateway' | 'everywhere'
   /** Its options; undefined when it would have no effect and is left out. */
   readonly options: (settings: Settings) => object | undefined
 }
@@ -32,7 +32,7 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   {
     name: 'hosts',
     setting: 'hosts',
-    guard: true,
+    guard: 'everywhere',
     options: ({ hosts, address }) => {
       if (hosts === 'any') return undefined
       return { allow: isIP(address.host) === 0 ? [...hosts, address.host] : hosts }
@@ -41,7 +41,7 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   {
     name: 'origins',
     setting: 'webOrigins',
-    guard: true,
+    guard: 'everywhere',
     options: ({ webOrigins, corsOrigins }) => {
       if (webOrigins === 'any' || corsOrigins.includes('*')) return undefined
       return { allow: [...webOrigins, ...corsOrigins] }
@@ -57,6 +57,13 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     name: 'forwarded',
     setting: 'trustedProxies',
     options: ({ trustedProxies }) => ({ trusted: trustedProxies }),
+  },
+  {
+    name: 'auth',
+    setting: 'auth',
+    guard: 'gateway',
+    options: ({ auth, forwardToken, forwardAccount }) =>
+      auth === 'none' ? undefined : { forwardToken, forwardAccount },
   },
   {
     name: 'body-limit',

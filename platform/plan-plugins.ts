@@ -32,9 +32,18 @@ export function planPlugins(configuration: Configuration): readonly PlannedPlugi
   return plan
 }
 
-/** Those that keep strangers out, of the dashboard too. */
+/** Those that keep strangers out of the dashboard. */
 export function planGuards(configuration: Configuration): readonly PlannedPlugin[] {
-  const guards = DEFAULT_PLUGINS.filter(({ guard }) => guard).map(({ name }) => name)
+  return findGuards(configuration, ['everywhere'])
+}
+
+function findGuards(
+  configuration: Configuration,
+  kinds: readonly DefaultPlugin['guard'][],
+): readonly PlannedPlugin[] {
+  const guards = DEFAULT_PLUGINS.filter(
+    ({ guard }) => guard !== undefined && kinds.includes(guard),
+  ).map(({ name }) => name)
   return standardPlugins(configuration).filter(({ specifier }) => guards.includes(specifier))
 }
 
@@ -52,7 +61,9 @@ function listPlugins({ settings, config, given }: Configuration): PlannedPlugin[
 /** The guards that a list is without are put where they stand by default: behind what only tells of requests. */
 function withGuards(listed: PlannedPlugin[], configuration: Configuration): PlannedPlugin[] {
   const isListed = (name: string): boolean => listed.some(({ specifier }) => specifier === name)
-  const guards = planGuards(configuration).filter(({ specifier }) => !isListed(specifier))
+  const guards = findGuards(configuration, ['gateway', 'everywhere']).filter(
+    ({ specifier }) => !isListed(specifier),
+  )
   const first = DEFAULT_PLUGINS.findIndex(({ guard }) => guard)
   const before = DEFAULT_PLUGINS.slice(0, first).map(({ name }) => name)
   const at = listed.findIndex(({ specifier }) => !before.includes(specifier))

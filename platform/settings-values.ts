@@ -171,6 +171,14 @@ export function parseBalancePolicy(text: string): string {
   return text.trim()
 }
 
+/** `none`, or where the RPC proxy of a platform is. */
+export function parseAuthSource(text: string): string {
+  const word = text.trim()
+  const [, address] = /^mxs?:\/\/(.+)$/.exec(word) ?? []
+  if (word === 'none' || (address !== undefined && HOST_PORT.test(address))) return word
+  throw wrong('none, mx://host:port or mxs://host:port', text)
+}
+
 /** The text of a registry, as `openRegistry` takes it, or `static`. */
 export function parseRegistryText(text: string): string {
   const word = text.trim()

@@ -21,6 +21,7 @@ import {
   type Address,
   parseAccessLog,
   parseAddress,
+  parseAuthSource,
   parseBackends,
   parseBalancePolicy,
   parseCount,
@@ -107,6 +108,15 @@ export interface Settings {
   readonly corsOrigins: readonly string[]
   /** Whose pages may send requests and open WebSockets, besides those of the same host. */
   readonly webOrigins: 'any' | readonly string[]
+  /** Whose rules requests must keep: `none`, or the address of the RPC proxy of a platform, `mx://host:port`. */
+  readonly auth: string
+  /** Account by which a gateway reads those rules; empty: there is none. */
+  readonly authId: string
+  readonly authSecret: string
+  /** Whether access tokens go to backends that are proxied. */
+  readonly forwardToken: boolean
+  /** Whether such backends are told who calls. */
+  readonly forwardAccount: boolean
   /** Names requests may be for, besides this machine as such. */
   readonly hosts: 'any' | readonly string[]
   /** Where nodes may be that only a caller of `/rpc` names. */
@@ -567,6 +577,60 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     splitFlag: true,
     live: true,
     parse: parseWebOrigins,
+  },
+  auth: {
+    name: 'auth',
+    kind: 'text',
+    form: 'none or url',
+    description:
+      'Whose rules of access requests must keep: none (all are let in), or those of a platform, mx://host:port or mxs://host:port of its RPC proxy',
+    default: 'none',
+    only: 'api',
+    live: false,
+    parse: one(parseAuthSource),
+  },
+  authId: {
+    name: 'auth_id',
+    kind: 'text',
+    form: 'id',
+    description:
+      'Account of the platform by which the gateway reads rules; MX_AUTH_SECRET proves it',
+    default: '',
+    unset: 'none',
+    only: 'api',
+    live: false,
+    parse: one((text) => text.trim()),
+  },
+  authSecret: {
+    name: 'auth_secret',
+    kind: 'text',
+    form: 'secret',
+    description: 'Secret of that account',
+    default: '',
+    unset: 'none',
+    only: 'api',
+    notInFile: 'a secret stays out of it: set MX_AUTH_SECRET',
+    live: false,
+    parse: one((text) => text.trim()),
+  },
+  forwardToken: {
+    name: 'forward_token',
+    kind: 'switch',
+    form: 'true or false',
+    description:
+      'Whether access tokens go to backends that are proxied, too; services of the platform get them always',
+    default: 'false',
+    live: true,
+    parse: one(parseSwitch),
+  },
+  forwardAccount: {
+    name: 'forward_account',
+    kind: 'switch',
+    form: 'true or false',
+    description: 'Whether backends that are proxied are told who calls, in the field Mx-Account',
+    default: 'false',
+    live: true,
+    parse: one(parseSwitch),
   },
   hosts: {
     name: 'hosts',

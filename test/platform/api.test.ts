@@ -19,7 +19,9 @@ import { mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { findLocalCaller } from '../../sdk/local-services.ts'
 import { Service } from '../../sdk/service.ts'
+import { createAccount, createRule } from '../fixtures/auth-source.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { openGate } from '../fixtures/gates.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
@@ -336,3 +338,19 @@ t.test('a fault is logged with its plugin, its request and the line of the sourc
     else t.equal(thrown, "'late'")
   }
 })
+
+t.test(
+  'a gate that the process has decides who is let through, whatever the settings say',
+  async (t) => {
+    const { gate, issue } = await openGate(t, createRule({ scope: '*' }))
+    const configuration = configure(['--backend', `app=${await named(t, 'one')}`])
+    const api = await startApi({ configuration, log: LOG, gate })
+    t.teardown(api.close)
+    const headers = { authorization: `Bearer ${await issue(createAccount())}` }
+    const ask = async (init?: RequestInit): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${api.port}/app`, init)).status
+    t.same([await ask(), await ask({ headers })], [401, 200])
+    await api.reload(configuration)
+    t.same([await ask(), await ask({ headers })], [401, 200], 'and by another configuration')
+  },
+)

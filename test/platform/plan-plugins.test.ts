@@ -2,7 +2,7 @@ import t from 'tap'
 import { NO_CONFIG } from '../../platform/config.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import type { Configuration } from '../../platform/configuration.ts'
-import { planPlugins } from '../../platform/plan-plugins.ts'
+import { planGuards, planPlugins } from '../../platform/plan-plugins.ts'
 import { buildPlugins } from '../../platform/plugin-list.ts'
 import { readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
@@ -144,4 +144,21 @@ t.test('a default plugin that cannot be built names the setting it was told by',
   t.match(await problemsOf(() => buildPlugins(plan, createTestEnv())), [
     new RegExp(`^MX_ACCESS_LOG: plugin "access-log": .*${log}`),
   ])
+})
+
+t.test('a list of plugins does not do without auth, but --auth=none does', async (t) => {
+  const yaml = 'plugins: [access-log, cors]'
+  const address = '--auth=mx://127.0.0.1:8081'
+  t.same(namesOf(configure([address, '--hosts=any', '--web_origins=any'], yaml)), [
+    'access-log',
+    'auth',
+    'cors',
+  ])
+  t.notOk(namesOf(configure([], yaml)).includes('auth'))
+  t.ok(namesOf(configure([address])).includes('auth'))
+  t.notOk(planGuards(configure([address])).some(({ specifier }) => specifier === 'auth'))
+  const [plan] = planPlugins(configure([address, '--forward_token'])).filter(
+    ({ specifier }) => specifier === 'auth',
+  )
+  t.same(plan?.options, { forwardToken: true, forwardAccount: false })
 })
