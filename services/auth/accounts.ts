@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { SecretHasher } from '../../core/auth/secret-hash.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
@@ -17,7 +18,6 @@ import {
   toRevokedAccountKey,
 } from './records.ts'
 import { nextSecond, revokeAccount } from './revoked.ts'
-import type { SecretHasher } from './secret-hash.ts'
 
 /** Scope of administrators. */
 export const ADMIN = 'admin'

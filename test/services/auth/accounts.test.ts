@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { createSecretHasher } from '../../../core/auth/secret-hash.ts'
 import { createStore } from '../../../core/store/store.ts'
 import { createAccounts } from '../../../services/auth/accounts.ts'
-import { createSecretHasher } from '../../../services/auth/secret-hash.ts'
 
 const ID = 'auth.Auth.Generate'
 

@@ -1,6 +1,6 @@
 import { scryptSync } from 'node:crypto'
 import t from 'tap'
-import { createSecretHasher } from '../../../services/auth/secret-hash.ts'
+import { createSecretHasher } from '../../../core/auth/secret-hash.ts'
 
 const CHEAP = 4
 

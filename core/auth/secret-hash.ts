@@ -6,7 +6,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { promisify } from 'node:util'
-import { unavailable } from '../../sdk/errors.ts'
+import { GatewayError } from '../errors.ts'
 
 /** 16 MiB and about a tenth of a second (RFC 7914; OWASP's cheapest in memory). */
 const LOG_COST = 14
@@ -52,7 +52,7 @@ export function createSecretHasher(id: string, logCost: number = LOG_COST): Secr
   ) {
     if (running === RUNNING_MAX) {
       if (waiting.length === WAITING_MAX)
-        throw unavailable(id, 'too many secrets are being checked, try again later', {
+        throw new GatewayError(id, 503, 'too many secrets are being checked, try again later', {
           headers: ['retry-after', '5'],
         })
       await new Promise<void>((resolve) => waiting.push(resolve))
