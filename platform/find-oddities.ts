@@ -1,11 +1,10 @@
-import { isIPv4 } from 'node:net'
 import type { Service } from '../core/contracts/registry.ts'
 import { joinName } from '../core/route.ts'
 import type { Configuration } from './configuration.ts'
 import { nameResolver } from './parts.ts'
 import { listServices } from './services.ts'
 import type { Command, Settings } from './settings.ts'
-import { type Address, formatAddress } from './settings-values.ts'
+import { formatAddress, isLoopback } from './settings-values.ts'
 
 const VERSION = /^v\d+$/
 
@@ -44,10 +43,6 @@ export function findOddities(
     if (unreachable !== undefined) oddities.push(`service ${service.name} ${unreachable}`)
   }
   return [...new Set(oddities)]
-}
-
-function isLoopback({ host }: Address): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 function isCalled({ nodes }: Service): boolean {

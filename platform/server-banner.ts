@@ -9,7 +9,14 @@ import { readVersion } from './version.ts'
 /** Tells that the server is there: a few lines on a terminal, one log line elsewhere. */
 export function printServerBanner(server: Server, configuration: Configuration, log: Log): void {
   if (hasTerminal(log)) process.stderr.write(formatServerBanner(server, configuration))
-  else log.info(toFields(server, configuration), 'server ready')
+  else log.info({ ...toFields(server, configuration), ...toLogged(server) }, 'server ready')
+}
+
+/** Logs are kept, and read by others: the password is in them only where it is nowhere else. */
+function toLogged({ adminPassword }: Server) {
+  if (adminPassword === undefined) return {}
+  const { file, password } = adminPassword
+  return file === undefined ? { adminPassword: password } : { adminPasswordFile: file }
 }
 
 /** The lines for a terminal. Exported for its test. */
@@ -22,9 +29,18 @@ export function formatServerBanner(server: Server, configuration: Configuration)
     gateway,
     'rpc proxy': proxy,
     ...fields,
+    'log in as': toLogin(server),
     'stands on': `${registry} (registry), ${store} (store), ${broker} (broker), ${events} (events)`,
     'try it': `curl ${gateway}/registry/listServices`,
   })
+}
+
+/** Told once, to whoever starts it. */
+function toLogin({ adminPassword }: Server): string | undefined {
+  if (adminPassword === undefined) return undefined
+  const { password, file } = adminPassword
+  const told = `admin, password ${password} (told this once`
+  return file === undefined ? `${told})` : `${told}; it is in ${file}, too)`
 }
 
 function toFields(server: Server, { settings, file }: Configuration) {

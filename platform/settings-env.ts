@@ -16,13 +16,14 @@ import {
 export function readEnvironment(env: Environment, command: Command = 'api'): GivenSettings {
   const given = new Map<keyof Settings, Given>()
   for (const key of keysOf(command)) {
-    const { name, kind, only } = SETTINGS[key]
+    const { name, kind, only, variable: other } = SETTINGS[key]
     const prefixes = [
       ...(command === 'server' ? ['MX_SERVER_'] : []),
       ...(only === 'server' ? [] : ['MX_API_']),
       'MX_',
     ]
     const variables = prefixes.map((prefix) => `${prefix}${name.toUpperCase()}`)
+    if (other !== undefined) variables.push(other)
     const variable = variables.find((each) => (env[each] ?? '') !== '')
     if (variable === undefined) continue
     const text = env[variable]!

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto'
 import { NATS_FORM, parseNatsUrl } from '../adapters/nats/url.ts'
 import { parsePostgresUrl } from '../adapters/store/postgres/url.ts'
 import { hideSecret } from '../core/hide-secret.ts'
@@ -17,6 +18,8 @@ export interface Advertised {
   readonly port: number | undefined
 }
 
+/** As the service auth takes them. */
+const PASSWORD_MAX = 1024
 const NATS = /^(?:nats|tls):/
 
 /** What names a store, for help and errors. */
@@ -76,6 +79,33 @@ export function parsePreviousKey(text: string): string {
     throw new RangeError((error as Error).message.trim(), { cause: error })
   }
   return trimmed
+}
+
+/** A password; empty: none. @throws {RangeError} without the text. */
+export function parsePassword(text: string): string {
+  const trimmed = text.trim()
+  if (trimmed.length <= PASSWORD_MAX) return trimmed
+  throw new RangeError(`must be at most ${PASSWORD_MAX} characters, got ${trimmed.length}`)
+}
+
+/** An Ed25519 key, as PEM; empty: none. @throws {RangeError} without the text. */
+export function parsePrivateKey(text: string): string {
+  const trimmed = text.trim()
+  if (trimmed === '') return ''
+  const pem = trimmed.startsWith('-----')
+    ? trimmed.replaceAll('\\n', '\n')
+    : Buffer.from(trimmed, 'base64').toString()
+  let type: string | undefined
+  try {
+    type = createPrivateKey(pem).asymmetricKeyType
+  } catch {
+    // Told below; the reason may quote the text.
+  }
+  if (type === 'ed25519') return pem
+  const got = type === undefined ? 'something that is none' : `a key of type ${type}`
+  throw new RangeError(
+    `must be an Ed25519 key in PEM, as \`openssl genpkey -algorithm ed25519\` makes them, got ${got}`,
+  )
 }
 
 /** Addresses of the RPC proxies of servers, each as `mx://host:port` or `mxs://host:port`. @throws {RangeError} */

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { hideSecret } from '../core/hide-secret.ts'
@@ -41,6 +41,11 @@ export function parseAddress(text: string): Address {
 /** The address as {@link parseAddress} reads it. */
 export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Whether only programs of this machine reach it. */
+export function isLoopback({ host }: Address): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
 export function parseSwitch(text: string): boolean {

@@ -11,7 +11,9 @@ import {
   parseEventsText,
   parseKeySource,
   parseNetworkName,
+  parsePassword,
   parsePreviousKey,
+  parsePrivateKey,
   parseServerAddresses,
   parseServerId,
   parseStoreText,
@@ -95,6 +97,12 @@ export interface Settings {
   readonly configSecretKey: string
   /** Empty: there is none. */
   readonly configSecretKeyPrevious: string
+  /** Of the account `admin`, made at the first start; empty: a random one. */
+  readonly adminPassword: string
+  /** Whether no account `admin` is made. */
+  readonly disableAdmin: boolean
+  /** PEM of the key that tokens are signed with; empty: pairs are made, and kept in the store. */
+  readonly authPrivateKey: string
   /** `name=host:port[;weight],...` each. */
   readonly backends: readonly string[]
   /** Names or files, in chain order, after the default plugins. */
@@ -164,6 +172,8 @@ export interface Setting<T> {
   readonly separator?: string
   /** Whether one flag may hold several values. */
   readonly splitFlag?: boolean
+  /** Another variable it is read from, after the others. */
+  readonly variable?: string
   /** The one command that has it; undefined: both. */
   readonly only?: Command
   /** What differs for `mx server`. */
@@ -493,6 +503,42 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY_PREVIOUS',
     live: false,
     parse: one(parsePreviousKey),
+  },
+  adminPassword: {
+    name: 'admin_password',
+    kind: 'text',
+    form: 'password',
+    description: 'Of the account admin, which is made at the first start',
+    default: '',
+    unset: 'a random one, told once, and in ~/.mx/admin_password; mx in profile test',
+    only: 'server',
+    notInFile: 'a password stays out of it: set MX_ADMIN_PASSWORD',
+    live: false,
+    parse: one(parsePassword),
+  },
+  disableAdmin: {
+    name: 'disable_admin',
+    kind: 'switch',
+    form: 'true or false',
+    description: 'Make no account admin at the first start (also MX_AUTH_DISABLE_ADMIN)',
+    default: 'false',
+    variable: 'MX_AUTH_DISABLE_ADMIN',
+    only: 'server',
+    live: false,
+    parse: one(parseSwitch),
+  },
+  authPrivateKey: {
+    name: 'auth_private_key',
+    kind: 'text',
+    form: 'key',
+    description:
+      'Signs access tokens: an Ed25519 key, PKCS #8 in PEM, which may be in base64; servers of one store need the same',
+    default: '',
+    unset: 'keys are made and changed by the server, and kept in the store',
+    only: 'server',
+    notInFile: 'a key stays out of it: set MX_AUTH_PRIVATE_KEY',
+    live: false,
+    parse: one(parsePrivateKey),
   },
   config: {
     name: 'config',

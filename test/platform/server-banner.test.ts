@@ -11,6 +11,7 @@ const SERVER: Server = {
   webAddress: { host: '127.0.0.1', port: 8082 },
   advertised: '127.0.0.1:8081',
   folder: '/home/a/.mx/server',
+  adminPassword: undefined,
   services: ['registry', 'store'],
   reload: async () => {},
   drain: async () => {},
@@ -51,4 +52,13 @@ t.test('it shows where others reach it, and no secrets', async (t) => {
   t.match(banner, /^ {2}state +none in files$/m)
   t.match(banner, 'consul://[hidden]@127.0.0.1:8500 (registry), postgres://[hidden]@db/mx (store)')
   t.notMatch(banner, /token|pass|AAAA/)
+})
+
+t.test('the password of the administrator is told once, on a terminal', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  const adminPassword = { password: 'abc', file: '/home/a/.mx/admin_password' }
+  t.match(
+    formatServerBanner({ ...SERVER, adminPassword }, configuration),
+    '  log in as  admin, password abc (told this once; it is in /home/a/.mx/admin_password, too)\n',
+  )
 })

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { GatewayError } from '../core/errors.ts'
+import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
+import type { Accounts } from '../services/auth/accounts.ts'
+import { readOwnerFile, removeFile, writeOwnerFile } from './owner-file.ts'
+import { SETTINGS, type Settings } from './settings.ts'
+import { SettingsError } from './settings-sources.ts'
+import { type Address, formatAddress, isLoopback } from './settings-values.ts'
+
+/** The password of the account `admin`, made at the first start: told once. */
+export interface AdminPassword {
+  readonly password: string
+  /** That holds it, for its owner alone; undefined: no file does. */
+  readonly file: string | undefined
+}
+
+export interface FirstAccountsOptions {
+  readonly accounts: Accounts
+  readonly settings: Settings
+  /** Folder of whoever runs the server; undefined: nothing is kept in files. */
+  readonly folder: string | undefined
+}
+
+const ADMIN = 'admin'
+/** That of profile `test`, which everybody knows. */
+const KNOWN_PASSWORD = 'mx'
+/** Services of whoever runs the server, on this machine. */
+const LOCAL = 'local'
+const PASSWORD_BYTES = 18
+const SECRET_BYTES = 32
+const ERROR_ID = 'auth'
+
+/**
+ * Refuses an administrator whose password everybody knows where others reach the server.
+ *
+ * @throws {SettingsError}
+ */
+export function checkAdminPassword(settings: Settings): void {
+  const { adminPassword } = settings
+  if (adminPassword === KNOWN_PASSWORD) refuseKnown(settings, SETTINGS.adminPassword.name)
+}
+
+/**
+ * Makes the accounts there are at the first start (reference 15.16): the administrator, and, where everything is on one
+ * machine, one for the services of whoever runs the server.
+ *
+ * @returns the password of the administrator, if it was made up.
+ * @throws {Error} with one line, {@link SettingsError} for a password everybody knows.
+ */
+export async function openFirstAccounts(
+  options: FirstAccountsOptions,
+): Promise<AdminPassword | undefined> {
+  const [password] = await Promise.all([openAdmin(options), openLocal(options)])
+  return password
+}
+
+async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword | undefined> {
+  const { accounts, settings, folder } = options
+  const { adminPassword, disableAdmin, profile } = settings
+  if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
+    if (isReachedByOthers(settings) && (await hasKnownPassword(accounts)))
+      refuseKnown(settings, `the password of the account ${ADMIN}`)
+    return undefined
+  }
+  if (disableAdmin || (await hasAdministrator(accounts))) return undefined
+  const given = adminPassword || (profile === 'test' ? KNOWN_PASSWORD : '')
+  const password = given || randomBytes(PASSWORD_BYTES).toString('base64url')
+  const file = given === '' && folder !== undefined ? join(folder, 'admin_password') : undefined
+  // First: an account nobody knows the password of is none.
+  if (file !== undefined) await writeOwnerFile(file, `${password}\n`)
+  const account = { id: ADMIN, scopes: [ADMIN], secret: password }
+  const isNew = await tryCreate(accounts, account)
+  if (!isNew && file !== undefined) await removeFile(file)
+  return isNew && given === '' ? { password, file } : undefined
+}
+
+/** Of a store that is this machine's alone: others would have the credentials of their own files. */
+async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): Promise<void> {
+  const { profile, store } = settings
+  if (profile !== 'local' || folder === undefined || !['lmdb', 'memory'].includes(store)) return
+  const file = join(folder, 'service_credentials')
+  const account = await accounts.find(DEFAULT_NAMESPACE, LOCAL)
+  if (account?.id === LOCAL && (await readOwnerFile(file)) !== undefined) return
+  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const isNew = await tryCreate(accounts, {
+    ...{ id: LOCAL, secret, type: 'service', scopes: ['service'] },
+  })
+  if (!isNew) {
+    const secrets = { old: undefined, new: secret }
+    await accounts.changeSecret(DEFAULT_NAMESPACE, LOCAL, secrets, ERROR_ID)
+  }
+  await writeOwnerFile(file, `${JSON.stringify({ id: LOCAL, secret })}\n`)
+}
+
+/** False: there is one. */
+async function tryCreate(
+  accounts: Accounts,
+  account: Parameters<Accounts['create']>[1],
+): Promise<boolean> {
+  try {
+    await accounts.create(DEFAULT_NAMESPACE, account, ERROR_ID)
+    return true
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 400) return false
+    throw error
+  }
+}
+
+/** Whoever deleted the first one is an administrator, too. */
+async function hasAdministrator(accounts: Accounts): Promise<boolean> {
+  let after: string | undefined
+  do {
+    const page = await accounts.list(DEFAULT_NAMESPACE, after === undefined ? {} : { after })
+    if (page.accounts.some(({ scopes }) => scopes.includes(ADMIN))) return true
+    after = page.next
+  } while (after !== undefined)
+  return false
+}
+
+async function hasKnownPassword(accounts: Accounts): Promise<boolean> {
+  try {
+    await accounts.logIn(DEFAULT_NAMESPACE, ADMIN, KNOWN_PASSWORD, ERROR_ID)
+    return true
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 400) return false
+    throw error
+  }
+}
+
+/** @throws {SettingsError} unless nobody else reaches the server, or it is for tests. */
+function refuseKnown(settings: Settings, what: string): void {
+  if (!isReachedByOthers(settings)) return
+  const address = listAddresses(settings).find((address) => !isLoopback(address))!
+  throw new SettingsError([
+    `${what} is "${KNOWN_PASSWORD}", which everybody knows, and others reach ${formatAddress(address)}: change it, or listen on loopback`,
+  ])
+}
+
+function isReachedByOthers(settings: Settings): boolean {
+  return settings.profile !== 'test' && !listAddresses(settings).every(isLoopback)
+}
+
+function listAddresses({ address, proxyAddress, webAddress }: Settings): readonly Address[] {
+  return [address, proxyAddress, webAddress]
+}
