@@ -29,8 +29,9 @@ export function createProxyFinder({
   directory,
 }: ProxyFinderOptions): ProxyFinder {
   const main = new Directory(registry, directory)
-  const finders = createPerDomain(domains, (registry) => {
-    const own = new Directory(registry, directory)
+  const finders = createPerDomain(domains, (registry, domain) => {
+    const upstream = (service: string) => ({ ...directory.upstream(service), domain })
+    const own = new Directory(registry, { ...directory, upstream })
     return { own, finder: withFallback(own, main), close: () => own.close() }
   })
   const all = (): Directory[] => [main, ...finders.values().map(({ own }) => own)]

@@ -1,6 +1,18 @@
+import { CallGuard } from '../core/auth/call-guard.ts'
+import type { Gate } from '../core/contracts/auth.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { IncomingCall } from '../core/rpc/call.ts'
+import { GuardedCall } from '../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../core/rpc/hops.ts'
-import { type FindUpstream, forwardCall } from '../core/rpc/proxied-call.ts'
+import { isMetadata, WRONG_METADATA } from '../core/rpc/metadata.ts'
+import {
+  checkCalledName,
+  type FindUpstream,
+  forwardCall,
+  toServiceNotFound,
+} from '../core/rpc/proxied-call.ts'
+import type { Upstream } from '../core/upstream/upstream.ts'
 import type { Dispatcher } from '../sdk/dispatch.ts'
 import type { ListenAddress } from '../sdk/listen-address.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
@@ -11,6 +23,8 @@ export interface RpcProxyOptions {
   /** The nodes of services it does not host. */
   readonly find: FindUpstream
   readonly log: PluginLog
+  /** Decides who may call what is forwarded; services it hosts have their own. @default everybody may */
+  readonly gate?: Gate
   readonly limits?: ServiceLimits
   /** @default uws where it loads */
   readonly listener?: ServicePort['server']
@@ -28,14 +42,16 @@ export interface RpcProxy extends ServicePort, ServiceHost {}
  * @throws {TypeError} when an origin is none.
  */
 export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
-  const { address, find, log, limits = {}, listener, origins = [] } = options
+  const { address, find, log, limits = {}, listener, gate, origins = [] } = options
+  const forward = gate === undefined ? undefined : createGuardedForward(new CallGuard(gate), find)
   const hosted = new Map<string, Dispatcher>()
   const port = await openServicePort({
     address,
     id: PROXY_ID,
-    dispatch(call) {
+    dispatch(call, address) {
       const own = hosted.get(call.service)
-      if (own !== undefined) own.dispatch(call)
+      if (own !== undefined) own.dispatch(call, address)
+      else if (forward !== undefined) forward(call)
       else forwardCall(call, find)
     },
     log,
@@ -54,5 +70,31 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
         if (hosted.get(service) === dispatcher) hosted.delete(service)
       }
     },
+  }
+}
+
+/** Forwards the calls that a guard lets pass: their services are found first, since whose rules decide depends on where they are. */
+function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: IncomingCall) => void {
+  const pass = (call: IncomingCall, upstream: Upstream | undefined): void => {
+    const { service } = call
+    if (upstream === undefined) throw toServiceNotFound(service)
+    const { domain } = upstream
+    const target = { name: service, domain, lasts: call.stream || call.more, address: '' }
+    guard.pass(call, target, {
+      serve: (admitted, metadata) => forwardCall(admitted, () => upstream, metadata),
+      refuse: (refused, error) => refused.fail(error),
+    })
+  }
+  return (call) => {
+    checkCalledName(call)
+    // Of what is malformed nobody could tell what the service takes it for.
+    if (call.metadata !== '' && !isMetadata(call.metadata))
+      throw new GatewayError(call.service, 400, WRONG_METADATA)
+    const found = find(call.service, call.metadata)
+    if (!(found instanceof Promise)) return pass(call, found)
+    const held = new GuardedCall(call)
+    found
+      .then((upstream) => held.release((released) => pass(released, upstream)))
+      .catch((error) => held.fail(GatewayError.from(error, call.service)))
   }
 }

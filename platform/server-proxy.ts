@@ -1,3 +1,4 @@
+import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -19,6 +20,8 @@ export interface ServerProxyOptions {
   /** Of the default domain: where services are found that are not hosted. */
   readonly registry: Registry
   readonly domains: Domains
+  /** Decides who may call what is forwarded. */
+  readonly gate: Gate
   /** Open files it may have. */
   readonly fileLimit: number
   readonly log: Log
@@ -45,7 +48,7 @@ export interface ServerProxy {
  * @throws {Error} with one clear line when the port is in use or may not be opened.
  */
 export async function openServerProxy(options: ServerProxyOptions): Promise<ServerProxy> {
-  const { configuration, registry, domains, fileLimit, log } = options
+  const { configuration, registry, domains, gate, fileLimit, log } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
   let state: 'starting' | 'running' | 'stopping' = 'starting'
@@ -73,6 +76,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
       return finder.find(service, metadata)
     },
     log,
+    gate,
     limits: { maxConnections: Math.floor(fileLimit / 2) },
     ...(settings.listener === 'node' && { listener: 'node' }),
   }).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import type { Gate } from '../core/contracts/auth.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingCall } from '../core/rpc/call.ts'
-import { isMetadata } from '../core/rpc/metadata.ts'
+import { isMetadata, WRONG_METADATA } from '../core/rpc/metadata.ts'
 import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { mustBeAdmin } from './check-account.ts'
@@ -22,8 +22,6 @@ const DEBUG = 'Debug'
 const HEALTH = 'Debug.Health'
 /** The service that counts log-ins by the addresses they come from. */
 const AUTH = 'auth'
-const WRONG_METADATA =
-  'metadata must be fields: a lower-case name, a colon, a value without control characters, and CRLF'
 
 /** Endpoints by handler and method. */
 export type Handlers = Readonly<Record<string, Endpoints>>

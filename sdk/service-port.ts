@@ -7,7 +7,7 @@ import { Gateway } from '../core/gateway.ts'
 import { chooseProtocol } from '../core/listener/handshake.ts'
 import type { CreateListener, Listener } from '../core/listener/listener.ts'
 import { compilePages, refuseOrigin } from '../core/origin-policy.ts'
-import type { Dispatch } from '../core/rpc/call.ts'
+import type { IncomingCall } from '../core/rpc/call.ts'
 import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../core/rpc/frames.ts'
 import { sendFail } from '../core/rpc/plain-served-call.ts'
 import { servePlain } from '../core/rpc/plain-server.ts'
@@ -24,7 +24,8 @@ export interface ServicePortOptions {
   readonly address: ListenAddress
   /** Id of the errors of what is no call. */
   readonly id: string
-  readonly dispatch: Dispatch
+  /** Serves a call; `address`: IP address it comes from. What it throws is the answer. */
+  readonly dispatch: (call: IncomingCall, address: string) => void
   readonly log: PluginLog
   readonly limits: ServiceLimits
   /** @default uws where it loads */
@@ -67,7 +68,9 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     if (!isAllowed(x)) throw refuseOrigin(id)
     if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
       throw new GatewayError(id, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
-    const connection: ServerConnection = new ServerConnection(dispatch, {
+    const { remoteAddress } = x
+    const serveCall = (call: IncomingCall): void => dispatch(call, remoteAddress)
+    const connection: ServerConnection = new ServerConnection(serveCall, {
       ...limits,
       onClosed: () => connections.delete(connection),
     })
@@ -87,7 +90,10 @@ export async function openServicePort(options: ServicePortOptions): Promise<Serv
     } else if (x.upgrade) {
       throw new GatewayError(id, 404, `a WebSocket is served at ${RPC_PATH} only`)
     } else if (!isAllowed(x)) sendFail(x, refuseOrigin(id, 'calls'))
-    else servePlain(x, dispatch, { id })
+    else {
+      const { remoteAddress } = x
+      servePlain(x, (call) => dispatch(call, remoteAddress), { id })
+    }
   }
   const gateway = new Gateway({
     chain: compileChain([], () => {}, serve),

@@ -1,3 +1,4 @@
+import type { Gate } from '../core/contracts/auth.ts'
 import type { Broker } from '../core/contracts/broker.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
@@ -37,6 +38,8 @@ export interface ServiceOptions extends PortOptions {
   readonly proxy?: string
   /** Carries the messages of {@link Service.subscribe} and `createBroker`; a text opens it: `nats://host:port` and others (docs/broker.md). @default `MX_BROKER`, else the platform's, where there is a registry or a proxy */
   readonly broker?: Broker | string
+  /** Decides who may call it from outside of this process. @default everybody may */
+  readonly gate?: Gate
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
 }
@@ -61,6 +64,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   registry: true,
   proxy: true,
   broker: true,
+  gate: true,
   log: true,
   limits: true,
   listener: true,
@@ -117,7 +121,7 @@ export class Service<H extends object = Record<never, never>> {
   constructor(options: ServiceOptions) {
     refuseUnknown('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
-    const { name = '', version = 'latest', broker, log } = options
+    const { name = '', version = 'latest', broker, gate, log } = options
     checkService({ name, version, metadata: {}, endpoints: [], nodes: [] })
     this.name = name
     this.version = version
@@ -125,7 +129,7 @@ export class Service<H extends object = Record<never, never>> {
     checkPortOptions(name, options)
     this.#proxy = readProxyAddress(options.proxy, options.registry !== undefined)
     this.#registry = toRegistrySource(options.registry) ?? this.#proxy
-    this.#dispatcher = createDispatcher({ service: name, ...(log !== undefined && { log }) })
+    this.#dispatcher = createDispatcher({ service: name, gate, ...(log !== undefined && { log }) })
     this.#caller = new InProcessCaller(this.#dispatcher)
     this.#nodeCaller = new InProcessCaller(this.#dispatcher)
     this.#local = { name, caller: this.#caller }
@@ -279,6 +283,7 @@ export class Service<H extends object = Record<never, never>> {
     this.#caller.close()
     await this.#broker.close()
     await this.#port?.close()
+    this.#dispatcher.close()
     await this.#opened?.close()
   }
 

@@ -36,7 +36,7 @@ export class CallGuard {
     this.#open = new OpenCalls(gate)
   }
 
-  /** Has a call served: at once where its caller and the rules are known, else later. Never throws what `serve` does not. */
+  /** Has a call served: at once where its caller and the rules are known, else later. Throws what `serve` does. */
   pass(call: IncomingCall, target: GuardedTarget, ends: GuardedEnds): void {
     const { name, domain } = target
     const resource = { type: 'service', name, endpoint: call.endpoint }
@@ -52,10 +52,9 @@ export class CallGuard {
     const guarded = new GuardedCall(call)
     if (!(admitted instanceof Promise))
       return this.#release(guarded, { given, target, session: admitted }, ends)
-    admitted.then(
-      (session) => this.#release(guarded, { given, target, session }, ends),
-      (error) => ends.refuse(guarded, GatewayError.from(error, name)),
-    )
+    admitted
+      .then((session) => this.#release(guarded, { given, target, session }, ends))
+      .catch((error) => ends.refuse(guarded, GatewayError.from(error, name)))
   }
 
   /** Ends no call any more. */

@@ -6,6 +6,10 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 const BLOCK = /^(?:[!#$%&'*+\-.^_`|~0-9a-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/
 
+/** What is said of a text that is no metadata block. */
+export const WRONG_METADATA =
+  'metadata must be fields: a lower-case name, a colon, a value without control characters, and CRLF'
+
 /** Whether a text is a metadata block (docs/protocol.md §1). Linear. */
 export function isMetadata(text: string): boolean {
   return text.length <= METADATA_MAX_BYTES && BLOCK.test(text)

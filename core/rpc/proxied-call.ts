@@ -32,14 +32,23 @@ export function forwardCall(
   find: FindUpstream,
   metadata: string = call.metadata,
 ): void {
-  const { service } = call
+  checkCalledName(call)
+  new ProxiedCall(call, addHop(metadata)).send(find)
+}
+
+/** @throws {GatewayError} 400 when a call names no service. */
+export function checkCalledName({ service }: IncomingCall): void {
   if (service.trim() === '') throw new GatewayError(PROXY_ID, 400, 'service name is blank')
   if (!isServiceName(service)) {
     const shown = JSON.stringify(service.slice(0, 100))
     const detail = `service name must be letters, digits and inner dots, dashes or underscores, got ${shown}`
     throw new GatewayError(PROXY_ID, 400, detail)
   }
-  new ProxiedCall(call, addHop(metadata)).send(find)
+}
+
+/** What is said of a service nobody registered. */
+export function toServiceNotFound(service: string): GatewayError {
+  return new GatewayError(service, 404, `service not found: ${service}`)
 }
 
 /** A call that came over one connection, as it goes out over another. */
@@ -184,10 +193,7 @@ class ProxiedCall extends NodeCall {
 
   #route(upstream: Upstream | undefined): void {
     if (this.over) return
-    if (upstream === undefined) {
-      const detail = `service not found: ${this.service}`
-      return this.failed(new GatewayError(this.service, 404, detail))
-    }
+    if (upstream === undefined) return this.failed(toServiceNotFound(this.service))
     this.upstream = upstream
     this.again()
   }

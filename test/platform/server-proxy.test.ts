@@ -1,11 +1,13 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { createGate } from '../../core/auth/gate.ts'
 import { configurationFrom } from '../../platform/configuration.ts'
 import { openServerProxy, type ServerProxy } from '../../platform/server-proxy.ts'
 import { openServerRegistries } from '../../platform/server-registries.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { until } from '../contracts/registry.ts'
+import { MemoryAuthSource } from '../fixtures/auth-source.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { QUIET_WORDS } from '../fixtures/server.ts'
 
@@ -19,15 +21,18 @@ async function open(t: Test, ...words: string[]): Promise<ServerProxy> {
     onWarning: () => {},
   })
   const log = pino({ level: 'silent' })
+  const gate = createGate(new MemoryAuthSource())
   const proxy = await openServerProxy({
     configuration,
     registry: registries.registry,
     domains: registries,
+    gate,
     fileLimit: 1000,
     log,
   })
   t.teardown(async () => {
     await proxy.close()
+    gate.close()
     await registries.close()
   })
   return proxy
