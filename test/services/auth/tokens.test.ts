@@ -1,0 +1,206 @@
+import t, { type Test } from 'tap'
+import type { FamilyRecord } from '../../../services/auth/records.ts'
+import { createTokens, LIFE_S } from '../../../services/auth/tokens.ts'
+import { openAuthParts } from '../../fixtures/auth-parts.ts'
+
+const ID = 'auth.Auth.Token'
+const WRONG = { code: 400, id: ID, message: /^refresh token not correct or used before/ }
+const DAY_MS = 24 * 3600 * 1000
+
+async function open(t: Test) {
+  const parts = await openAuthParts(t)
+  const tokens = createTokens(parts)
+  const { account } = await parts.accounts.create('mx', { id: 'jane', scopes: ['reader'] }, ID)
+  const reused: FamilyRecord[] = []
+  const refresh = (token: string) =>
+    tokens.refresh(token, LIFE_S, ID, (family) => void reused.push(family))
+  /** Whom a token stands for, or why it is not taken. */
+  const look = (token: string) =>
+    tokens.inspect(token).then(
+      ({ account }) => account.id,
+      (error: Error) => error.message,
+    )
+  return { ...parts, tokens, account, reused, refresh, look }
+}
+
+t.test('an access token says what the account is, for as long as it was asked for', async (t) => {
+  const { tokens, account, clock } = await open(t)
+  const { accessToken, created, expiry } = await tokens.begin(account, 60)
+  t.same([created, expiry], [1_800_000_000, 1_800_000_060])
+  const session = await tokens.inspect(accessToken)
+  t.same(session.account, {
+    ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx' },
+    ...{ scopes: ['reader'], metadata: {} },
+  })
+  t.match(session.id, /^[\w-]{22}\.[\da-f-]{36}$/)
+  clock.ms += 91_000
+  await t.rejects(tokens.inspect(accessToken), { name: 'TokenError', message: /exp/ })
+})
+
+t.test('a refresh token is used up by its use, and each gives the next one', async (t) => {
+  const { tokens, account, refresh, look } = await open(t)
+  let { refreshToken } = await tokens.begin(account, 60)
+  const seen = new Set([refreshToken])
+  for (let i = 0; i < 3; i++) {
+    const pair = await refresh(refreshToken)
+    t.equal(await look(pair.accessToken), 'jane')
+    refreshToken = pair.refreshToken
+    t.notOk(seen.has(refreshToken))
+    seen.add(refreshToken)
+  }
+})
+
+t.test('no refresh token is kept as it is', async (t) => {
+  const { tokens, account, store, refresh } = await open(t)
+  const first = await tokens.begin(account, 60)
+  const second = await refresh(first.refreshToken)
+  const { records } = await store.list({ database: 'mx', table: 'auth' })
+  const kept = records.map(({ key, value }) => `${key} ${Buffer.from(value)}`).join('\n')
+  for (const { refreshToken } of [first, second]) t.notOk(kept.includes(refreshToken.slice(24)))
+})
+
+t.test('who uses a refresh token that was used up ends all that came of its login', async (t) => {
+  const { tokens, account, refresh, look, clock, reused } = await open(t)
+  const stolen = await tokens.begin(account, 60)
+  const other = await tokens.begin(account, 60)
+  const next = await refresh(stolen.refreshToken)
+  const last = await refresh(next.refreshToken)
+  clock.ms += 11_000
+  await t.rejects(refresh(next.refreshToken), WRONG)
+  t.match(reused, [{ namespace: 'mx', account: 'jane' }])
+  await t.rejects(refresh(last.refreshToken), WRONG)
+  for (const { accessToken } of [stolen, next, last])
+    await t.resolveMatch(look(accessToken), 'revoked')
+  t.equal(await look(other.accessToken), 'jane', 'another login goes on')
+  await refresh(other.refreshToken)
+  t.equal(reused.length, 1)
+})
+
+t.test(
+  'who lost the answer may ask again, for a moment, and what was lost counts no more',
+  async (t) => {
+    const { tokens, account, refresh, clock, reused } = await open(t)
+    const { refreshToken } = await tokens.begin(account, 60)
+    const lost = await refresh(refreshToken)
+    clock.ms += 9_000
+    const again = await refresh(refreshToken)
+    await refresh(again.refreshToken)
+    t.equal(reused.length, 0)
+    await t.rejects(refresh(lost.refreshToken), WRONG)
+    t.equal(reused.length, 1, 'whoever has it by now is not who asked again')
+  },
+)
+
+t.test('asking again does not prolong the moment', async (t) => {
+  const { tokens, account, refresh, clock } = await open(t)
+  const { refreshToken } = await tokens.begin(account, 60)
+  await refresh(refreshToken)
+  clock.ms += 9_000
+  await refresh(refreshToken)
+  clock.ms += 2_000
+  await t.rejects(refresh(refreshToken), WRONG)
+})
+
+t.test('of many that use a refresh token at once none gets what counts for two', async (t) => {
+  const { tokens, account, refresh, reused } = await open(t)
+  const { refreshToken } = await tokens.begin(account, 60)
+  const pairs = await Promise.all([1, 2, 3].map(() => refresh(refreshToken)))
+  const outcomes: boolean[] = []
+  for (const pair of pairs)
+    outcomes.push(
+      await refresh(pair.refreshToken).then(
+        () => true,
+        () => false,
+      ),
+    )
+  t.ok(outcomes.filter((isTaken) => isTaken).length <= 1)
+  t.equal(reused.length, 1)
+})
+
+t.test('a refresh token that is not used for 30 days ends, one that is used goes on', async (t) => {
+  const { tokens, account, refresh, clock } = await open(t)
+  const idle = await tokens.begin(account, 60)
+  let { refreshToken } = await tokens.begin(account, 60)
+  for (let i = 0; i < 4; i++) {
+    clock.ms += 10 * DAY_MS
+    ;({ refreshToken } = await refresh(refreshToken))
+  }
+  await t.rejects(refresh(idle.refreshToken), WRONG)
+})
+
+t.test('what is no refresh token is refused like one that is not known', async (t) => {
+  const { refresh } = await open(t)
+  for (const token of ['x', 'a'.repeat(68), `${'a'.repeat(67)}!`, 'a'.repeat(10_000)])
+    await t.rejects(refresh(token), WRONG)
+})
+
+t.test(
+  'what was issued before a secret is changed counts for nothing, what comes after does',
+  async (t) => {
+    const { tokens, accounts, refresh, look } = await open(t)
+    const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
+    const before = await tokens.begin(account, 60)
+    await accounts.changeSecret('mx', 'john', { old: secret, new: 'other' }, ID)
+    // Within the same second.
+    const after = await tokens.begin(await accounts.logIn('mx', 'john', 'other', ID), 60)
+    t.equal(await look(before.accessToken), 'revoked')
+    await t.rejects(refresh(before.refreshToken), WRONG)
+    t.equal(await look(after.accessToken), 'john')
+    t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
+  },
+)
+
+t.test('nothing of an account that was deleted counts for one of the same id', async (t) => {
+  const { tokens, accounts, account, refresh, look } = await open(t)
+  const before = await tokens.begin(account, 60)
+  await accounts.delete('mx', 'jane', ID)
+  t.equal(await look(before.accessToken), 'revoked')
+  await t.rejects(refresh(before.refreshToken), WRONG)
+  const { account: next } = await accounts.create('mx', { id: 'jane' }, ID)
+  await t.rejects(refresh(before.refreshToken), WRONG)
+  t.equal(await look(before.accessToken), 'revoked')
+  const after = await tokens.begin(next, 60)
+  t.equal(await look(after.accessToken), 'jane')
+  t.equal(await look((await refresh(after.refreshToken)).accessToken), 'jane')
+})
+
+t.test('nor for an account that has its id for a name', async (t) => {
+  const { tokens, accounts, account, refresh } = await open(t)
+  const { refreshToken } = await tokens.begin(account, 60)
+  await accounts.delete('mx', 'jane', ID)
+  await accounts.create('mx', { id: 'other', name: 'jane', scopes: ['admin'] }, ID)
+  await t.rejects(refresh(refreshToken), WRONG)
+})
+
+t.test('all tokens of an account can be revoked at once', async (t) => {
+  const { tokens, accounts, account, refresh, look } = await open(t)
+  const before = await tokens.begin(account, 60)
+  await accounts.revoke('mx', 'jane', ID)
+  t.equal(await look(before.accessToken), 'revoked')
+  await t.rejects(refresh(before.refreshToken), WRONG)
+})
+
+t.test(
+  'a token can be revoked: an access token alone, a refresh token with its login',
+  async (t) => {
+    const { tokens, account, refresh, look } = await open(t)
+    const pair = await tokens.begin(account, 60)
+    const next = await refresh(pair.refreshToken)
+    t.match(await tokens.revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
+    t.equal(await look(pair.accessToken), 'revoked')
+    t.equal(await look(next.accessToken), 'jane')
+    t.match(await tokens.revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
+    t.equal(await look(next.accessToken), 'revoked')
+    await t.rejects(refresh(next.refreshToken), WRONG)
+    t.equal(await tokens.revoke(next.refreshToken), undefined)
+    t.equal(await tokens.revoke(next.accessToken), undefined)
+    t.equal(await tokens.revoke('nonsense'), undefined)
+  },
+)
+
+t.test('parts of the platform get tokens for whom they like', async (t) => {
+  const { tokens, look } = await open(t)
+  const known = { scopes: ['service'], metadata: {}, issuer: 'mx' }
+  const token = await tokens.issue({ id: 'x-latest', name: 'x', type: 'service', ...known })
+  t.equal(await look(token), 'x-latest')
+})
