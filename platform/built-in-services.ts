@@ -1,14 +1,20 @@
-import { randomBytes } from 'node:crypto'
+import { createPrivateKey, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { createSecretHasher } from '../core/auth/secret-hash.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Maybe } from '../core/chain.ts'
+import type { Gate } from '../core/contracts/auth.ts'
 import type { Network } from '../core/network/network.ts'
+import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
+import type { AuditRecord } from '../services/auth/audit.ts'
 import type { AuthService } from '../services/auth/service.ts'
 import type { SecretKey } from '../services/config/secret-key.ts'
 import type { EventsService } from '../services/events/service.ts'
 import type { StoreService } from '../services/store/service.ts'
+import { type AdminPassword, openFirstAccounts } from './first-accounts.ts'
 import { openEvents } from './open-events.ts'
 import { openStore } from './open-store.ts'
 import type { ServerRegistries } from './server-registries.ts'
@@ -19,12 +25,14 @@ export interface BuiltInContext {
   readonly settings: Settings
   /** Where files of a part lie. */
   readonly toFolder: (part: string) => string
-  /** File of the key for secrets. */
-  readonly keyFile: string
+  /** Where files of whoever runs the server lie; undefined: there are none. */
+  readonly ownFolder: string | undefined
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
   readonly network: Network
   readonly host: ServiceHost
+  /** Decides who may call them from outside. */
+  readonly gate: Gate
   readonly toLog: (service: string) => ServiceLog
   readonly onWarning: (message: string) => void
   /** Those that were made before, for others to stand on. */
@@ -37,6 +45,8 @@ export interface Made {
   /** Encrypts what nobody may read in the store; undefined: nothing does. */
   secretKey?: SecretKey | undefined
   auth?: AuthService
+  /** Undefined: none was made up. */
+  adminPassword?: AdminPassword | undefined
   events?: EventsService
 }
 
@@ -57,17 +67,21 @@ export interface BuiltInEntry {
   readonly create: (context: BuiltInContext) => Promise<BuiltIn>
 }
 
+/** Secrets of tests are none: their hashes may be cheap. */
+const TEST_COST = 4
+
 /** The services of `mx server`, in the order they are made and started; the last one is closed first. */
 export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'registry',
-    async create({ settings, registries, broker, host, toLog }) {
+    async create({ settings, registries, broker, host, gate, toLog }) {
       const { createRegistryService } = await import('../services/registry/service.ts')
       const { create, list } = registries
       return createRegistryService({
         createRegistry: create,
         listDomains: list,
         host,
+        gate,
         log: toLog('registry'),
         // Of a registry that servers share, each would tell the same changes.
         ...(settings.registry === 'memory' && { broker }),
@@ -100,15 +114,25 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'auth',
     async create(context) {
-      const { made } = context
+      const { settings, made, ownFolder: folder } = context
+      const { authPrivateKey, profile } = settings
       const { openAuthService } = await import('../services/auth/service.ts')
-      const { secretKey: sealer } = made
-      made.auth = await openAuthService({
+      const auth = await openAuthService({
         ...toOptions('auth', context),
         store: made.store!.store,
-        ...(sealer && { sealer }),
+        audit: (record) => keepAudit(record, made),
+        ...(made.secretKey && { sealer: made.secretKey }),
+        ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
+        ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),
       })
-      return made.auth
+      try {
+        made.adminPassword = await openFirstAccounts({ accounts: auth.accounts, settings, folder })
+      } catch (error) {
+        await auth.close()
+        throw error
+      }
+      made.auth = auth
+      return auth
     },
   },
   {
@@ -155,18 +179,27 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
 ]
 
 /** What all services but the registry are told. */
-function toOptions(name: string, { registries, host, toLog }: BuiltInContext) {
-  return { registry: registries.registry, host, log: toLog(name) }
+function toOptions(name: string, { registries, host, gate, toLog }: BuiltInContext) {
+  return { registry: registries.registry, host, gate, log: toLog(name) }
 }
 
-function toKeyOptions({ settings, keyFile }: BuiltInContext) {
+/** Into the topic `auth` of the default namespace. */
+async function keepAudit(record: AuditRecord, { events }: Made): Promise<void> {
+  if (events === undefined) throw new Error('the service events is not there')
+  await events.events.publish(
+    { namespace: DEFAULT_NAMESPACE, topic: 'auth' },
+    { payload: Buffer.from(JSON.stringify(record)), metadata: { action: record.action } },
+  )
+}
+
+function toKeyOptions({ settings, ownFolder }: BuiltInContext) {
   const { configSecretKey, configSecretKeyPrevious: previousKey } = settings
   const previous = previousKey === '' ? {} : { previousKey }
   switch (configSecretKey) {
     case '':
       return previous
     case 'file':
-      return { ...previous, file: keyFile }
+      return { ...previous, file: join(ownFolder ?? '', 'config_secret_key') }
     case 'memory':
       return { ...previous, key: randomBytes(32).toString('base64') }
     default:

@@ -15,11 +15,13 @@ import type { Configuration } from './configuration.ts'
 import { startDashboard } from './dashboard.ts'
 import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { readFileLimit } from './file-limit.ts'
+import { type AdminPassword, checkAdminPassword } from './first-accounts.ts'
 import type { EventSinks } from './handlers.ts'
 import { chooseListener } from './listening.ts'
 import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
+import { openGate } from './open-gate.ts'
 import { planGuards } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { claimPort } from './port.ts'
@@ -48,6 +50,8 @@ export interface Server {
   readonly advertised: string
   /** Where files lie; undefined: nothing is kept in files. */
   readonly folder: string | undefined
+  /** Made up at this start; undefined: it was not. */
+  readonly adminPassword: AdminPassword | undefined
   /** Names of the built-in services. */
   readonly services: readonly string[]
   /** As of {@link Api}. */
@@ -79,6 +83,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   const { settings } = configuration
   let { drainTimeoutMs } = settings
   const onWarning = (message: string): void => log.warn(message)
+  checkAdminPassword(settings)
   // First: what is only in the way is told before anything is touched.
   for (const key of ['address', 'proxyAddress', 'webAddress'] as const)
     if (settings[key].port !== 0) await claimPort(settings[key], SETTINGS[key].name)
@@ -103,10 +108,13 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   closing.add(network.close)
   const { registry } = network
 
+  const { gate, ask } = openGate(log)
+  closing.add(gate.close)
   const proxy = await openServerProxy({
     configuration,
     registry,
     domains: registries,
+    gate,
     // Of the open files the gateway has half.
     fileLimit: Math.floor(fileLimit / 4),
     log,
@@ -119,11 +127,12 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     {
       settings,
       toFolder: (part) => join(folder?.path ?? '', part),
-      keyFile: toKeyFile(folder, settings),
+      ownFolder: toOwnFolder(folder, settings),
       registries,
       broker,
       network,
       host,
+      gate,
       toLog: (service) => createBuiltInLog(service, log),
       onWarning,
       made,
@@ -131,6 +140,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     closing,
     signal,
   )
+  ask(made.auth!.source)
   proxy.begin()
   for (const { begin } of services) await begin?.()
 
@@ -140,6 +150,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     registry,
     domains: registries,
     events: toSinks(settings, broker, made),
+    gate,
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),
   })
@@ -162,6 +173,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     webAddress: { ...settings.webAddress, port: dashboard.port },
     advertised: host.address,
     folder: folder?.path,
+    adminPassword: made.adminPassword,
     services: BUILT_IN_SERVICES.map(({ name }) => name),
     async reload(next) {
       await api.reload(next)
@@ -226,10 +238,9 @@ function isFolderNeeded({ store, events, configSecretKey }: Settings): boolean {
   return store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
 }
 
-/** Beside the default data folder (specification: Authentication 10), and inside of any other. */
-function toKeyFile(folder: DataFolder | undefined, { dataDir }: Settings): string {
-  const path = folder?.path ?? ''
-  return join(dataDir === SETTINGS.dataDir.default ? dirname(path) : path, 'config_secret_key')
+/** What the default data folder lies in (specification: Authentication 10), and any other one itself. */
+function toOwnFolder(folder: DataFolder | undefined, { dataDir }: Settings): string | undefined {
+  return folder && (dataDir === SETTINGS.dataDir.default ? dirname(folder.path) : folder.path)
 }
 
 function toSinks({ eventSink }: Settings, broker: CheckedBroker, { events }: Made): EventSinks {
