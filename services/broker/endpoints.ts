@@ -2,9 +2,11 @@ import type { CheckedBroker } from '../../core/broker/broker.ts'
 import type { Message } from '../../core/contracts/broker.ts'
 import { createBare } from '../../core/request/bare.ts'
 import { Type } from '../../core/schema.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Entry, WhenSlowChoice } from './messages.ts'
 import { toBrokerNamespace, toEffective } from './namespaces.ts'
 import type { Subscriptions } from './subscriptions.ts'
@@ -12,15 +14,17 @@ import type { Subscriptions } from './subscriptions.ts'
 /** Headers that belong to the platform. */
 const PLATFORM = 'mx-'
 
-/**
- * What the broker offers (reference 5.1).
- *
- * Who may publish and subscribe is not decided here.
- */
+/** What the broker offers to members of the namespace (reference 5.1). */
 export function createBrokerEndpoints(
   broker: CheckedBroker,
   subscriptions: Subscriptions,
+  { mustBeMember, mustBeAdmin }: AccountChecks,
 ): Endpoints {
+  const namespaceOf = (ctx: Context, id: string): string => {
+    const namespace = toBrokerNamespace(ctx, id)
+    mustBeMember(ctx, namespace, id)
+    return namespace
+  }
   return {
     publish: endpoint({
       description: 'Hands a message to whoever has subscribed to the topic.',
@@ -32,7 +36,7 @@ export function createBrokerEndpoints(
       response: Type.Object({}),
       async handle({ topic, message }, ctx) {
         const id = idOf(ctx)
-        const namespace = toBrokerNamespace(ctx, id)
+        const namespace = namespaceOf(ctx, id)
         if (topic === '') throw badRequest(id, 'Missing topic')
         if (message === undefined) throw badRequest(id, 'Missing message')
         const effective = toEffective(namespace, topic, 'request.topic', id)
@@ -59,7 +63,7 @@ export function createBrokerEndpoints(
       stream: 'server',
       handle({ topic, queue, when_slow }, ctx) {
         const id = idOf(ctx)
-        const namespace = toBrokerNamespace(ctx, id)
+        const namespace = namespaceOf(ctx, id)
         if (topic === '') throw badRequest(id, 'Missing topic')
         const effective = toEffective(namespace, topic, 'request.topic', id)
         const choice = {
@@ -78,11 +82,14 @@ export function createBrokerEndpoints(
         dropped: Type.Integer({ description: 'Messages that slow subscribers went without.' }),
         ended: Type.Integer({ description: 'Subscriptions that ended for being slow.' }),
       }),
-      handle: () => ({
-        subscribers: subscriptions.count(),
-        dropped: broker.dropped,
-        ended: broker.ended,
-      }),
+      handle(_, ctx) {
+        mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+        return {
+          subscribers: subscriptions.count(),
+          dropped: broker.dropped,
+          ended: broker.ended,
+        }
+      },
     }),
   }
 }

@@ -1,6 +1,7 @@
 import type { CheckedBroker } from '../../core/broker/broker.ts'
 import type { Message } from '../../core/contracts/broker.ts'
 import { PAYLOAD_MAX_BYTES } from '../../core/rpc/frames.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createBrokerEndpoints } from './endpoints.ts'
 import { createSubscriptions } from './subscriptions.ts'
@@ -42,7 +43,10 @@ export function createBrokerService(options: BrokerServiceOptions): BrokerServic
   }
 
   const subscriptions = createSubscriptions({ broker, maxSubscribers, fits })
-  service.handle('Broker', createBrokerEndpoints(broker, subscriptions))
+  service.handle(
+    'Broker',
+    createBrokerEndpoints(broker, subscriptions, createAccountChecks(rest.gate)),
+  )
   return {
     service,
     subscribers: subscriptions.count,

@@ -1,4 +1,5 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
@@ -35,6 +36,7 @@ export interface EndpointsOptions {
   readonly secretKey: SecretKey | undefined
   /** Longest value, bytes. */
   readonly maxValueBytes: number
+  readonly checks: AccountChecks
 }
 
 /** What somebody wants to know. */
@@ -56,13 +58,15 @@ const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
 /** Longest name of an account that is noted. */
 const MAX_ACCOUNT = 256
 
-/**
- * What the handler `Config` offers (reference 3).
- *
- * Who may read and write what is not decided here.
- */
+/** What the handler `Config` offers (reference 3) to administrators of the namespace. */
 export function createEndpoints(options: EndpointsOptions): Endpoints {
-  const { snapshots, changes, watches, secretKey, maxValueBytes } = options
+  const { snapshots, changes, watches, secretKey, maxValueBytes, checks } = options
+
+  const namespaceOf = (given: string, ctx: Context): string => {
+    const namespace = given || toNamespace(ctx, idOf(ctx))
+    checks.mustBeAdmin(ctx, namespace, idOf(ctx))
+    return namespace
+  }
 
   /** What a path leads to. */
   function tell(
@@ -223,11 +227,6 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       },
     }),
   }
-}
-
-/** Where all of it happens: what the request names, else the namespace of the call. */
-function namespaceOf(given: string, ctx: Context): string {
-  return given || toNamespace(ctx, idOf(ctx))
 }
 
 /** Reference 2.2: `config.Config.Get`, whatever namespace the caller put in front. */

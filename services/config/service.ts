@@ -1,4 +1,5 @@
 import type { Store } from '../../core/store/store.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createChanges } from './changes.ts'
 import { createEndpoints } from './endpoints.ts'
@@ -40,7 +41,10 @@ export function createConfigService(options: ConfigServiceOptions): ConfigServic
   const { maxValueBytes } = store
   const service = new Service({ ...rest, name: 'config' }).handle(
     'Config',
-    createEndpoints({ snapshots, changes, watches, secretKey, maxValueBytes }),
+    createEndpoints({
+      ...{ snapshots, changes, watches, secretKey, maxValueBytes },
+      checks: createAccountChecks(rest.gate),
+    }),
   )
   return {
     service,

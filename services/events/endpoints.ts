@@ -1,6 +1,7 @@
 import type { EventTopic } from '../../core/contracts/events.ts'
 import type { Events } from '../../core/events/events.ts'
 import { Type } from '../../core/schema.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notImplemented } from '../../sdk/errors.ts'
@@ -24,12 +25,9 @@ import {
   toTimeMs,
 } from './messages.ts'
 
-/**
- * What the handler `Stream` offers (reference 5.2).
- *
- * Who may publish and consume is not decided here.
- */
-export function createStreamEndpoints(events: Events): Endpoints {
+/** What the handler `Stream` offers (reference 5.2) to administrators of the namespace. */
+export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
+  const { namespaceOf, topicOf } = createPlaces(checks)
   return {
     publish: endpoint({
       description: 'Puts an event behind those of its topic. Answered once it is kept.',
@@ -44,7 +42,7 @@ export function createStreamEndpoints(events: Events): Endpoints {
       response: Type.Object({ id: Type.String(), sequence: Type.Integer() }),
       async handle({ topic, metadata, payload, timestamp, timestamp_ms }, ctx) {
         const timestampMs = toTimeMs(timestamp, timestamp_ms)
-        const published = await events.publish(toTopic(topic, ctx), {
+        const published = await events.publish(topicOf(topic, ctx), {
           payload,
           metadata,
           ...(timestampMs !== undefined && { timestampMs }),
@@ -63,7 +61,7 @@ export function createStreamEndpoints(events: Events): Endpoints {
         consume({
           events,
           requests: requests as AsyncIterable<ConsumeMessage>,
-          namespace: toNamespace(ctx, idOf(ctx)),
+          namespace: namespaceOf(ctx),
           id: idOf(ctx),
           onBegun: () => ctx.start(),
         }),
@@ -84,7 +82,7 @@ export function createStreamEndpoints(events: Events): Endpoints {
         ),
       }),
       async handle({ topic }, ctx) {
-        const topics = await events.listTopics(toNamespace(ctx, idOf(ctx)))
+        const topics = await events.listTopics(namespaceOf(ctx))
         const asked = topic === '' ? topics : topics.filter((one) => one.topic === topic)
         return {
           topics: asked.map(({ topic, first, last, bytes }) => ({ topic, first, last, bytes })),
@@ -105,7 +103,7 @@ export function createStreamEndpoints(events: Events): Endpoints {
         ),
       }),
       async handle({ topic }, ctx) {
-        const groups = await events.listGroups(toTopic(topic, ctx))
+        const groups = await events.listGroups(topicOf(topic, ctx))
         return {
           groups: groups.map(({ name, acked, pending }) => ({ group: name, acked, pending })),
         }
@@ -118,7 +116,7 @@ export function createStreamEndpoints(events: Events): Endpoints {
       response: Type.Object({}),
       async handle({ topic, group }, ctx) {
         if (group === '') throw badRequest(idOf(ctx), 'Missing group')
-        await events.deleteGroup(toTopic(topic, ctx), group)
+        await events.deleteGroup(topicOf(topic, ctx), group)
         return {}
       },
     }),
@@ -129,15 +127,16 @@ export function createStreamEndpoints(events: Events): Endpoints {
       request: Type.Object({ topic: Topic }),
       response: Type.Object({}),
       async handle({ topic }, ctx) {
-        await events.deleteTopic(toTopic(topic, ctx))
+        await events.deleteTopic(topicOf(topic, ctx))
         return {}
       },
     }),
   }
 }
 
-/** What the handler `Store` offers. */
-export function createStoreEndpoints(events: Events): Endpoints {
+/** What the handler `Store` offers to administrators of the namespace. */
+export function createStoreEndpoints(events: Events, checks: AccountChecks): Endpoints {
+  const { topicOf } = createPlaces(checks)
   return {
     read: endpoint({
       description: 'Events of a topic that are kept, in order, a page at a time.',
@@ -156,7 +155,7 @@ export function createStoreEndpoints(events: Events): Endpoints {
       }),
       async handle({ topic, limit, offset, since, since_ms }, ctx) {
         const sinceMs = toTimeMs(since, since_ms)
-        const page = await events.read(toTopic(topic, ctx), {
+        const page = await events.read(topicOf(topic, ctx), {
           sequence: offset + 1,
           ...(limit > 0 && { limit }),
           ...(sinceMs !== undefined && { sinceMs }),
@@ -180,9 +179,20 @@ function idOf(ctx: Context): string {
   return `events.${ctx.endpoint}`
 }
 
-/** @throws {GatewayError} 400 */
-function toTopic(topic: string, ctx: Context): EventTopic {
-  const id = idOf(ctx)
-  if (topic === '') throw badRequest(id, 'Missing topic')
-  return { namespace: toNamespace(ctx, id), topic }
+/** What calls are about, once their callers were found to be administrators of the namespace. */
+function createPlaces({ mustBeAdmin }: AccountChecks) {
+  /** @throws {GatewayError} 400, 401, 403 */
+  const namespaceOf = (ctx: Context): string => {
+    const id = idOf(ctx)
+    const namespace = toNamespace(ctx, id)
+    mustBeAdmin(ctx, namespace, id)
+    return namespace
+  }
+  /** @throws {GatewayError} as above. */
+  const topicOf = (topic: string, ctx: Context): EventTopic => {
+    const namespace = namespaceOf(ctx)
+    if (topic === '') throw badRequest(idOf(ctx), 'Missing topic')
+    return { namespace, topic }
+  }
+  return { namespaceOf, topicOf }
 }

@@ -1,5 +1,6 @@
 import type { EventsAdapter } from '../../core/contracts/events.ts'
 import { createEvents, type Events, type EventsOptions } from '../../core/events/events.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createStoreEndpoints, createStreamEndpoints } from './endpoints.ts'
 
@@ -26,6 +27,7 @@ export interface EventsService {
 /** The service `events` (specification: Events; reference 5.2), over an adapter. */
 export function createEventsService(options: EventsServiceOptions): EventsService {
   const { adapter, events: eventsOptions, ...rest } = options
+  const checks = createAccountChecks(rest.gate)
   const service = new Service({ ...rest, name: 'events' })
   const events = createEvents(adapter, {
     onError: (err) =>
@@ -33,8 +35,8 @@ export function createEventsService(options: EventsServiceOptions): EventsServic
     ...eventsOptions,
   })
   service
-    .handle('Stream', createStreamEndpoints(events))
-    .handle('Store', createStoreEndpoints(events))
+    .handle('Stream', createStreamEndpoints(events, checks))
+    .handle('Store', createStoreEndpoints(events, checks))
   return {
     service,
     events,

@@ -1,9 +1,11 @@
 import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../core/network/address.ts'
 import { MAX_PEERS } from '../../core/network/limits.ts'
 import { Type } from '../../core/schema.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { AcceptedLinks } from './accepted-links.ts'
 import type { Links } from './links.ts'
 import { After, Depth, Limit, LinkStatus, Next, Peer, Query, Route, Server } from './messages.ts'
@@ -13,14 +15,15 @@ export interface EndpointsOptions {
   readonly view: View
   readonly links: Links
   readonly accepted: AcceptedLinks
+  readonly checks: AccountChecks
 }
 
 /**
- * What the network offers (reference 9).
- *
- * Who may ask is not decided here; who may link is, by `admission.ts`.
+ * What the network offers (reference 9); to administrators only what changes it or names services. Who may link is decided by `admission.ts`.
  */
-export function createNetworkEndpoints({ view, links, accepted }: EndpointsOptions): Endpoints {
+export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
+  const { view, links, accepted, checks } = options
+  const mustBeAdmin = (ctx: Context): void => checks.mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
   return {
     connect: endpoint({
       description:
@@ -33,6 +36,7 @@ export function createNetworkEndpoints({ view, links, accepted }: EndpointsOptio
       }),
       response: Type.Object({ links: Type.Array(LinkStatus) }),
       async handle({ nodes }, ctx) {
+        mustBeAdmin(ctx)
         const addresses = nodes.map(({ address }, i) => {
           const parsed = parseServerAddress(address)
           if (parsed !== undefined) return parsed
@@ -66,14 +70,20 @@ export function createNetworkEndpoints({ view, links, accepted }: EndpointsOptio
       description: 'All ways to services, those of each service together, the cheapest first.',
       request: Type.Object({ query: Query, limit: Limit, after: After }),
       response: Type.Object({ routes: Type.Array(Route), next: Type.Optional(Next) }),
-      handle: ({ query, ...page }) => view.listRoutes(query, page),
+      handle({ query, ...page }, ctx) {
+        mustBeAdmin(ctx)
+        return view.listRoutes(query, page)
+      },
     }),
 
     services: endpoint({
       description: 'Names of the services that can be called from here.',
       request: Type.Object({ limit: Limit, after: After }),
       response: Type.Object({ services: Type.Array(Type.String()), next: Type.Optional(Next) }),
-      handle: (page) => view.listServices(page),
+      handle(page, ctx) {
+        mustBeAdmin(ctx)
+        return view.listServices(page)
+      },
     }),
 
     status: endpoint({

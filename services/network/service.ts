@@ -1,3 +1,4 @@
+import type { Gate } from '../../core/contracts/auth.ts'
 import { hideSecret } from '../../core/hide-secret.ts'
 import {
   parseServerAddress,
@@ -9,6 +10,7 @@ import { isNetworkName } from '../../core/network/handshake.ts'
 import { MAX_PEERS } from '../../core/network/limits.ts'
 import { toServerKey } from '../../core/network/names.ts'
 import type { Network } from '../../core/network/network.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createAcceptedLinks } from './accepted-links.ts'
 import { createAdmission } from './admission.ts'
@@ -61,7 +63,13 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   let ownAddress = advertise === undefined ? '' : toAddress(advertise, 'advertise').text
   let peers: readonly string[] = []
 
-  const service = new Service({ ...rest, name: NETWORK })
+  const { gate } = rest
+  const checks = createAccountChecks(gate)
+  const service = new Service({
+    ...rest,
+    name: NETWORK,
+    ...(gate !== undefined && token !== '' && { gate: exceptLinks(gate) }),
+  })
   const { log } = service
   const admission = createAdmission({
     id,
@@ -83,7 +91,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   const accepted = createAcceptedLinks({ admission, table, links, log })
   network.listen(accepted.changed)
   const view = createView({ table, id, network: networkName })
-  service.handle('Network', createNetworkEndpoints({ view, links, accepted }))
+  service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))
 
   return {
     service,
@@ -104,6 +112,17 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
       network.close()
       await service.stop()
     },
+  }
+}
+
+/** Who knows the token of the network links, whatever the rules say: servers have no accounts of each other. */
+function exceptLinks(gate: Gate): Gate {
+  return {
+    ...gate,
+    judge: (access) =>
+      access.resource.endpoint === 'Network.Link'
+        ? { granted: true, rule: undefined }
+        : gate.judge(access),
   }
 }
 

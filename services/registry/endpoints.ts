@@ -1,8 +1,10 @@
 import { Type } from '../../core/schema.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { ask } from './ask.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
@@ -22,11 +24,28 @@ import { compareServices } from './sorted-list.ts'
 import type { Watches } from './watches.ts'
 
 /**
- * What the registry offers (specification: Registry endpoints).
- *
- * Who may register is not decided here.
+ * What the registry offers (specification: Registry endpoints): the services of the default domain to everybody, those of others
+ * to members of their namespaces (reference 15.15). Administrators register.
  */
-export function createEndpoints(domains: Domains, watches: Watches, leaveOut: LeaveOut): Endpoints {
+export function createEndpoints(
+  domains: Domains,
+  watches: Watches,
+  leaveOut: LeaveOut,
+  { mustBeMember, mustBeAdmin }: AccountChecks,
+): Endpoints {
+  /** The domain that is read from. */
+  const readable = (options: { readonly domain: string }, ctx: Context): string => {
+    const domain = toDomain(options)
+    if (domain === ALL_DOMAINS) mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+    else if (domain !== DEFAULT_DOMAIN) mustBeMember(ctx, domain, idOf(ctx))
+    return domain
+  }
+  /** The domain that is written to. */
+  const writable = (options: { readonly domain: string }, ctx: Context): string => {
+    const domain = toOneDomain(options, idOf(ctx))
+    mustBeAdmin(ctx, domain, idOf(ctx))
+    return domain
+  }
   return {
     getService: endpoint({
       description: 'All versions of a service, with their nodes.',
@@ -37,7 +56,7 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
       response: Type.Object({ services: Entries }),
       async handle({ service, options }, ctx) {
         const id = idOf(ctx)
-        const found = domains.select(toDomain(options)).map(async ({ name, registry }) => {
+        const found = domains.select(readable(options, ctx)).map(async ({ name, registry }) => {
           const versions = await ask(registry, id, () => registry.getService(service))
           return [...versions].sort(compareServices).map((version) => toEntry(version, name))
         })
@@ -62,7 +81,7 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
       response: Type.Object({ services: Entries, next: Type.Optional(Type.String()) }),
       handle({ options, limit, after }, ctx) {
         const page = { limit: limit || MAX_PAGE, after }
-        return readPage(domains.select(toDomain(options)), page, leaveOut, idOf(ctx))
+        return readPage(domains.select(readable(options, ctx)), page, leaveOut, idOf(ctx))
       },
     }),
 
@@ -72,10 +91,11 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
+        const name = writable(entry.options, ctx)
         const service = toService(entry)
         checkSize(service, id)
         checkNodes(service, id)
-        const domain = domains.open(toOneDomain(entry.options, id), id)
+        const domain = domains.open(name, id)
         checkRoom(domain, service, id)
         const { registry } = domain
         const { register } = registry
@@ -93,10 +113,11 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
+        const name = writable(entry.options, ctx)
         const service = toService(entry)
         if (service.nodes.length === 0)
           throw badRequest(id, 'request.nodes must have a node: those to remove')
-        for (const domain of domains.select(toOneDomain(entry.options, id))) {
+        for (const domain of domains.select(name)) {
           const { registry } = domain
           const { deregister } = registry
           if (deregister === undefined) throw isFixed(domain, id)
@@ -126,7 +147,7 @@ export function createEndpoints(domains: Domains, watches: Watches, leaveOut: Le
       }),
       stream: 'server',
       handle({ service, options }, ctx) {
-        const events = watches.open(toDomain(options), service, idOf(ctx))
+        const events = watches.open(readable(options, ctx), service, idOf(ctx))
         ctx.start()
         return events
       },

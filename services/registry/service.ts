@@ -1,6 +1,7 @@
 import type { Broker } from '../../core/contracts/broker.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { runProcess } from '../../sdk/signals.ts'
 import { createDomains } from './domains.ts'
@@ -62,7 +63,10 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
   const service = new Service({ ...rest, name: 'registry', registry })
   const leaveOut = createLeaveOut(service.log)
   const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
-  service.handle('Registry', createEndpoints(domains, watches, leaveOut))
+  service.handle(
+    'Registry',
+    createEndpoints(domains, watches, leaveOut, createAccountChecks(rest.gate)),
+  )
   if (broker !== undefined) publishChanges(watches, broker, service.log)
   async function close(): Promise<void> {
     watches.close()

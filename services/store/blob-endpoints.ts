@@ -1,5 +1,6 @@
 import { Type } from '../../core/schema.ts'
 import type { Store } from '../../core/store/store.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
@@ -11,8 +12,18 @@ import { BlobListing, BlobOptions, Key, KeyPart } from './messages.ts'
 const ID = 'store.BlobStore.Write'
 const Part = Bytes({ default: '', description: 'Next bytes; base64 in JSON.' })
 
-/** What the handler `BlobStore` offers (reference 4): values of any length, as streams. */
-export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
+/** What the handler `BlobStore` offers (reference 4) to administrators of the namespace: values of any length, as streams. */
+export function createBlobEndpoints(
+  store: Store,
+  blobs: Blobs,
+  { mustBeAdmin }: AccountChecks,
+): Endpoints {
+  const namespaceOf = (options: { readonly namespace: string }, ctx: Context): string => {
+    const id = `store.${ctx.endpoint}`
+    const namespace = options.namespace || toNamespace(ctx, id)
+    mustBeAdmin(ctx, namespace, id)
+    return namespace
+  }
   return {
     read: endpoint({
       description: 'A blob, in parts; the first says what it is.',
@@ -80,8 +91,4 @@ export function createBlobEndpoints(store: Store, blobs: Blobs): Endpoints {
       },
     }),
   }
-}
-
-function namespaceOf({ namespace }: { readonly namespace: string }, ctx: Context): string {
-  return namespace || toNamespace(ctx, `store.${ctx.endpoint}`)
 }

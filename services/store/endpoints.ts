@@ -2,10 +2,11 @@ import type { StoreTable } from '../../core/contracts/store.ts'
 import { Type } from '../../core/schema.ts'
 import { MAX_PAGE, type StoreQuery } from '../../core/store/page.ts'
 import type { Store } from '../../core/store/store.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
-import { toNamespace } from '../../sdk/namespace.ts'
+import { DEFAULT_NAMESPACE, toNamespace } from '../../sdk/namespace.ts'
 import {
   Condition,
   DatabaseName,
@@ -30,16 +31,21 @@ const NextName = Type.Optional(
   Type.String({ description: 'There are more: list again, after this name.' }),
 )
 
-/**
- * What the handler `Store` offers (reference 4).
- *
- * Who may read and write what is not decided here.
- */
+/** What the handler `Store` offers (reference 4), to administrators of the database: its name is that of a namespace. */
 export function createStoreEndpoints(
   store: Store,
   watches: Watches,
   nowMs: () => number,
+  { mustBeAdmin }: AccountChecks,
 ): Endpoints {
+  /** @throws {GatewayError} 401 and 403 for whoever does not administer the database, 403 for a table that is reserved. */
+  const tableOf = (options: TableOptions, ctx: Context): StoreTable => {
+    const id = idOf(ctx)
+    const table = toTable(options, ctx)
+    mustBeAdmin(ctx, table.database, id)
+    refuseReserved(table, id)
+    return table
+  }
   return {
     read: endpoint({
       description: 'The record of a key, or those whose keys begin or end alike, a page at a time.',
@@ -51,7 +57,7 @@ export function createStoreEndpoints(
         ),
       }),
       async handle({ key = '', options }, ctx) {
-        const table = toTable(options, ctx)
+        const table = tableOf(options, ctx)
         if (!isList(options)) {
           if (key === '')
             throw badRequest(
@@ -83,7 +89,7 @@ export function createStoreEndpoints(
           )
         const [version] = await store.commit([
           {
-            table: toTable(options, ctx),
+            table: tableOf(options, ctx),
             key,
             value,
             metadata: toMetadata(metadata),
@@ -100,7 +106,7 @@ export function createStoreEndpoints(
       request: Type.Object({ key: Key, options: Condition }),
       response: Type.Object({}),
       async handle({ key, options }, ctx) {
-        await store.commit([{ table: toTable(options, ctx), key, ...toCondition(options) }])
+        await store.commit([{ table: tableOf(options, ctx), key, ...toCondition(options) }])
         return {}
       },
     }),
@@ -120,7 +126,7 @@ export function createStoreEndpoints(
           offset,
           keysOnly: true,
         }
-        const table = toTable(options, ctx)
+        const table = tableOf(options, ctx)
         let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
         for (;;) {
           const { records, next } = await store.list(table, query, ctx.signal)
@@ -137,6 +143,7 @@ export function createStoreEndpoints(
       request: Type.Object({ ...Paging }),
       response: Type.Object({ databases: Type.Array(Type.String()), next: NextName }),
       async handle({ limit, after }, ctx) {
+        mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
         const count = toPageLimit(limit)
         const query = { limit: count + 1, ...(after !== '' && { after }) }
         const found = await store.listDatabases(query, ctx.signal)
@@ -151,6 +158,7 @@ export function createStoreEndpoints(
       response: Type.Object({ tables: Type.Array(Type.String()), next: NextName }),
       async handle({ database: given, limit, after }, ctx) {
         const database = given || toNamespace(ctx, idOf(ctx))
+        mustBeAdmin(ctx, database, idOf(ctx))
         const count = toPageLimit(limit)
         const place = after === '' ? {} : { after: { database, table: after } }
         const found = await store.listTables({ database, limit: count + 1, ...place }, ctx.signal)
@@ -170,7 +178,7 @@ export function createStoreEndpoints(
       stream: 'server',
       handle({ options }, ctx) {
         const { prefix } = options
-        return watches.open({ table: toTable(options, ctx), prefix }, idOf(ctx), () => ctx.start())
+        return watches.open({ table: tableOf(options, ctx), prefix }, idOf(ctx), () => ctx.start())
       },
     }),
   }
@@ -181,16 +189,9 @@ function idOf(ctx: Context): string {
   return `store.${ctx.endpoint}`
 }
 
-/**
- * Namespaces are apart: each has a database of its own.
- *
- * @throws {GatewayError} 403 for a table that is reserved.
- */
+/** Namespaces are apart: each has a database of its own. */
 function toTable({ database, table }: TableOptions, ctx: Context): StoreTable {
-  const id = idOf(ctx)
-  const found = { database: database || toNamespace(ctx, id), table: table || DEFAULT_TABLE }
-  refuseReserved(found, id)
-  return found
+  return { database: database || toNamespace(ctx, idOf(ctx)), table: table || DEFAULT_TABLE }
 }
 
 function toPageLimit(limit: number): number {

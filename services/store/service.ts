@@ -1,5 +1,6 @@
 import type { StoreAdapter } from '../../core/contracts/store.ts'
 import { createStore, type Store, type StoreOptions } from '../../core/store/store.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createBlobEndpoints } from './blob-endpoints.ts'
 import { createBlobs } from './blobs.ts'
@@ -35,12 +36,13 @@ export function createStoreService(options: StoreServiceOptions): StoreService {
   const { adapter, store: storeOptions = {}, maxWatchers = 10_000, ...more } = options
   const { maxBlobBytes = 1024 ** 3, ...rest } = more
   const { nowMs = Date.now } = storeOptions
+  const checks = createAccountChecks(rest.gate)
   const store = createStore(adapter, storeOptions)
   const watches = createWatches({ store, maxWatchers, nowMs })
   const blobs = createBlobs({ store, maxBytes: maxBlobBytes, nowMs })
   const service = new Service({ ...rest, name: 'store' })
-    .handle('Store', createStoreEndpoints(store, watches, nowMs))
-    .handle('BlobStore', createBlobEndpoints(store, blobs))
+    .handle('Store', createStoreEndpoints(store, watches, nowMs, checks))
+    .handle('BlobStore', createBlobEndpoints(store, blobs, checks))
   return {
     service,
     store,
