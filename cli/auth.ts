@@ -35,6 +35,12 @@ interface Account {
   readonly metadata: Readonly<Record<string, string>> | null
 }
 
+interface AccountPage {
+  readonly accounts: readonly Account[]
+  /** There are more: list after this id. */
+  readonly next?: string
+}
+
 const PUBLIC = '<public>'
 const NONE = 'n/a'
 
@@ -59,9 +65,13 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     args: [],
     run: (_, flags) =>
       withSession(flags, async ({ call, options }) => {
-        const { accounts } = await call<{ accounts: Account[] }>('auth', 'Accounts.List', {
-          options,
-        })
+        const accounts: Account[] = []
+        for (let after: string | undefined = ''; after !== undefined; ) {
+          const request = { options, after }
+          const page: AccountPage = await call('auth', 'Accounts.List', request)
+          accounts.push(...page.accounts)
+          after = page.next
+        }
         const rows = accounts.map(({ id, name, scopes, metadata }) => [
           id,
           name,
