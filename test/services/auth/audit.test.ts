@@ -1,0 +1,47 @@
+import t from 'tap'
+import { createContext } from '../../../sdk/context.ts'
+import { type AuditRecord, addressOf, createAudit } from '../../../services/auth/audit.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+
+const metadata = {
+  'mx-account': '{"id":"admin","issuer":"mx"}',
+  'mx-address': '192.0.2.1',
+  'x-request-id': 'r1',
+}
+const RECORD: AuditRecord = {
+  ...{ action: 'rule.delete', namespace: 'acme', target: 'default' },
+  ...{ account: 'mx/admin', address: '192.0.2.1', request: 'r1', time: 5 },
+}
+
+t.test('a record says who did what, to what, from where', async (t) => {
+  const records: AuditRecord[] = []
+  const { log } = createQuietLog()
+  const audit = createAudit({ log, keep: (record) => void records.push(record), nowMs: () => 5 })
+  audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
+  audit(createContext(), 'login.failed', { namespace: 'mx', target: 'x'.repeat(1000) })
+  t.same(records[0], RECORD)
+  t.match(records[1], { account: '', address: '', target: 'x'.repeat(200) })
+})
+
+t.test('a record that cannot be kept is in the log', async (t) => {
+  for (const keep of [
+    () => {
+      throw new Error('away')
+    },
+    () => Promise.reject(new Error('away')),
+  ]) {
+    const { log, lines } = createQuietLog()
+    const audit = createAudit({ log, keep, nowMs: () => 5 })
+    audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
+    await new Promise(setImmediate)
+    const { err, ...line } = JSON.parse(lines[0]!)
+    t.match(line, { ...RECORD, time: String, msg: 'a record of the audit could not be kept' })
+    t.equal(err.message, 'away')
+  }
+})
+
+t.test('the address is the one the platform wrote', (t) => {
+  t.equal(addressOf(createContext({ metadata })), '192.0.2.1')
+  t.equal(addressOf(createContext()), '')
+  t.end()
+})

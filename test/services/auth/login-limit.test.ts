@@ -1,0 +1,108 @@
+import t from 'tap'
+import { badRequest } from '../../../sdk/errors.ts'
+import { createLoginLimit, type LoginAttempt } from '../../../services/auth/login-limit.ts'
+
+const ID = 'auth.Auth.Token'
+const JANE: LoginAttempt = { namespace: 'mx', account: 'jane', address: '192.0.2.1' }
+
+function open() {
+  const clock = { ms: 1_000_000 }
+  const limit = createLoginLimit(() => clock.ms)
+  const fail = (attempt: LoginAttempt) =>
+    limit
+      .run(attempt, ID, async () => {
+        throw badRequest(ID, 'Secret not correct')
+      })
+      .then(
+        () => 200,
+        ({ code }: { code: number }) => code,
+      )
+  const succeed = (attempt: LoginAttempt) => limit.run(attempt, ID, async () => 'in')
+  return { clock, limit, fail, succeed }
+}
+
+t.test('five failures a minute of an account from one address are enough', async (t) => {
+  const { clock, fail, succeed } = open()
+  for (let i = 0; i < 5; i++) t.equal(await fail(JANE), 400)
+  clock.ms += 15_000
+  await t.rejects(succeed(JANE), {
+    ...{ id: ID, code: 429, headers: ['retry-after', '45'] },
+    message: 'too many failed logins, try again in 45 s',
+  })
+  t.equal(await succeed({ ...JANE, account: 'john' }), 'in', 'others may')
+  t.equal(await succeed({ ...JANE, namespace: 'acme' }), 'in')
+  t.equal(await succeed({ ...JANE, address: '192.0.2.2' }), 'in')
+  clock.ms += 45_000
+  t.equal(await succeed(JANE), 'in')
+})
+
+t.test('who knows the secret is never slowed down', async (t) => {
+  const { succeed, fail } = open()
+  for (let i = 0; i < 4; i++) await fail(JANE)
+  for (let i = 0; i < 100; i++) await succeed(JANE)
+  t.equal(await fail(JANE), 400)
+  t.equal(await fail(JANE), 429)
+})
+
+t.test('an address that tries many accounts is refused', async (t) => {
+  const { fail } = open()
+  for (let i = 0; i < 30; i++) t.equal(await fail({ ...JANE, account: `a${i}` }), 400)
+  t.equal(await fail({ ...JANE, account: 'a30' }), 429)
+  t.equal(await fail({ ...JANE, address: '192.0.2.9', account: 'a30' }), 400)
+})
+
+t.test(
+  'an account many addresses try is refused, but not to where it has logged in from',
+  async (t) => {
+    const { fail, succeed } = open()
+    await succeed(JANE)
+    for (let i = 0; i < 50; i++) t.equal(await fail({ ...JANE, address: `198.51.100.${i}` }), 400)
+    await t.rejects(succeed({ ...JANE, address: '192.0.2.7' }), { code: 429 })
+    t.equal(await succeed(JANE), 'in')
+  },
+)
+
+t.test('of those without an address all count together', async (t) => {
+  const { fail } = open()
+  for (let i = 0; i < 300; i++) t.equal(await fail({ ...JANE, account: `a${i}`, address: '' }), 400)
+  t.equal(await fail({ ...JANE, account: 'a300', address: '' }), 429)
+})
+
+t.test(
+  'a crowd that tries at once has no more attempts, and one that knows all get in',
+  async (t) => {
+    const { fail, succeed } = open()
+    const failed = await Promise.all(Array.from({ length: 50 }, () => fail(JANE)))
+    t.equal(failed.filter((code) => code === 400).length, 5)
+    t.equal(failed.filter((code) => code === 429).length, 45)
+    const john = { ...JANE, account: 'john' }
+    const all = await Promise.all(Array.from({ length: 50 }, () => succeed(john)))
+    t.equal(all.length, 50)
+  },
+)
+
+t.test('what is the fault of the server is no failed login', async (t) => {
+  const { limit, succeed } = open()
+  for (let i = 0; i < 10; i++)
+    await t.rejects(
+      limit.run(JANE, ID, async () => {
+        throw new Error('the store is away')
+      }),
+    )
+  t.equal(await succeed(JANE), 'in')
+})
+
+t.test('more than wait already are refused', async (t) => {
+  const { limit } = open()
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const running = Array.from({ length: 1005 }, () => limit.run(JANE, ID, () => held))
+  await t.rejects(
+    limit.run(JANE, ID, () => held),
+    { code: 503, headers: ['retry-after', '5'] },
+  )
+  release()
+  await Promise.all(running)
+})
