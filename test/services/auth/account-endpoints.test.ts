@@ -1,0 +1,116 @@
+import t from 'tap'
+import {
+  ADMIN,
+  type Caller,
+  openPlatformAuth,
+  type PlatformAuth,
+  type TokenReply,
+} from '../../fixtures/platform-auth.ts'
+
+const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
+const JANE: Caller = { id: 'jane' }
+const MEMBERS = { code: 401, message: 'An account is required' }
+const ADMINS = { code: 401, message: 'Unauthorized' }
+const NOT_FOUND = { code: 400, message: 'Account not found with this ID' }
+
+async function open(...args: Parameters<typeof openPlatformAuth>): Promise<PlatformAuth> {
+  const auth = await openPlatformAuth(...args)
+  for (const id of ['jane', 'joe', 'kim'])
+    await auth.call('Auth.Generate', { id, secret: 'pass' }, ADMIN)
+  return auth
+}
+
+interface Page {
+  readonly accounts: readonly { readonly id: string }[]
+  readonly next?: string
+}
+
+t.test('accounts are listed to administrators, page by page and without secrets', async (t) => {
+  const { call } = await open(t)
+  await t.rejects(call('Accounts.List'), { ...MEMBERS, id: 'auth.Accounts.List' })
+  await t.rejects(call('Accounts.List', {}, JANE), ADMINS)
+  const all = await call<Page>('Accounts.List', {}, SERVICE)
+  t.match(all.accounts, [{ id: 'jane', name: 'jane' }, { id: 'joe' }, { id: 'kim' }])
+  t.notMatch(JSON.stringify(all), /secret|hash|scrypt|since/)
+  const first = await call<Page>('Accounts.List', { limit: 2 }, ADMIN)
+  t.same([first.accounts.length, first.next], [2, 'joe'])
+  const rest = await call<Page>('Accounts.List', { limit: 2, after: first.next }, ADMIN)
+  t.same([rest.accounts.map(({ id }) => id), rest.next], [['kim'], undefined])
+  t.same(
+    (await call<Page>('Accounts.List', { options: { namespace: 'acme' } }, ADMIN)).accounts,
+    [],
+  )
+})
+
+t.test('an account is deleted by an administrator, and no longer logs in', async (t) => {
+  const { call, records } = await open(t)
+  const remove = (id: string, caller?: Caller) => call('Accounts.Delete', { id }, caller)
+  await t.rejects(remove('joe'), MEMBERS)
+  await t.rejects(remove('joe', JANE), ADMINS)
+  await t.rejects(remove('', ADMIN), { code: 400, message: 'Missing ID' })
+  await t.rejects(remove('admin', ADMIN), { code: 400, message: "Can't delete your own account" })
+  await t.rejects(remove('nobody', ADMIN), NOT_FOUND)
+  const { token } = await call<TokenReply>('Auth.Token', { id: 'joe', secret: 'pass' })
+  await remove('joe', ADMIN)
+  await t.rejects(remove('joe', ADMIN), NOT_FOUND)
+  await t.rejects(call('Auth.Token', { id: 'joe', secret: 'pass' }), { code: 400 })
+  await t.rejects(call('Auth.Inspect', { token: token.access_token }), { code: 400 })
+  t.match(
+    records.filter(({ action }) => action === 'account.delete'),
+    [{ target: 'joe', account: 'mx/admin' }],
+  )
+})
+
+t.test('administrators are deleted by administrators alone', async (t) => {
+  const { call } = await open(t)
+  await call('Auth.Generate', { id: 'boss', scopes: ['admin'] }, ADMIN)
+  await t.rejects(call('Accounts.Delete', { id: 'boss' }, SERVICE), ADMINS)
+  await call('Accounts.Delete', { id: 'boss' }, ADMIN)
+})
+
+t.test('who knows the secret changes it', async (t) => {
+  const { call, records } = await open(t)
+  const change = (request: object, caller?: Caller) =>
+    call(
+      'Accounts.ChangeSecret',
+      { id: 'jane', old_secret: 'pass', new_secret: 'new', ...request },
+      caller,
+    )
+  await t.rejects(change({}), MEMBERS)
+  const wrong = (request: object, message: string) =>
+    t.rejects(change(request, JANE), { id: 'auth.Accounts.ChangeSecret', code: 400, message })
+  await wrong({ id: '' }, 'ID missing')
+  await wrong({ new_secret: '' }, 'New secret should not be blank')
+  await wrong({ old_secret: 'guess' }, 'Secret not correct, or no account with this ID')
+  await wrong({ old_secret: '' }, 'request.secret must be 1 to 1024 characters')
+  await t.rejects(change({ id: 'joe', old_secret: '' }, JANE), ADMINS)
+  await t.rejects(change({ id: 'joe', old_secret: '' }, SERVICE), ADMINS)
+  await change({}, JANE)
+  t.ok(await call('Auth.Token', { id: 'jane', secret: 'new' }))
+  t.match(records.at(-1), { action: 'account.change-secret', target: 'jane', account: 'mx/jane' })
+})
+
+t.test('an administrator need not know it, unless it is their own', async (t) => {
+  const { call } = await open(t)
+  await call('Accounts.ChangeSecret', { id: 'joe', new_secret: 'new' }, ADMIN)
+  t.ok(await call('Auth.Token', { id: 'joe', secret: 'new' }))
+  await call('Auth.Generate', { id: 'admin', secret: 'pass', scopes: ['admin'] }, ADMIN)
+  await t.rejects(call('Accounts.ChangeSecret', { id: 'admin', new_secret: 'new' }, ADMIN), {
+    code: 400,
+  })
+  await t.rejects(call('Accounts.ChangeSecret', { id: 'no', new_secret: 'new' }, ADMIN), NOT_FOUND)
+})
+
+t.test('secrets are not guessed by changing them', async (t) => {
+  const { call, records } = await open(t)
+  const guess = () =>
+    call(
+      'Accounts.ChangeSecret',
+      { id: 'joe', old_secret: 'guess', new_secret: 'new' },
+      JANE,
+      '::1',
+    )
+  for (let i = 0; i < 5; i++) await t.rejects(guess(), { code: 400 })
+  await t.rejects(guess(), { code: 429 })
+  t.match(records.at(-1), { action: 'login.failed', target: 'joe', account: 'mx/jane' })
+})

@@ -1,0 +1,228 @@
+import { createPublicKey } from 'node:crypto'
+import t from 'tap'
+import { verifyToken } from '../../../core/auth/access-token.ts'
+import type { TokenNews } from '../../../services/auth/tell-tokens.ts'
+import {
+  ADMIN,
+  type Caller,
+  nextOf,
+  openPlatformAuth,
+  type PlatformAuth,
+  type TokenReply,
+} from '../../fixtures/platform-auth.ts'
+
+const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
+const USER: Caller = { id: 'joe' }
+const OTHER: Caller = { id: 'boss', issuer: 'acme', scopes: ['admin'] }
+const MEMBERS = { code: 401, message: 'An account is required' }
+const ADMINS = { code: 401, message: 'Unauthorized' }
+const ELSEWHERE = { code: 403, message: 'Access denied to namespace' }
+
+/** Makes an account and logs in. */
+async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
+  await call('Auth.Generate', { id, secret: 'pass', ...more }, ADMIN)
+  const { token } = await call<TokenReply>('Auth.Token', { id, secret: 'pass' })
+  return token
+}
+
+/** Whether an access token is taken. */
+const isTaken = ({ call }: PlatformAuth, token: string): Promise<boolean> =>
+  call('Auth.Inspect', { token }).then(
+    () => true,
+    () => false,
+  )
+
+t.test('accounts are made by administrators of their namespace alone', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const make = (caller?: Caller, request = {}) =>
+    call('Auth.Generate', { id: 'a', ...request }, caller)
+  await t.rejects(make(), { ...MEMBERS, id: 'auth.Auth.Generate' })
+  await t.rejects(make(USER), ADMINS)
+  await t.rejects(make(OTHER), ELSEWHERE)
+  const inAcme = { options: { namespace: 'acme' } }
+  t.match(await make(OTHER, inAcme), { account: { id: 'a', issuer: 'acme' } })
+  t.match(await make(ADMIN, { ...inAcme, id: 'b' }), { account: { issuer: 'acme' } })
+  t.match(await make(SERVICE, { id: 'c', type: 'service', scopes: ['service'] }), {
+    account: { type: 'service', issuer: 'mx', scopes: ['service'] },
+  })
+  await t.rejects(
+    make(SERVICE, { id: 'd', scopes: ['admin'] }),
+    ADMINS,
+    'no service makes an administrator',
+  )
+})
+
+t.test('what is wrong with a new account is told', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const make = (request: object) => call('Auth.Generate', request, ADMIN)
+  const wrong = (request: object, message: string | RegExp) =>
+    t.rejects(make(request), { id: 'auth.Auth.Generate', code: 400, message })
+  await wrong({}, 'ID required')
+  await make({ id: 'a', name: 'A' })
+  await wrong({ id: 'a' }, 'Account with this ID already exists')
+  await wrong({ id: 'b', name: 'A' }, 'Account with this Name already exists')
+  await wrong({ id: 'c', type: 'robot' }, 'request.type must be user or service, got "robot"')
+  await wrong({ id: 'c', scopes: ['a', 'b c'] }, /^request\.scopes\[1\] must be/)
+  await wrong({ id: 'c', metadata: { text: 'x'.repeat(2000) } }, /at most 2000 bytes/)
+  await t.rejects(make({ id: 'c', options: { namespace: 'a b' } }), {
+    ...{ id: 'auth', code: 400, message: /^request\.options\.namespace must be/ },
+  })
+})
+
+t.test('who logs in must know the secret, and nobody learns who exists', async (t) => {
+  const auth = await openPlatformAuth(t)
+  await logIn(auth, 'jane')
+  const { call } = auth
+  const wrong = (request: object, message: string) =>
+    t.rejects(call('Auth.Token', request), { id: 'auth.Auth.Token', code: 400, message })
+  await wrong({}, 'Credentials or a refresh token required')
+  await wrong({ id: 'jane' }, 'Credentials or a refresh token required')
+  const same = 'Secret not correct, or no account with this ID'
+  await wrong({ id: 'jane', secret: 'other' }, same)
+  await wrong({ id: 'nobody', secret: 'other' }, same)
+  await wrong({ id: 'jane', secret: 'pass', options: { namespace: 'acme' } }, same)
+  await wrong({ refresh_token: 'x' }, 'refresh token not correct or used before: log in again')
+})
+
+t.test('a token lives as long as was asked for, from a second to an hour', async (t) => {
+  const auth = await openPlatformAuth(t)
+  await logIn(auth, 'jane')
+  const ask = async (token_expiry: unknown) => {
+    const request = { id: 'jane', secret: 'pass', token_expiry }
+    const { token } = await auth.call<TokenReply>('Auth.Token', request)
+    return token.expiry - token.created
+  }
+  t.equal(await ask(0), 900)
+  t.equal(await ask(1), 1)
+  t.equal(await ask('3600'), 3600)
+  for (const wrong of [3601, -1, 1.5])
+    await t.rejects(ask(wrong), { code: 400, message: /request\.token_expiry/ })
+})
+
+t.test('a refresh token is used up, and its reuse ends the login and is told', async (t) => {
+  const auth = await openPlatformAuth(t)
+  const first = await logIn(auth, 'jane')
+  const refresh = async (refresh_token: string) =>
+    (await auth.call<TokenReply>('Auth.Token', { refresh_token }, undefined, '192.0.2.1')).token
+  const second = await refresh(first.refresh_token)
+  t.ok(await isTaken(auth, second.access_token))
+  auth.clock.ms += 60_000
+  await t.rejects(refresh(first.refresh_token), { code: 400 })
+  t.notOk(await isTaken(auth, second.access_token))
+  t.match(auth.records.at(-1), {
+    ...{ action: 'token.reused', namespace: 'mx', target: 'jane', account: '' },
+    address: '192.0.2.1',
+  })
+})
+
+t.test('too many failed logins are refused for a while, from where they come', async (t) => {
+  const auth = await openPlatformAuth(t)
+  await logIn(auth, 'jane')
+  const attempt = (secret: string, address = '192.0.2.1') =>
+    auth.call('Auth.Token', { id: 'jane', secret }, undefined, address)
+  for (let i = 0; i < 5; i++) await t.rejects(attempt('guess'), { code: 400 })
+  await t.rejects(attempt('pass'), { code: 429, headers: ['retry-after', '60'] })
+  t.ok(await attempt('pass', '192.0.2.2'))
+  auth.clock.ms += 60_000
+  t.ok(await attempt('pass'))
+})
+
+t.test('every change and every failed login is told, and no secret', async (t) => {
+  const auth = await openPlatformAuth(t)
+  await logIn(auth, 'jane')
+  const { call, records } = auth
+  await t.rejects(call('Auth.Token', { id: 'jane', secret: 'guess' }, undefined, '192.0.2.1'))
+  await call('Auth.Revoke', { id: 'jane' }, ADMIN)
+  await call('Auth.RotateKey', {}, ADMIN)
+  t.match(records, [
+    { action: 'account.create', target: 'jane', namespace: 'mx', account: 'mx/admin' },
+    { action: 'login.failed', target: 'jane', account: '', address: '192.0.2.1' },
+    { action: 'account.revoke', target: 'jane', account: 'mx/admin', time: auth.clock.ms },
+    { action: 'key.rotate', account: 'mx/admin' },
+  ])
+  t.notMatch(JSON.stringify([records, auth.lines]), /guess|pass/)
+})
+
+t.test('a token that is not taken is inspected in vain', async (t) => {
+  const auth = await openPlatformAuth(t)
+  const wrong = { id: 'auth.Auth.Inspect', code: 400, message: 'invalid token provided' }
+  await t.rejects(auth.call('Auth.Inspect', {}), wrong)
+  await t.rejects(auth.call('Auth.Inspect', { token: 'a.b.c' }), wrong)
+})
+
+t.test('whoever has a token may revoke it', async (t) => {
+  const auth = await openPlatformAuth(t)
+  const { access_token, refresh_token } = await logIn(auth, 'jane')
+  await auth.call('Auth.Revoke', { token: access_token })
+  t.notOk(await isTaken(auth, access_token))
+  await auth.call('Auth.Revoke', { refresh_token })
+  await t.rejects(auth.call('Auth.Token', { refresh_token }), { code: 400 })
+  t.same(await auth.call('Auth.Revoke', { token: 'nonsense' }), {}, 'RFC 7009: that is as good')
+  t.match(auth.records.at(-1), { action: 'token.revoke', target: 'jane' })
+  await t.rejects(auth.call('Auth.Revoke', {}), { code: 400, message: 'token or ID required' })
+})
+
+t.test('all tokens of an account are revoked by it, or by an administrator', async (t) => {
+  const auth = await openPlatformAuth(t)
+  const jane: Caller = { id: 'jane' }
+  const first = await logIn(auth, 'jane')
+  await t.rejects(auth.call('Auth.Revoke', { id: 'jane' }), MEMBERS)
+  await t.rejects(auth.call('Auth.Revoke', { id: 'jane' }, USER), ADMINS)
+  await auth.call('Auth.Revoke', { id: 'jane' }, jane)
+  t.notOk(await isTaken(auth, first.access_token))
+  await t.rejects(auth.call('Auth.Revoke', { id: 'nobody' }, ADMIN), {
+    ...{ code: 400, message: 'Account not found with this ID' },
+  })
+})
+
+t.test('the public keys are told to everybody, and prove tokens', async (t) => {
+  const auth = await openPlatformAuth(t)
+  const { access_token } = await logIn(auth, 'jane')
+  const { keys } = await auth.call<Pick<TokenNews, 'keys'>>('Auth.Keys')
+  t.match(keys, [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid: String, x: String }])
+  t.notOk('d' in keys[0]!)
+  const byId = new Map(
+    keys.map((jwk) => [jwk.kid, createPublicKey({ key: { ...jwk }, format: 'jwk' })]),
+  )
+  t.match(await verifyToken(access_token, byId, auth.clock.ms), { account: { id: 'jane' } })
+})
+
+t.test('keys are rotated by administrators of the platform alone', async (t) => {
+  const auth = await openPlatformAuth(t)
+  const { access_token } = await logIn(auth, 'jane')
+  const rotate = (caller?: Caller, request = {}) =>
+    auth.call<{ kid: string }>('Auth.RotateKey', request, caller)
+  await t.rejects(rotate(), MEMBERS)
+  for (const caller of [USER, SERVICE]) await t.rejects(rotate(caller), ADMINS)
+  await t.rejects(rotate(OTHER), ELSEWHERE)
+  const { kid } = await rotate(ADMIN)
+  const { keys } = await auth.call<Pick<TokenNews, 'keys'>>('Auth.Keys')
+  t.equal(keys.length, 2)
+  t.ok(keys.some((key) => key.kid === kid))
+  t.ok(await isTaken(auth, access_token))
+  await rotate(ADMIN, { drop: true })
+  t.notOk(await isTaken(auth, access_token))
+})
+
+t.test('who watches is told the keys, and each revocation once, if it concerns them', async (t) => {
+  const auth = await openPlatformAuth(t)
+  await auth.call('Auth.Generate', { id: 'jane' }, ADMIN)
+  await auth.call('Auth.Generate', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
+  await auth.call('Auth.Revoke', { id: 'jane' }, ADMIN)
+  const watch = (caller?: Caller) => auth.watch<TokenNews>('Auth.Watch', {}, caller)
+  const [nobody, user, service, other] = [undefined, USER, SERVICE, OTHER].map(watch)
+  const first = await nextOf(service!)
+  t.equal(first.keys.length, 1)
+  t.match(first.revoked, [{ id: '', namespace: 'mx', account: 'jane' }])
+  for (const stream of [nobody, user, other])
+    t.same(await nextOf(stream!), { ...first, revoked: [] })
+  await auth.call('Auth.Revoke', { id: 'ann', options: { namespace: 'acme' } }, ADMIN)
+  const ann = [{ namespace: 'acme', account: 'ann' }]
+  t.match((await nextOf(service!)).revoked, ann)
+  t.match((await nextOf(other!)).revoked, ann)
+  await auth.call('Auth.RotateKey', {}, ADMIN)
+  for (const stream of [nobody, user, service, other]) {
+    const { keys, revoked } = await nextOf(stream!)
+    t.same([keys.length, revoked.length], [2, 0])
+  }
+})

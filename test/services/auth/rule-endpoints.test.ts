@@ -1,0 +1,124 @@
+import t from 'tap'
+import type { Rule } from '../../../core/contracts/auth.ts'
+import { ADMIN, type Caller, nextOf, openPlatformAuth } from '../../fixtures/platform-auth.ts'
+
+const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
+const JANE: Caller = { id: 'jane' }
+const MEMBERS = { code: 401, message: 'An account is required' }
+const ADMINS = { code: 401, message: 'Unauthorized' }
+const LOGIN: Rule = {
+  ...{ id: 'login', scope: '', access: 'GRANTED', priority: 0 },
+  resource: { type: 'service', name: 'auth', endpoint: '*' },
+}
+const MEMBERS_ONLY: Rule = {
+  ...{ id: 'onlyloggedin', scope: '*', access: 'GRANTED', priority: 0 },
+  resource: { type: '*', name: '*', endpoint: '*' },
+}
+
+interface List {
+  readonly rules: readonly Rule[]
+}
+
+interface News extends List {
+  readonly more: boolean
+}
+
+t.test('rules are made and deleted by administrators, and listed to members', async (t) => {
+  const { call, records } = await openPlatformAuth(t)
+  await t.rejects(call('Rules.List'), { ...MEMBERS, id: 'auth.Rules.List' })
+  await t.rejects(call('Rules.Create', { rule: LOGIN }), MEMBERS)
+  await t.rejects(call('Rules.Create', { rule: LOGIN }, JANE), ADMINS)
+  await t.rejects(call('Rules.Delete', { id: 'default' }, JANE), ADMINS)
+  const ids = async () => (await call<List>('Rules.List', {}, JANE)).rules.map(({ id }) => id)
+  t.same(await ids(), ['default'])
+  await call('Rules.Create', { rule: MEMBERS_ONLY }, ADMIN)
+  await call('Rules.Create', { rule: LOGIN }, ADMIN)
+  await call('Rules.Delete', { id: 'default' }, ADMIN)
+  t.same((await call<List>('Rules.List', {}, JANE)).rules, [LOGIN, MEMBERS_ONLY])
+  t.match(records, [
+    { action: 'rule.create', target: 'onlyloggedin: GRANTED *:*:* scope "*" priority 0' },
+    { action: 'rule.create', target: 'login: GRANTED service:auth:* scope "" priority 0' },
+    { action: 'rule.delete', target: 'default', account: 'mx/admin' },
+  ])
+})
+
+t.test('what is wrong with a request is told', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const create = (rule?: object) => call('Rules.Create', { rule }, ADMIN)
+  const wrong = (rule: object | undefined, message: string | RegExp) =>
+    t.rejects(create(rule), { id: 'auth.Rules.Create', code: 400, message })
+  await wrong(undefined, 'Rule missing')
+  await wrong({ ...LOGIN, id: '' }, 'ID missing')
+  await wrong({ ...LOGIN, resource: undefined }, 'Resource missing')
+  await wrong({ ...LOGIN, access: 'UNKNOWN' }, 'Access missing')
+  await t.rejects(create({ ...LOGIN, priority: 2 ** 31 }), {
+    ...{ code: 400, message: /^request\.rule\.priority must be/ },
+  })
+  await create(LOGIN)
+  await wrong(LOGIN, 'A rule with this ID already exists')
+  const remove = (id: string) => call('Rules.Delete', { id }, ADMIN)
+  await t.rejects(remove(''), { code: 400, message: 'ID missing' })
+  await t.rejects(remove('other'), { code: 400, message: 'Rule not found' })
+})
+
+t.test('nobody is locked out by mistake', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  await t.rejects(call('Rules.Delete', { id: 'default' }, ADMIN), { code: 409, message: /force/ })
+  const denial = { ...MEMBERS_ONLY, id: 'none', scope: '', access: 'DENIED' }
+  await t.rejects(call('Rules.Create', { rule: denial }, ADMIN), { code: 409 })
+  await call('Rules.Delete', { id: 'default', force: true }, ADMIN)
+  t.same((await call<List>('Rules.List', {}, ADMIN)).rules, [])
+})
+
+t.test('it can be asked what the rules say of a call, and which of them', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
+  const test = (request: object, caller?: Caller) =>
+    call('Rules.Test', { resource, ...request }, caller)
+  await t.rejects(test({}), MEMBERS)
+  t.match(await test({}, JANE), { granted: true, rule: { id: 'default' } })
+  await call('Auth.Generate', { id: 'jane', scopes: ['reader'] }, ADMIN)
+  await call('Rules.Create', { rule: LOGIN }, ADMIN)
+  await call('Rules.Create', { rule: { ...MEMBERS_ONLY, scope: 'reader' } }, ADMIN)
+  await call('Rules.Delete', { id: 'default' }, ADMIN)
+  t.same(await test({}, JANE), { granted: false }, 'no rule is for it')
+  t.match(await test({ account: 'jane' }, JANE), { granted: true, rule: { id: 'onlyloggedin' } })
+  await t.rejects(test({ account: 'joe' }, JANE), ADMINS)
+  await t.rejects(test({ account: 'joe' }, ADMIN), { message: 'Account not found with this ID' })
+  t.match(await test({ account: 'jane' }, ADMIN), { granted: true })
+  await t.rejects(test({ resource: { ...resource, name: '' } }, JANE), {
+    ...{ code: 400, message: /^request\.resource\.name must be/ },
+  })
+})
+
+t.test(
+  'rules are watched by services and administrators, complete after each change',
+  async (t) => {
+    const { call, watch } = await openPlatformAuth(t)
+    await t.rejects(watch('Rules.Watch').next(), MEMBERS)
+    await t.rejects(watch('Rules.Watch', {}, JANE).next(), ADMINS)
+    const inAcme = { options: { namespace: 'acme' } }
+    const stranger = { ...SERVICE, issuer: 'other' }
+    await t.rejects(watch('Rules.Watch', inAcme, stranger).next(), { code: 403 })
+    const all = [watch<News>('Rules.Watch', {}, SERVICE), watch<News>('Rules.Watch', {}, ADMIN)]
+    for (const stream of all)
+      t.match(await nextOf(stream), { rules: [{ id: 'default' }], more: false })
+    await call('Rules.Create', { rule: LOGIN, ...inAcme }, ADMIN)
+    await call('Rules.Create', { rule: LOGIN }, ADMIN)
+    for (const stream of all)
+      t.match(await nextOf(stream), { rules: [{ id: 'default' }, LOGIN], more: false })
+  },
+)
+
+t.test('many rules are told in several messages', async (t) => {
+  const { call, watch } = await openPlatformAuth(t)
+  const ids = Array.from({ length: 700 }, (_, i) => `rule${i}`)
+  for (const id of ids) await call('Rules.Create', { rule: { ...LOGIN, id } }, ADMIN)
+  const stream = watch<News>('Rules.Watch', {}, ADMIN)
+  const messages = [await nextOf(stream), await nextOf(stream)]
+  t.same(
+    messages.map(({ more }) => more),
+    [true, false],
+  )
+  t.equal(messages.flatMap(({ rules }) => rules).length, 701)
+})
