@@ -1,0 +1,295 @@
+// Specification: "Authentication", point by point, and of "Resources" rules and accounts.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type AuthServer, type Door, openAuthServer } from '../fixtures/auth-doors.ts'
+import { startServerProcess } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const EVERYTHING = { type: '*', name: '*', endpoint: '*' }
+const PATIENCE_MS = 10_000
+/** What has to stay open so that anybody can log in (point 5). */
+const LOGIN = {
+  id: 'login',
+  scope: '',
+  access: 'GRANTED',
+  resource: { type: 'service', name: 'auth', endpoint: '*' },
+}
+
+function toRule(id: string, scope: string, resource: object, more: object = {}) {
+  return { rule: { id, scope, access: 'GRANTED', resource, ...more } }
+}
+
+/** Calls until it is answered with `code`, and tells how long that took. */
+async function waitFor(code: number, call: () => ReturnType<Door>): Promise<number> {
+  const startedMs = performance.now()
+  for (;;) {
+    const got = (await call()).code
+    const tookMs = performance.now() - startedMs
+    if (got === code) return tookMs
+    if (tookMs > PATIENCE_MS) throw new Error(`still ${got}, wanted ${code}`)
+  }
+}
+
+/** Opens a server where only who is logged in may call. */
+async function openLocked(t: Test): Promise<AuthServer> {
+  const server = await openAuthServer(t)
+  await server.ask('Rules.Create', { rule: LOGIN })
+  await server.ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
+  await server.ask('Rules.Delete', { id: 'default' })
+  for (const call of Object.values(server.doors))
+    await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
+  return server
+}
+
+t.test(
+  '1. Callers present an access token in the header Authorization: Bearer <ACCESS_TOKEN>.',
+  async (t) => {
+    const { doors, admin } = await openLocked(t)
+    for (const [name, call] of Object.entries(doors)) {
+      const { code, body } = await call('helloworld', 'Helloworld.Call', {}, admin)
+      t.same([code, body], [200, { account: 'admin', namespace: '' }], name)
+      const refused = await call('helloworld', 'Helloworld.Call', {}, `${admin}x`)
+      t.equal(refused.code, 401, `${name}: one that is none`)
+    }
+  },
+)
+
+t.test(
+  '2. Tokens are obtained through login (user token prints one). Tokens have a limited lifetime and must be re-issued.',
+  async (t) => {
+    const { doors, mx } = await openLocked(t)
+    t.match(await mx('user', 'token'), {
+      code: 2,
+      stderr: /nobody is logged in to local: mx login/,
+    })
+    t.match(await mx('login', 'admin', '--password', 'mx'), {
+      code: 0,
+      stdout: 'Successfully logged in.\n',
+    })
+    const { stdout } = await mx('user', 'token')
+    const token = stdout.trim()
+    const { exp, iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+    t.equal(exp - iat, 900)
+    for (const call of Object.values(doors))
+      t.equal((await call('helloworld', 'Helloworld.Call', {}, token)).code, 200)
+    const { body } = await doors.gateway('auth', 'Auth.Token', {
+      id: 'admin',
+      secret: 'mx',
+      token_expiry: 5,
+    })
+    const { access_token, refresh_token, created, expiry } = body.token
+    t.equal(expiry - created, 5)
+    const again = await doors.gateway('auth', 'Auth.Token', { refresh_token })
+    t.equal(again.code, 200)
+    t.not(again.body.token.access_token, access_token)
+    await mx('logout')
+    t.match(await mx('user', 'token'), { code: 2 })
+  },
+)
+
+t.test(
+  '3. a rule with scope <public> applies to callers without a token, scope * applies to any logged-in account, and a named scope applies to accounts holding it',
+  async (t) => {
+    const { ask, doors, logIn } = await openAuthServer(t)
+    await ask('Rules.Create', { rule: LOGIN })
+    for (const [id, scopes] of [
+      ['ann', ['writer']],
+      ['bob', []],
+    ] as const)
+      await ask('Auth.Generate', { id, scopes, secret: `${id}-secret` })
+    const [ann, bob] = [await logIn('ann', 'ann-secret'), await logIn('bob', 'bob-secret')]
+    const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
+    const callers = { nobody: undefined, bob, ann }
+    const cases: [scope: string, granted: string[]][] = [
+      ['', ['nobody', 'bob', 'ann']],
+      ['*', ['bob', 'ann']],
+      ['writer', ['ann']],
+      ['reader', []],
+    ]
+    await ask('Rules.Create', toRule('admins', 'admin', EVERYTHING))
+    await ask('Rules.Delete', { id: 'default' })
+    for (const [scope, granted] of cases) {
+      await ask('Rules.Create', toRule('r', scope, resource))
+      for (const [door, call] of Object.entries(doors))
+        for (const [caller, token] of Object.entries(callers)) {
+          const wanted = granted.includes(caller) ? 200 : 401
+          await waitFor(wanted, () => call('helloworld', 'Helloworld.Call', {}, token))
+          t.pass(`scope "${scope}", ${caller}, ${door}: ${wanted}`)
+        }
+      await ask('Rules.Delete', { id: 'r' })
+      for (const call of Object.values(doors))
+        await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, ann))
+    }
+  },
+)
+
+t.test(
+  '4. The default rule makes every service callable by anyone. Replacing it with a rule of scope * and resource *:*:* makes services callable only with a token.',
+  async (t) => {
+    const { doors, mx } = await openAuthServer(t)
+    for (const [name, call] of Object.entries(doors))
+      t.equal((await call('helloworld', 'Helloworld.Call', {})).code, 200, name)
+    await mx('login', 'admin', '--password=mx')
+    t.match(await mx('auth', 'list', 'rules'), {
+      code: 0,
+      stdout:
+        /^ID\t+Scope\t+Access\t+Resource\t+Priority\ndefault\t+<public>\t+GRANTED\t+\*:\*:\*\t+0\n$/,
+    })
+    const created = { code: 0, stdout: 'Rule created\n' }
+    t.match(
+      await mx('auth', 'create', 'rule', '--scope=*', '--resource=*:*:*', 'onlyloggedin'),
+      created,
+    )
+    t.match(await mx('auth', 'create', 'rule', '--resource=service:auth:*', 'login'), created)
+    t.match(await mx('auth', 'delete', 'rule', 'default'), { code: 0, stdout: 'Rule deleted\n' })
+    for (const [name, call] of Object.entries(doors)) {
+      const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
+      t.ok(tookMs < 1000, `${name}: within a second`)
+    }
+    // With the token of its login the CLI goes on; without it is refused.
+    t.match(await mx('auth', 'list', 'rules'), { code: 0, stdout: /^onlyloggedin\t/m })
+    await mx('logout')
+    t.match(await mx('auth', 'list', 'rules'), {
+      code: 2,
+      stderr: /Not authorized to perform this request/,
+    })
+  },
+)
+
+t.test(
+  '5. A rule for resource service:auth:* with scope <public> is required so that login still works once the default rule is deleted.',
+  async (t) => {
+    const { ask, doors, mx } = await openAuthServer(t)
+    await mx('login', 'admin', '--password=mx')
+    await ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
+    t.match(await mx('auth', 'delete', 'rule', 'default'), {
+      code: 127,
+      stderr: /last rule that lets anybody log in/,
+    })
+    await ask('Rules.Create', { rule: LOGIN })
+    t.match(await mx('auth', 'delete', 'rule', 'default'), { code: 0 })
+    const login = { id: 'admin', secret: 'mx' }
+    await waitFor(401, () => doors.gateway('helloworld', 'Helloworld.Call', {}))
+    for (const [name, call] of Object.entries(doors))
+      t.equal((await call('auth', 'Auth.Token', login)).code, 200, name)
+    await ask('Rules.Delete', { id: 'login', force: true })
+    for (const call of Object.values(doors))
+      await waitFor(401, () => call('auth', 'Auth.Token', login))
+  },
+)
+
+t.test(
+  '6. A denied call returns HTTP 401 with the error body {Id, Code, Detail, Status}; Detail names the service and handler method called.',
+  async (t) => {
+    const { ask, doors, logIn } = await openLocked(t)
+    await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
+    const ann = await logIn('ann', 'ann-secret')
+    await ask('Rules.Create', {
+      rule: {
+        id: 'not-ann',
+        scope: '*',
+        access: 'DENIED',
+        resource: { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' },
+        priority: 1,
+      },
+    })
+    for (const [name, call] of Object.entries(doors)) {
+      await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, ann))
+      for (const token of [undefined, ann]) {
+        const { body } = await call('helloworld', 'Helloworld.Call', {}, token)
+        const wanted = {
+          Id: 'helloworld',
+          Code: 401,
+          Detail: 'Unauthorized call made to helloworld:Helloworld.Call',
+          Status: 'Unauthorized',
+        }
+        t.same(body, wanted, `${name}, ${token === undefined ? 'nobody' : 'ann'}`)
+      }
+    }
+  },
+)
+
+t.test('7. Services load rules periodically and check access per request.', async (t) => {
+  const { ask, doors, admin } = await openAuthServer(t)
+  const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
+  for (let round = 0; round < 3; round++) {
+    await ask('Rules.Create', toRule('no', '', resource, { access: 'DENIED', priority: 1 }))
+    for (const [name, call] of Object.entries(doors)) {
+      const tookMs = await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}, admin))
+      t.ok(tookMs < 1000, `${name}: a change is in force within a second`)
+    }
+    await ask('Rules.Delete', { id: 'no' })
+    for (const call of Object.values(doors))
+      await waitFor(200, () => call('helloworld', 'Helloworld.Call', {}))
+  }
+})
+
+t.test(
+  '8. Each environment has its own accounts; a fresh local server has the admin account.',
+  async (t) => {
+    const [one, other] = [await openAuthServer(t), await openAuthServer(t)]
+    await one.ask('Auth.Generate', { id: 'ann', secret: 'ann-secret' })
+    t.ok(await one.logIn('ann', 'ann-secret'))
+    await t.rejects(
+      other.logIn('ann', 'ann-secret'),
+      /Secret not correct, or no account with this ID/,
+    )
+    const refused = await other.doors.gateway('helloworld', 'Helloworld.Call', {}, one.admin)
+    t.equal(refused.code, 401, 'tokens of another environment are not taken')
+    const { accounts } = await other.ask('Accounts.List', {})
+    t.match(
+      accounts.filter(({ type }: { type: string }) => type === 'user'),
+      [{ id: 'admin', name: 'admin', scopes: ['admin'], issuer: 'mx' }],
+    )
+    t.notMatch(JSON.stringify(accounts), /secret|hash/)
+    await other.mx('login', 'admin', '--password=mx')
+    t.match(await other.mx('auth', 'list', 'accounts'), {
+      code: 0,
+      stdout: /^ID\t+Name\t+Scopes\t+Metadata\nadmin\t+admin\t+admin\t+/,
+    })
+  },
+)
+
+t.test('9. The namespace is chosen with the Mx-Namespace header.', async (t) => {
+  const { ask, doors, admin, logIn } = await openAuthServer(t)
+  for (const [name, call] of Object.entries(doors)) {
+    const { body } = await call('helloworld', 'Helloworld.Call', {}, undefined, 'acme')
+    t.same(body, { account: '', namespace: 'acme' }, name)
+  }
+  const options = { namespace: 'acme' }
+  await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', options })
+  await t.rejects(logIn('ann', 'ann-secret'), /Secret not correct/)
+  const ann = await logIn('ann', 'ann-secret', 'acme')
+  // Rules of mx hold for its services, whatever namespace a caller names.
+  await ask('Rules.Create', { rule: LOGIN })
+  await ask('Rules.Create', toRule('onlyloggedin', '*', EVERYTHING))
+  await ask('Rules.Delete', { id: 'default' })
+  for (const [name, call] of Object.entries(doors)) {
+    await waitFor(401, () => call('helloworld', 'Helloworld.Call', {}))
+    for (const token of [undefined, ann])
+      for (const namespace of [undefined, 'acme', 'nobody-has-heard-of-it'])
+        t.equal(
+          (await call('helloworld', 'Helloworld.Call', {}, token, namespace)).code,
+          401,
+          `${name}, ${token === undefined ? 'nobody' : 'ann'}, ${namespace}`,
+        )
+    t.equal((await call('helloworld', 'Helloworld.Call', {}, admin)).code, 200, `${name}, admin`)
+  }
+})
+
+t.test(
+  '10. if absent, the server generates a key and saves it to ~/.mx/config_secret_key; what services sign tokens with and the password of admin are its owner’s alone, too',
+  async (t) => {
+    const home = makeTempFolder(t, 'home')
+    const server = await startServerProcess(t, [], { home })
+    t.ok(readFileSync(join(home, '.mx/config_secret_key'), 'utf8'))
+    const secret = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
+    const reply = await fetch(`${server.gateway}/auth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'admin', secret }),
+    })
+    t.equal(reply.status, 200)
+  },
+)
