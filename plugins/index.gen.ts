@@ -1,13 +1,16 @@
 // Written by `npm run gen`, not by hand.
 import type { PluginDefinition } from '../core/define-plugin.ts'
 import accessLog from './access-log.ts'
+import apiKeys from './api-keys.ts'
 import auth from './auth.ts'
+import basicAuth from './basic-auth.ts'
 import bodyLimit from './body-limit.ts'
 import cors from './cors.ts'
 import forwarded from './forwarded.ts'
 import headers from './headers.ts'
 import hosts from './hosts.ts'
 import namespace from './namespace.ts'
+import oidc from './oidc.ts'
 import origins from './origins.ts'
 import requestId from './request-id.ts'
 import serverTiming from './server-timing.ts'
@@ -15,13 +18,16 @@ import serverTiming from './server-timing.ts'
 /** Every file of this folder by its name; each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'access-log': accessLog,
+  'api-keys': apiKeys,
   auth,
+  'basic-auth': basicAuth,
   'body-limit': bodyLimit,
   cors,
   forwarded,
   headers,
   hosts,
   namespace,
+  oidc,
   origins,
   'request-id': requestId,
   'server-timing': serverTiming,

@@ -1,0 +1,160 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { LRUCache } from 'lru-cache'
+import { type CallerLine, parseCallerLines } from '../core/auth/caller-lines.ts'
+import { createIdentity, refuse } from '../core/auth/identity.ts'
+import { createSecretHasher } from '../core/auth/secret-hash.ts'
+import type { Session } from '../core/contracts/auth.ts'
+import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
+import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import { rereadFile } from '../core/reread-file.ts'
+import { Type } from '../core/schema.ts'
+
+const options = Type.Object({
+  users: Type.Array(Type.String(), {
+    default: [],
+    description:
+      'Accounts: id, scrypt hash of the password, and scopes joined by commas: "shop $scrypt$ln=14,r=8,p=5$... orders,read".',
+  }),
+  file: Type.String({
+    default: '',
+    description: 'File of such lines; an edit counts within a second. # begins a comment.',
+  }),
+  realm: Type.String({ default: 'mx', description: 'What clients are told the password is for.' }),
+  namespace: Type.String({ default: 'mx', description: 'Namespace the accounts are of.' }),
+  required: Type.Boolean({
+    default: true,
+    description:
+      'Whether requests without a password are refused, unless another plugin knows who calls.',
+  }),
+  forwardPassword: Type.Boolean({
+    default: false,
+    description: 'Whether passwords go on to services and backends.',
+  }),
+})
+
+/** Longest credentials taken, characters of base64. */
+const CREDENTIALS_MAX = 2048
+/** Credentials remembered, so that each is hashed once. */
+const REMEMBERED_MAX = 10_000
+const REALM = /^[ !#-[\]-~]{1,100}$/
+const BASIC = /^basic +([\w+/-]+=*)$/i
+const LINES = {
+  proof: /^\$scrypt\$ln=\d{1,2},r=\d{1,3},p=\d{1,3}\$[\w+/]+\$[\w+/]+$/,
+  proofForm: 'a scrypt hash ($scrypt$ln=14,r=8,p=5$salt$hash)',
+}
+
+/** Knows callers by name and password (RFC 7617): for machines that know nothing better, and over TLS only. */
+const plugin: PluginDefinition = definePlugin({
+  name: 'basic-auth',
+  description: 'Knows callers by name and password.',
+  options,
+  create(given, { log, nowMs, configDir = '.' }) {
+    const { users, file, realm, namespace, required, forwardPassword } = given
+    if (!REALM.test(realm))
+      throw new TypeError(
+        'realm must be 1 to 100 characters of ASCII without quotes and backslashes',
+      )
+    const challenge = `Basic realm="${realm}", charset="UTF-8"`
+    const lines = { ...LINES, namespace }
+    const own = parseCallerLines(users, 'users', lines)
+    const path = resolve(configDir, file)
+    const parse = (text: string): ReadonlyMap<string, KnownUser> =>
+      toUsers([...own, ...parseCallerLines(text.split('\n'), path, lines)])
+    const opened = file === '' ? undefined : rereadFile(path, { parse, onChange: use, log })
+    let known = opened?.value ?? toUsers(own)
+    const hasher = createSecretHasher(GATEWAY_ID)
+    /** By a digest of what was shown, which says nothing to whoever reads the memory of a process that has ended. */
+    let verified = new LRUCache<string, Session>({ max: REMEMBERED_MAX })
+    const key = randomBytes(32)
+
+    async function verify(id: string, password: string, digest: string): Promise<Session> {
+      const users = known
+      const user = users.get(id)
+      const isRight = await hasher.matches(password, user?.hash)
+      // By a list that was replaced meanwhile: judged by that one.
+      if (users !== known) return verify(id, password, digest)
+      if (user === undefined || !isRight)
+        throw refuse(GATEWAY_ID, 'name or password not correct', challenge)
+      verified.set(digest, user.session)
+      return user.session
+    }
+
+    const identity = createIdentity({
+      identify({ headers }) {
+        const authorization = headers.get('authorization')
+        if (authorization === undefined || !/^basic(?: |$)/i.test(authorization)) return undefined
+        if (headers.getAll('authorization').length > 1)
+          throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')
+        const digest = createHmac('sha256', key).update(authorization).digest('base64')
+        const session = verified.get(digest)
+        if (session !== undefined) return session
+        const [id, password] = readCredentials(authorization)
+        if (id === undefined || password === undefined)
+          throw refuse(GATEWAY_ID, 'malformed name and password', challenge)
+        return verify(id, password, digest)
+      },
+      isKnown: (session) => known.get(session.account.id)?.session === session,
+      detail: 'a name and a password are needed',
+      hide: forwardPassword ? undefined : (x) => x.headers.delete('authorization'),
+      ...{ required, challenge, nowMs },
+    })
+
+    function use(next: ReadonlyMap<string, KnownUser>): void {
+      known = keepSame(next, known)
+      verified = new LRUCache({ max: REMEMBERED_MAX })
+      identity.review()
+    }
+
+    return {
+      ...identity,
+      async close() {
+        opened?.close()
+        await identity.close?.()
+      },
+    }
+  },
+})
+
+export default plugin
+
+interface KnownUser {
+  readonly hash: string
+  readonly session: Session
+}
+
+/** By their ids. @throws {RangeError} when one is listed twice. */
+function toUsers(lines: readonly CallerLine[]): ReadonlyMap<string, KnownUser> {
+  const users = new Map<string, KnownUser>()
+  for (const { account, proof } of lines) {
+    const { id } = account
+    if (users.has(id)) throw new RangeError(`${id} is listed twice`)
+    const session = { account, id, issuedMs: 0, endsMs: Number.POSITIVE_INFINITY }
+    users.set(id, { hash: proof, session })
+  }
+  return users
+}
+
+/** Those that are as they were stay the same, and so do their streams. */
+function keepSame(
+  next: ReadonlyMap<string, KnownUser>,
+  before: ReadonlyMap<string, KnownUser>,
+): ReadonlyMap<string, KnownUser> {
+  const describe = (user: KnownUser | undefined): string =>
+    JSON.stringify([user?.hash, user?.session.account])
+  return new Map(
+    [...next].map(([id, user]) => {
+      const old = before.get(id)
+      return [id, old !== undefined && describe(old) === describe(user) ? old : user]
+    }),
+  )
+}
+
+/** Name and password; undefined: malformed (RFC 7617 §2). */
+function readCredentials(authorization: string): [id?: string, password?: string] {
+  const [, base64] = BASIC.exec(authorization) ?? []
+  if (base64 === undefined || base64.length > CREDENTIALS_MAX) return []
+  const text = Buffer.from(base64, 'base64').toString()
+  const colon = text.indexOf(':')
+  return colon < 0 ? [] : [text.slice(0, colon), text.slice(colon + 1)]
+}

@@ -1,0 +1,139 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { PluginLog } from '../../core/define-plugin.ts'
+
+export interface IssuerKeysOptions {
+  readonly issuer: string
+  /** Empty: the issuer tells it (OpenID Connect Discovery 1.0). */
+  readonly jwksUri: string
+  readonly log: PluginLog
+  /** Called when a key is gone. */
+  readonly onGone: () => void
+  /** Unix time. */
+  readonly nowMs: () => number
+}
+
+/** Asked this often at most, whatever keys tokens name. */
+const COOL_DOWN_MS = 30_000
+/** Keys that are older are asked for again; until there are others they stay in force. */
+const FRESH_MS = 600_000
+const TIMEOUT_MS = 5000
+const MAX_BYTES = 1024 * 1024
+
+/** The keys of an issuer of tokens: fetched when they are first needed, and again when they are old or one is missing. */
+export interface IssuerKeys {
+  /** The key a token names. Rejects with `JWKSNoMatchingKey` when there is none, with another error when there have never been any. */
+  readonly find: JWTVerifyGetKey
+}
+
+export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
+  const { issuer, log, onGone, nowMs } = options
+  let found: JWTVerifyGetKey | undefined
+  let names: ReadonlySet<string> = new Set()
+  let fetchedMs = Number.NEGATIVE_INFINITY
+  let askedMs = Number.NEGATIVE_INFINITY
+  let asking: Promise<void> | undefined
+  let failure: Error | undefined
+
+  async function ask(): Promise<void> {
+    const uri = options.jwksUri === '' ? await discover(issuer) : options.jwksUri
+    const jwks = (await fetchJson(uri)) as unknown as JSONWebKeySet
+    // Throws for what is no set of keys.
+    found = createLocalJWKSet(jwks)
+    const before = names
+    names = new Set(jwks.keys.map((key) => JSON.stringify([key.kid, key.kty, key.x, key.n])))
+    fetchedMs = nowMs()
+    if ([...before].some((name) => !names.has(name))) onGone()
+  }
+
+  /** Asks, unless it did lately. */
+  function refresh(): Promise<void> {
+    if (asking !== undefined) return asking
+    if (nowMs() - askedMs < COOL_DOWN_MS) return Promise.resolve()
+    askedMs = nowMs()
+    asking = ask()
+      .then(
+        () => {
+          if (failure !== undefined) log.info({ issuer }, 'the keys of the issuer are had again')
+          failure = undefined
+        },
+        (error: Error) => {
+          if (failure === undefined)
+            log.warn({ issuer, reason: error.message }, 'the keys of the issuer cannot be had')
+          failure = error
+        },
+      )
+      .finally(() => {
+        asking = undefined
+      })
+    return asking
+  }
+
+  return {
+    async find(header, token) {
+      if (found === undefined) await refresh()
+      else if (nowMs() - fetchedMs > FRESH_MS) void refresh()
+      // Not as the library's own, which say what is wrong with a token.
+      if (found === undefined)
+        throw new Error('the keys of the issuer are not known', { cause: failure })
+      try {
+        return await found(header, token)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+        await refresh()
+        return found(header, token)
+      }
+    },
+  }
+}
+
+/**
+ * Whether what is at this URL may be believed: nobody between can change it. On this machine plain HTTP will do.
+ *
+ * @throws {TypeError} saying what it must be.
+ */
+export function checkUrl(text: string, what: string, mayBeLoopback = true): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isLoopback = url?.protocol === 'http:' && LOOPBACK.test(url.hostname)
+  if (url?.protocol === 'https:' || (isLoopback && mayBeLoopback)) {
+    if (url!.username === '' && url!.password === '' && url!.hash === '') return url!
+  }
+  throw new TypeError(
+    `${what} must be a URL that begins with https:// (http:// on loopback), without user, password and #, got ${JSON.stringify(text.slice(0, 200))}`,
+  )
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** What an issuer says of itself is believed about itself only (OpenID Connect Discovery 1.0 §4.3). */
+async function discover(issuer: string): Promise<string> {
+  const base = issuer.replace(/\/$/, '')
+  const { issuer: named, jwks_uri: uri } = await fetchJson(
+    `${base}/.well-known/openid-configuration`,
+  )
+  if (named !== issuer) throw new Error('the discovery document is of another issuer')
+  if (typeof uri !== 'string') throw new Error('the discovery document has no jwks_uri')
+  // Nobody elsewhere sends the gateway to what listens on its own machine.
+  return checkUrl(uri, 'jwks_uri', new URL(issuer).protocol === 'http:').href
+}
+
+async function fetchJson(url: string): Promise<Record<string, unknown>> {
+  const reply = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  if (reply.status !== 200) {
+    await reply.body?.cancel()
+    throw new Error(`${url} answers ${reply.status}`)
+  }
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of reply.body ?? []) {
+    bytes += (chunk as Uint8Array).length
+    if (bytes > MAX_BYTES) throw new Error(`${url} answers more than ${MAX_BYTES} bytes`)
+    chunks.push(chunk as Uint8Array)
+  }
+  const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
+  if (typeof value !== 'object' || value === null) throw new Error(`${url} answers no JSON object`)
+  return value as Record<string, unknown>
+}

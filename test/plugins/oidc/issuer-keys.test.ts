@@ -1,0 +1,69 @@
+import t from 'tap'
+import { checkUrl, createIssuerKeys } from '../../../plugins/oidc/issuer-keys.ts'
+import { createTestEnv } from '../../../sdk/testing.ts'
+import { createPair, openOidcIssuer } from '../../fixtures/oidc-issuer.ts'
+
+t.test('only what nobody between can change is believed', async (t) => {
+  for (const url of [
+    'https://a.test',
+    'http://localhost:1',
+    'http://127.0.0.1',
+    'http://[::1]:1/a',
+  ])
+    t.equal(checkUrl(url, 'issuer').protocol, new URL(url).protocol, url)
+  for (const url of [
+    'http://a.test',
+    'http://127.0.0.1.evil.test',
+    'http://localhost.evil.test',
+    'http://169.254.169.254/',
+    'https://user:a@b.test',
+    'https://a.test/#a',
+    'file:///etc/passwd',
+    'a.test',
+    '',
+  ])
+    t.throws(() => checkUrl(url, 'issuer'), { message: /^issuer must be a URL/ }, url)
+  t.throws(() => checkUrl('http://127.0.0.1', 'jwks_uri', false))
+})
+
+t.test(
+  'many that need a key ask for it together, and old ones are asked for anew meanwhile',
+  async (t) => {
+    const issuer = await openOidcIssuer(t)
+    const { log } = createTestEnv()
+    let nowMs = 0
+    let gone = 0
+    const keys = createIssuerKeys({
+      ...{ issuer: issuer.issuer, jwksUri: '', log, nowMs: () => nowMs },
+      onGone: () => gone++,
+    })
+    const find = async (kid = 'one') => keys.find({ alg: 'ES256', kid }, {} as never)
+    await Promise.all(Array.from({ length: 10 }, () => find()))
+    t.equal(issuer.asked.length, 2)
+    issuer.keys = [issuer.pair.jwk, (await createPair('ES256', 'two')).jwk]
+    nowMs = 700_000
+    await find()
+    await find('two')
+    t.equal(issuer.asked.length, 4)
+    t.equal(gone, 0)
+    issuer.keys = issuer.keys.slice(1)
+    nowMs = 1_400_000
+    await find('two')
+    await t.rejects(find('three'), { code: 'ERR_JWKS_NO_MATCHING_KEY' })
+    t.equal(gone, 1)
+  },
+)
+
+t.test('an answer that is too long is none', async (t) => {
+  const issuer = await openOidcIssuer(t)
+  issuer.discovery = { ...issuer.discovery, pad: 'x'.repeat(2 * 1024 * 1024) }
+  const keys = createIssuerKeys({
+    ...{ issuer: issuer.issuer, jwksUri: '', log: createTestEnv().log },
+    ...{ nowMs: Date.now, onGone: () => {} },
+  })
+  const find = async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never)
+  await t.rejects(find(), {
+    message: 'the keys of the issuer are not known',
+    cause: { message: /more than 1048576 bytes/ },
+  })
+})
