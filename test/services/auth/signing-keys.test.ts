@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { issueToken, verifyToken } from '../../../core/auth/access-token.ts'
+import type { Account } from '../../../core/contracts/auth.ts'
 import { parseSecretKey } from '../../../services/config/secret-key.ts'
 import { type AuthParts, type AuthPartsOptions, openAuthParts } from '../../fixtures/auth-parts.ts'
 
@@ -8,9 +9,9 @@ const ID = 'auth.Auth.RotateKey'
 const HOUR_MS = 3600 * 1000
 const sealer = parseSecretKey(Buffer.alloc(32, 1).toString('base64'), 'key')
 const otherSealer = parseSecretKey(Buffer.alloc(32, 2).toString('base64'), 'key')
-const ACCOUNT = {
+const ACCOUNT: Account = {
   ...{ id: 'jane', name: 'jane', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
-} as const
+}
 
 /** Another server of the same store, with the same clock. */
 function join(t: Test, { store, clock }: AuthParts, options: AuthPartsOptions = {}) {

@@ -1,0 +1,118 @@
+// Accounts, tokens and keys of whole servers, of one and of several that share a store.
+import t, { type Test } from 'tap'
+import { makeSecretKey } from '../../services/config/secret-key.ts'
+import { until } from '../contracts/registry.ts'
+import { startPostgres } from '../fixtures/postgres.ts'
+import { type OpenServer, openServer } from '../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+async function logIn({ post }: OpenServer, id = 'admin', secret = 'mx') {
+  const { status, body } = await post('/auth/token', { id, secret })
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body.token as { access_token: string; refresh_token: string }
+}
+
+const withToken = (token: string) => ({ authorization: `Bearer ${token}` })
+const refresh = ({ post }: OpenServer, refresh_token: string) =>
+  post('/auth/token', { refresh_token })
+
+/** Status of what takes an account. */
+const listRules = async ({ get }: OpenServer, token: string): Promise<number> =>
+  (await get('/auth/rules/list', withToken(token))).status
+
+t.test('whoever logs in may do what the account may, until the token is revoked', async (t) => {
+  const server = await openServer(t)
+  const { access_token, refresh_token } = await logIn(server)
+  t.equal(await listRules(server, access_token), 200)
+  const { body } = await server.post('/auth/revoke', { refresh_token })
+  t.same(body, {})
+  await until(async () => (await listRules(server, access_token)) === 401)
+  t.match(await refresh(server, refresh_token), { status: 400 })
+})
+
+t.test('other programs find the public keys', async (t) => {
+  const { get } = await openServer(t)
+  const { status, body } = await get('/auth/keys')
+  t.equal(status, 200)
+  t.match(body, { keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig' }] })
+})
+
+t.test('what was done is kept as events of the topic auth', async (t) => {
+  const server = await openServer(t)
+  await server.post('/auth/token', { id: 'admin', secret: 'guess' })
+  const headers = withToken((await logIn(server)).access_token)
+  await server.post('/auth/generate', { id: 'jane' }, headers)
+  const read = async () => {
+    const { body } = await server.post('/events/store/read', { topic: 'auth' }, headers)
+    return (body.events ?? []).map(({ payload }: { payload: string }) =>
+      JSON.parse(Buffer.from(payload, 'base64').toString()),
+    )
+  }
+  await until(async () => (await read()).length === 2)
+  const [failed, made] = await read()
+  t.match(failed, { action: 'login.failed', target: 'admin', account: '', address: '127.0.0.1' })
+  t.match(made, { action: 'account.create', target: 'jane', account: 'mx/admin' })
+})
+
+t.test('too many failed logins from one address are 429 with Retry-After', async (t) => {
+  const { url, post } = await openServer(t)
+  const guess = { id: 'admin', secret: 'guess' }
+  for (let i = 0; i < 5; i++) t.equal((await post('/auth/token', guess)).status, 400)
+  const reply = await fetch(`${url}/auth/token`, {
+    ...{ method: 'POST', body: JSON.stringify(guess) },
+    headers: { 'content-type': 'application/json' },
+  })
+  t.equal(reply.status, 429)
+  t.match(reply.headers.get('retry-after'), /^\d+$/)
+  await reply.body?.cancel()
+})
+
+async function openTwo(t: Test) {
+  const postgres = await startPostgres(t)
+  if (postgres === undefined) return undefined
+  const words = [`--store=${postgres.url()}`, `--config_secret_key=${makeSecretKey()}`]
+  const [one, two] = await Promise.all([openServer(t, words), openServer(t, words)])
+  return { postgres, words, one, two }
+}
+
+t.test('servers that share a store take one another’s tokens', async (t) => {
+  const shared = await openTwo(t)
+  if (shared === undefined) return
+  const { one, two, words } = shared
+  const first = await logIn(one)
+  t.equal(await listRules(two, first.access_token), 200)
+  const second = (await refresh(two, first.refresh_token)).body.token
+  t.equal(await listRules(one, second.access_token), 200)
+
+  const keys = async ({ get }: OpenServer) => (await get('/auth/keys')).body.keys.length
+  const before = await keys(two)
+  const rotated = await one.post('/auth/rotateKey', {}, withToken(second.access_token))
+  t.equal(rotated.status, 200)
+  await until(async () => (await keys(two)) === before + 1)
+  t.equal(await listRules(two, second.access_token), 200, 'what the old key signed is still taken')
+  const three = await openServer(t, words)
+  t.equal(await listRules(three, second.access_token), 200)
+  const last = await logIn(three)
+  for (const server of [one, two]) t.equal(await listRules(server, last.access_token), 200)
+
+  await two.post('/auth/revoke', { refresh_token: second.refresh_token })
+  const revokedMs = performance.now()
+  await until(async () => (await listRules(one, second.access_token)) === 401)
+  t.ok(performance.now() - revokedMs < 1000, 'a revocation counts everywhere within a second')
+})
+
+t.test('while the store is away nobody logs in, and who is logged in stays', async (t) => {
+  const shared = await openTwo(t)
+  if (shared === undefined) return
+  const { one, postgres } = shared
+  const { access_token } = await logIn(one)
+  const listTopics = () => one.post('/events/stream/topics', {}, withToken(access_token))
+  await postgres.stop()
+  t.match(await one.post('/auth/token', { id: 'admin', secret: 'mx' }), { status: 503 })
+  t.match(await listTopics(), { status: 200 })
+  await postgres.start()
+  await until(
+    async () => (await one.post('/auth/token', { id: 'admin', secret: 'mx' })).status === 200,
+  )
+})
