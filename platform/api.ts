@@ -23,6 +23,7 @@ import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { claimPort } from './port.ts'
 import { createConfiguredRegistry } from './registries.ts'
+import { openRemoteGate } from './remote-gate.ts'
 import { reportReload } from './report-reload.ts'
 import { listNames, listServices } from './services.ts'
 import type { Settings } from './settings.ts'
@@ -117,7 +118,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   closing.add(() => registry.close?.())
   await loaded
   const events = options.events ?? (await openSinks(settings, log, closing))
-  const { gate } = options
+  const gate = options.gate ?? (await openRemoteGate(settings, log, closing))
   const routing = createGatewayRouting({
     settings,
     registry,
