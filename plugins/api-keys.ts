@@ -11,6 +11,7 @@ import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
   keys: Type.Array(Type.String(), {
+    writeOnly: true,
     default: [],
     description:
       'Accounts: id, SHA-256 of the key in hexadecimal, and scopes joined by commas: "shop 3b2f... orders,read".',

@@ -12,6 +12,7 @@ import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
   users: Type.Array(Type.String(), {
+    writeOnly: true,
     default: [],
     description:
       'Accounts: id, scrypt hash of the password, and scopes joined by commas: "shop $scrypt$ln=14,r=8,p=5$... orders,read".',
