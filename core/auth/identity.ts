@@ -91,9 +91,12 @@ export function createIdentity(options: IdentityOptions): Identity {
 
     onReply(x) {
       const { session } = x
-      if (session === undefined || !ours.has(session)) return
-      streams.onReply(x)
-      if ((required || hide === undefined) && x.status !== 101) keepPrivate(x.replyHeaders)
+      if (session === undefined || x.route === undefined) return
+      const isOurs = ours.has(session)
+      if (isOurs) streams.onReply(x)
+      // Whoever knows the caller: it had to be known.
+      if ((required || (isOurs && hide === undefined)) && x.status !== 101)
+        keepPrivate(x.replyHeaders)
     },
 
     onDone: streams.onDone,

@@ -75,6 +75,9 @@ t.test('a reply that needed to know is kept by no shared cache', async (t) => {
   t.equal(await control({ identify: () => SESSION, required: false }), 'public')
   t.equal(await control({ identify: () => SESSION, required: false, hide: undefined }), 'private')
   t.equal(await control({ required: false }), 'public')
+  const optional = create({ identify: () => SESSION, required: false })
+  const { headers } = await runPlugin([optional, create()], {}, { reply })
+  t.equal(headers.get('cache-control'), 'private', 'whoever knows the caller')
 })
 
 t.test('streams of those that are known no longer end', async (t) => {
