@@ -17,7 +17,12 @@ export async function* follow<T>(
   { read, watch }: Followed<T>,
 ): AsyncIterable<T> {
   let stop = (): void => {}
-  const feed = createEventFeed<undefined>({ id: 'auth', maxWaiting: 1, onClose: () => stop() })
+  const stopOnce = (): void => {
+    const once = stop
+    stop = () => {}
+    once()
+  }
+  const feed = createEventFeed<undefined>({ id: 'auth', maxWaiting: 1, onClose: stopOnce })
   const onNews = (): void => feed.push(NEWS, undefined)
   const end = (): void => void feed.return!()
   signal.addEventListener('abort', end)
@@ -30,6 +35,6 @@ export async function* follow<T>(
     if (!signal.aborted) throw error
   } finally {
     signal.removeEventListener('abort', end)
-    stop()
+    stopOnce()
   }
 }

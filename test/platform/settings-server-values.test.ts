@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import t from 'tap'
 import {
   parseAdvertised,
@@ -5,7 +6,9 @@ import {
   parseEventsText,
   parseKeySource,
   parseNetworkName,
+  parsePassword,
   parsePreviousKey,
+  parsePrivateKey,
   parseServerAddresses,
   parseServerId,
   parseStoreText,
@@ -72,6 +75,39 @@ t.test(
     t.throws(() => parsePreviousKey('file'), /^must be 32 bytes in base64/)
   },
 )
+
+t.test(
+  'a key that signs tokens is Ed25519 in PEM, or that in base64; a wrong one is not shown',
+  (t) => {
+    const toPem = (pair: { privateKey: KeyObject }): string =>
+      pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().trim()
+    const pem = toPem(generateKeyPairSync('ed25519'))
+    t.equal(parsePrivateKey(''), '')
+    t.equal(parsePrivateKey(` ${pem}\n`), pem)
+    t.equal(parsePrivateKey(pem.replaceAll('\n', '\\n')), pem, 'as it stands in one line')
+    t.equal(parsePrivateKey(Buffer.from(pem).toString('base64')), pem)
+    const other = toPem(generateKeyPairSync('x25519'))
+    const wrong = {
+      name: 'RangeError',
+      message: /^must be an Ed25519 key in PEM, .* got a key of type x25519$/,
+    }
+    t.throws(() => parsePrivateKey(other), wrong)
+    for (const text of ['c2VjcmV0', '-----BEGIN hush-----'])
+      t.throws(() => parsePrivateKey(text), {
+        message:
+          'must be an Ed25519 key in PEM, as `openssl genpkey -algorithm ed25519` makes them, got something that is none',
+      })
+    t.end()
+  },
+)
+
+t.test('a password is as long as the service auth takes it', (t) => {
+  t.equal(parsePassword(' correct horse '), 'correct horse')
+  t.throws(() => parsePassword('x'.repeat(1025)), {
+    ...{ name: 'RangeError', message: 'must be at most 1024 characters, got 1025' },
+  })
+  t.end()
+})
 
 t.test('servers, their network and their id are what they can be', async (t) => {
   t.same(parseServerAddresses(['a:1', 'mxs://[::1]:2']), ['mx://a:1', 'mxs://[::1]:2'])

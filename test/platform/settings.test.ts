@@ -137,6 +137,16 @@ t.test(
   },
 )
 
+t.test('the administrator is left out by a variable of another name, too', async (t) => {
+  const disabled = (env: Record<string, string>) =>
+    mergeSettings(readFlags([], 'server'), readEnvironment(env, 'server')).disableAdmin
+  t.equal(disabled({}), false)
+  t.equal(disabled({ MX_DISABLE_ADMIN: 'true' }), true)
+  t.equal(disabled({ MX_AUTH_DISABLE_ADMIN: 'true' }), true)
+  t.equal(disabled({ MX_AUTH_DISABLE_ADMIN: 'true', MX_DISABLE_ADMIN: 'false' }), false)
+  t.same(findMisspelt({ MX_AUTH_DISABLE_ADMIN: 'true' }), [])
+})
+
 t.test('a wrong flag is named, with what was meant', async (t) => {
   const cases: [flags: string[], problem: RegExp][] = [
     [['--wokers=2'], /^unknown flag --wokers, did you mean --workers\?$/],
