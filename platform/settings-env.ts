@@ -34,7 +34,10 @@ export function readEnvironment(env: Environment, command: Command = 'api'): Giv
 
 /** What is wrong with variables that look like a misspelt setting, of whichever command, one line each. */
 export function findMisspelt(env: Environment): readonly string[] {
-  const names = SETTING_KEYS.map((key) => SETTINGS[key].name.toUpperCase())
+  const names = SETTING_KEYS.flatMap((key) => {
+    const { name, variable } = SETTINGS[key]
+    return [name.toUpperCase(), ...(variable === undefined ? [] : [variable.slice('MX_'.length)])]
+  })
   // MX_SERVER_ID is of the setting server_id.
   const others = Object.entries(env).filter(([variable]) => !names.includes(variable.slice(3)))
   return findMisspeltVariables(Object.fromEntries(others), names, /^MX_(?:API_|SERVER_)?/)
