@@ -39,6 +39,7 @@ const FIELD_MAX_CHARS = 1024
  * | `upstreamMs` | from sending on to the head of the backend's reply; missing when there was none |
  * | `service`, `node` | where it went, the last node tried; missing when nowhere |
  * | `error` | why the last attempt at a node that failed did; missing when none failed, and for what services answer below 500: it may quote the request. A reply below 500 beside it is another attempt's |
+ * | `account`, `namespace` | who called, and the namespace of that account; missing when nobody is known |
  * | `userAgent`, `referer` | missing when not sent |
  * | `aborted` | true when the reply is incomplete, else missing |
  */
@@ -82,6 +83,8 @@ function createFormat(query: boolean): (x: Exchange, time: string) => string {
   const quoteHost = remember(quote)
   const quoteService = remember(quote)
   const quoteNode = remember(quote)
+  const quoteAccount = remember(quote)
+  const quoteNamespace = remember(quote)
   const quoteAgent = remember(quote)
   const quoteReferer = remember((url) => quote(query ? url : withoutQuery(url)))
   return (x, time) => {
@@ -90,6 +93,9 @@ function createFormat(query: boolean): (x: Exchange, time: string) => string {
       line += `,"upstreamMs":${formatMs(x.upstreamReplyMs - x.upstreamStartMs)}`
     if (x.route !== undefined) line += `,"service":${quoteService(x.route.service)}`
     if (x.node !== '') line += `,"node":${quoteNode(x.node)}`
+    const { account } = x
+    if (account !== undefined)
+      line += `,"account":${quoteAccount(account.id)},"namespace":${quoteNamespace(account.issuer)}`
     if (x.failure !== '') line += `,"error":${quote(x.failure)}`
     const { flat } = x.headers
     for (let i = 0; i < flat.length; i += 2) {

@@ -12,6 +12,7 @@ import {
   type TestExchange,
   type TestRequest,
 } from '../../sdk/testing.ts'
+import { createAccount } from '../fixtures/auth-source.ts'
 
 /** Sends requests through the plugin; returns the file's text. */
 async function log(
@@ -184,4 +185,17 @@ tap.test('a file that cannot be written is an error when the plugin is built', a
     () => buildPlugin(plugin, { path: 'no/such/folder/a.log' }, createTestEnv(t.testdir())),
     /plugin "access-log": ENOENT/,
   )
+})
+
+tap.test('a line tells which account called, once somebody knows it', async (t) => {
+  const handle = async (x: Exchange): Promise<void> => {
+    const account = createAccount({ id: 'ja"ne', issuer: 'acme', scopes: ['admin'] })
+    x.session = { account, id: 'token-1', issuedMs: 0, endsMs: 1 }
+    x.reply(200)
+  }
+  const text = await log(t, [{ handle }, {}])
+  const [known, unknown] = text.split('\n', 2).map((line) => JSON.parse(line))
+  t.match(known, { account: 'ja"ne', namespace: 'acme' })
+  t.notMatch(text, /token-1|admin/)
+  t.notOk('account' in unknown)
 })
