@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { openPlatformAuth } from '../fixtures/platform-auth.ts'
+import { openRegistry } from '../fixtures/sdk-services.ts'
+
+const GUIDE = readFileSync(new URL('../../docs/auth.md', import.meta.url), 'utf8')
+
+t.test('docs/auth.md lists every endpoint, and which are streams', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformAuth(t, { registry })
+  const [service] = await registry.getService('auth')
+  const rows = [...GUIDE.matchAll(/^\| `(\w+\.\w+)`( \(stream\))? \|/gm)]
+  t.strictSame(
+    rows.map(([, name, stream]) => [name, stream !== undefined]).sort(),
+    service!.endpoints.map(({ name, metadata }) => [name, metadata['stream'] === 'true']).sort(),
+  )
+})
+
+t.test('it lists every action the audit is told of', async (t) => {
+  const folder = new URL('../../services/auth/', import.meta.url)
+  const sources = ['auth-endpoints', 'account-endpoints', 'rule-endpoints', 'attempt-login'].map(
+    (name) => readFileSync(new URL(`${name}.ts`, folder), 'utf8'),
+  )
+  const actions = sources.flatMap((text) =>
+    text.match(/'(account|rule|token|key|login)\.[a-z-]+'/g),
+  )
+  t.ok(actions.length >= 11)
+  for (const action of actions) t.match(GUIDE, `\`${action!.slice(1, -1)}\``)
+})
