@@ -105,6 +105,8 @@ export abstract class Exchange implements RequestLine {
   bodyLimit: number = Number.POSITIVE_INFINITY
   /** Set by the resolver. */
   route: Route | undefined = undefined
+  /** The request itself goes to a backend, in place of a call: what is asked for is its path. Known once it is routed. */
+  proxied = false
   /** The routed service's nodes. */
   upstream: Upstream | undefined = undefined
   /** Id of the node it was sent to last; empty before that. */

@@ -1,5 +1,6 @@
 import type { AddressSet } from '../core/address-set.ts'
 import type { Handler, Step } from '../core/chain.ts'
+import type { Exchange } from '../core/exchange.ts'
 import { Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import call, { type CallOptions, isCall } from '../handlers/call.ts'
 import type { EventOptions } from '../handlers/event.ts'
@@ -31,6 +32,9 @@ export interface Forwarding {
 
 /** Name of the default handler: it goes by what endpoints declare, or services without any, else it is `rpc` (specification: handler-based mode). */
 const DEFAULT = 'meta'
+
+/** They send requests on as they are. */
+const PROXIES: ReadonlySet<string> = new Set(['proxy', 'web'])
 
 /**
  * The handler the settings name, and `/rpc`, which is served beside each of them (reference 15.3).
@@ -70,18 +74,25 @@ export function createForwarding(
   const isDefault = handler === DEFAULT
   const own = build(isDefault ? 'rpc' : handler)
   if (isDefault) for (const name of ['api', 'event', 'proxy', 'web'] as const) build(name)
+  const choose = (x: Exchange): Handler => {
+    let asked = x.route!.handler
+    if (asked === undefined && isDefault) {
+      const wanted = x.upstream?.handler
+      if (wanted !== undefined) asked = HANDLERS.get(wanted)
+    }
+    // Declared by an endpoint or its service, which only the default handler goes by, or by the route step above.
+    if (asked === undefined || (!isDefault && asked !== explicit.name)) return own
+    return built.get(asked) ?? own
+  }
+  const arrive = (x: Exchange): void => {
+    if (x.route !== undefined) x.proxied = PROXIES.has(choose(x).name)
+  }
   return {
-    route: (x) => (isCall(x) ? explicit.route(x) : route(x)),
-    handle: (x) => {
-      let asked = x.route!.handler
-      if (asked === undefined && isDefault) {
-        const wanted = x.upstream?.handler
-        if (wanted !== undefined) asked = HANDLERS.get(wanted)
-      }
-      // Declared by an endpoint or its service, which only the default handler goes by, or by the route step above.
-      if (asked === undefined || (!isDefault && asked !== explicit.name)) return own.handle(x)
-      return (built.get(asked) ?? own).handle(x)
+    route: (x) => {
+      const pending = isCall(x) ? explicit.route(x) : route(x)
+      return pending === undefined ? arrive(x) : pending.then(() => arrive(x))
     },
+    handle: (x) => choose(x).handle(x),
     close: async () => {
       for (const { close } of built.values()) await close?.()
     },

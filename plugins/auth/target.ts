@@ -19,7 +19,7 @@ export function toTarget(x: Exchange): CallTarget {
       // Nobody registers topics.
       type: upstream === undefined ? 'topic' : 'service',
       name: service,
-      endpoint: endpoint === '' ? toCanonicalPath(x.path) : endpoint,
+      endpoint: x.proxied || endpoint === '' ? toCanonicalPath(x.path) : endpoint,
     },
   }
 }

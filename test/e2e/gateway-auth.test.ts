@@ -134,6 +134,31 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     }
   })
 
+  t.test(
+    `${name}: what is proxied is judged by its path, whatever resolver and handler there are`,
+    async (t) => {
+      const deny = createRule({
+        id: 'no',
+        access: 'DENIED',
+        resource: 'service:go.mx.api.site:/site/admin/*',
+      })
+      for (const flags of [['--handler=proxy', '--resolver=rpc'], ['--handler=web'], []]) {
+        const { gate } = await openGate(t, PUBLIC, deny)
+        const env = { ...createTestEnv(), nowMs: Date.now, gate }
+        const { entry } = await openSite(t)
+        const site = { ...entry, metadata: { handler: 'web' } }
+        const { origin } = await openRpcGateway(t, [site], {
+          ...{ listener, flags, plugins: [buildPlugin(plugin, {}, env)] },
+        })
+        const ask = async (path: string): Promise<number> => (await fetch(origin + path)).status
+        t.equal(await ask('/site/public/x'), 200, flags.join())
+        for (const path of ['/site/admin/x', '/site/%61dmin/x', '/site/admin;a=b/x'])
+          t.not(await ask(path), 200, `${flags} ${path}`)
+        t.equal(await ask('/site/admin/x'), 401, flags.join())
+      }
+    },
+  )
+
   t.test(`${name}: no token is taken that is not genuine`, async (t) => {
     const { port, source, service, faults } = await open(t, listener)
     const { good, attacks } = listTokenAttacks(source.key, Math.floor(Date.now() / 1000))

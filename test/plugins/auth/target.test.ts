@@ -15,6 +15,9 @@ t.test('what is asked for is an endpoint, a path, or an event', async (t) => {
   t.same(toTarget(x), { namespace: 'acme', domain: 'acme', resource })
   x.route = toRoute('app', 'App.Call')
   t.same(toTarget(x).resource, { type: 'service', name: 'app', endpoint: 'App.Call' })
+  x.proxied = true
+  t.equal(toTarget(x).resource.endpoint, '/app/a', 'whatever it would be called')
+  x.proxied = false
   x.upstream = undefined
   t.same(toTarget(x), {
     namespace: 'acme',
