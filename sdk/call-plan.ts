@@ -1,4 +1,5 @@
 import type { Maybe } from '../core/chain.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
 import type { Caller } from '../core/rpc/caller.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
 import type { Traces } from './traces.ts'
@@ -42,4 +43,6 @@ export interface CallPlan {
   /** Give the call up. */
   readonly signal: AbortSignal | undefined
   readonly contextSignal: AbortSignal | undefined
+  /** Whose call it is; undefined: what its metadata say. */
+  readonly tokens: TokenSource | undefined
 }

@@ -1,16 +1,21 @@
 import type { Registry } from '../core/contracts/registry.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
+import { findMetadata } from '../core/rpc/metadata.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { CallStream } from './call-stream.ts'
 import { ClientTargets } from './client-targets.ts'
+import { type Credentials, findCredentials, toPlatform } from './credentials.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { toLocalService } from './local-services.ts'
 import { toRegistrySource } from './open-registry.ts'
+import { setOwnTokens } from './own-tokens.ts'
 import { readProxyAddress } from './proxy-address.ts'
 import type { Service } from './service.ts'
 import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
 import { type Requests, StreamCall } from './stream-call.ts'
+import { createFixedToken, createTokenSource, type LoginReply } from './token-source.ts'
 import type { Traces } from './traces.ts'
 import { UnaryCall } from './unary-call.ts'
 
@@ -34,6 +39,10 @@ export interface ClientOptions {
   readonly address?: string
   /** Through which all calls go but those within this process: the RPC proxy of a platform, `host:port`, or `mxs://host:port` over TLS. @default `MX_PROXY`, where neither a registry nor an address is given, else none */
   readonly proxy?: string
+  /** Access token of calls without a context; those with one pass on that of their caller. @default that of `auth` */
+  readonly token?: string
+  /** The account it logs in with, for tokens that are renewed in time. @default where a registry or a proxy by its text, or `MX_PROXY`, says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote; else none */
+  readonly auth?: Credentials
   /** Namespace of calls whose context has none. @default none */
   readonly namespace?: string
   /** @default 10000 */
@@ -64,6 +73,8 @@ const OPTIONS: KnownOptions<ClientOptions> = {
   registry: true,
   address: true,
   proxy: true,
+  token: true,
+  auth: true,
   namespace: true,
   timeoutMs: true,
   retries: true,
@@ -89,6 +100,7 @@ const OPTIONS: KnownOptions<ClientOptions> = {
 export class Client {
   readonly #targets: ClientTargets
   readonly #owner: CallOwner
+  readonly #tokens: TokenSource | undefined
   readonly #namespace: string
   readonly #timeoutMs: number
   readonly #retries: number
@@ -113,6 +125,8 @@ export class Client {
     })
     this.#targets = targets
     this.#owner = { find: (service, at) => targets.find(service, at), proxy, traces }
+    this.#tokens = this.#findTokens(options, proxy)
+    if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
   }
 
   /**
@@ -180,6 +194,32 @@ export class Client {
     this.#targets.close()
   }
 
+  #findTokens({ token, auth, registry }: ClientOptions, proxy: string | undefined) {
+    if (token !== undefined) {
+      if (auth !== undefined)
+        throw new TypeError('new Client: token and auth are two identities: give one')
+      return createFixedToken(checkToken(token))
+    }
+    const platform = proxy ?? toPlatform(toRegistrySource(registry))
+    const credentials = findCredentials(auth, platform)
+    if (credentials === undefined) return undefined
+    const { id, secret, isGuess } = credentials
+    const logIn = (): Promise<LoginReply> =>
+      new Promise((resolve, reject) => {
+        // Nobody has a token before, and only the default namespace has accounts of services.
+        const plan = { ...this.#plan('auth', 'Auth.Token', DEFAULT, this.#timeoutMs), metadata: '' }
+        const resolveReply = resolve as (reply: unknown) => void
+        new UnaryCall(
+          this.#owner,
+          { ...plan, tokens: undefined },
+          { id, secret },
+          resolveReply,
+          reject,
+        ).begin()
+      })
+    return createTokenSource({ logIn, isGuess })
+  }
+
   #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {
     if (!isServiceName(service))
       throw new TypeError(
@@ -190,15 +230,18 @@ export class Client {
     if (options !== DEFAULT) refuseUnknown('call options', options, CALL_OPTIONS)
     const { context, timeoutMs, retries, address, signal } = options
     const ownMs = timeoutMs === undefined ? defaultMs : toTimeout(timeoutMs)
+    const metadata = formatCallMetadata(options, this.#namespace)
+    const isSigned = context !== undefined || findMetadata(metadata, 'authorization') !== undefined
     const plan = {
       service,
       endpoint,
-      metadata: formatCallMetadata(options, this.#namespace),
+      metadata,
       timeoutMs: ownMs,
       retries: retries === undefined ? this.#retries : toRetries(retries),
       address,
       signal,
       contextSignal: context?.signal,
+      tokens: isSigned ? undefined : this.#tokens,
     }
     if (context === undefined) return plan
     const { msLeft } = context
@@ -207,6 +250,12 @@ export class Client {
       plan.timeoutMs = Math.max(ownMs === 0 ? msLeft : Math.min(ownMs, msLeft), Number.MIN_VALUE)
     return plan
   }
+}
+
+/** Not shown in the error: it may be one, with a blank. */
+function checkToken(token: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new TypeError('new Client: token must be visible ASCII characters without blanks')
 }
 
 /** Milliseconds as a call has them: 0 stands for no deadline. */

@@ -66,6 +66,8 @@ export interface Dispatcher {
   readonly active: number
   /** Resolves once no call is being served. */
   readonly idle: () => Promise<void>
+  /** As {@link DispatcherOptions.gate}, before the first call comes. */
+  readonly guard: (gate: Gate) => void
   /** Ends what the gate is watched for; calls are served as before. */
   readonly close: () => void
   readonly log: ServiceLog
@@ -79,8 +81,8 @@ export interface Dispatcher {
  * @throws {TypeError} as {@link Dispatcher.handle}.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { service, handlers = {}, log = createServiceLog({ service }), gate } = options
-  const guard = gate === undefined ? undefined : new CallGuard(gate)
+  const { service, handlers = {}, log = createServiceLog({ service }) } = options
+  let guard = options.gate === undefined ? undefined : new CallGuard(options.gate)
   const traces = new Traces()
   let requests = 0
   let errors = 0
@@ -106,7 +108,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
   for (const [handler, endpoints] of Object.entries(handlers)) handle(handler, endpoints)
   const check = (ctx: Context): void => {
-    if (gate !== undefined) mustBeAdmin(ctx, DEFAULT_DOMAIN, `${service}.${ctx.endpoint}`)
+    if (guard !== undefined) mustBeAdmin(ctx, DEFAULT_DOMAIN, `${service}.${ctx.endpoint}`)
   }
   add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }), check }))
 
@@ -197,6 +199,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     idle: () =>
       active === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
+    guard(gate) {
+      guard = new CallGuard(gate)
+    },
     close: () => guard?.close(),
     log,
     traces,

@@ -1,6 +1,7 @@
 import { type ConsulUrl, parseConsulUrl } from '../adapters/registry/consul/url.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
 import { hideSecret } from '../core/hide-secret.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 
@@ -16,12 +17,19 @@ export interface OpenedRegistry {
 
 type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
 
+interface Shared extends Lazy {
+  users: number
+  /** Of the first who has any. */
+  tokens: TokenSource | undefined
+}
+
 /** What a text stands for. */
 interface Source {
   readonly name: string
   /** Whether services can be registered. */
   readonly takes: boolean
-  readonly load: () => Promise<Registry>
+  /** @param tokens who registers. */
+  readonly load: (tokens: TokenSource) => Promise<Registry>
 }
 
 /** What names a registry, for errors. */
@@ -31,7 +39,7 @@ const REMOTE = /^(mxs?|consuls?):\/\/(.*)$/s
 /** The host, behind what may be a token, and the port. */
 const PORT = /^(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^/?#@:]+):(\d+)(?:[/?]|$)/
 
-const opened = new Map<string, Lazy & { users: number }>()
+const opened = new Map<string, Shared>()
 
 /**
  * What a program was told of its registry: an object, a text, or, where it was told nothing, the variable `MX_REGISTRY`. Of that,
@@ -55,11 +63,13 @@ export function toRegistrySource(
  *
  * Its adapter is loaded meanwhile: programs without a registry, or with another, do not pay for it.
  *
+ * @param tokens who registers; whoever shares the registry in this process is the same.
  * @throws {TypeError} for any other text.
  */
-export function openRegistry(text: string): OpenedRegistry {
+export function openRegistry(text: string, tokens?: TokenSource): OpenedRegistry {
   const key = text.trim()
-  const shared = opened.get(key) ?? { ...createLazy(parseRegistry(key)), users: 0 }
+  const shared = opened.get(key) ?? createShared(parseRegistry(key))
+  shared.tokens ??= tokens
   opened.set(key, shared)
   shared.users++
   let closing: Promise<void> | undefined
@@ -119,7 +129,7 @@ function findSource(text: string): Source | undefined {
   const address = scheme === undefined ? undefined : parseAddress(rest)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
-  return { name: 'mx', takes: true, load: () => loadMx(options) }
+  return { name: 'mx', takes: true, load: (tokens) => loadMx({ ...options, tokens }) }
 }
 
 /** Without what may be a token. */
@@ -131,7 +141,12 @@ async function loadMemory(): Promise<Registry> {
   return (await import('../adapters/registry/memory.ts')).createMemoryRegistry()
 }
 
-async function loadMx(options: { host: string; port: number; secure: boolean }): Promise<Registry> {
+async function loadMx(options: {
+  host: string
+  port: number
+  secure: boolean
+  tokens: TokenSource
+}): Promise<Registry> {
   return (await import('../adapters/registry/mx.ts')).createMxRegistry(options)
 }
 
@@ -145,10 +160,20 @@ async function loadKubernetes(): Promise<Registry> {
   return createKubernetesRegistry({ cluster: await findCluster({}) })
 }
 
+function createShared(source: Source): Shared {
+  const tokens: TokenSource = {
+    current: () => shared.tokens?.current(),
+    ready: () => shared.tokens?.ready(),
+    refused: (token) => shared.tokens?.refused(token) ?? false,
+  }
+  const shared: Shared = { ...createLazy(source, tokens), users: 0, tokens: undefined }
+  return shared
+}
+
 /** A registry whose adapter is being loaded: what it is asked waits for that. */
-function createLazy({ name, takes, load }: Source): Lazy {
+function createLazy({ name, takes, load }: Source, tokens: TokenSource): Lazy {
   let adapter: Registry | undefined
-  const loading = load().then((registry) => {
+  const loading = load(tokens).then((registry) => {
     adapter = registry
     return registry
   })

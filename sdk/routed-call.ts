@@ -1,4 +1,6 @@
 import { performance } from 'node:perf_hooks'
+import { isNotTaken } from '../core/auth/authorize.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
@@ -33,6 +35,13 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   readonly #limitMs: number
   readonly #signal: AbortSignal | undefined
   readonly #contextSignal: AbortSignal | undefined
+  readonly #tokens: TokenSource | undefined
+  /** Without the token. */
+  readonly #metadata: string
+  /** As it was sent. */
+  #token: string | undefined = undefined
+  /** It was sent with another token before. */
+  #isRenewed = false
   readonly #startedMs = performance.now()
   #local: LocalService | undefined = undefined
   #upstream: Upstream | undefined = undefined
@@ -56,6 +65,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     this.service = plan.service
     this.endpoint = plan.endpoint
     this.metadata = plan.metadata
+    this.#metadata = plan.metadata
+    this.#tokens = plan.tokens
     this.timeoutMs = plan.timeoutMs
   }
 
@@ -68,7 +79,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (signal !== undefined) watchAbort(signal, this)
     if (contextSignal !== undefined) watchAbort(contextSignal, this)
     try {
-      const found = this.#owner.find(this.service, this.#address)
+      const found = this.#identify(this.#owner.find(this.service, this.#address))
       if (found instanceof Promise) {
         found.then(
           (later) => this.#route(later),
@@ -124,7 +135,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (isForeign && (code === 502 || code === 503 || code === 504)) this.#blame('gateway')
     else this.isWell()
     this.#leave()
-    if ((code === 500 || code === 408) && repeatable && this.#mayRepeat()) this.#repeat(error)
+    if (this.#mayRenew(error)) this.#renew(error)
+    else if ((code === 500 || code === 408) && repeatable && this.#mayRepeat()) this.#repeat(error)
     else this.#fail(error)
   }
 
@@ -150,6 +162,14 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     else this.onLost('timeout', `nothing was sent within ${this.#limitMs} ms`)
   }
 
+  /** A call that leaves the process waits until it is known whose it is. */
+  #identify(found: ReturnType<CallOwner['find']>): ReturnType<CallOwner['find']> {
+    const tokens = this.#tokens
+    if (tokens === undefined || (found !== undefined && 'caller' in found)) return found
+    const ready = tokens.ready()
+    return ready === undefined ? found : ready.then(() => found)
+  }
+
   #route(found: Upstream | LocalService | undefined): void {
     if (this.over) return
     if (found === undefined) {
@@ -166,6 +186,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (left < 0) return this.onLost('timeout', '')
     this.timeoutMs = left
     this.id = 0
+    if (this.#tokens !== undefined && this.#local === undefined) {
+      const token = this.#tokens.current()
+      this.#token = token
+      if (token !== undefined) this.metadata = `authorization: Bearer ${token}\r\n${this.#metadata}`
+    }
     const caller = this.#local?.caller ?? this.#pick()?.caller
     if (caller === undefined) {
       const detail = `no node of ${this.service} is available`
@@ -192,6 +217,22 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (left !== 0 && left <= delayMs) return this.#fail(error)
     this.#arm()
     this.#timer = setTimeout(() => this.#attempt(), delayMs)
+  }
+
+  /** Whether the token was not taken, and another may be. */
+  #mayRenew(error: GatewayError): boolean {
+    if (this.#token === undefined || this.#isRenewed || this.started || this.answering) return false
+    return isNotTaken(error) && this.#tokens!.refused(this.#token)
+  }
+
+  #renew(error: GatewayError): void {
+    this.#isRenewed = true
+    this.#arm()
+    const again = (): void => {
+      if (!this.over) this.#attempt()
+    }
+    // What is wrong with logging in was told whoever logged in first; here it is that the call was refused.
+    Promise.resolve(this.#tokens!.ready()).then(again, () => this.#fail(error))
   }
 
   #mayRepeat(): boolean {

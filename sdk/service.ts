@@ -6,6 +6,7 @@ import { findMisspeltVariables } from '../core/misspelt-variables.ts'
 import { checkService } from '../core/service-entry.ts'
 import type { LocalService } from './call-plan.ts'
 import { Client } from './client.ts'
+import { type Credentials, findCredentials, toPlatform } from './credentials.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import { checkEndpoints, type Endpoints } from './endpoint.ts'
 import { InProcessCaller } from './in-process.ts'
@@ -15,6 +16,7 @@ import type { Subscriber } from './message.ts'
 import { checkPortOptions, type OwnPort, openPort, type PortOptions } from './open-port.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
 import { setOwnBroker } from './own-brokers.ts'
+import { findOwnTokens } from './own-tokens.ts'
 import { readProxyAddress } from './proxy-address.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
@@ -38,7 +40,9 @@ export interface ServiceOptions extends PortOptions {
   readonly proxy?: string
   /** Carries the messages of {@link Service.subscribe} and `createBroker`; a text opens it: `nats://host:port` and others (docs/broker.md). @default `MX_BROKER`, else the platform's, where there is a registry or a proxy */
   readonly broker?: Broker | string
-  /** Decides who may call it from outside of this process. @default everybody may */
+  /** The account it runs as: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
+  readonly auth?: Credentials
+  /** Decides who may call it from outside of this process. @default with an account of its own what the rules of the platform say, else everybody may */
   readonly gate?: Gate
   /** @default JSON lines on standard error */
   readonly log?: ServiceLog
@@ -64,6 +68,7 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   registry: true,
   proxy: true,
   broker: true,
+  auth: true,
   gate: true,
   log: true,
   limits: true,
@@ -72,7 +77,15 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
   host: true,
 }
 /** Variables of services, without the `MX_` they begin with. */
-const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY', 'PROXY', 'BROKER']
+const VARIABLES = [
+  'SERVICE_ADDRESS',
+  'SERVICE_LOG_LEVEL',
+  'REGISTRY',
+  'PROXY',
+  'BROKER',
+  'AUTH_ID',
+  'AUTH_SECRET',
+]
 const DRAIN_MS = 10_000
 
 /**
@@ -116,6 +129,7 @@ export class Service<H extends object = Record<never, never>> {
   /** Clients of this process find it no more. */
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
+  #closeGate: () => void = () => {}
 
   /** @throws {TypeError} when name, version, address, proxy or the text of registry or broker are malformed. */
   constructor(options: ServiceOptions) {
@@ -161,6 +175,7 @@ export class Service<H extends object = Record<never, never>> {
     this.#client ??= new Client({
       ...(registry !== undefined && { registry }),
       ...(proxy !== undefined && { proxy }),
+      ...(this.#options.auth !== undefined && { auth: this.#options.auth }),
       services: [this],
       traces: this.#dispatcher.traces,
     })
@@ -236,6 +251,7 @@ export class Service<H extends object = Record<never, never>> {
     const { log } = this
     for (const problem of findMisspeltVariables(process.env, VARIABLES)) log.warn({}, problem)
     try {
+      await this.#openGate()
       this.#port = await openPort(this.#options, this.#dispatcher)
       const { address, server } = this.#port
       await this.#broker.begin()
@@ -272,6 +288,7 @@ export class Service<H extends object = Record<never, never>> {
     }
     await this.#registration?.end()
     await this.#broker.close()
+    this.#closeGate()
     this.#client?.close()
     await this.#close()
     if (this.#starting !== undefined) this.log.info({}, 'service stopped')
@@ -284,12 +301,28 @@ export class Service<H extends object = Record<never, never>> {
     await this.#broker.close()
     await this.#port?.close()
     this.#dispatcher.close()
+    this.#closeGate()
     await this.#opened?.close()
+  }
+
+  /** Of a service that has an account of its own: what others left here may be of another platform. */
+  async #openGate(): Promise<void> {
+    const { auth, gate } = this.#options
+    if (gate !== undefined) return
+    const platform = this.#proxy ?? toPlatform(this.#registry)
+    if (findCredentials(auth, platform)?.isGuess !== false)
+      return this.log.debug({}, 'no account of its own: who calls is not checked here')
+    const { openGate } = await import('../core/auth/open-gate.ts')
+    const { createAuthSource } = await import('./auth-source.ts')
+    const opened = openGate(this.log)
+    opened.ask(createAuthSource(this.client))
+    this.#dispatcher.guard(opened.gate)
+    this.#closeGate = opened.gate.close
   }
 
   #openRegistry(): Registry | undefined {
     if (typeof this.#registry !== 'string') return this.#registry
-    this.#opened = openRegistry(this.#registry)
+    this.#opened = openRegistry(this.#registry, findOwnTokens(this.client))
     return this.#opened.registry
   }
 

@@ -1,4 +1,6 @@
+import { isNotTaken } from '../../core/auth/authorize.ts'
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
+import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { explainTls } from '../../core/explain-tls.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
@@ -23,12 +25,16 @@ export interface MxRegistryOptions {
   readonly domain?: string
   /** Milliseconds the registry may take to answer. @default 5000 */
   readonly timeoutMs?: number
+  /** Who registers; what is read shows the token there is. @default nobody that is known */
+  readonly tokens?: TokenSource | undefined
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
 }
 
 /** Services of a page: some 20 ms of work where each has 20 nodes. */
 const PAGE = 200
+/** Methods nobody may call but administrators. */
+const WRITES: ReadonlySet<string> = new Set(['Register', 'Deregister'])
 /** More pages than there can be services. */
 const PAGES_MAX = 10_000
 
@@ -46,7 +52,15 @@ const PAGES_MAX = 10_000
  * @throws {TypeError} for the domain `*`; `register` for what is malformed; {Error} everything else when the registry does not answer, or refuses.
  */
 export function createMxRegistry(options: MxRegistryOptions): Registry {
-  const { host, port, secure = false, ca, domain = DEFAULT_DOMAIN, timeoutMs = 5000 } = options
+  const {
+    host,
+    port,
+    secure = false,
+    ca,
+    domain = DEFAULT_DOMAIN,
+    timeoutMs = 5000,
+    tokens,
+  } = options
   const { nowMs = () => performance.now() } = options
   if (domain === '*') throw new TypeError('domain must be one domain, got "*"')
   const url = `${secure ? 'mxs' : 'mx'}://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -78,6 +92,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   const link = createLink({
     channel,
     timeoutMs,
+    tokens,
     onOpen(again) {
       if (again || renewDue) void registrations.renew()
       renewDue = false
@@ -151,6 +166,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
         'ListServices',
         { ...all, limit: PAGE, ...cursor },
         timeoutMs,
+        tokens,
       )
       const page = readEntries(reply, domain)
       onPage(page)
@@ -166,7 +182,18 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   /** Asks once the watch stands, where one is wanted. */
   async function call(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     await link.opened()
-    return ask(channel, method, request, timeoutMs)
+    const send = () => ask(channel, method, request, timeoutMs, tokens)
+    if (tokens === undefined || !WRITES.has(method)) return send()
+    await tokens.ready()
+    const shown = tokens.current()
+    try {
+      return await send()
+    } catch (error) {
+      const isRefused = error instanceof GatewayError && isNotTaken(error)
+      if (!isRefused || shown === undefined || !tokens.refused(shown)) throw error
+      await tokens.ready()
+      return send()
+    }
   }
 
   /** Does some work that keeps the process alive, and tells its errors as a registry does. */
@@ -188,7 +215,8 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     if (code === 400)
       return new TypeError(`the registry ${url} refuses: ${message}`, { cause: error })
     if (code < 500 && code !== 408) {
-      const refusal = new Error(`the registry ${url} refuses (${code}): ${message}`, {
+      const hint = code === 401 ? '; whoever registers needs MX_AUTH_ID and MX_AUTH_SECRET' : ''
+      const refusal = new Error(`the registry ${url} refuses (${code}): ${message}${hint}`, {
         cause: error,
       })
       // Too many of something (429) may be fewer soon.

@@ -2,6 +2,7 @@ import { createHash, type KeyObject } from 'node:crypto'
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import type { Account, Session } from '../contracts/auth.ts'
 import { isServiceName } from '../service-name.ts'
+import { TokenError } from './token-error.ts'
 
 /** Ed25519 (RFC 8037), and nothing else: what a token says of itself chooses no algorithm (RFC 8725 §3.1). */
 const ALGORITHM = 'EdDSA'
@@ -16,11 +17,6 @@ export const TOKEN_LIFE_MAX_S = 3600
 
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const KEY_ID = /^[\w-]{1,64}$/
-
-/** A token that is not taken. The message says why, for a log: who shows it is told less. */
-export class TokenError extends Error {
-  override readonly name = 'TokenError'
-}
 
 /** What tokens are signed with. */
 export interface SigningKey {

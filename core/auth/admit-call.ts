@@ -2,9 +2,9 @@ import type { Maybe } from '../chain.ts'
 import type { Account, Gate, Resource, Ruling, Session } from '../contracts/auth.ts'
 import type { GatewayError } from '../errors.ts'
 import { findMetadata } from '../rpc/metadata.ts'
-import { TokenError } from './access-token.ts'
 import { judgeCall, readBearer, toDenied, toNotTaken } from './authorize.ts'
 import { isLoggingIn } from './logging-in.ts'
+import { TokenError } from './token-error.ts'
 
 /** A call that came from outside. */
 export interface GivenCall {

@@ -63,6 +63,13 @@ export function toNotTaken(service: string): GatewayError {
   })
 }
 
+/** Whether an error says what {@link toNotTaken} does: another token may be taken. */
+export function isNotTaken({ code, headers = [] }: GatewayError): boolean {
+  if (code !== 401) return false
+  const at = headers.indexOf('www-authenticate')
+  return at >= 0 && headers[at + 1]!.includes('invalid_token')
+}
+
 function both(own: Ruling, general: Ruling): Ruling {
   return own.granted ? general : own
 }

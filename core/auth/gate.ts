@@ -10,11 +10,11 @@ import type {
   TokenKnowledge,
 } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
-import { TokenError } from './access-token.ts'
 import { KeptWatch } from './kept-watch.ts'
 import { isLoggingIn } from './logging-in.ts'
 import { RuleBook } from './rule-book.ts'
 import { Sessions } from './sessions.ts'
+import { TokenError } from './token-error.ts'
 
 export interface GateOptions {
   /** Told when the source cannot be asked any more, and with undefined when it can be again. @default nobody */

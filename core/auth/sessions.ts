@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Session } from '../contracts/auth.ts'
-import { TokenError, verifyToken } from './access-token.ts'
+import { verifyToken } from './access-token.ts'
+import { TokenError } from './token-error.ts'
 
 /** Tokens remembered, and the characters they have in all. */
 const REMEMBERED_MAX = 50_000

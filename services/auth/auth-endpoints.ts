@@ -1,5 +1,6 @@
-import { TOKEN_LIFE_MAX_S, TokenError } from '../../core/auth/access-token.ts'
+import { TOKEN_LIFE_MAX_S } from '../../core/auth/access-token.ts'
 import type { Revocation } from '../../core/auth/revocations.ts'
+import { TokenError } from '../../core/auth/token-error.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { mustBeAdmin, mustBeMember } from '../../sdk/check-account.ts'
 import type { Account } from '../../sdk/context.ts'

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { issueToken, TokenError, verifyToken } from '../../core/auth/access-token.ts'
+import { issueToken, verifyToken } from '../../core/auth/access-token.ts'
+import { TokenError } from '../../core/auth/token-error.ts'
 import type { Account, Session } from '../../core/contracts/auth.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'

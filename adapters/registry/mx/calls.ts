@@ -1,3 +1,4 @@
+import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { isRecord } from '../../../core/entry-reader.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { type LostKind, OutgoingCall } from '../../../core/rpc/call.ts'
@@ -45,12 +46,14 @@ export function ask(
   method: string,
   request: object,
   timeoutMs: number,
+  tokens?: TokenSource,
 ): Promise<Readonly<Record<string, unknown>>> {
   return new Promise((resolve, reject) => {
     const call = new Question(resolve as (reply: unknown) => void, reject)
     call.service = SERVICE
     call.endpoint = `Registry.${method}`
     call.timeoutMs = timeoutMs
+    call.metadata = formatToken(tokens)
     call.body = JSON.stringify(request)
     channel.call(call)
   })
@@ -94,6 +97,12 @@ export class WatchCall extends StreamCall {
   protected override onOver(error: GatewayError): void {
     this.#receiver.onOver(error)
   }
+}
+
+/** Metadata that show the token there is. */
+export function formatToken(tokens: TokenSource | undefined): string {
+  const token = tokens?.current()
+  return token === undefined ? '' : `authorization: Bearer ${token}\r\n`
 }
 
 /** The object a body holds; undefined when it holds none. */

@@ -1,11 +1,14 @@
+import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Channel } from '../../../core/rpc/channel.ts'
-import { WatchCall } from './calls.ts'
+import { formatToken, WatchCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly channel: Channel
   /** Milliseconds a watch may take to begin. */
   readonly timeoutMs: number
+  /** Whose watch it is. @default nobody's */
+  readonly tokens?: TokenSource | undefined
   /** A watch stands; `again`: after one was lost, or failed to begin. Answered by {@link Link.caughtUp}. */
   readonly onOpen: (again: boolean) => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
@@ -69,6 +72,7 @@ export function createLink(options: LinkOptions): Link {
         if (call === own) fail(error)
       },
     })
+    own.metadata = formatToken(options.tokens)
     call = own
     timer = setTimeout(() => {
       fail(new GatewayError('registry', 408, `no watch within ${timeoutMs} ms`))

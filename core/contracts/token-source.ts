@@ -1,0 +1,13 @@
+/** Whom a program is, for the platform it calls. */
+export interface TokenSource {
+  /** The access token at present; undefined: there is none yet, or none can be had. */
+  readonly current: () => string | undefined
+  /**
+   * Settles once there is a token, or it is clear that it goes without; undefined: that is so already.
+   *
+   * @throws {GatewayError} by rejecting, what logging in was answered.
+   */
+  readonly ready: () => Promise<void> | undefined
+  /** A token was not taken: it is not shown again. False: there is nothing else to show. */
+  readonly refused: (token: string) => boolean
+}

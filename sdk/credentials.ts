@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Registry } from '../core/contracts/registry.ts'
+
+/** What a service or a program logs in with. */
+export interface Credentials {
+  /** Of an account. */
+  readonly id: string
+  readonly secret: string
+}
+
+/** Credentials, and where they are from. */
+export interface FoundCredentials extends Credentials {
+  /** Nobody gave them: those of whoever runs a server here, who may run another. What they are no good for is done without. */
+  readonly isGuess: boolean
+}
+
+const LOOPBACK = /^(?:mxs?:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d+$/
+const FILE = 'service_credentials'
+
+/**
+ * The credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, for a platform on this machine, those
+ * that a server of the same user left in `~/.mx/service_credentials`.
+ *
+ * @param platform where it is reached, `host:port` or with a scheme; undefined: there is none.
+ * @throws {TypeError} for what are none, or only half of them.
+ */
+export function findCredentials(
+  given: Credentials | undefined,
+  platform: string | undefined,
+): FoundCredentials | undefined {
+  if (given !== undefined) return check(given, 'auth.id and auth.secret')
+  const { MX_AUTH_ID: id = '', MX_AUTH_SECRET: secret = '' } = process.env
+  if (platform === undefined) return undefined
+  if (id !== '' || secret !== '') return check({ id, secret }, 'MX_AUTH_ID and MX_AUTH_SECRET')
+  if (!LOOPBACK.test(platform.trim())) return undefined
+  const found = readFile(join(homedir(), '.mx', FILE))
+  return found && { ...found, isGuess: true }
+}
+
+/** Where a platform is whose registry this is; undefined: nowhere else. */
+export function toPlatform(registry: Registry | string | undefined): string | undefined {
+  return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
+}
+
+function check({ id, secret }: Credentials, what: string): FoundCredentials {
+  if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be given`)
+  return { id, secret, isGuess: false }
+}
+
+function readFile(path: string): Credentials | undefined {
+  try {
+    const { id, secret } = JSON.parse(readFileSync(path, 'utf8'))
+    return isText(id) && isText(secret) ? { id, secret } : undefined
+  } catch {
+    // Most often there is none; one that cannot be read is another user's.
+    return undefined
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

@@ -1,0 +1,14 @@
+import t from 'tap'
+import { createLateSource } from '../../../core/auth/late-source.ts'
+import { MemoryAuthSource } from '../../fixtures/auth-source.ts'
+
+t.test('who asks before it can be asked waits until then', async (t) => {
+  const { source, ask } = createLateSource()
+  const { signal } = new AbortController()
+  const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]().next()
+  const tokens = source.watchTokens(signal)[Symbol.asyncIterator]().next()
+  const memory = new MemoryAuthSource()
+  ask(memory)
+  t.match((await rules).value, [{ id: 'default' }])
+  t.ok((await tokens).value.keys.has(memory.key.id))
+})

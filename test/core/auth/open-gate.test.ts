@@ -1,0 +1,25 @@
+import t from 'tap'
+import { openGate } from '../../../core/auth/open-gate.ts'
+import { until } from '../../contracts/registry.ts'
+import { createAccount, MemoryAuthSource } from '../../fixtures/auth-source.ts'
+import { createQuietLog } from '../../fixtures/sdk-services.ts'
+
+const resource = { type: 'service', name: 'greeter', endpoint: 'A.B' }
+
+t.test('the log tells what troubles a gate, and of no token', async (t) => {
+  const { log, lines } = createQuietLog()
+  const { gate, ask } = openGate(log)
+  t.teardown(gate.close)
+  const source = new MemoryAuthSource()
+  ask(source)
+  await gate.judge({ namespace: 'mx', account: undefined, resource })
+  const stale = await source.issue(createAccount(), { nowMs: Date.now() - 3_600_000 })
+  await t.rejects(async () => gate.identify(stale))
+  source.leave(new Error('gone'))
+  await until(() => lines.some((line) => line.includes('cannot be read')))
+  source.comeBack()
+  await until(() => lines.some((line) => line.includes('can be read again')))
+  t.match(lines.join(''), /"reason":"gone"/)
+  t.match(lines.join(''), /"an access token is not taken"/)
+  t.notMatch(lines.join(''), stale.slice(-20))
+})

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { findCredentials, toPlatform } from '../../sdk/credentials.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const GIVEN = { id: 'orders', secret: 's' }
+
+/** In a home of its own, with these variables and this file. */
+function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; file?: string }) {
+  const home = makeTempFolder(t, 'home')
+  const set = { HOME: home, MX_AUTH_ID: '', MX_AUTH_SECRET: '', ...env }
+  for (const [name, value] of Object.entries(set)) {
+    const before = process.env[name]
+    process.env[name] = value
+    t.teardown(() => {
+      if (before === undefined) delete process.env[name]
+      else process.env[name] = before
+    })
+  }
+  if (file === undefined) return
+  mkdirSync(join(home, '.mx'))
+  writeFileSync(join(home, '.mx', 'service_credentials'), file)
+}
+
+t.test('the option goes before the variables, those before the file', (t) => {
+  const file = JSON.stringify({ id: 'local', secret: 'f' })
+  arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
+  t.same(findCredentials(GIVEN, '127.0.0.1:8081'), { ...GIVEN, isGuess: false })
+  t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', isGuess: false })
+  t.end()
+})
+
+t.test('without a platform there is nobody to log in at, unless it is said who', (t) => {
+  arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
+  t.equal(findCredentials(undefined, undefined), undefined)
+  t.same(findCredentials(GIVEN, undefined), { ...GIVEN, isGuess: false })
+  t.end()
+})
+
+t.test('the file is for platforms on this machine', (t) => {
+  arrange(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
+  const found = { id: 'local', secret: 'f', isGuess: true }
+  for (const platform of [
+    '127.0.0.1:8081',
+    'mx://localhost:1',
+    'mxs://[::1]:2',
+    'mx://127.9.9.9:3',
+  ])
+    t.same(findCredentials(undefined, platform), found, platform)
+  for (const platform of [
+    'example.com:8081',
+    'mx://127.0.0.1.example.com:1',
+    'consul://127.0.0.1:8500',
+  ])
+    t.equal(findCredentials(undefined, platform), undefined, platform)
+  t.end()
+})
+
+for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"secret":"s"}'])
+  t.test(`a file that holds none is none: ${file}`, (t) => {
+    arrange(t, file === undefined ? {} : { file })
+    t.equal(findCredentials(undefined, '127.0.0.1:8081'), undefined)
+    t.end()
+  })
+
+t.test('half of the credentials is an error that says so', (t) => {
+  arrange(t, { env: { MX_AUTH_ID: 'a' } })
+  t.throws(() => findCredentials(undefined, 'example.com:1'), {
+    name: 'TypeError',
+    message: 'MX_AUTH_ID and MX_AUTH_SECRET must both be given',
+  })
+  t.throws(() => findCredentials({ id: '', secret: 's' }, undefined), {
+    name: 'TypeError',
+    message: 'auth.id and auth.secret must both be given',
+  })
+  t.end()
+})
+
+t.test('a registry that is called by an address says where the platform is', (t) => {
+  t.equal(toPlatform('mx://host:1'), 'mx://host:1')
+  t.equal(toPlatform('memory'), undefined)
+  t.equal(toPlatform(undefined), undefined)
+  t.end()
+})
