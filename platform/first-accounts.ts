@@ -81,7 +81,9 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
   if (profile !== 'local' || folder === undefined || !['lmdb', 'memory'].includes(store)) return
   const file = join(folder, 'service_credentials')
   const account = await accounts.find(DEFAULT_NAMESPACE, LOCAL)
-  if (account?.id === LOCAL && (await readOwnerFile(file)) !== undefined) return
+  // Somebody else's account of that name stays theirs.
+  if (account !== undefined && (account.id !== LOCAL || account.type !== 'service')) return
+  if (account !== undefined && (await readOwnerFile(file)) !== undefined) return
   const secret = randomBytes(SECRET_BYTES).toString('base64url')
   const isNew = await tryCreate(accounts, {
     ...{ id: LOCAL, secret, type: 'service', scopes: ['service'] },

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { configurationFrom } from '../../platform/configuration.ts'
@@ -58,6 +58,31 @@ t.test('services of whoever runs the server find an account of theirs in a file'
   t.match(await whoIs(server, token), { id: 'local', type: 'service', scopes: ['service'] })
 })
 
+t.test(
+  'their secret is made anew when its file is gone, and no other account is touched',
+  async (t) => {
+    const folder = makeTempFolder(t, 'first')
+    const first = await openServer(t, keepIn(folder))
+    const old = JSON.parse(read(t, folder, 'service_credentials'))
+    await first.server.close()
+    unlinkSync(join(folder, 'data', 'service_credentials'))
+    const second = await openServer(t, keepIn(folder))
+    const { id, secret } = JSON.parse(read(t, folder, 'service_credentials'))
+    t.equal(await logIn(second, id, old.secret), 400)
+    const admin = await logIn(second, 'admin', read(t, folder, 'admin_password'))
+    const headers = { authorization: `Bearer ${await logIn(second, id, secret)}` }
+    t.equal((await second.get('/auth/rules/list', headers)).status, 200)
+    const asAdmin = { authorization: `Bearer ${admin}` }
+    await second.post('/auth/accounts/delete', { id }, asAdmin)
+    await second.post('/auth/generate', { id, secret: 'a user of that name' }, asAdmin)
+    await second.server.close()
+    unlinkSync(join(folder, 'data', 'service_credentials'))
+    const third = await openServer(t, keepIn(folder))
+    t.type(await logIn(third, 'local', 'a user of that name'), 'string')
+    t.throws(() => statSync(join(folder, 'data', 'service_credentials')))
+  },
+)
+
 t.test('the password is the one that is given, and is in no file', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const server = await openServer(t, [...keepIn(folder), '--admin_password=correct horse'])
@@ -73,8 +98,9 @@ t.test('in profile test it is mx', async (t) => {
 })
 
 t.test('there is no administrator where none is wanted', async (t) => {
-  const server = await openServer(t, ['--disable_admin'])
-  t.equal(await logIn(server, 'admin', 'mx'), 400)
+  const folder = makeTempFolder(t, 'first')
+  const server = await openServer(t, [...keepIn(folder), '--disable_admin', '--admin_password=x'])
+  t.equal(await logIn(server, 'admin', 'x'), 400)
 })
 
 t.test('a password everybody knows is refused where others reach the server', async (t) => {
