@@ -7,6 +7,8 @@ export const DEFAULT_NAMESPACE = 'mx'
 
 /** Longest of any namespace: they are named as services are. */
 const MAX_LENGTH = 253
+/** What a namespace must be, as errors say it. */
+export const NAMESPACE_RULE: string = `must be letters, digits and inner dots, dashes or underscores, at most ${MAX_LENGTH}`
 
 /**
  * The namespace a call is about: the one it was made in, else `mx`.

@@ -1,7 +1,7 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { isTableName } from '../../core/store/limits.ts'
 import type { Context } from '../../sdk/context.ts'
-import { DEFAULT_NAMESPACE, toNamespace } from '../../sdk/namespace.ts'
+import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namespace.ts'
 import type { AccountRecord } from './records.ts'
 
 /** Where all of it happens. */
@@ -39,8 +39,6 @@ export interface ResourceMessage {
   readonly endpoint: string
 }
 
-/** What a namespace must be, as errors say it. */
-const NAMESPACE_RULE = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
 const PRIORITY_MAX = 2 ** 31 - 1
 
 /** A text that may be left out. */

@@ -1,6 +1,6 @@
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { isTableName } from '../../core/store/limits.ts'
-import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
 import { isPath, PATH_RULE } from './path.ts'
 
 /** Whether secrets are told. */
@@ -35,8 +35,6 @@ export interface Reading {
   readonly version: number
 }
 
-/** What a namespace must be, as errors say it. */
-const NAMESPACE_RULE = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
 /** Leaves of a page, at most; as many of their paths as long as they may be are 1 MiB. */
 export const MAX_PAGE = 1000
 
