@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -18,7 +19,7 @@ import { openKubernetesApi } from '../fixtures/kubernetes-api.ts'
 import { makeKubernetesService, makeSlice } from '../fixtures/kubernetes-objects.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
-import { openServer, QUIET_WORDS } from '../fixtures/server.ts'
+import { ADMIN, openServer, QUIET_WORDS } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
@@ -140,11 +141,11 @@ t.test('the wrong key for secrets is told, and nothing is changed', async (t) =>
 
 t.test('services of users are registered, found and called through the RPC proxy', async (t) => {
   const { proxy, get } = await openServer(t)
-  const greeter = createService(t, { name: 'greeter', proxy })
+  const greeter = createService(t, { name: 'greeter', proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
   t.same(await get('/greeter/hello'), { status: 200, body: { message: 'Hello' } })
-  const client = openClient(t, { proxy })
+  const client = openClient(t, { proxy, auth: ADMIN })
   t.same(await client.call('greeter', 'Greeter.Hello'), { message: 'Hello' })
   const store = createStore(client)
   await store.write('a', { b: 1 })
@@ -155,7 +156,7 @@ t.test('services of users are registered, found and called through the RPC proxy
 
 t.test('the registry tells the broker what changes', async (t) => {
   const { proxy, post } = await openServer(t)
-  const client = openClient(t, { proxy })
+  const client = openClient(t, { proxy, auth: ADMIN })
   const heard = await hear(t, client, 'registry.events')
   await post('/registry/register', { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] })
   await until(() => heard.length > 0)
@@ -213,11 +214,11 @@ t.test('Services of Kubernetes are found beside its own, and nobody registers th
 t.test('requests to an endpoint of the handler event become messages, or are kept', async (t) => {
   for (const sink of ['broker', 'events', 'both']) {
     const { proxy, post } = await openServer(t, [`--event_sink=${sink}`])
-    const orders = createService(t, { name: 'orders', proxy })
+    const orders = createService(t, { name: 'orders', proxy, auth: ADMIN })
     const http = { method: 'POST', path: '/orders', handler: 'event' as const }
     orders.handle('Orders', { created: endpoint({ http, handle: () => ({}) }) })
     await orders.start()
-    const client = openClient(t, { proxy })
+    const client = openClient(t, { proxy, auth: ADMIN })
     const heard = await hear(t, client, 'orders')
     await until(async () => (await post('/orders', { a: 1 })).status === 200)
     const kept = await createEvents(client).read('orders')
@@ -229,14 +230,18 @@ t.test('requests to an endpoint of the handler event become messages, or are kep
 })
 
 t.test('servers that are linked call services that only one of them has', async (t) => {
-  const one = await openServer(t, ['--network_token=s3cret', '--server_id=one'])
-  const words = [`--network_nodes=${one.proxy}`, '--network_token=s3cret', '--server_id=two']
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  // Callers of one are known to the other.
+  const shared = ['--network_token=s3cret', `--auth_private_key=${key}`]
+  const one = await openServer(t, [...shared, '--server_id=one'])
+  const words = [...shared, `--network_nodes=${one.proxy}`, '--server_id=two']
   const two = await openServer(t, words)
-  const greeter = createService(t, { name: 'greeter', proxy: one.proxy })
+  const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
   await until(async () => (await two.get('/greeter/hello')).status === 200)
-  t.same(await openClient(t, { proxy: two.proxy }).call('greeter', 'Greeter.Hello'), {
+  t.same(await openClient(t, { proxy: two.proxy, auth: ADMIN }).call('greeter', 'Greeter.Hello'), {
     message: 'Hello',
   })
   await one.post('/store/write', { record: { key: 'a', value: 'Yg==' } })
