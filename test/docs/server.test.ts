@@ -30,10 +30,11 @@ t.test('docs/server.md lists what each profile says', async (t) => {
 })
 
 t.test('the commands of the first five minutes do what is said of them', async (t) => {
-  const { url } = await openServer(t)
+  const { url, token } = await openServer(t)
   const [block = ''] = /(?<=```sh\n)curl localhost:8080\/ [\s\S]*?(?=```)/.exec(text) ?? []
   const script = block.replaceAll('localhost:8080', url).replaceAll('curl ', "curl -s -w '\\n' ")
-  const { stdout } = await run('sh', ['-e', '-c', script])
+  const env = { ...process.env, AUTH: `Authorization: Bearer ${token}` }
+  const { stdout } = await run('sh', ['-e', '-c', script], { env })
   t.match(
     stdout
       .trim()
