@@ -2,6 +2,7 @@
 // Imported, because the global of that name is a getter: dear for what is asked for several times a request.
 import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
+import type { CallTarget } from './auth/authorize.ts'
 import { bodyMemory, mayWait, refuseBody, refuseReply, replyMemory } from './body-memory.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
@@ -99,6 +100,8 @@ export abstract class Exchange implements RequestLine {
   session: Session | undefined = undefined
   /** Why what the client shows of itself was not taken: the answer, unless another plugin takes it. */
   refusal: GatewayError | undefined = undefined
+  /** What it was let in for (plugin `auth`), whatever its path has become since. */
+  admitted: CallTarget | undefined = undefined
   /** Called before the request itself goes to a backend, in place of a call: takes out what is for services only. */
   beforeProxy: ((x: Exchange) => void) | undefined = undefined
   /** Most body bytes accepted, then 413 (plugin `body-limit`). */

@@ -1,10 +1,9 @@
 import { formatAccount } from '../core/auth/account-text.ts'
-import { judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
+import { type CallTarget, judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
 import { isLoggingIn } from '../core/auth/logging-in.ts'
 import { OpenStreams } from '../core/auth/open-streams.ts'
 import { keepPrivate, varyByCaller } from '../core/auth/private-reply.ts'
 import { TokenError } from '../core/auth/token-error.ts'
-import type { Maybe } from '../core/chain.ts'
 import type { Ruling, Session } from '../core/contracts/auth.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
@@ -57,7 +56,6 @@ const plugin: PluginDefinition = definePlugin({
       const token = authorization && readToken(authorization)
       if (token !== undefined) tokens.set(session!, token)
     }
-    const judge = (x: Exchange): Maybe<Ruling> => judgeCall(gate, x.account, toTarget(x))
     const streams = new OpenStreams({
       judge: (x) => judgeAgain(x).catch(toReason),
       toEnded: ({ route }) => toNotTaken(route!.service),
@@ -70,13 +68,14 @@ const plugin: PluginDefinition = definePlugin({
         x.session = await gate.identify(token)
         tokens.set(x.session, token)
       }
-      const { granted } = await judge(x)
-      return granted ? undefined : toDenied(toTarget(x).resource)
+      const { granted } = await judgeCall(gate, x.account, x.admitted!)
+      return granted ? undefined : toDenied(x.admitted!.resource)
     }
     const end = gate.onChange(streams.review)
 
-    const settle = (x: Exchange, ruling: Ruling): void => {
-      if (!ruling.granted) throw toDenied(toTarget(x).resource)
+    const settle = (x: Exchange, target: CallTarget, { granted }: Ruling): void => {
+      if (!granted) throw toDenied(target.resource)
+      x.admitted = target
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
       if (x.route!.service === AUTH) x.headers.set('mx-address', x.clientAddress)
     }
@@ -99,17 +98,19 @@ const plugin: PluginDefinition = definePlugin({
 
       onRoute(x) {
         const { refusal } = x
-        if (refusal !== undefined && x.session === undefined && !isLoggingIn(toTarget(x).resource))
+        const target = toTarget(x)
+        if (refusal !== undefined && x.session === undefined && !isLoggingIn(target.resource))
           throw inNameOf(x.route!.service, refusal)
-        const ruling = judge(x)
-        if (!(ruling instanceof Promise)) return settle(x, ruling)
-        return ruling.then((late) => settle(x, late))
+        const ruling = judgeCall(gate, x.account, target)
+        if (!(ruling instanceof Promise)) return settle(x, target, ruling)
+        return ruling.then((late) => settle(x, target, late))
       },
 
       onReply(x) {
+        if (x.admitted === undefined) return
         if (x.streaming && x.beforeProxy === hide) keepToken(x)
         streams.onReply(x)
-        if (x.route === undefined || x.status === 101) return
+        if (x.status === 101) return
         if (x.session === undefined) {
           if (isForwarded) varyByCaller(x.replyHeaders)
         } else if (isForwarded || !isPublic(x)) keepPrivate(x.replyHeaders)
@@ -126,7 +127,7 @@ const plugin: PluginDefinition = definePlugin({
     /** Whether everybody may have the reply. */
     function isPublic(x: Exchange): boolean {
       if (x.replyHeaders.get('cache-control') === 'no-store') return true
-      const ruling = judgeCall(gate!, undefined, toTarget(x))
+      const ruling = judgeCall(gate!, undefined, x.admitted!)
       return !(ruling instanceof Promise) && ruling.granted
     }
   },

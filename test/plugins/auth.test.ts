@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../core/chain.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
+import { HeaderList } from '../../core/headers.ts'
 import { toRoute } from '../../core/route.ts'
 import { formatContext } from '../../core/rpc/context.ts'
 import { Upstream } from '../../core/upstream/upstream.ts'
@@ -297,6 +298,45 @@ t.test('a preflight that the plugin cors answers needs no token', async (t) => {
   t.equal(fields.get('access-control-allow-origin'), origin, 'and the page may read that')
   t.equal((await runPlugin(auth, { method: 'OPTIONS', headers })).status, 401, 'no call is made')
 })
+
+t.test(
+  'a stream is judged again by what it was let in for, whatever its path has become',
+  async (t) => {
+    const rule = createRule({ id: 'own', scope: '*', resource: 'service:app:/app/*' })
+    // The gate alone keeps no process alive.
+    const alive = setInterval(() => {}, 1000)
+    t.teardown(() => clearInterval(alive))
+    const { auth, gate, source, issue } = await open(t, [rule])
+    const createPool = () => {
+      throw new Error('not called')
+    }
+    const first: Plugin = {
+      name: 'routed',
+      onRoute(x) {
+        x.upstream = new Upstream('app', { createPool })
+      },
+    }
+    const rewrite: Plugin = { name: 'rewrite', onRoute: (x) => x.rewrite('/elsewhere') }
+    const { body, aborted } = await runPlugin(
+      [first, auth, rewrite],
+      { path: '/app/a', ...bearer(await issue(JANE)) },
+      {
+        route: toRoute('app', ''),
+        async handle(x) {
+          x.start(200, new HeaderList(), -1)
+          const changed = new Promise<void>((resolve) => void gate.onChange(resolve))
+          source.setRules('mx', rule, LOGIN)
+          await changed
+          await new Promise((resolve) => setImmediate(resolve))
+          x.write(Buffer.from('all of it'))
+          x.end()
+        },
+      },
+    )
+    t.equal(body, 'all of it')
+    t.notOk(aborted)
+  },
+)
 
 /** Until it holds; a second is what a change may take. */
 async function poll(holds: () => Promise<boolean>): Promise<void> {
