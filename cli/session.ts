@@ -2,7 +2,7 @@ import { GatewayError } from '../core/errors.ts'
 import { Client } from '../sdk/client.ts'
 import { createContext } from '../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
-import type { CommandLine, FlagTypes } from './command-line.ts'
+import type { CommandLine } from './command-line.ts'
 import { type Environment, findEnvironment } from './environments.ts'
 import { CliError, EXIT } from './output.ts'
 import { readConfig } from './state/config.ts'
@@ -14,7 +14,10 @@ import {
 } from './state/tokens.ts'
 
 /** Flags that every command has that calls the platform. */
-export const SESSION_FLAGS = { env: 'string', namespace: 'string' } as const satisfies FlagTypes
+export const SESSION_FLAGS: { readonly env: 'string'; readonly namespace: 'string' } = {
+  env: 'string',
+  namespace: 'string',
+}
 
 /** A platform as a command has it: the environment, the namespace, and whoever is logged in there. */
 export interface Session {
