@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Type } from '../../core/schema.ts'
 import { Client } from '../../sdk/client.ts'
@@ -8,6 +7,7 @@ import { createContext, metadata } from '../../sdk/context.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import type { ServiceOptions } from '../../sdk/service.ts'
+import { LOADER, toModule, toNodeWords } from '../fixtures/programs.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 import { createKeeper } from '../fixtures/rpc.ts'
 import { openPort } from '../fixtures/rpc-proxy.ts'
@@ -143,14 +143,12 @@ t.test('client disconnect aborts the handler', async (t) => {
   })
   const address = await service.start()
   const source = `
-    import { Client } from ${JSON.stringify(new URL('../../sdk/client.ts', import.meta.url).href)}
+    import { Client } from ${JSON.stringify(toModule(new URL('../../sdk/client.ts', import.meta.url)))}
     new Client({ address: ${JSON.stringify(address)} }).call('greeter', 'A.B')
   `
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', source],
-    { stdio: 'ignore', cwd: fileURLToPath(new URL('../..', import.meta.url)) },
-  )
+  const child = spawn(process.execPath, [...LOADER, '--input-type=module', '-e', source], {
+    stdio: 'ignore',
+  })
   await until(() => begun)
   child.kill('SIGKILL')
   await once(child, 'exit')
@@ -331,8 +329,8 @@ t.test('a client that was closed takes no calls; those under way end', async (t)
 
 t.test('kill of one of two services under load: only what it had is lost', async (t) => {
   const registry = openRegistry(t)
-  const fixture = fileURLToPath(new URL('../fixtures/killable.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), fixture], {
+  const fixture = new URL('../fixtures/killable.ts', import.meta.url)
+  const child = spawn(process.execPath, toNodeWords(fixture), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))
