@@ -113,7 +113,7 @@ t.test('a service in Python, with its standard library alone, answers calls', as
     t.equal(many.length, 10_002)
     t.equal(many.at(-2), 'data {"message":"Hello John, 10000 of 10000"}')
     const slow = send(caller, { ...STREAM, body: '{"name":"John","count":1000,"pause":0.01}' })
-    await until(() => slow.events.length === 3)
+    await until(() => slow.events.length >= 3)
     t.ok(slow.carrier, 'it is still under way')
     slow.cancel()
     t.strictSame(await settle(caller, { ...STREAM, stream: false }), [
