@@ -33,6 +33,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   readonly #limitMs: number
   readonly #signal: AbortSignal | undefined
   readonly #contextSignal: AbortSignal | undefined
+  readonly #closing: AbortSignal | undefined
   readonly #startedMs = performance.now()
   #local: LocalService | undefined = undefined
   #upstream: Upstream | undefined = undefined
@@ -45,8 +46,10 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   #repeated = 0
   #timer: NodeJS.Timeout | undefined = undefined
 
-  constructor(owner: CallOwner, plan: CallPlan) {
+  /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
+  constructor(owner: CallOwner, plan: CallPlan, closing?: AbortSignal) {
     super()
+    this.#closing = closing
     this.#owner = owner
     this.#address = plan.address
     this.#limitMs = plan.timeoutMs
@@ -67,6 +70,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (contextSignal?.aborted) return this.onAbort(contextSignal.reason)
     if (signal !== undefined) watchAbort(signal, this)
     if (contextSignal !== undefined) watchAbort(contextSignal, this)
+    if (this.#closing !== undefined) watchAbort(this.#closing, this)
     try {
       const found = this.#owner.find(this.service, this.#address)
       if (found instanceof Promise) {
@@ -246,6 +250,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     clearTimeout(this.#timer)
     if (this.#signal !== undefined) unwatchAbort(this.#signal, this)
     if (this.#contextSignal !== undefined) unwatchAbort(this.#contextSignal, this)
+    if (this.#closing !== undefined) unwatchAbort(this.#closing, this)
     const { traces } = this.#owner
     if (traces === undefined) return
     const name = `${this.service}.${this.endpoint}`

@@ -69,6 +69,8 @@ const OPTIONS: KnownOptions<ServiceOptions> = {
 }
 /** Variables of services, without the `MX_` they begin with. */
 const VARIABLES = ['SERVICE_ADDRESS', 'SERVICE_LOG_LEVEL', 'REGISTRY', 'PROXY', 'BROKER']
+/** Those of the programs `mx server` and `mx api` are theirs to judge. */
+const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
 
 /**
@@ -230,7 +232,8 @@ export class Service<H extends object = Record<never, never>> {
 
   async #begin(): Promise<string> {
     const { log } = this
-    for (const problem of findMisspeltVariables(process.env, VARIABLES)) log.warn({}, problem)
+    const problems = findMisspeltVariables(process.env, VARIABLES, VARIABLE_PREFIX)
+    for (const problem of problems) log.warn({}, problem)
     try {
       this.#port = await openPort(this.#options, this.#dispatcher)
       const { address, server } = this.#port

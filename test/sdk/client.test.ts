@@ -327,6 +327,20 @@ t.test('a client that was closed takes no calls; those under way end', async (t)
   await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
+t.test('a client that is closed ends its streams: whoever reads one is told', async (t) => {
+  const { registry } = await open(t)
+  const { dispatch, calls } = createKeeper()
+  const { port, sockets } = await openRpcService(t, dispatch)
+  registerPorts(registry, 'slow', [port])
+  const client = openClient(t, { registry })
+  const reading = client.stream('slow', 'A.B', {}).next()
+  await until(() => calls.length === 1)
+  client.close()
+  await t.rejects(reading, { name: 'TypeError', message: 'the client is closed' })
+  await until(() => calls[0]!.over)
+  await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
+})
+
 t.test('kill of one of two services under load: only what it had is lost', async (t) => {
   const registry = openRegistry(t)
   const fixture = new URL('../fixtures/killable.ts', import.meta.url)
