@@ -59,7 +59,7 @@ export interface TokenKnowledge {
   readonly isRevoked: (session: Session) => boolean
 }
 
-/** Where whoever enforces rules gets them from: the service `auth`, in this process or far away. */
+/** Where whoever enforces rules gets them from: the service `auth`, in this process or far away. @public */
 export interface AuthSource {
   /** All rules of a namespace, at once and after each change. Throws when they cannot be had, or no longer; ends by `signal` only. */
   readonly watchRules: (namespace: string, signal: AbortSignal) => AsyncIterable<readonly Rule[]>
@@ -76,7 +76,7 @@ export interface Access {
   readonly resource: Resource
 }
 
-/** Decides who is let through: what gateway, RPC proxy and services ask. It keeps watching what its {@link AuthSource} knows. */
+/** Decides who is let through: what gateway, RPC proxy and services ask. It keeps watching what its {@link AuthSource} knows. @public */
 export interface Gate {
   /**
    * Who shows this token; at once where it was seen before.
