@@ -6,8 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
+import { ROOT } from './root.ts'
 
 /** Writes the bundle, with TypeBox's licence on top, and its source map beside it. */
 export async function bundleSchema(outfile: string): Promise<void> {

@@ -3,10 +3,12 @@
  * `--check` writes nothing and fails when a table is not what it would be.
  */
 import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PROFILES } from '../platform/profiles.ts'
 import { SETTINGS, type Setting, type Settings } from '../platform/settings.ts'
 import { SETTING_KEYS } from '../platform/settings-sources.ts'
+import { ROOT } from './root.ts'
 
 const FILES: readonly { readonly name: string; readonly format: () => string }[] = [
   { name: 'README.md', format: formatFlags },
@@ -79,7 +81,7 @@ export function replaceFlags(text: string, table: string): string {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const { name, format } of FILES) {
-    const file = fileURLToPath(new URL(`../${name}`, import.meta.url))
+    const file = join(ROOT, name)
     const text = await readFile(file, 'utf8')
     const wanted = replaceFlags(text, format())
     if (wanted !== text && process.argv.includes('--check')) {

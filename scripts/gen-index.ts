@@ -5,6 +5,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ROOT } from './root.ts'
 
 interface Folder {
   readonly path: string
@@ -32,7 +33,6 @@ const FOLDERS: readonly Folder[] = [
   { path: 'handlers', table: 'handlers', exports: 'what creates a handler' },
 ]
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const INDEX = 'index.gen.ts'
 
 /** Names of the parts in a folder: its TypeScript files, in the order of the alphabet. */

@@ -24,6 +24,8 @@ export interface CallOwner {
   ) => Maybe<Upstream | LocalService | undefined>
   /** Name of the {@link Upstream} that is a proxy; undefined: none. */
   readonly proxy: string | undefined
+  /** Aborts when the client is closed: its streams end. */
+  readonly closing: AbortSignal
   /** Where calls are kept for `Debug.Trace`. */
   readonly traces: Traces | undefined
 }

@@ -104,6 +104,7 @@ export class Client {
   readonly #namespace: string
   readonly #timeoutMs: number
   readonly #retries: number
+  readonly #closing = new AbortController()
 
   /** @throws {TypeError} for an option that is unknown, a timeout, number of retries, address or proxy that is none, and a text that names no registry. */
   constructor(options: ClientOptions = {}) {
@@ -124,7 +125,8 @@ export class Client {
       inProcess,
     })
     this.#targets = targets
-    this.#owner = { find: (service, at) => targets.find(service, at), proxy, traces }
+    const { signal: closing } = this.#closing
+    this.#owner = { find: (service, at) => targets.find(service, at), proxy, closing, traces }
     this.#tokens = this.#findTokens(options, proxy)
     if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
   }
@@ -189,8 +191,9 @@ export class Client {
     return createServiceProxy<T>(this, name, options)
   }
 
-  /** Takes no more calls. Those under way go on; their connections close behind them. */
+  /** Takes no more calls, and ends its streams: whoever reads one gets an error. Other calls under way go on; their connections close behind them. */
   close(): void {
+    this.#closing.abort(new TypeError('the client is closed'))
     this.#targets.close()
   }
 

@@ -7,6 +7,7 @@ import type {
   SubscribeOptions,
   Unsubscribe,
 } from '../core/contracts/broker.ts'
+import { GatewayError } from '../core/errors.ts'
 import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
 import type { CallStream } from './call-stream.ts'
 import type { CallOptions, Client } from './client.ts'
@@ -34,6 +35,8 @@ const SERVICE = 'broker'
 const GOOD_MS = 5000
 /** Headers, and what JSON writes around them. */
 const ENVELOPE_BYTES = 256 * 1024
+/** Codes of errors that the next attempt would meet again. */
+const REFUSED = [400, 401, 403]
 /** Of a message in base64 that fits into one of the protocol. */
 const MAX_BODY_BYTES = Math.floor((PAYLOAD_MAX_BYTES - ENVELOPE_BYTES) / 4) * 3
 
@@ -54,8 +57,8 @@ export async function publishTo(
  * The broker of a platform: messages go through its service `broker`, found as any other. Topics and queues are those of the
  * namespace of the call.
  *
- * A subscription that breaks begins again by itself, after a pause that grows to 5 s, until it is left; what was published
- * meanwhile it does not get.
+ * A subscription that breaks begins again by itself, after a pause that grows to 5 s, until it is left or refused, or its client
+ * is closed; what was published meanwhile it does not get.
  */
 export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   const { client, call = {}, onWarning = (message) => process.emitWarning(message) } = options
@@ -108,6 +111,12 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
           await read()
         } catch (error) {
           if (signal.aborted) return
+          if (!mayComeBack(error)) {
+            leaves.delete(leave)
+            const { message } = error as Error
+            onWarning(`the subscription to ${topic} has ended: ${message}`)
+            return
+          }
           if (lostMs === undefined) {
             lostMs = performance.now()
             if (lostMs - begunMs > GOOD_MS) backOff.reset()
@@ -141,4 +150,9 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
       for (const leave of leaves) leave()
     },
   }
+}
+
+/** Not where the service refuses it, nor where the client is closed. */
+function mayComeBack(error: unknown): boolean {
+  return error instanceof GatewayError && !REFUSED.includes(error.code)
 }

@@ -42,6 +42,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   #token: string | undefined = undefined
   /** It was sent with another token before. */
   #isRenewed = false
+  readonly #closing: AbortSignal | undefined
   readonly #startedMs = performance.now()
   #local: LocalService | undefined = undefined
   #upstream: Upstream | undefined = undefined
@@ -54,8 +55,10 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   #repeated = 0
   #timer: NodeJS.Timeout | undefined = undefined
 
-  constructor(owner: CallOwner, plan: CallPlan) {
+  /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
+  constructor(owner: CallOwner, plan: CallPlan, closing?: AbortSignal) {
     super()
+    this.#closing = closing
     this.#owner = owner
     this.#address = plan.address
     this.#limitMs = plan.timeoutMs
@@ -78,6 +81,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (contextSignal?.aborted) return this.onAbort(contextSignal.reason)
     if (signal !== undefined) watchAbort(signal, this)
     if (contextSignal !== undefined) watchAbort(contextSignal, this)
+    if (this.#closing !== undefined) watchAbort(this.#closing, this)
     try {
       const found = this.#identify(this.#owner.find(this.service, this.#address))
       if (found instanceof Promise) {
@@ -287,6 +291,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     clearTimeout(this.#timer)
     if (this.#signal !== undefined) unwatchAbort(this.#signal, this)
     if (this.#contextSignal !== undefined) unwatchAbort(this.#contextSignal, this)
+    if (this.#closing !== undefined) unwatchAbort(this.#closing, this)
     const { traces } = this.#owner
     if (traces === undefined) return
     const name = `${this.service}.${this.endpoint}`

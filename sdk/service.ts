@@ -86,6 +86,8 @@ const VARIABLES = [
   'AUTH_ID',
   'AUTH_SECRET',
 ]
+/** Those of the programs `mx server` and `mx api` are theirs to judge. */
+const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
 
 /**
@@ -249,7 +251,8 @@ export class Service<H extends object = Record<never, never>> {
 
   async #begin(): Promise<string> {
     const { log } = this
-    for (const problem of findMisspeltVariables(process.env, VARIABLES)) log.warn({}, problem)
+    const problems = findMisspeltVariables(process.env, VARIABLES, VARIABLE_PREFIX)
+    for (const problem of problems) log.warn({}, problem)
     try {
       await this.#openGate()
       this.#port = await openPort(this.#options, this.#dispatcher)

@@ -39,7 +39,7 @@ export class StreamCall extends RoutedCall {
 
   /** @param requests one request; or several, anything that can be iterated but text; or undefined: they are sent by {@link send}. */
   constructor(owner: CallOwner, plan: CallPlan, requests: unknown) {
-    super(owner, { ...plan, retries: 0 })
+    super(owner, { ...plan, retries: 0 }, owner.closing)
     this.stream = true
     this.#requests = requests
     this.replies = new BodyStream({

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../scripts/root.ts'
 
-const MANIFEST = join(import.meta.dirname, '../package.json')
+const MANIFEST = join(ROOT, 'package.json')
 
 t.test(
   'the package holds what runs, and neither tests, bench nor traces of the build',
@@ -18,6 +19,7 @@ t.test(
         sdk: { 'index.js': '', 'index.d.ts': '' },
         bench: { 'main.js': '' },
         examples: { 'start.js': '' },
+        scripts: { 'test.js': '' },
         test: { 'a.test.js': '' },
       },
     })

@@ -4,6 +4,7 @@ import { closeSync, constants, openSync, readFileSync, readSync, statSync } from
 import { join } from 'node:path'
 import t from 'tap'
 import { createLineWriter } from '../../core/line-writer.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 
 const unexpected = (what: unknown) => {
   throw new Error(`trouble: ${String(what)}`)
@@ -97,8 +98,8 @@ t.test('while a reader stalls memory is bounded, the loss is counted and told', 
 })
 
 t.test('a reader that leaves ends the writing, not the process', async (t) => {
-  const writerFile = join(import.meta.dirname, '../fixtures/line-writer-stdout.ts')
-  const child = spawn(process.execPath, ['--import', 'tsx', writerFile], {
+  const writerFile = new URL('../fixtures/line-writer-stdout.ts', import.meta.url)
+  const child = spawn(process.execPath, toNodeWords(writerFile), {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => child.kill())

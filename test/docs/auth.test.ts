@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { openPlatformAuth } from '../fixtures/platform-auth.ts'
 import { openRegistry } from '../fixtures/sdk-services.ts'
 
-const GUIDE = readFileSync(new URL('../../docs/auth.md', import.meta.url), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/auth.md'), 'utf8')
 
 t.test('docs/auth.md lists every endpoint, and which are streams', async (t) => {
   const registry = openRegistry(t)
@@ -17,9 +19,8 @@ t.test('docs/auth.md lists every endpoint, and which are streams', async (t) => 
 })
 
 t.test('it lists every action the audit is told of', async (t) => {
-  const folder = new URL('../../services/auth/', import.meta.url)
   const sources = ['auth-endpoints', 'account-endpoints', 'rule-endpoints', 'attempt-login'].map(
-    (name) => readFileSync(new URL(`${name}.ts`, folder), 'utf8'),
+    (name) => readFileSync(join(ROOT, `services/auth/${name}.ts`), 'utf8'),
   )
   const actions = sources.flatMap((text) =>
     text.match(/'(account|rule|token|key|login)\.[a-z-]+'/g),

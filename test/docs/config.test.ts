@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { toConfigValue } from '../../sdk/config-value.ts'
 import { createConfig, Type } from '../../sdk/index.ts'
 import { MAX_DEPTH, MAX_PATH_BYTES } from '../../services/config/path.ts'
 import { openPlatformConfig } from '../fixtures/platform-config.ts'
 import { openRegistry } from '../fixtures/sdk-services.ts'
 
-const GUIDE = readFileSync(new URL('../../docs/config.md', import.meta.url), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/config.md'), 'utf8')
 
 /** First cells of the table below a heading. */
 function firstCells(header: string): string[] {

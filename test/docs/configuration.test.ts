@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
 import { formatSettings } from '../../scripts/gen-flags.ts'
+import { ROOT } from '../../scripts/root.ts'
 
-const text = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+const text = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8')
 
 /** What stands between two markers. */
 function section(name: string): string {

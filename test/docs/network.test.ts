@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import * as limits from '../../core/network/limits.ts'
 import { SETTINGS } from '../../platform/settings.ts'
+import { ROOT } from '../../scripts/root.ts'
 import { openServer } from '../fixtures/network.ts'
 
-const GUIDE = readFileSync(new URL('../../docs/network.md', import.meta.url), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/network.md'), 'utf8')
 
 /** First cells of the table below a heading, without what stands behind a name. */
 function firstCells(header: string): string[] {

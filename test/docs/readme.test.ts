@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import type { PluginDefinition } from '../../core/define-plugin.ts'
 import { parseConfig } from '../../platform/config-file.ts'
 import { DEFAULT_PLUGINS } from '../../platform/default-plugins.ts'
-import { buildPlugin, runPlugin } from '../../sdk/testing.ts'
+import { loadPlugin } from '../../platform/load-plugin.ts'
+import { ROOT } from '../../scripts/root.ts'
+import { createTestEnv, runPlugin } from '../../sdk/testing.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const README = await readFile(join(ROOT, 'README.md'), 'utf8')
 
 /** The first code block of a language in the README. */
@@ -30,12 +29,8 @@ t.test('the configuration file of the README is accepted', async (t) => {
 })
 
 t.test('the plugin of the README does what is said of it', async (t) => {
-  const sdk = pathToFileURL(join(ROOT, 'sdk/index.ts')).href
-  const folder = t.testdir({ 'word-limit.ts': findBlock('ts').replace("'mx'", `'${sdk}'`) })
-  const module: { default: PluginDefinition } = await import(
-    pathToFileURL(join(folder, 'word-limit.ts')).href
-  )
-  const plugin = buildPlugin(module.default, { max: 2 })
+  const env = createTestEnv(t.testdir({ 'word-limit.ts': findBlock('ts') }))
+  const plugin = await loadPlugin('./word-limit.ts', { max: 2 }, env)
   t.match(await runPlugin(plugin, { path: '/search?q=a+b' }), { status: 200, forwarded: true })
   t.match(await runPlugin(plugin, { path: '/search?q=a+b+c' }), { status: 400, forwarded: false })
 })

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = readFileSync(join(ROOT, 'docs/registry.md'), 'utf8')
 const PROGRAMS = [...GUIDE.matchAll(/```ts\n(import [\s\S]*?)```/g)].map(([, text]) => text!)
 const [SERVER, READER] = ['createRegistryService', 'openRegistry'].map(

@@ -1,16 +1,18 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { PROFILES } from '../../platform/profiles.ts'
 import { SETTINGS, type Settings } from '../../platform/settings.ts'
 import { keysOf } from '../../platform/settings-sources.ts'
+import { ROOT } from '../../scripts/root.ts'
 import { openServer } from '../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
 const run = promisify(execFile)
-const text = readFileSync(new URL('../../docs/server.md', import.meta.url), 'utf8')
+const text = readFileSync(join(ROOT, 'docs/server.md'), 'utf8')
 
 t.test('docs/server.md lists what each profile says', async (t) => {
   const profiles = Object.values(PROFILES)

@@ -8,10 +8,10 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { WebSocket } from 'ws'
+import { ROOT } from '../../scripts/root.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const SDK = join(ROOT, 'sdk/index.ts')
 const TSX = import.meta.resolve('tsx')
 const GUIDE = await readFile(join(ROOT, 'docs/services.md'), 'utf8')

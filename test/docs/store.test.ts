@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { Client, createStore } from '../../sdk/index.ts'
 import { openPlatformStore } from '../fixtures/platform-store.ts'
 import { createService, openRegistry } from '../fixtures/sdk-services.ts'
 
-const GUIDE = readFileSync(new URL('../../docs/store.md', import.meta.url), 'utf8')
+const GUIDE = readFileSync(join(ROOT, 'docs/store.md'), 'utf8')
 const [first, compare, watch, blobs, ...others] = [...GUIDE.matchAll(/```ts\n([\s\S]*?)```/g)].map(
   ([, code]) => code!.replace(/^import .*\n/m, ''),
 )

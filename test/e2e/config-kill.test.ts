@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createStore, type Store } from '../../core/store/store.ts'
@@ -14,9 +13,10 @@ import { parseSecretKey, type SecretKey } from '../../services/config/secret-key
 import { createSnapshots } from '../../services/config/snapshots.ts'
 import { formatJson } from '../../services/config/tree-text.ts'
 import { dumpStore, KEY, OTHER_KEY } from '../fixtures/platform-config.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-const WRITER = fileURLToPath(new URL('../fixtures/config-writer.ts', import.meta.url))
+const WRITER = new URL('../fixtures/config-writer.ts', import.meta.url)
 const KILLS = Number(process.env['MX_KILLS'] ?? 20)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills come within this time after the store was opened. */
@@ -30,7 +30,7 @@ interface Values {
 
 /** Has a process write, with a key it may have to change to first, and kills it at some moment. */
 async function writeAndKill(t: Test, folder: string, notes: string, keys: readonly string[]) {
-  const words = ['--import', import.meta.resolve('tsx'), WRITER, folder, notes, ...keys]
+  const words = toNodeWords(WRITER, folder, notes, ...keys)
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import { createEvents, type Events } from '../../core/events/events.ts'
+import { LOADER, toModule } from '../fixtures/programs.ts'
 import { mountSmallDisk } from '../fixtures/small-disk.ts'
 
 const TOPIC = { namespace: 'mx', topic: 'orders' }
@@ -97,9 +98,10 @@ t.test(
 t.test('a full disk does not end the process', async (t) => {
   const disk = mountSmallDisk(t, 4)
   if (disk === undefined) return
+  const toUrl = (path: string) => JSON.stringify(toModule(new URL(path, import.meta.url)))
   const program = `
-    import { createLmdbEvents } from ${JSON.stringify(import.meta.resolve('../../adapters/events/lmdb.ts'))}
-    import { createEvents } from ${JSON.stringify(import.meta.resolve('../../core/events/events.ts'))}
+    import { createLmdbEvents } from ${toUrl('../../adapters/events/lmdb.ts')}
+    import { createEvents } from ${toUrl('../../core/events/events.ts')}
     const events = createEvents(createLmdbEvents({ folder: ${JSON.stringify(disk.folder)} }))
     const codes = new Set()
     const topic = { namespace: 'mx', topic: 'orders' }
@@ -108,7 +110,7 @@ t.test('a full disk does not end the process', async (t) => {
     await events.close()
     console.log([...codes].join())
   `
-  const words = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
+  const words = [...LOADER, '--input-type=module', '-e', program]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => child.kill('SIGKILL'))
   let said = ''

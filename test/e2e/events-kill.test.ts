@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
 import { DEAD, GROUP, isPoison, KEPT, makePayload, SHORT } from '../fixtures/event-load.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-const WORKER = fileURLToPath(new URL('../fixtures/event-worker.ts', import.meta.url))
+const WORKER = new URL('../fixtures/event-worker.ts', import.meta.url)
 const KILLS = Number(process.env['MX_KILLS'] ?? 20)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills come within this time after the first acknowledgement. */
@@ -27,7 +27,7 @@ interface Note {
 async function workAndKill(t: Test, folder: string, sync: string, round: number): Promise<Note[]> {
   // Not by its output: a pipe nobody reads for a moment takes no more.
   const notes = join(folder, `notes-${round}`)
-  const words = ['--import', import.meta.resolve('tsx'), WORKER, folder, sync, String(round), notes]
+  const words = toNodeWords(WORKER, folder, sync, String(round), notes)
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')

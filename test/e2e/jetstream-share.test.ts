@@ -3,14 +3,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createJetStreamEvents } from '../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../adapters/nats/url.ts'
 import type { EventsAdapter, EventTopic } from '../../core/contracts/events.ts'
 import { startNats } from '../fixtures/nats.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 
-const MEMBER = fileURLToPath(new URL('../fixtures/jetstream-member.ts', import.meta.url))
+const MEMBER = new URL('../fixtures/jetstream-member.ts', import.meta.url)
 const TOPIC: EventTopic = { namespace: 'mx', topic: 'orders' }
 const EVENTS = 2000
 
@@ -20,8 +20,9 @@ interface MemberProcess {
 }
 
 async function startMember(t: Test, ...words: string[]): Promise<MemberProcess> {
-  const options = ['--import', import.meta.resolve('tsx'), MEMBER, ...words]
-  const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, toNodeWords(MEMBER, ...words), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   t.teardown(() => child.kill('SIGKILL'))
   const pulled: number[] = []
   const lines = createInterface(child.stdout)

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
+import { ROOT } from '../../scripts/root.ts'
 import { openApi } from '../fixtures/api.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const SERVICE = 'go.mx.api.helloworld'
 const JSON_TYPE = { 'content-type': 'application/json' }
 

@@ -1,17 +1,19 @@
 // docs/store.md, `sync`: with `always` an acknowledged write has reached the disk. Seen from outside, call by call to the system.
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { ROOT } from '../../scripts/root.ts'
+import { LOADER, toModule } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
-const TRACER = fileURLToPath(new URL('../fixtures/trace_syncs.py', import.meta.url))
+const TRACER = join(ROOT, 'test/fixtures/trace_syncs.py')
 const ACKS = 3
 
 /** What a program does with `data.mdb` until each of its acknowledgements; undefined: it cannot be traced here. */
 function trace(t: Test, program: string): string[][] | undefined {
-  const words = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
+  const words = [...LOADER, '--input-type=module', '-e', program]
   const { status, stdout, error } = spawnSync(
     'python3',
     [TRACER, '/data.mdb', process.execPath, ...words],
@@ -50,7 +52,8 @@ t.test('what is acknowledged before it is flushed is seen', async (t) => {
 
 t.test('always: the disk is waited for before a write is acknowledged', async (t) => {
   const folder = makeTempFolder(t, 'flush')
-  const toUrl = (path: string) => JSON.stringify(import.meta.resolve(`../../${path}`))
+  const toUrl = (path: string) =>
+    JSON.stringify(toModule(new URL(`../../${path}`, import.meta.url)))
   const acks = trace(
     t,
     `import { writeSync } from 'node:fs'

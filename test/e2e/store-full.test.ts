@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createStore, type Store } from '../../core/store/store.ts'
+import { LOADER, toModule } from '../fixtures/programs.ts'
 import { mountSmallDisk } from '../fixtures/small-disk.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
@@ -73,9 +74,10 @@ for (const sync of ['os', 'always'] as const) {
 t.test('a full disk does not end the process', async (t) => {
   const disk = mountSmallDisk(t, 4)
   if (disk === undefined) return
+  const toUrl = (path: string) => JSON.stringify(toModule(new URL(path, import.meta.url)))
   const program = `
-    import { createLmdbStore } from ${JSON.stringify(import.meta.resolve('../../adapters/store/lmdb.ts'))}
-    import { createStore } from ${JSON.stringify(import.meta.resolve('../../core/store/store.ts'))}
+    import { createLmdbStore } from ${toUrl('../../adapters/store/lmdb.ts')}
+    import { createStore } from ${toUrl('../../core/store/store.ts')}
     const store = createStore(createLmdbStore({ folder: ${JSON.stringify(disk.folder)} }))
     const codes = new Set()
     for (let i = 0; i < 100; i++)
@@ -85,7 +87,7 @@ t.test('a full disk does not end the process', async (t) => {
     await store.close()
     console.log([...codes].join())
   `
-  const words = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program]
+  const words = [...LOADER, '--input-type=module', '-e', program]
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''

@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import type { StoreTable } from '../../core/contracts/store.ts'
 import { createStore, type Store } from '../../core/store/store.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 import { LEFT, makeValue, RIGHT, WRITERS } from '../fixtures/store-pairs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
-const WRITER = fileURLToPath(new URL('../fixtures/store-writer.ts', import.meta.url))
+const WRITER = new URL('../fixtures/store-writer.ts', import.meta.url)
 const KILLS = Number(process.env['MX_KILLS'] ?? 20)
 t.setTimeout(60_000 + KILLS * 5000)
 /** Kills come within this time after the first write. */
@@ -21,7 +21,7 @@ const MAX_LIFE_MS = 250
 async function writeAndKill(t: Test, folder: string, sync: string, round: number) {
   // Not by its output: a pipe nobody reads for a moment takes no more.
   const notes = join(folder, `notes-${round}`)
-  const words = ['--import', import.meta.resolve('tsx'), WRITER, folder, sync, String(round), notes]
+  const words = toNodeWords(WRITER, folder, sync, String(round), notes)
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')

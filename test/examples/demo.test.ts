@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { QUIET_WORDS } from '../fixtures/server.ts'
 
 t.setTimeout(120_000)
-
-const ROOT = join(import.meta.dirname, '../..')
 
 t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', async (t) => {
   const mx = startMx(['server', '--profile=test', ...QUIET_WORDS], { cwd: t.testdir() })

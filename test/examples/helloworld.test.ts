@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { Client } from '../../sdk/client.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'examples/helloworld/main.ts')
 
 /** Starts the example from its sources; `mx` is the SDK's, not that of the last build. */

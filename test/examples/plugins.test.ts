@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Exchange } from '../../core/exchange.ts'
 import { loadPlugin } from '../../platform/load-plugin.ts'
+import { ROOT } from '../../scripts/root.ts'
 import { createTestEnv, runPlugin, type TestEnv } from '../../sdk/testing.ts'
 
-const EXAMPLES = join(import.meta.dirname, '../../examples/plugins')
+const EXAMPLES = join(ROOT, 'examples/plugins')
 const load = (name: string, options: object, env: TestEnv = createTestEnv()) =>
   loadPlugin(join(EXAMPLES, `${name}.ts`), options, env)
 const sha256 = (key: string) => createHash('sha256').update(key).digest('hex')

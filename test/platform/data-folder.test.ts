@@ -9,16 +9,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { openDataFolder } from '../../platform/data-folder.ts'
+import { LOADER, toModule } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
 const run = promisify(execFile)
-const SOURCE = fileURLToPath(new URL('../../platform/data-folder.ts', import.meta.url))
+const SOURCE = toModule(new URL('../../platform/data-folder.ts', import.meta.url)).href
 const IS_ROOT = process.getuid?.() === 0
 const NOBODY = 65_534
 
@@ -32,11 +32,10 @@ async function openElsewhere(
 ): Promise<string> {
   const script = `import(${JSON.stringify(SOURCE)}).then(({ openDataFolder }) => openDataFolder(process.argv[1]))
     .then(({ path, close }) => close().then(() => console.log(path)), (error) => console.log(error.message))`
-  const { stdout } = await run(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), '--eval', script, text],
-    { env: { PATH: process.env['PATH']!, ...env }, ...(uid !== undefined && { uid, gid: uid }) },
-  )
+  const { stdout } = await run(process.execPath, [...LOADER, '--eval', script, text], {
+    env: { PATH: process.env['PATH']!, ...env },
+    ...(uid !== undefined && { uid, gid: uid }),
+  })
   return stdout.trim()
 }
 

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { lockFolder } from '../../platform/folder-lock.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
-const HOLDER = fileURLToPath(new URL('../fixtures/folder-holder.ts', import.meta.url))
+const HOLDER = new URL('../fixtures/folder-holder.ts', import.meta.url)
 const ROUNDS = 3
 const STARTERS = 4
 
@@ -23,7 +23,7 @@ interface Starter {
 }
 
 async function prepare(t: Test, folder: string): Promise<Starter> {
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), HOLDER, folder], {
+  const child = spawn(process.execPath, toNodeWords(HOLDER, folder), {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')

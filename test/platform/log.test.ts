@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { LOADER, toModule } from '../fixtures/programs.ts'
 
-const LOG = JSON.stringify(new URL('../../platform/log.ts', import.meta.url))
-const TSX = import.meta.resolve('tsx')
+const LOG = JSON.stringify(toModule(new URL('../../platform/log.ts', import.meta.url)))
 
 t.test(
   'an error that cannot be read, such as a frozen one, is logged and harms nobody',
@@ -13,7 +13,7 @@ t.test(
     const log = createLog('info')
     log.error({ err: Object.freeze(new Error('boo')) }, 'a plugin failed')
     log.info({}, 'alive')`
-    const words = ['--import', TSX, '--input-type=module', '-e', program]
+    const words = [...LOADER, '--input-type=module', '-e', program]
     const { stderr } = await promisify(execFile)(process.execPath, words)
     const lines = stderr.trimEnd().split('\n')
     t.match(

@@ -54,7 +54,9 @@ function workersOf({ child }: RunningMx): number[] {
     .trim()
     .split(' ')
     .map(Number)
-  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.ts'))
+  return children.filter((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('cli/main.'),
+  )
 }
 
 /** Opens a connection of its own: `fetch` may go on using an open one. */

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { findProgram } from '../fixtures/servers.ts'
 
-const SCRIPT = join(import.meta.dirname, '../../scripts/test-servers.sh')
+const SCRIPT = join(ROOT, 'scripts/test-servers.sh')
 
 t.test('a check prints every program a test may need, where tests find it', async (t) => {
   const { stdout, status } = spawnSync('bash', [SCRIPT, '--check'], { encoding: 'utf8' })

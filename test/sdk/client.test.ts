@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Type } from '../../core/schema.ts'
 import { Client } from '../../sdk/client.ts'
@@ -8,6 +7,7 @@ import { createContext, metadata } from '../../sdk/context.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import type { ServiceOptions } from '../../sdk/service.ts'
+import { LOADER, toModule, toNodeWords } from '../fixtures/programs.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 import { createKeeper } from '../fixtures/rpc.ts'
 import { openPort } from '../fixtures/rpc-proxy.ts'
@@ -143,14 +143,12 @@ t.test('client disconnect aborts the handler', async (t) => {
   })
   const address = await service.start()
   const source = `
-    import { Client } from ${JSON.stringify(new URL('../../sdk/client.ts', import.meta.url).href)}
+    import { Client } from ${JSON.stringify(toModule(new URL('../../sdk/client.ts', import.meta.url)))}
     new Client({ address: ${JSON.stringify(address)} }).call('greeter', 'A.B')
   `
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', source],
-    { stdio: 'ignore', cwd: fileURLToPath(new URL('../..', import.meta.url)) },
-  )
+  const child = spawn(process.execPath, [...LOADER, '--input-type=module', '-e', source], {
+    stdio: 'ignore',
+  })
   await until(() => begun)
   child.kill('SIGKILL')
   await once(child, 'exit')
@@ -329,10 +327,24 @@ t.test('a client that was closed takes no calls; those under way end', async (t)
   await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
 })
 
+t.test('a client that is closed ends its streams: whoever reads one is told', async (t) => {
+  const { registry } = await open(t)
+  const { dispatch, calls } = createKeeper()
+  const { port, sockets } = await openRpcService(t, dispatch)
+  registerPorts(registry, 'slow', [port])
+  const client = openClient(t, { registry })
+  const reading = client.stream('slow', 'A.B', {}).next()
+  await until(() => calls.length === 1)
+  client.close()
+  await t.rejects(reading, { name: 'TypeError', message: 'the client is closed' })
+  await until(() => calls[0]!.over)
+  await until(() => sockets[0]!.readyState === sockets[0]!.CLOSED)
+})
+
 t.test('kill of one of two services under load: only what it had is lost', async (t) => {
   const registry = openRegistry(t)
-  const fixture = fileURLToPath(new URL('../fixtures/killable.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), fixture], {
+  const fixture = new URL('../fixtures/killable.ts', import.meta.url)
+  const child = spawn(process.execPath, toNodeWords(fixture), {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { Type } from 'typebox'
+import { ROOT } from '../../scripts/root.ts'
 import { createDispatcher } from '../../sdk/dispatch.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { loadProto } from '../../sdk/protobuf.ts'
@@ -29,7 +31,7 @@ const Everything = Type.Object({
     ),
   ),
 })
-const proto = await loadProto(new URL('../fixtures/proto/kinds.proto', import.meta.url))
+const proto = await loadProto(join(ROOT, 'test/fixtures/proto/kinds.proto'))
 const Kinds = proto.message('kinds.Kinds')
 const lines: string[] = []
 const dispatcher = createDispatcher({

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t from 'tap'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { ROOT } from '../../scripts/root.ts'
 
 /** The files of this program that importing an entry loads. */
 async function listLoaded(entry: string): Promise<string[]> {

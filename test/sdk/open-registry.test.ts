@@ -8,6 +8,7 @@ import { openRegistry, toRegistrySource } from '../../sdk/open-registry.ts'
 import { Service } from '../../sdk/service.ts'
 import { testRegistry } from '../contracts/registry.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
+import { LOADER, toModule } from '../fixtures/programs.ts'
 import { until } from '../fixtures/raw-backend.ts'
 import { createQuietLog, createService, openClient } from '../fixtures/sdk-services.ts'
 import { makeService, replaceServices } from '../fixtures/services.ts'
@@ -236,19 +237,15 @@ t.test('a registry that takes no registrations has no function for it', async (t
 t.test('a program that has made its calls ends, whether or not it closes its client', async (t) => {
   const { address } = await openPlatformRegistry(t)
   await start(t, `mx://${address}`)
-  const client = new URL('../../sdk/client.ts', import.meta.url).href
+  const client = toModule(new URL('../../sdk/client.ts', import.meta.url))
   const script = `
     const { Client } = await import(${JSON.stringify(client)})
     const { message } = await new Client().call('greeter', 'Greeter.Call')
     console.log(message)`
-  const child = spawn(
-    process.execPath,
-    ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', script],
-    {
-      env: { ...process.env, MX_REGISTRY: `mx://${address}` },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const child = spawn(process.execPath, [...LOADER, '--input-type=module', '-e', script], {
+    env: { ...process.env, MX_REGISTRY: `mx://${address}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''
   child.stdout.on('data', (chunk) => {

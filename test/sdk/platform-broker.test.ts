@@ -1,14 +1,22 @@
+import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { createMemoryBroker } from '../../adapters/broker/memory.ts'
 import { createBroker } from '../../core/broker/broker.ts'
 import type { Message } from '../../core/contracts/broker.ts'
 import type { Client } from '../../sdk/client.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { ServiceError } from '../../sdk/errors.ts'
 import { createPlatformBroker } from '../../sdk/platform-broker.ts'
 import { createBrokerService } from '../../services/broker/service.ts'
 import { testBroker } from '../contracts/broker.ts'
 import { openPlatformBroker } from '../fixtures/platform-broker.ts'
 import { turn, until } from '../fixtures/raw-backend.ts'
-import { createQuietLog, openClient, openRegistry } from '../fixtures/sdk-services.ts'
+import {
+  createQuietLog,
+  createService,
+  openClient,
+  openRegistry,
+} from '../fixtures/sdk-services.ts'
 
 const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
 const textOf = ({ body }: Message): string => Buffer.from(body).toString()
@@ -124,4 +132,38 @@ t.test('one that is left while it is away does not come back', async (t) => {
   await broker.close?.()
   await checked.publish('mx.a', toMessage('1'))
   t.equal(warnings.length, 2)
+})
+
+t.test('a subscription ends with its client, and says so', async (t) => {
+  const { client } = await openPlatformBroker(t)
+  const { broker, warnings } = open(t, client)
+  await broker.subscribe('a', () => {})
+  client.close()
+  await until(() => warnings.length > 0)
+  t.same(warnings, ['the subscription to a has ended: the client is closed'])
+})
+
+t.test('a subscription that is refused when it begins again ends', async (t) => {
+  const registry = openRegistry(t)
+  const create = (refusal?: number) =>
+    createService(t, { name: 'broker', registry }).handle('Broker', {
+      subscribe: endpoint({
+        stream: 'server',
+        async *handle(_: unknown, ctx) {
+          if (refusal !== undefined) throw new ServiceError('broker', refusal, 'not for you')
+          ctx.start()
+          await once(ctx.signal, 'abort')
+          yield {}
+        },
+      }),
+    })
+  const first = create()
+  await first.start()
+  const { broker, warnings } = open(t, openClient(t, { registry }))
+  await broker.subscribe('a', () => {})
+  await create(401).start()
+  await first.stop({ timeoutMs: 1 })
+  await until(() => warnings.length === 2)
+  t.match(warnings[0], /^the subscription to a broke: .*; subscribing again$/)
+  t.equal(warnings[1], 'the subscription to a has ended: not for you')
 })

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import protobuf from 'protobufjs'
 import protojson from 'protobufjs/ext/protojson.js'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { compileReader, compileWriter, type WellKnownJson } from '../../sdk/protobuf-convert.ts'
 
-const root = await new protobuf.Root().load(
-  join(import.meta.dirname, '../fixtures/proto/kinds.proto'),
-  { keepCase: true },
-)
+const root = await new protobuf.Root().load(join(ROOT, 'test/fixtures/proto/kinds.proto'), {
+  keepCase: true,
+})
 root.resolveAll()
 const Kinds = root.lookupType('kinds.Kinds')
 const read = compileReader(Kinds, protojson as WellKnownJson)

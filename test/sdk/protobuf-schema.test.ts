@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import protobuf from 'protobufjs'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { toMessageSchema } from '../../sdk/protobuf-schema.ts'
 import { compileSchema } from '../../sdk/schema.ts'
 import { toValue } from '../../sdk/value-tree.ts'
 
-const root = await new protobuf.Root().load(
-  join(import.meta.dirname, '../fixtures/proto/kinds.proto'),
-  { keepCase: true },
-)
+const root = await new protobuf.Root().load(join(ROOT, 'test/fixtures/proto/kinds.proto'), {
+  keepCase: true,
+})
 root.resolveAll()
 const compiled = (name: string, kind: 'request' | 'response' = 'request') =>
   compileSchema(toMessageSchema(root.lookupType(name)), kind)

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import protobuf from 'protobufjs'
 import t from 'tap'
 import { Type } from 'typebox'
+import { ROOT } from '../../scripts/root.ts'
 import { createDispatcher } from '../../sdk/dispatch.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { loadProto } from '../../sdk/protobuf.ts'
@@ -9,7 +11,7 @@ import { compileSchema, protobufMessage } from '../../sdk/schema.ts'
 import { createServiceLog } from '../../sdk/service-log.ts'
 import { serve } from '../fixtures/served-calls.ts'
 
-const FILE = join(import.meta.dirname, '../fixtures/proto/helloworld.proto')
+const FILE = join(ROOT, 'test/fixtures/proto/helloworld.proto')
 const PROTOBUF = 'content-type: application/protobuf\r\n'
 const log = createServiceLog({ service: 'greeter', write: () => {} })
 
@@ -52,7 +54,7 @@ t.test('a service that names a .proto file is called with JSON and with protobuf
 t.test(
   'bytes that are no such message are 400, and what does not fit the schema, too',
   async (t) => {
-    const proto = await loadProto(new URL('../fixtures/proto/helloworld.proto', import.meta.url))
+    const proto = await loadProto(pathToFileURL(FILE))
     const Short = Type.Object({ name: Type.String({ maxLength: 4 }) })
     const call = endpoint({
       request: proto.message('helloworld.Request', Short),
@@ -131,7 +133,7 @@ t.test('a file that is not there, or no such file, is refused', async (t) => {
 t.test(
   'types, defaults and the registry come from the message where there is no schema',
   async (t) => {
-    const proto = await loadProto(join(import.meta.dirname, '../fixtures/proto/kinds.proto'))
+    const proto = await loadProto(join(ROOT, 'test/fixtures/proto/kinds.proto'))
     const { decode } = compileSchema(proto.message('kinds.Options'), 'request')
     t.strictSame(decode({ deep: true }), { limit: 0, deep: true })
     t.throws(() => decode({ limit: 2 ** 31 }), /^request\.limit must be <= 2147483647/)

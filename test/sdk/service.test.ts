@@ -74,6 +74,18 @@ t.test('a misspelt variable is told by the log', async (t) => {
   })
 })
 
+t.test('variables of mx server and mx api are not the service’s to judge', async (t) => {
+  process.env['MX_SERVER_ADDRESS'] = '127.0.0.1:1'
+  process.env['MX_API_ADDRESS'] = '127.0.0.1:1'
+  t.teardown(() => {
+    delete process.env['MX_SERVER_ADDRESS']
+    delete process.env['MX_API_ADDRESS']
+  })
+  const service = createService(t)
+  await service.start()
+  t.notMatch(service.log.records()[0], { message: /unknown variable/ })
+})
+
 t.test('it is registered with all its endpoints, but for Debug', async (t) => {
   const registry = openRegistry(t)
   const service = createService(t, {

@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { toNodeWords } from '../fixtures/programs.ts'
 
-const PROGRAM = fileURLToPath(new URL('../fixtures/obeying.ts', import.meta.url))
-const TSX = import.meta.resolve('tsx')
+const PROGRAM = new URL('../fixtures/obeying.ts', import.meta.url)
 
 /** Starts a process whose parts stop in these ways. */
 function start(t: Test, ...ways: string[]) {
-  const child = spawn(process.execPath, ['--import', TSX, PROGRAM, ...ways], {
+  const child = spawn(process.execPath, toNodeWords(PROGRAM, ...ways), {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))

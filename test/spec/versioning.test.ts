@@ -1,10 +1,12 @@
 // Specification, "Versioning".
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
 import { openApi } from '../fixtures/api.ts'
 import { openMxService } from '../fixtures/mx-service.ts'
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
 for (const MX_LISTENER of ['uws', 'node']) {
   t.test(

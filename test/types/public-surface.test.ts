@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import * as registry from '../../platform/registry.ts'
+import { ROOT } from '../../scripts/root.ts'
 import * as sdk from '../../sdk/index.ts'
 import * as testing from '../../sdk/testing.ts'
 
@@ -103,9 +104,7 @@ t.test(
 )
 
 t.test('the package opens these three entries and its own description', async (t) => {
-  const { exports, bin } = JSON.parse(
-    await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'),
-  )
+  const { exports, bin } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   t.same(exports, {
     '.': { types: './dist/sdk/index.d.ts', default: './dist/sdk/index.js' },
     './registry': {

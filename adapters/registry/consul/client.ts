@@ -186,7 +186,7 @@ export function createConsulClient({
           const { code = '', message, isPapi } = error as NodeJS.ErrnoException & { isPapi?: true }
           const crowded = isConsulError(error) ? error.crowded : STALE.has(code)
           if (crowded && i < tries && !closed) {
-            if (i > 1) await delay(RETRY_MS * 2 ** i, undefined, { ref: false })
+            if (i > 1) await delay(RETRY_MS * 2 ** i)
             continue
           }
           if (isConsulError(error)) throw error

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { until } from '../../contracts/registry.ts'
+import { toNodeWords } from '../../fixtures/programs.ts'
 import { skipUnless } from '../../fixtures/servers.ts'
 
 t.setTimeout(120_000)
@@ -21,8 +22,8 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
   t.test(`an agent ends with the process that started it, by ${signal}`, async (t) => {
     const program = skipUnless(t, 'consul')
     if (program === undefined) return
-    const script = new URL('../../fixtures/agent-process.ts', import.meta.url).pathname
-    const child = spawn(process.execPath, ['--import', 'tsx', script, program], {
+    const script = new URL('../../fixtures/agent-process.ts', import.meta.url)
+    const child = spawn(process.execPath, toNodeWords(script, program), {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     t.teardown(() => child.kill('SIGKILL'))

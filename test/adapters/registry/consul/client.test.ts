@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import {
   type ClientOptions,
@@ -6,6 +10,7 @@ import {
 } from '../../../../adapters/registry/consul/client.ts'
 import { until } from '../../../contracts/registry.ts'
 import { sendJson, startConsulDouble } from '../../../fixtures/consul-double.ts'
+import { LOADER, toModule } from '../../../fixtures/programs.ts'
 
 const TOKEN = 'secret-0123456789'
 
@@ -153,6 +158,25 @@ t.test('a kept connection that the agent closed is replaced by another', async (
   await list(client)
   t.equal(count, 3)
 })
+
+t.test(
+  'a program that asks a port where every connection is closed is told, though nothing else keeps it running',
+  async (t) => {
+    const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+    t.teardown(() => server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const source = new URL('../../../../sdk/client.ts', import.meta.url)
+    const program = `
+    const { Client } = await import(${JSON.stringify(toModule(source).href)})
+    const client = new Client({ registry: 'consul://127.0.0.1:${port}' })
+    await client.call('greeter', 'Greeter.Hello').catch(({ code, message }) => console.log(code, message))
+    client.close()`
+    const words = [...LOADER, '--input-type=module', '-e', program]
+    const { stdout } = await promisify(execFile)(process.execPath, words)
+    t.match(stdout, /^503 .*the registry does not answer\n$/)
+  },
+)
 
 t.test('once closed it says so', async (t) => {
   const double = await startConsulDouble(t, () => {})

@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import t, { type Test } from 'tap'
+import { ROOT } from '../../scripts/root.ts'
+
+/** A repository with the runner and these tests, by their names; nothing was compiled of an undefined one. */
+async function makeRepository(t: Test, tests: Readonly<Record<string, string | undefined>>) {
+  const compiled = Object.entries(tests).flatMap(([name, text]) =>
+    text === undefined ? [] : [[`${name}.test.js`, `import t from 'tap'\n${text}`] as const],
+  )
+  const folder = t.testdir({
+    'package.json':
+      '{ "name": "mx", "type": "module", "exports": { "./package.json": "./package.json" } }',
+    node_modules: t.fixture('symlink', join(ROOT, 'node_modules')),
+    test: {
+      'readme.md': '',
+      part: Object.fromEntries(Object.keys(tests).map((name) => [`${name}.test.ts`, ''])),
+    },
+    dist: { test: { part: { ...Object.fromEntries(compiled), 'stale.test.js': 'fail()' } } },
+  })
+  const outfile = join(folder, 'dist/scripts/test.js')
+  const options = { bundle: true, packages: 'external', format: 'esm', platform: 'node' } as const
+  await build({ entryPoints: [join(ROOT, 'scripts/test.ts')], outfile, ...options })
+  // What runs this test is no concern of the runner in it.
+  const env = Object.entries(process.env).filter(([name]) => !/^(TAP|NODE_OPTIONS$)/.test(name))
+  return (...words: string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [outfile, ...words], {
+      cwd: folder,
+      env: Object.fromEntries(env),
+      encoding: 'utf8',
+    })
+    return { status, stderr, files: stdout.match(/^(not )?ok .*\.test\.ts/gm), stdout }
+  }
+}
+
+t.test('it runs the tests that have a source, and counts what they checked', async (t) => {
+  const run = await makeRepository(t, {
+    one: `t.pass('1')\nt.pass('2')`,
+    two: `t.pass('3', { skip: 'no server' })`,
+  })
+  const { status, files, stdout } = run()
+  t.same(files, ['ok 1 - test/part/one.test.ts', 'ok 2 - test/part/two.test.ts'])
+  t.match(stdout, /^# \{ total: 3, pass: 2, skip: 1 \}$/m)
+  t.equal(status, 0)
+  t.same(run('test/part/two.test.ts').files, ['ok 1 - test/part/two.test.ts'])
+  t.same(run('test/part', 'test/part/two.test.ts').files, files, 'each once')
+})
+
+t.test('what fails, crashes or takes too long is a failure, and the others run', async (t) => {
+  const run = await makeRepository(t, {
+    fails: 't.equal(1, 2)',
+    crashes: `throw new Error('at once')`,
+    hangs: 't.setTimeout(300)\nt.test(() => new Promise(() => setInterval(() => {}, 1000)))',
+    works: 't.pass()',
+  })
+  const { status, files, stdout, stderr } = run()
+  t.same(files, [
+    'not ok 1 - test/part/crashes.test.ts',
+    'not ok 2 - test/part/fails.test.ts',
+    'not ok 3 - test/part/hangs.test.ts',
+    'ok 4 - test/part/works.test.ts',
+  ])
+  t.match(stdout, /^# \{ total: \d+, pass: 1, fail: \d+ \}$/m)
+  t.match(stderr, /at once/)
+  t.equal(status, 1)
+})
+
+t.test('a test gets the options of node that its runner was given, and no loader', async (t) => {
+  const run = await makeRepository(t, {
+    options: `t.equal(process.env.NODE_OPTIONS, '')\nt.strictSame(process.execArgv, ['--enable-source-maps'])`,
+  })
+  t.equal(run().status, 0)
+})
+
+t.test('a path that leads to no test, or to one not compiled: one line, status 1', async (t) => {
+  const run = await makeRepository(t, { one: 't.pass()', new: undefined })
+  const cases = [
+    ['test/none.test.ts', 'test/none.test.ts is not there: name files or folders below test/\n'],
+    ['test/readme.md', 'test/readme.md holds no test: they are test/**/*.test.ts\n'],
+    ['dist', 'dist holds no test: they are test/**/*.test.ts\n'],
+    ['test', 'test/part/new.test.ts is not compiled: run `npm run compile`\n'],
+  ] as const
+  for (const [path, stderr] of cases) t.match(run(path), { status: 1, stderr, stdout: '' })
+})
