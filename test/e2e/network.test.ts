@@ -1,4 +1,5 @@
 // `mx server` in several processes that are linked, killed, stopped and continued.
+import { generateKeyPairSync } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Client } from '../../sdk/client.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
@@ -6,6 +7,7 @@ import type { RouteMessage } from '../../services/network/messages.ts'
 import { eventually } from '../fixtures/greeters.ts'
 import { type RunningMx, startMx } from '../fixtures/mx.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { ADMIN } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(180_000)
@@ -26,6 +28,11 @@ interface Options {
   readonly address?: string
 }
 
+/** One for all: callers of one server are known to the others. */
+const SIGNING_KEY = String(
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }),
+)
+
 async function startServer(
   t: Test,
   id: string,
@@ -40,12 +47,13 @@ async function startServer(
     '--access_log=off',
     ...nodes.map((node) => `--network_nodes=${node.address}`),
   ]
-  const mx = startMx(words, { cwd: makeTempFolder(t, 'network'), env: { MX_PROFILE: 'test' } })
+  const env = { MX_PROFILE: 'test', MX_AUTH_PRIVATE_KEY: SIGNING_KEY }
+  const mx = startMx(words, { cwd: makeTempFolder(t, 'network'), env })
   t.teardown(() => mx.child.kill('SIGKILL'))
   await mx.until(/"server ready"/)
   const ready = mx.log().find(({ msg }) => msg === 'server ready')!
   const proxy = String(ready['proxy'])
-  const client = openClient(t, { address: proxy, retries: 0 })
+  const client = openClient(t, { address: proxy, auth: ADMIN, retries: 0 })
   return { ...mx, id, address: proxy, gateway: String(ready['gateway']), client }
 }
 
@@ -64,7 +72,7 @@ async function startAll(t: Test, links: string): Promise<Record<string, Server>>
 
 /** A service of this process, registered at a server: says where. */
 async function serve(t: Test, { id, address }: Server, name: string): Promise<void> {
-  const service = createService(t, { name, proxy: address }).handle('A', {
+  const service = createService(t, { name, proxy: address, auth: ADMIN }).handle('A', {
     where: endpoint({ handle: () => id }),
     count: endpoint({
       stream: 'both',

@@ -11,6 +11,7 @@ import { startConsul } from '../fixtures/consul.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { ADMIN } from '../fixtures/server.ts'
 import { launchServer, type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
 
 t.setTimeout(180_000)
@@ -34,7 +35,7 @@ async function openCluster(t: Test) {
     `--events=${nats.url}`,
     `--store=${postgres.url()}`,
   ]
-  const env = { MX_CONFIG_SECRET_KEY: makeSecretKey() }
+  const env = { MX_CONFIG_SECRET_KEY: makeSecretKey(), MX_ADMIN_PASSWORD: ADMIN.secret }
   return { words, env, start: () => startServerProcess(t, words, { env }) }
 }
 
@@ -46,7 +47,7 @@ t.test('servers of a cluster are one platform', async (t) => {
     ServerProcess,
   ]
   t.match(one.log().at(-1), { profile: 'cluster', state: 'none in files', registry: /^consul:/ })
-  const clients = [one, two].map(({ proxy }) => openClient(t, { proxy })) as [
+  const clients = [one, two].map(({ proxy, auth }) => openClient(t, { proxy, auth })) as [
     ReturnType<typeof openClient>,
     ReturnType<typeof openClient>,
   ]
@@ -71,7 +72,7 @@ t.test('servers of a cluster are one platform', async (t) => {
   })
   await until(() => heard.length === 1)
 
-  const greeter = createService(t, { name: 'greeter', proxy: one.proxy })
+  const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
   for (const { gateway } of [one, two])
@@ -100,15 +101,22 @@ t.test('servers of a cluster are one platform', async (t) => {
   t.match(listed.services, [{ name: 'shop' }])
 
   await one.kill()
+  const own = { authorization: `Bearer ${one.token}` }
   for (const path of ['store/databases', 'config/get?path=a', 'registry/listServices'])
-    t.equal((await get(`${two.gateway}/${path}`)).status, 200, `${path}: the other one goes on`)
+    t.equal(
+      (await get(`${two.gateway}/${path}`, own)).status,
+      200,
+      `${path}: the other one goes on`,
+    )
 })
 
 t.test('a server of another key is refused', async (t) => {
   const cluster = await openCluster(t)
   if (cluster === undefined) return
   const one = await cluster.start()
-  await createConfig(openClient(t, { proxy: one.proxy })).set('a', 'x', { secret: true })
+  await createConfig(openClient(t, { proxy: one.proxy, auth: ADMIN })).set('a', 'x', {
+    secret: true,
+  })
   const { ended, output } = launchServer(t, cluster.words, {
     env: { MX_CONFIG_SECRET_KEY: makeSecretKey() },
   })

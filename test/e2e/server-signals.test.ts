@@ -80,7 +80,7 @@ t.test('calls that hang, of several services, take drain_timeout once', async (t
   t.teardown(() => silent.close())
   const { port } = silent.address() as { port: number }
   const server = await startServerProcess(t, ['--profile=test', '--drain_timeout=2s'])
-  const client = openClient(t, { proxy: server.proxy, retries: 0 })
+  const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
   const parts = async function* (): AsyncGenerator<object> {
     yield { key: 'a', blob: 'AA==' }
     await new Promise(() => {})

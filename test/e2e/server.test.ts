@@ -35,14 +35,14 @@ async function fail(
 
 t.test('an empty home folder is all it needs', async (t) => {
   const home = makeTempFolder(t, 'home')
-  const { gateway, proxy, dashboard, log } = await startServerProcess(t, [], { home })
+  const { gateway, proxy, auth, dashboard, log } = await startServerProcess(t, [], { home })
   t.match(log(), [{ profile: 'local', state: join(home, '.mx/server'), services: NAMES }])
   t.equal(log().length, 1, 'nothing else is said')
   t.match(await get(`${gateway}/`), { status: 200, body: { version: /^\d+\.\d+\.\d+$/ } })
   const page = await fetch(`${dashboard}/`)
   t.match(await page.text(), `${gateway.replace('127.0.0.1', '127.0.0.1')}/registry/listServices`)
 
-  const client = openClient(t, { proxy })
+  const client = openClient(t, { proxy, auth })
   for (const name of NAMES) {
     t.match(await get(`${gateway}/${name}/debug/health`), { body: { status: 'ok' } }, name)
     t.same(await client.call(name, 'Debug.Health'), { status: 'ok' }, `${name}: RPC proxy`)
@@ -57,10 +57,16 @@ t.test('an empty home folder is all it needs', async (t) => {
     })
     t.same(await plain.json(), { status: 'ok' }, `${name}: RPC proxy, plain form`)
   }
-  t.same(readdirSync(join(home, '.mx')).sort(), ['config_secret_key', 'server'])
+  t.same(readdirSync(join(home, '.mx')).sort(), [
+    'admin_password',
+    'config_secret_key',
+    'server',
+    'service_credentials',
+  ])
   for (const path of ['.mx', '.mx/server', '.mx/server/store', '.mx/server/events'])
     t.equal(modeOf(join(home, path)), '700', path)
-  for (const path of ['config_secret_key', 'server/store/data.mdb', 'server/events/data.mdb'])
+  const secret = ['admin_password', 'config_secret_key', 'service_credentials']
+  for (const path of [...secret, 'server/store/data.mdb', 'server/events/data.mdb'])
     t.equal(modeOf(join(home, '.mx', path)), '600', path)
 })
 
@@ -71,7 +77,7 @@ t.test('what was acknowledged is there after kill -9, under load', async (t) => 
   let settings = 0
   for (let round = 0; round < 3; round++) {
     const server = await startServerProcess(t, [], { home })
-    const client = openClient(t, { proxy: server.proxy, retries: 0 })
+    const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
     const store = createStore(client, { table: 'kill' })
     const stream = createEvents(client)
     const config = createConfig(client)
@@ -120,8 +126,8 @@ t.test('what was acknowledged is there after kill -9, under load', async (t) => 
 t.test('a group gets what it has not acknowledged, after kill -9', async (t) => {
   const home = makeTempFolder(t, 'home')
   const first = await startServerProcess(t, [], { home })
-  const take = async ({ proxy }: ServerProcess, last: number): Promise<number[]> => {
-    const client = openClient(t, { proxy })
+  const take = async ({ proxy, auth }: ServerProcess, last: number): Promise<number[]> => {
+    const client = openClient(t, { proxy, auth })
     const channel = createEvents(client).consume('orders', {
       group: 'billing',
       offset: 1,
@@ -136,7 +142,7 @@ t.test('a group gets what it has not acknowledged, after kill -9', async (t) => 
     }
     return taken
   }
-  const publishing = createEvents(openClient(t, { proxy: first.proxy }))
+  const publishing = createEvents(openClient(t, { proxy: first.proxy, auth: first.auth }))
   for (let n = 1; n <= 10; n++) await publishing.publish('orders', { n })
   t.same(await take(first, 4), [1, 2, 3, 4])
   await first.kill()
@@ -155,7 +161,8 @@ t.test('of two servers in a folder the second one is refused, and the first goes
     `mx: ${home}/.mx/server is in use by another mx server (process ${first.child.pid}): stop it, or name another folder\n`,
   )
   t.equal(code, 1)
-  t.equal((await fetch(`${first.gateway}/store/databases`)).status, 200)
+  const headers = { authorization: `Bearer ${first.token}` }
+  t.equal((await fetch(`${first.gateway}/store/databases`, { headers })).status, 200)
   await first.kill()
   const racing = Array.from({ length: 3 }, () => launchServer(t, [], { home }))
   const results = await Promise.all(
@@ -226,7 +233,7 @@ t.test('SIGTERM finishes requests and calls that run, and takes no more', async 
     release = resolve
   })
   let waiting = 0
-  const slow = createService(t, { name: 'slow', proxy: server.proxy })
+  const slow = createService(t, { name: 'slow', proxy: server.proxy, auth: server.auth })
   slow.handle('Slow', {
     wait: endpoint({
       async handle() {
@@ -237,7 +244,7 @@ t.test('SIGTERM finishes requests and calls that run, and takes no more', async 
     }),
   })
   await slow.start()
-  const client = openClient(t, { proxy: server.proxy, retries: 0 })
+  const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
   const request = fetch(`${server.gateway}/slow/wait`).then((reply) => reply.json())
   const call = client.call('slow', 'Slow.Wait')
   await until(() => waiting === 2)
@@ -256,7 +263,7 @@ t.test(
   async (t) => {
     const home = makeTempFolder(t, 'home')
     const server = await startServerProcess(t, [], { home })
-    const client = openClient(t, { proxy: server.proxy, retries: 0 })
+    const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
     const store = createStore(client, { table: 'load' })
     const acknowledged = new Set<string>()
     /** Why they were not taken, by key. */
@@ -284,7 +291,11 @@ t.test(
         try {
           reply = await fetch(`${server.gateway}/store/write`, {
             method: 'POST',
-            headers: { 'content-type': 'application/json', connection: 'close' },
+            headers: {
+              authorization: `Bearer ${server.token}`,
+              'content-type': 'application/json',
+              connection: 'close',
+            },
             body: JSON.stringify({ record, options: { table: 'load' } }),
           })
         } catch (error) {
@@ -308,7 +319,9 @@ t.test(
     t.equal(refused.size, 40)
     t.comment(`${acknowledged.size} acknowledged; ${[...new Set(refused.values())].join(' | ')}`)
     const next = await startServerProcess(t, [], { home })
-    const table = createStore(openClient(t, { proxy: next.proxy }), { table: 'load' })
+    const table = createStore(openClient(t, { proxy: next.proxy, auth: next.auth }), {
+      table: 'load',
+    })
     const found = new Set(await table.list())
     t.same(
       [...acknowledged].filter((key) => !found.has(key)),
@@ -324,7 +337,7 @@ t.test(
 
 t.test('streams of those who watch do not hold it up', async (t) => {
   const server = await startServerProcess(t, ['--profile=test', '--drain_timeout=60s'])
-  const client = openClient(t, { proxy: server.proxy })
+  const client = openClient(t, { proxy: server.proxy, auth: server.auth })
   const watched = createStore(client)
     .watch()
     .next()
@@ -346,7 +359,7 @@ t.test('streams of those who watch do not hold it up', async (t) => {
 
 t.test('a second signal ends it at once', async (t) => {
   const server = await startServerProcess(t, ['--profile=test'])
-  const slow = createService(t, { name: 'slow', proxy: server.proxy })
+  const slow = createService(t, { name: 'slow', proxy: server.proxy, auth: server.auth })
   let waiting = 0
   slow.handle('Slow', {
     wait: endpoint({

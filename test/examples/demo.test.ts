@@ -5,11 +5,14 @@ import t from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { QUIET_WORDS } from '../fixtures/server.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
 
 t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', async (t) => {
-  const mx = startMx(['server', '--profile=test', ...QUIET_WORDS], { cwd: t.testdir() })
+  // Of one user, whose services have the account that the server left for them.
+  const HOME = makeTempFolder(t, 'home')
+  const mx = startMx(['server', ...QUIET_WORDS], { cwd: HOME, env: { HOME } })
   t.teardown(async () => {
     mx.child.kill('SIGKILL')
     await mx.ended
@@ -21,7 +24,7 @@ t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', asyn
   const sources = join(ROOT, 'test/fixtures/tsconfig.sources.json')
   const child = spawn(process.execPath, words, {
     cwd: t.testdir(),
-    env: { ...process.env, MX_PROXY: String(proxy), TSX_TSCONFIG_PATH: sources },
+    env: { ...process.env, HOME, MX_PROXY: String(proxy), TSX_TSCONFIG_PATH: sources },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
