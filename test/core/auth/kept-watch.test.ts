@@ -34,10 +34,13 @@ t.test('a watch that breaks is begun anew, and its value stays meanwhile', async
   t.equal(begun, 3)
 })
 
+/** A watch that cannot be begun. */
+const breakDown = (): AsyncIterable<number> => {
+  throw new Error('broken')
+}
+
 t.test('whoever waits for the first value learns why there is none', async (t) => {
-  const { watch } = open(async function* (): AsyncGenerator<number, void, undefined> {
-    throw new Error('broken')
-  })
+  const { watch } = open(breakDown)
   await t.rejects(watch.first(), { message: 'broken' })
   await t.rejects(watch.first(), { message: 'broken' }, 'and whoever comes later')
   watch.close()
@@ -51,9 +54,7 @@ t.test('closing ends waiting, and an outage', async (t) => {
   waiting.watch.close()
   await t.rejects(first, { message: 'it is watched no more' })
   t.same(waiting.outages, [])
-  const broken = open(async function* (): AsyncGenerator<number, void, undefined> {
-    throw new Error('broken')
-  })
+  const broken = open(breakDown)
   await t.rejects(broken.watch.first())
   broken.watch.close()
   t.same(broken.outages.at(-1), undefined)

@@ -1,0 +1,83 @@
+// Reference 2.2 with 15.15: what built-in services ask of their callers besides the rules, which let everybody in at first.
+import t from 'tap'
+import type { Client } from '../../sdk/client.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
+import { ADMIN, openServer } from '../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+const NODE = { name: 'a', nodes: [{ id: 'a', address: '127.0.0.1:1' }] }
+const RECORD = { record: { key: 'a', value: '' } }
+
+/** By whom an endpoint may be called, and with what: nobody in particular, a member or an administrator. */
+const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, object?])[] = [
+  ['anybody', 'registry.Registry.ListServices'],
+  ['anybody', 'registry.Registry.GetService', { service: 'store' }],
+  ['admin', 'registry.Registry.ListServices', { options: { domain: '*' } }],
+  ['admin', 'registry.Registry.Register', NODE],
+  ['admin', 'registry.Registry.Deregister', NODE],
+  ['admin', 'store.Store.Write', RECORD],
+  ['admin', 'store.Store.Read', { key: 'a' }],
+  ['admin', 'store.Store.Delete', { key: 'a' }],
+  ['admin', 'store.Store.Databases'],
+  ['admin', 'store.Store.Tables'],
+  ['admin', 'store.BlobStore.List'],
+  ['admin', 'store.BlobStore.Delete', { key: 'a' }],
+  ['admin', 'config.Config.Set', { path: 'a', value: { data: '1' } }],
+  ['admin', 'config.Config.Get', { path: 'a' }],
+  ['admin', 'config.Config.List'],
+  ['admin', 'config.Config.Delete', { path: 'a' }],
+  ['admin', 'events.Stream.Publish', { topic: 'a', payload: '' }],
+  ['admin', 'events.Stream.Topics'],
+  ['admin', 'events.Store.Read', { topic: 'a' }],
+  ['member', 'broker.Broker.Publish', { topic: 'a', message: { header: {}, body: '' } }],
+  ['admin', 'broker.Broker.Stats'],
+  ['anybody', 'network.Network.Graph'],
+  ['anybody', 'network.Network.Nodes'],
+  ['anybody', 'network.Network.Status'],
+  ['admin', 'network.Network.Routes'],
+  ['admin', 'network.Network.Services'],
+]
+
+/** Whether a caller gets through, or why not. */
+async function ask(client: Client, name: string, request: object): Promise<string> {
+  const [service, handler, method] = name.split('.') as [string, string, string]
+  try {
+    await client.call(service, `${handler}.${method}`, request)
+    return 'served'
+  } catch (error) {
+    const { id, code, message } = error as { id: string; code: number; message: string }
+    return id === name ? `${code} ${message}` : `${code} ${id}: ${message}`
+  }
+}
+
+t.test('built-in services ask who calls, whatever the rules say', async (t) => {
+  const { proxy } = await openServer(t)
+  const admin = openClient(t, { proxy, auth: ADMIN, retries: 0 })
+  const as = async (id: string, namespace = 'mx'): Promise<Client> => {
+    const auth = { id, secret: 'a long secret' }
+    const options = { namespace }
+    await admin.call('auth', 'Auth.Generate', { ...auth, options })
+    const { token } = await admin.call<{ token: { access_token: string } }>('auth', 'Auth.Token', {
+      ...auth,
+      options,
+    })
+    return openClient(t, { proxy, token: token.access_token, retries: 0 })
+  }
+  const member = await as('jane')
+  const foreign = await as('joe', 'acme')
+  const stranger = openClient(t, { proxy, retries: 0 })
+  for (const [who, name, request = {}] of ENDPOINTS) {
+    const isOpen = who === 'anybody'
+    t.equal(
+      await ask(stranger, name, request),
+      isOpen ? 'served' : '401 An account is required',
+      name,
+    )
+    const denied = isOpen ? 'served' : '403 Access denied to namespace'
+    t.equal(await ask(foreign, name, request), denied, `${name}, an account of another namespace`)
+    const refused = who === 'admin' ? '401 Unauthorized' : 'served'
+    t.equal(await ask(member, name, request), refused, `${name}, a member`)
+    t.equal(await ask(admin, name, request), 'served', `${name}, an administrator`)
+  }
+})
