@@ -344,7 +344,7 @@ t.test('streams of those who watch do not hold it up', async (t) => {
     .catch((error: Error) => error)
   const paths = ['registry/watch', 'store/watch', 'config/watch', 'broker/subscribe?topic=a']
   // Of other streams the head waits for the first message.
-  const headers = { accept: 'text/event-stream' }
+  const headers = { accept: 'text/event-stream', authorization: `Bearer ${server.token}` }
   const streams = await Promise.all(
     paths.map((path) => fetch(`${server.gateway}/${path}`, { headers })),
   )
