@@ -55,6 +55,7 @@ export {
   createContext,
   metadata,
 } from './context.ts'
+export type { Credentials } from './credentials.ts'
 export {
   type EndpointDefinition,
   type EndpointKind,
