@@ -1,7 +1,7 @@
 import t from 'tap'
 import { issueToken } from '../../../core/auth/access-token.ts'
-import type { Session } from '../../../core/contracts/auth.ts'
 import { Sessions } from '../../../core/auth/sessions.ts'
+import type { Session } from '../../../core/contracts/auth.ts'
 import { createTokenKey, listPublicKeys } from '../../fixtures/token-keys.ts'
 
 const START_MS = 1_800_000_000_000
