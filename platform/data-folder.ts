@@ -22,7 +22,7 @@ const WRITABLE = 0o022
  * @throws {Error} with one line when it cannot be used, others can write to it, or another server has it.
  */
 export async function openDataFolder(text: string): Promise<DataFolder> {
-  const path = toPath(text)
+  const path = toFolderPath(text)
   try {
     await makeFolder(path)
     check(path, await stat(path))
@@ -47,7 +47,13 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-function toPath(text: string): string {
+/**
+ * The absolute path of a data folder.
+ *
+ * @param text as of {@link openDataFolder}.
+ * @throws {Error} with one line when it lies in the home folder, and there is none.
+ */
+export function toFolderPath(text: string): string {
   if (text !== '~' && !text.startsWith('~/')) return resolve(text)
   let home = ''
   try {

@@ -14,7 +14,7 @@ import {
 import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { startDashboard } from './dashboard.ts'
-import { type DataFolder, openDataFolder } from './data-folder.ts'
+import { type DataFolder, openDataFolder, toFolderPath } from './data-folder.ts'
 import { readFileLimit } from './file-limit.ts'
 import { type AdminPassword, checkAdminPassword } from './first-accounts.ts'
 import type { EventSinks } from './handlers.ts'
@@ -128,7 +128,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     {
       settings,
       toFolder: (part) => join(folder?.path ?? '', part),
-      ownFolder: toOwnFolder(folder, settings),
+      ownFolder: toOwnFolder(folder),
       registries,
       broker,
       network,
@@ -239,9 +239,18 @@ function isFolderNeeded({ store, events, configSecretKey }: Settings): boolean {
   return store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
 }
 
-/** What the default data folder lies in (specification: Authentication 10), and any other one itself. */
-function toOwnFolder(folder: DataFolder | undefined, { dataDir }: Settings): string | undefined {
-  return folder && (dataDir === SETTINGS.dataDir.default ? dirname(folder.path) : folder.path)
+/** What the default data folder lies in, however it was named (specification: Authentication 10), and any other one itself. */
+function toOwnFolder(folder: DataFolder | undefined): string | undefined {
+  return folder && (isDefault(folder.path) ? dirname(folder.path) : folder.path)
+}
+
+function isDefault(path: string): boolean {
+  try {
+    return path === toFolderPath(SETTINGS.dataDir.default)
+  } catch {
+    // Without a home folder there is no default one.
+    return false
+  }
 }
 
 function toSinks({ eventSink }: Settings, broker: CheckedBroker, { events }: Made): EventSinks {

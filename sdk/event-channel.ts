@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isNotTaken } from '../core/auth/authorize.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallStream } from './call-stream.ts'
 import type { CallOptions, Client } from './client.ts'
@@ -56,6 +57,8 @@ export function openChannel(options: ChannelOptions): EventChannel {
   /** The last event, unless the program answers for it. */
   let unanswered: (() => Promise<void>) | undefined
   let failures = 0
+  /** The service has taken the stream. */
+  let hasBegun = false
   let isOver = false
   const waiting = new AbortController()
 
@@ -63,6 +66,13 @@ export function openChannel(options: ChannelOptions): EventChannel {
     request ??= await begin()
     const opened = client.stream<object, WireEvent>('events', 'Stream.Consume', undefined, call)
     stream = opened
+    hasBegun = false
+    opened.begun().then(
+      () => {
+        if (stream === opened) hasBegun = true
+      },
+      () => {},
+    )
     if (isOver) opened.cancel()
     await opened.send(sequence === 0 ? request : { ...request, sequence: sequence + 1 })
     return opened
@@ -86,7 +96,9 @@ export function openChannel(options: ChannelOptions): EventChannel {
   async function wait(error: unknown): Promise<void> {
     stream = undefined
     unanswered = undefined
-    const mayReturn = error instanceof GatewayError && AWAY.includes(error.code)
+    // A stream ends with the token it began with; the next one begins with another, if there is one.
+    const isExpired = error instanceof GatewayError && isNotTaken(error) && hasBegun
+    const mayReturn = isExpired || (error instanceof GatewayError && AWAY.includes(error.code))
     if (!mayReturn || !resumes || request === undefined) throw error
     const ms = Math.min(MIN_DELAY_MS * 2 ** failures++, MAX_DELAY_MS) * (0.5 + Math.random() / 2)
     await delay(ms, undefined, { signal: waiting.signal }).catch(() => {})

@@ -111,7 +111,7 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
           await read()
         } catch (error) {
           if (signal.aborted) return
-          if (!mayComeBack(error)) {
+          if (!mayComeBack(error, lostMs === undefined)) {
             leaves.delete(leave)
             const { message } = error as Error
             onWarning(`the subscription to ${topic} has ended: ${message}`)
@@ -152,7 +152,9 @@ export function createPlatformBroker(options: PlatformBrokerOptions): Broker {
   }
 }
 
-/** Not where the service refuses it, nor where the client is closed. */
-function mayComeBack(error: unknown): boolean {
-  return error instanceof GatewayError && !REFUSED.includes(error.code)
+/**
+ * Not where the client is closed, nor where the service refuses it as it begins: one that stood ends with the token it began with.
+ */
+function mayComeBack(error: unknown, stood: boolean): boolean {
+  return error instanceof GatewayError && (stood || !REFUSED.includes(error.code))
 }

@@ -177,6 +177,20 @@ t.test('of two servers in a folder the second one is refused, and the first goes
   t.equal(results.filter((result) => /is in use by another mx server/.test(result)).length, 2)
 })
 
+t.test(
+  'the default folder is the same one by its full name, and what lies beside it too',
+  async (t) => {
+    const home = makeTempFolder(t, 'home')
+    const first = await startServerProcess(t, [], { home })
+    const headers = { authorization: `Bearer ${first.token}` }
+    const path = 'path=a.b&value.data="x"&options.secret=true'
+    t.equal((await fetch(`${first.gateway}/config/set?${path}`, { headers })).status, 200)
+    await first.kill()
+    await startServerProcess(t, [`--data_dir=${home}/.mx/server`], { home })
+    t.notOk(readdirSync(`${home}/.mx/server`).includes('config_secret_key'))
+  },
+)
+
 t.test('what cannot be had is one line and status 1, and leaves nothing behind', async (t) => {
   const taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))

@@ -2,8 +2,11 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import { createMemoryRegistry } from '../../adapters/registry/memory.ts'
+import { createGate } from '../../core/auth/gate.ts'
 import { Client } from '../../sdk/client.ts'
+import { openChannel } from '../../sdk/event-channel.ts'
 import { createEvents } from '../../sdk/events.ts'
+import { createAccount, MemoryAuthSource } from '../fixtures/auth-source.ts'
 import { openPlatformEvents } from '../fixtures/platform-events.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -128,3 +131,47 @@ t.test('it ends when it is left, or its signal says so, whatever it waits for', 
   await waiting.return!()
   t.same(await next, { done: true, value: undefined })
 })
+
+t.test(
+  'a stream that ends with its token begins again with the next; one that is refused does not',
+  async (t) => {
+    const source = new MemoryAuthSource()
+    const gate = createGate(source)
+    t.teardown(gate.close)
+    const admin = createAccount({ scopes: ['admin'] })
+    const { events, client } = await openPlatformEvents(t, { gate })
+    let token = await source.issue(admin, { id: 'one' })
+    const channel = openChannel({
+      client,
+      call: {
+        metadata: {
+          get authorization() {
+            return `Bearer ${token}`
+          },
+        },
+      },
+      begin: async () => ({
+        topic: 'a',
+        sequence: 1,
+        auto_ack: true,
+        retry_limit: 0,
+        max_in_flight: 0,
+      }),
+      acks: 'service',
+      resumes: true,
+    })
+    const take = async () => (await channel.next()).value!.unmarshal()
+    const publish = (text: string) =>
+      events.publish({ namespace: 'mx', topic: 'a' }, { payload: Buffer.from(text) })
+    await publish('1')
+    t.equal(await take(), 1)
+    const next = take()
+    token = await source.issue(admin, { id: 'two' })
+    source.revoke('one')
+    await publish('2')
+    t.equal(await next, 2)
+    const refused = take()
+    source.revoke('two')
+    await t.rejects(refused, { code: 401 })
+  },
+)
