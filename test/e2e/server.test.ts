@@ -186,7 +186,8 @@ t.test(
     const path = 'path=a.b&value.data="x"&options.secret=true'
     t.equal((await fetch(`${first.gateway}/config/set?${path}`, { headers })).status, 200)
     await first.kill()
-    await startServerProcess(t, [`--data_dir=${home}/.mx/server`], { home })
+    // Without the key of the secrets it would not start.
+    await launchServer(t, [`--data_dir=${home}/.mx/server`], { home }).until(/server ready"/)
     t.notOk(readdirSync(`${home}/.mx/server`).includes('config_secret_key'))
   },
 )
