@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { chromium } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { RPC_PATH } from '../../core/rpc/frames.ts'
-import { openServer } from '../fixtures/server.ts'
+import { logIn, openServer } from '../fixtures/server.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 import { refusedWebSocket } from '../fixtures/web-gateway.ts'
 
@@ -31,12 +31,16 @@ async function open(t: Test, words: readonly string[] = []) {
     '--config_secret_key=memory',
     ...words,
   ])
+  const token = await logIn(url, { id: 'admin', secret: server.adminPassword!.password })
   const ask = (
     { method = 'GET', path = '/', headers = {}, body = '' }: Sent,
     { port } = server.address,
   ): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
-      const sent = request({ port, host: '127.0.0.1', method, path, headers }, async (reply) => {
+      // The browser is one of an administrator, whose cookie goes along with whatever it sends.
+      const all = { cookie: `mx-token=${token}`, ...headers }
+      const options = { port, host: '127.0.0.1', method, path, headers: all }
+      const sent = request(options, async (reply) => {
         let text = ''
         for await (const chunk of reply.setEncoding('utf8')) text += chunk
         resolve({ status: reply.statusCode ?? 0, text })
@@ -44,10 +48,10 @@ async function open(t: Test, words: readonly string[] = []) {
       sent.on('error', reject).end(body)
     })
   const isSet = async (): Promise<boolean> => {
-    const { body } = await get('/config/get?path=a')
+    const { body } = await get('/config/get?path=a', { authorization: `Bearer ${token}` })
     return body.value?.data === '1'
   }
-  return { server, url, ask, isSet }
+  return { server, url, token, ask, isSet }
 }
 
 for (const listener of ['uws', 'node']) {
@@ -167,7 +171,7 @@ t.test('any lets in all', async (t) => {
 t.test('a browser calls nothing for a page of another host', async (t) => {
   const program = skipUnless(t, 'chromium')
   if (program === undefined) return
-  const { isSet, server } = await open(t)
+  const { isSet, server, token } = await open(t)
   const { port } = server.address
   const page = createServer((_request, reply) => {
     reply.setHeader('content-type', 'text/html')
@@ -180,7 +184,11 @@ t.test('a browser calls nothing for a page of another host', async (t) => {
     args: ['--no-sandbox', '--disable-gpu', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
   })
   t.teardown(() => browser.close())
-  const tab = await browser.newPage()
+  const context = await browser.newContext()
+  // An administrator has logged in, wherever it may be.
+  for (const host of ['127.0.0.1', 'localhost', 'evil.test'])
+    await context.addCookies([{ name: 'mx-token', value: token, domain: host, path: '/' }])
+  const tab = await context.newPage()
   const evil = `http://evil.test:${(page.address() as AddressInfo).port}/`
   await tab.goto(evil)
   // Text, since it runs in the page.
@@ -204,11 +212,11 @@ t.test('a browser calls nothing for a page of another host', async (t) => {
   })()`)
   t.same(attempts, [false, false], 'an image and a WebSocket')
   t.equal((await tab.goto(`http://evil.test:${port}${SET}`))?.status(), 403, 'DNS rebinding')
-  const linking = await browser.newPage()
+  const linking = await context.newPage()
   await linking.goto(evil)
   const [link] = await Promise.all([linking.waitForResponse(/config/), linking.click('a')])
   t.equal(link.status(), 403, 'a link')
-  const posting = await browser.newPage()
+  const posting = await context.newPage()
   await posting.goto(evil)
   const [posted] = await Promise.all([
     posting.waitForResponse(/config/),
@@ -221,7 +229,7 @@ t.test('a browser calls nothing for a page of another host', async (t) => {
   ])
   t.equal(posted.status(), 403, 'a form')
   t.notOk(await isSet())
-  const own = await browser.newPage()
+  const own = await context.newPage()
   t.equal((await own.goto(`http://localhost:${port}/`))?.status(), 200)
   const called = await own.evaluate(
     async (path) => (await fetch(path, { method: 'POST' })).status,
