@@ -7,6 +7,13 @@ import { TokenError } from './token-error.ts'
 /** Tokens remembered, and the characters they have in all. */
 const REMEMBERED_MAX = 50_000
 const REMEMBERED_MAX_CHARACTERS = 32 * 1024 ** 2
+/** Characters at the end of a token, of its signature, by which it is found: texts come anew with each request, and a map reads all of them. */
+const KEY_LENGTH = 32
+
+interface Known {
+  readonly token: string
+  readonly session: Session
+}
 
 export interface SessionsOptions {
   /** Those that sign now, and those that lately did, by their ids. */
@@ -22,10 +29,10 @@ export class Sessions {
   readonly #keys: SessionsOptions['keys']
   readonly #isRevoked: (session: Session) => boolean
   readonly #nowMs: () => number
-  readonly #known = new LRUCache<string, Session>({
+  readonly #known = new LRUCache<string, Known>({
     max: REMEMBERED_MAX,
     maxSize: REMEMBERED_MAX_CHARACTERS,
-    sizeCalculation: (_, token) => token.length,
+    sizeCalculation: ({ token }) => token.length,
   })
   /** Of tokens that many calls show before they are known, each is verified once. */
   readonly #verifying = new Map<string, Promise<Session>>()
@@ -38,8 +45,9 @@ export class Sessions {
 
   /** Undefined: it has to be verified. */
   recall(token: string): Session | undefined {
-    const session = this.#known.get(token)
-    return session === undefined || session.endsMs > this.#nowMs() ? session : undefined
+    const known = this.#known.get(toKey(token))
+    if (known === undefined || known.token !== token) return undefined
+    return known.session.endsMs > this.#nowMs() ? known.session : undefined
   }
 
   /** @throws {TokenError} */
@@ -56,8 +64,8 @@ export class Sessions {
   forget(all = false): void {
     if (all) this.#known.clear()
     else
-      for (const [token, session] of this.#known.entries())
-        if (this.#isRevoked(session)) this.#known.delete(token)
+      for (const [key, { session }] of this.#known.entries())
+        if (this.#isRevoked(session)) this.#known.delete(key)
   }
 
   async #verify(token: string): Promise<Session> {
@@ -66,7 +74,11 @@ export class Sessions {
     // Judged by what was known when it began, which may have changed since.
     if (keys !== this.#keys()) return this.#verify(token)
     if (this.#isRevoked(session)) throw new TokenError('revoked')
-    this.#known.set(token, session)
+    this.#known.set(toKey(token), { token, session })
     return session
   }
+}
+
+function toKey(token: string): string {
+  return token.slice(-KEY_LENGTH)
 }
