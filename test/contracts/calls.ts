@@ -146,7 +146,7 @@ export function testCalls(t: Test, { open, isFast, maxHeld }: CallPath): void {
         for (let i = 0; i < 3; i++) call.sendData(`"${text}-${i}"`)
         call.endData()
       })
-      const calls = Array.from({ length: 2000 }, (_, i) => {
+      const calls = Array.from({ length: 4000 }, (_, i) => {
         const stream = i % 2 === 1
         const endpoint = stream ? 'A.Stream' : 'A.Reply'
         const call = new RecordedCall({ endpoint, body: `${i}`, stream })
