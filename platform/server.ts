@@ -22,7 +22,6 @@ import { chooseListener } from './listening.ts'
 import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
-
 import { planGuards } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { claimPort } from './port.ts'

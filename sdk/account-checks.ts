@@ -1,6 +1,10 @@
 import type { Gate } from '../core/contracts/auth.ts'
-import { mustBeAdmin, mustBeMember } from './check-account.ts'
-import type { Context } from './context.ts'
+import type { Account, Context } from './context.ts'
+import { forbidden, unauthorized } from './errors.ts'
+import { DEFAULT_NAMESPACE } from './namespace.ts'
+
+/** Scopes that may administer. */
+const ADMIN_SCOPES = ['admin', 'service']
 
 /**
  * Refuses a caller.
@@ -22,4 +26,33 @@ export function createAccountChecks(gate: Gate | undefined): AccountChecks {
   if (gate !== undefined) return { mustBeMember, mustBeAdmin }
   const ask = (): void => {}
   return { mustBeMember: ask, mustBeAdmin: ask }
+}
+
+/**
+ * The caller, who belongs to a namespace: an account of it, or a service or an administrator of the platform (reference 2.2).
+ *
+ * @param id of the error.
+ * @throws {GatewayError} 401 for nobody, 403 for an account of another namespace.
+ */
+export function mustBeMember({ account }: Context, namespace: string, id: string): Account {
+  if (account === undefined) throw unauthorized(id, 'An account is required')
+  if (account.issuer !== namespace && !isOfPlatform(account))
+    throw forbidden(id, 'Access denied to namespace')
+  return account
+}
+
+/**
+ * As {@link mustBeMember}, for a caller that may administer the namespace (reference 2.2).
+ *
+ * @throws {GatewayError} 401 for a member that may not.
+ */
+export function mustBeAdmin(ctx: Context, namespace: string, id: string): Account {
+  const account = mustBeMember(ctx, namespace, id)
+  if (!ADMIN_SCOPES.some((scope) => account.scopes.includes(scope)))
+    throw unauthorized(id, 'Unauthorized')
+  return account
+}
+
+function isOfPlatform({ issuer, type, scopes }: Account): boolean {
+  return issuer === DEFAULT_NAMESPACE && (type === 'service' || scopes.includes('admin'))
 }

@@ -1,5 +1,5 @@
 import { Type } from '../../core/schema.ts'
-import { mustBeAdmin, mustBeMember } from '../../sdk/check-account.ts'
+import { mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unauthorized } from '../../sdk/errors.ts'
 import { type Accounts, ADMIN } from './accounts.ts'

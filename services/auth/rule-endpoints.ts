@@ -1,7 +1,7 @@
 import { RuleBook } from '../../core/auth/rule-book.ts'
 import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { mustBeAdmin, mustBeMember } from '../../sdk/check-account.ts'
+import { mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unauthorized } from '../../sdk/errors.ts'

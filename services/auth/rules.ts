@@ -66,7 +66,7 @@ export function createRules(store: Store): Rules {
       if (!force && canLogIn(namespace, rules) && !canLogIn(namespace, after))
         throw conflict(
           errorId,
-          'this is the last rule that lets anybody log in: without it nobody can; set request.force to do it nonetheless',
+          'this is the last rule that lets anybody log in: without it nobody can; set request.force (mx auth: --force) to do it nonetheless',
         )
       const head = {
         table: TABLE,

@@ -5,7 +5,6 @@ import { toBlobTables } from './blobs.ts'
 /** Tables that built-in services keep their own things in, and whose they are. */
 const RESERVED: ReadonlyMap<string, string> = new Map([
   ['auth', 'the service auth'],
-  ['auth', 'the service auth'],
   ['config', 'the service config'],
   ...Object.values(toBlobTables('')).map(({ table }) => [table, 'BlobStore'] as const),
 ])
