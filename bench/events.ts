@@ -5,11 +5,14 @@ import { join } from 'node:path'
 import { startNatsServer } from '../test/fixtures/nats.ts'
 import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareJetStream } from './events/bare-jetstream.ts'
-import type { Contestant } from './events/contestant.ts'
+import type { Contestant, EventsGoals } from './events/contestant.ts'
 import { openJetStream, openLmdb } from './events/mx.ts'
+import { guardGoals } from './goals.ts'
 
 const CALLERS = 1000
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
+const PUBLISHED = 'published/s'
+const REPLAYED = 'replayed/s'
 const PAYLOAD = Buffer.from('x'.repeat(128))
 
 const median = (values: readonly number[]): number =>
@@ -79,11 +82,13 @@ if (program !== undefined)
 
 try {
   const figures = new Map<string, number[][]>()
+  const goalsOf = new Map<string, EventsGoals>()
   for (let round = 0; round < rounds!; round++)
     for (const open of contestants) {
       const contestant = await open()
       try {
-        const { name } = contestant
+        const { name, goals } = contestant
+        if (goals !== undefined) goalsOf.set(name, goals)
         figures.set(name, [...(figures.get(name) ?? []), await measure(contestant)])
       } finally {
         await contestant.close()
@@ -92,13 +97,22 @@ try {
   process.stdout.write(
     `events of ${PAYLOAD.length} bytes, ${CALLERS} callers at a time, medians of ${rounds} rounds\n`,
   )
-  console.table(
-    [...figures].map(([events, runs]) => ({
-      events,
-      'published/s': median(runs.map(([published]) => published!)),
-      'replayed/s': median(runs.map(([, replayed]) => replayed!)),
-      'consumed by a group/s': median(runs.map(([, , consumed]) => consumed!)),
-    })),
+  const rows = [...figures].map(([events, runs]) => ({
+    events,
+    [PUBLISHED]: median(runs.map(([published]) => published!)),
+    [REPLAYED]: median(runs.map(([, replayed]) => replayed!)),
+    'consumed by a group/s': median(runs.map(([, , consumed]) => consumed!)),
+  }))
+  console.table(rows)
+  guardGoals(
+    rows.flatMap(({ events, [PUBLISHED]: published, [REPLAYED]: replayed }) => {
+      const goals = goalsOf.get(events)
+      if (goals === undefined) return []
+      return [
+        { what: `${events}, ${PUBLISHED}`, value: published, atLeast: goals.publishedPerSecond },
+        { what: `${events}, ${REPLAYED}`, value: replayed, atLeast: goals.replayedPerSecond },
+      ]
+    }),
   )
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '../test/fixtures/servers.ts'
+import { type Goal, guardGoals } from './goals.ts'
 import type { Contestant } from './store/contestant.ts'
 import { openMx } from './store/mx.ts'
 import { openRedis } from './store/redis.ts'
@@ -29,7 +30,7 @@ async function measureRate(call: (i: number) => Promise<unknown>): Promise<numbe
 }
 
 /** Milliseconds a page of 1000 takes: median and 99th percentile. */
-async function measurePages(readPrefix: Contestant['readPrefix']): Promise<string> {
+async function measurePages(readPrefix: Contestant['readPrefix']): Promise<[number, number]> {
   const times: number[] = []
   const endMs = performance.now() + seconds! * 1000
   for (let i = 0; performance.now() < endMs; i = (i + 7919) % records!) {
@@ -39,21 +40,33 @@ async function measurePages(readPrefix: Contestant['readPrefix']): Promise<strin
     if (values.length !== Math.min(1000, records!)) throw new Error(`${values.length} values`)
   }
   times.sort((a, b) => a - b)
-  const at = (part: number) => times[Math.floor(times.length * part)]!.toFixed(2)
-  return `${at(0.5)} / ${at(0.99)}`
+  const at = (part: number) => Number(times[Math.floor(times.length * part)]!.toFixed(2))
+  return [at(0.5), at(0.99)]
 }
 
-async function measure(contestant: Contestant): Promise<Record<string, string | number>> {
+const WRITES = 'writes/s'
+const READS = 'reads/s'
+const PAGE = 'prefix page of 1000, ms, median'
+
+async function measure(contestant: Contestant) {
   const { name, write, read, readPrefix } = contestant
   for (let i = 0; i < records!; i += CALLERS)
     await Promise.all(Array.from({ length: CALLERS }, (_, n) => write(toKey(i + n), VALUE)))
   if ((await read(toKey(1))) !== VALUE) throw new Error(`${name} does not keep what is written`)
-  return {
-    store: name,
-    'writes/s': await measureRate((i) => write(toKey(i), VALUE)),
-    'reads/s': await measureRate((i) => read(toKey(i))),
-    'prefix page of 1000, ms (median / p99)': await measurePages(readPrefix),
-  }
+  const writes = await measureRate((i) => write(toKey(i), VALUE))
+  const reads = await measureRate((i) => read(toKey(i)))
+  const [page, slowPage] = await measurePages(readPrefix)
+  return { store: name, [WRITES]: writes, [READS]: reads, [PAGE]: page, 'its p99': slowPage }
+}
+
+function toGoals({ name, goals }: Contestant, row: Awaited<ReturnType<typeof measure>>): Goal[] {
+  if (goals === undefined) return []
+  const { writesPerSecond, readsPerSecond, pageMs } = goals
+  return [
+    { what: `${name}, ${WRITES}`, value: row[WRITES]!, atLeast: writesPerSecond },
+    { what: `${name}, ${READS}`, value: row[READS]!, atLeast: readsPerSecond },
+    { what: `${name}, ${PAGE}`, value: row[PAGE]!, atMost: pageMs },
+  ]
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-store-'))
@@ -74,17 +87,21 @@ if (redis !== undefined)
 else process.stdout.write('redis-server is not installed (scripts/test-servers.sh installs it)\n')
 
 try {
-  const rows: Record<string, string | number>[] = []
+  const rows: object[] = []
+  const goals: Goal[] = []
   for (const open of contestants) {
     const contestant = await open()
     try {
-      rows.push(await measure(contestant))
+      const row = await measure(contestant)
+      rows.push(row)
+      goals.push(...toGoals(contestant, row))
     } finally {
       await contestant.close()
     }
   }
   process.stdout.write(`${records} records of 128 bytes, ${CALLERS} callers at a time\n`)
   console.table(rows)
+  guardGoals(goals)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

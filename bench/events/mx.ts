@@ -6,15 +6,17 @@ import { Client } from '../../sdk/client.ts'
 import { createEvents, type EventsConsumeOptions } from '../../sdk/events.ts'
 import { createServiceLog } from '../../sdk/service-log.ts'
 import { createEventsService } from '../../services/events/service.ts'
-import type { Contestant } from './contestant.ts'
+import type { Contestant, EventsGoals } from './contestant.ts'
 
 const TOPIC = 'bench'
 /** As many as the client of NATS has on their way. */
 const IN_FLIGHT = 1000
 
+const GOALS: EventsGoals = { publishedPerSecond: 30_000, replayedPerSecond: 200_000 }
+
 /** Over a file. */
 export function openLmdb(folder: string, sync: 'os' | 'always'): Promise<Contestant> {
-  return open(`mx, lmdb, sync ${sync}`, createLmdbEvents({ folder, sync }))
+  return open(`mx, lmdb, sync ${sync}`, createLmdbEvents({ folder, sync }), GOALS)
 }
 
 /** Over JetStream. */
@@ -24,7 +26,11 @@ export function openJetStream(port: number): Promise<Contestant> {
 }
 
 /** The events service, called through the SDK within the process. */
-async function open(name: string, adapter: EventsAdapter): Promise<Contestant> {
+async function open(
+  name: string,
+  adapter: EventsAdapter,
+  goals?: EventsGoals,
+): Promise<Contestant> {
   const { service, close } = createEventsService({
     adapter,
     address: '127.0.0.1:0',
@@ -46,6 +52,7 @@ async function open(name: string, adapter: EventsAdapter): Promise<Contestant> {
 
   return {
     name,
+    ...(goals && { goals }),
     publish: (payload) => events.publish(TOPIC, payload),
     replay: (count) => take(count, {}),
     consume: (count) => take(count, { group: 'bench', maxInFlight: IN_FLIGHT }),

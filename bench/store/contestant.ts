@@ -1,6 +1,16 @@
+/** What a store has to reach. */
+export interface StoreGoals {
+  readonly writesPerSecond: number
+  readonly readsPerSecond: number
+  /** Of a page of 1000 records, at most, the median. */
+  readonly pageMs: number
+}
+
 /** A store as the benchmark uses it. */
 export interface Contestant {
   readonly name: string
+  /** Undefined: it is there to be compared with. */
+  readonly goals?: StoreGoals
   /** Resolves when it is acknowledged. */
   readonly write: (key: string, value: string) => Promise<unknown>
   /** The value. */

@@ -5,6 +5,8 @@ import { createStore } from '../../sdk/store.ts'
 import { createStoreService } from '../../services/store/service.ts'
 import type { Contestant } from './contestant.ts'
 
+const GOALS = { readsPerSecond: 100_000, pageMs: 5 }
+
 /** The store service over a file, called through the SDK within the process. */
 export async function openMx(folder: string, sync: 'os' | 'always'): Promise<Contestant> {
   const { service, close } = createStoreService({
@@ -17,6 +19,7 @@ export async function openMx(folder: string, sync: 'os' | 'always'): Promise<Con
   const store = createStore(client, { table: 'bench' })
   return {
     name: `mx, sync ${sync}`,
+    goals: { ...GOALS, writesPerSecond: sync === 'os' ? 80_000 : 60_000 },
     write: (key, value) => store.write(key, value),
     read: async (key) => (await store.read(key))[0]!.text(),
     readPrefix: async (prefix) => (await store.read('', { prefix })).map((record) => record.text()),

@@ -1,0 +1,54 @@
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Goal } from '../goals.ts'
+import { findPort, readUsage, startProgram } from '../http/processes.ts'
+import { waitUntilReady } from '../http/ready.ts'
+import { ROOT } from '../rivals/rival.ts'
+
+/** A start of `mx`. */
+export interface Start {
+  /** From its first moment to its first answer. */
+  readonly readyMs: number
+  /** Millions of bytes, once what the start left over is collected. */
+  readonly megabytes: number
+}
+
+const MAIN = join(ROOT, 'dist/cli/main.js')
+const SETTLE_MS = 1500
+export const READY_MS = 1000
+const MEGABYTES = 150
+
+/** Starts `mx server` on free ports, and asks it for what anybody may know and its services have from the store. */
+export async function measureServer(words: readonly string[]): Promise<Start> {
+  const ports = [
+    `--proxy_address=127.0.0.1:${await findPort()}`,
+    `--web_address=127.0.0.1:${await findPort()}`,
+  ]
+  return await measureStart(['server', ...ports, ...words], '/auth/keys')
+}
+
+/** Starts a command on a free port, and asks it for a path until it answers 200. */
+export async function measureStart(words: readonly string[], path: string): Promise<Start> {
+  const port = await findPort()
+  const command = [process.execPath, MAIN, ...words, `--address=127.0.0.1:${port}`]
+  const program = startProgram(command, [])
+  try {
+    const readyMs = await waitUntilReady(program, `http://127.0.0.1:${port}${path}`)
+    await wait(SETTLE_MS)
+    return { readyMs, megabytes: readUsage(program.pid).rssBytes / 1e6 }
+  } finally {
+    await program.stop()
+  }
+}
+
+/** What a start of `mx server` has to reach. @param mostMs it may take on this machine now. */
+export function toStartGoals(
+  what: string,
+  { readyMs, megabytes }: Start,
+  mostMs: number = READY_MS,
+): readonly Goal[] {
+  return [
+    { what: `${what}, ready after ms`, value: Math.round(readyMs), atMost: mostMs },
+    { what: `${what}, MB`, value: Math.round(megabytes), atMost: MEGABYTES },
+  ]
+}
