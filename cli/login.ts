@@ -1,4 +1,5 @@
 import type { CAC } from 'cac'
+import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, readInput } from './prompt.ts'
@@ -41,7 +42,11 @@ export async function logIn(cli: CAC): Promise<void> {
       ? await readInput()
       : (password ?? (await ask('Enter password: ', '--password', { hidden: true })))
     const { environment, namespace } = session
-    const reply = await session.callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
+    const reply = await session
+      .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
+      .catch((error: unknown) => {
+        throw namespace === DEFAULT_NAMESPACE ? error : tellNamespace(error, namespace)
+      })
     const owner = { address: environment.address, namespace, account: id }
     await writeCredentials(owner, toCredentials(reply))
     await writeConfig(toAccountName(environment), id)
@@ -50,4 +55,11 @@ export async function logIn(cli: CAC): Promise<void> {
   } finally {
     session.close()
   }
+}
+
+/** The one of the last login, perhaps, of which nobody thinks. */
+function tellNamespace(error: unknown, namespace: string): unknown {
+  if (!(error instanceof CliError) || error.status !== EXIT.refused) return error
+  const { message: detail, status } = error
+  return new CliError(`${detail} (in the namespace ${namespace}: --namespace)`, { status })
 }

@@ -10,8 +10,7 @@ export async function logOut(cli: CAC): Promise<void> {
   const { flags } = readCommandLine(cli, SESSION_FLAGS)
   const session = openSession(flags)
   try {
-    const { environment, namespace, account } = session
-    const owner = { address: environment.address, namespace, account }
+    const { environment, owner } = session
     const kept = readCredentials(owner)
     await writeCredentials(owner, undefined)
     await writeConfig(toAccountName(environment), '')

@@ -1,3 +1,4 @@
+import { isNotTaken } from '../core/auth/authorize.ts'
 import { GatewayError } from '../core/errors.ts'
 import { Client } from '../sdk/client.ts'
 import { createContext } from '../sdk/context.ts'
@@ -6,11 +7,12 @@ import type { CommandLine } from './command-line.ts'
 import { type Environment, findEnvironment } from './environments.ts'
 import { CliError, EXIT } from './output.ts'
 import { readConfig } from './state/config.ts'
+import { EDIT_MS } from './state/state-file.ts'
 import {
   type Credentials,
   type CredentialsOwner,
+  changeCredentials,
   readCredentials,
-  writeCredentials,
 } from './state/tokens.ts'
 
 /** Flags that every command has that calls the platform. */
@@ -22,9 +24,12 @@ export const SESSION_FLAGS: { readonly env: 'string'; readonly namespace: 'strin
 /** A platform as a command has it: the environment, the namespace, and whoever is logged in there. */
 export interface Session {
   readonly environment: Environment
+  /** That commands are about. */
   readonly namespace: string
   /** Account that is logged in; empty: nobody. */
   readonly account: string
+  /** Where its login is kept. */
+  readonly owner: CredentialsOwner
   /** A token that holds for a while; undefined: nobody is logged in, or no longer. */
   readonly token: () => Promise<string | undefined>
   /**
@@ -70,32 +75,42 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     config.get(toNamespaceName(environment)) ||
     DEFAULT_NAMESPACE
   const account = config.get(toAccountName(environment))
-  const owner = { address: environment.address, namespace, account }
+  const owner = findOwner(environment, account, [
+    namespace,
+    config.get(toNamespaceName(environment)),
+    DEFAULT_NAMESPACE,
+  ])
   const client = new Client({ proxy: environment.address, namespace })
-  let renewing: Promise<string | undefined> | undefined
+  let token: Promise<string | undefined> | undefined
 
   async function callAs<R>(
-    token: string | undefined,
+    shown: string | undefined,
     service: string,
     endpoint: string,
     request: object,
   ): Promise<R> {
     try {
-      return await client.call<R>(service, endpoint, request, withToken(token))
+      return await client.call<R>(service, endpoint, request, withToken(shown))
     } catch (error) {
-      throw explain(error, { environment, service, token })
+      if (shown !== undefined && error instanceof GatewayError && isNotTaken(error)) {
+        token = renew(client, owner, shown)
+        const next = await token
+        if (next !== shown) return callAs(next, service, endpoint, request)
+      }
+      throw explain(error, { environment, service, account, token: shown })
     }
   }
 
   function getToken(): Promise<string | undefined> {
-    renewing ??= renew(client, owner)
-    return renewing
+    token ??= renew(client, owner)
+    return token
   }
 
   return {
     environment,
     namespace,
     account,
+    owner,
     token: getToken,
     call: async (service, endpoint, request) =>
       callAs(await getToken(), service, endpoint, request),
@@ -104,23 +119,47 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
   }
 }
 
-/** The token of an account, a new one where it ends soon. */
-async function renew(client: Client, owner: CredentialsOwner): Promise<string | undefined> {
-  if (owner.account === '') return undefined
-  const kept = readCredentials(owner)
-  if (kept === undefined || kept.expiry - Date.now() / 1000 > RENEW_S) return kept?.accessToken
+/** The first of some namespaces where the account is logged in: who administers the platform does so in all of them. */
+function findOwner(
+  { address }: Environment,
+  account: string,
+  namespaces: readonly [string, ...string[]],
+): CredentialsOwner {
+  const owners = namespaces.map((namespace) => ({ address, namespace, account }))
+  return owners.find((owner) => readCredentials(owner) !== undefined) ?? owners[0]!
+}
+
+/**
+ * The token of an account, a new one where it ends soon.
+ *
+ * @param refused one that is good for nothing.
+ */
+async function renew(
+  client: Client,
+  owner: CredentialsOwner,
+  refused?: string,
+): Promise<string | undefined> {
+  const isGood = (kept: Credentials): boolean =>
+    kept.accessToken !== refused && kept.expiry - Date.now() / 1000 > RENEW_S
+  let kept = readCredentials(owner)
+  if (kept === undefined || isGood(kept)) return kept?.accessToken
+  // Of several shells one exchanges it, and the others use what it got.
+  await changeCredentials(owner, async (now) => {
+    kept = now === undefined || isGood(now) ? now : await exchange(client, now)
+    return kept
+  })
+  return kept?.accessToken
+}
+
+/** Undefined: the login has ended. */
+async function exchange(client: Client, kept: Credentials): Promise<Credentials | undefined> {
   try {
     const request = { refresh_token: kept.refreshToken }
-    const next = toCredentials(await client.call<TokenReply>('auth', 'Auth.Token', request))
-    await writeCredentials(owner, next)
-    return next.accessToken
+    const options = { ...withToken(undefined), timeoutMs: EDIT_MS, retries: 0 }
+    return toCredentials(await client.call<TokenReply>('auth', 'Auth.Token', request, options))
   } catch (error) {
-    // Another shell may have exchanged it meanwhile.
-    const now = readCredentials(owner)
-    if (now !== undefined && now.refreshToken !== kept.refreshToken) return now.accessToken
-    if (!(error instanceof GatewayError) || error.code >= 500) return kept.accessToken
-    await writeCredentials(owner, undefined)
-    return undefined
+    const hasEnded = error instanceof GatewayError && (error.code === 400 || error.code === 401)
+    return hasEnded ? undefined : kept
   }
 }
 
@@ -129,30 +168,31 @@ export function toCredentials({ token }: TokenReply): Credentials {
   return { accessToken: access_token, refreshToken: refresh_token, expiry }
 }
 
+/** Whose call it is: nobody's but that of who logged in, whatever services find on this machine. */
 function withToken(token: string | undefined) {
-  if (token === undefined) return {}
-  return { context: createContext({ metadata: { authorization: `Bearer ${token}` } }) }
+  const metadata = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return { context: createContext({ metadata }) }
 }
 
-function explain(
-  error: unknown,
-  {
-    environment,
-    service,
-    token,
-  }: { environment: Environment; service: string; token: string | undefined },
-): Error {
+interface Attempt {
+  readonly environment: Environment
+  readonly service: string
+  /** Empty: nobody. */
+  readonly account: string
+  /** That was shown; undefined: none. */
+  readonly token: string | undefined
+}
+
+function explain(error: unknown, { environment, service, account, token }: Attempt): Error {
   if (!(error instanceof GatewayError)) return error as Error
   const { address, name } = environment
   const { code, message } = error
   if (code === 401) {
-    const hint =
-      token === undefined
-        ? `nobody is logged in to ${name}: mx login`
-        : 'this account may not do it'
-    return new CliError(`Not authorized to perform this request: ${message} (${hint})`, {
-      status: EXIT.unauthorized,
-    })
+    const status = EXIT.unauthorized
+    const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
+    const isUnknown = token === undefined || isNotTaken(error)
+    const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
+    return new CliError(`Not authorized to perform this request: ${message} (${hint})`, { status })
   }
   if (code === 502 && error.id === service)
     return new CliError(

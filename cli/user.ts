@@ -7,6 +7,7 @@ import { writeConfig } from './state/config.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 
 const FLAGS = { ...SESSION_FLAGS, old_password: 'string', new_password: 'string' } as const
+const HIDDEN = { hidden: true }
 type UserFlags = CommandLine<typeof FLAGS>['flags']
 
 /** `mx user` and what may follow it (reference 8.5). */
@@ -45,12 +46,12 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
     run: (_, flags) =>
       withSession(flags, async (session) => {
         const id = mustBeLoggedIn(session)
-        const hidden = { hidden: true }
         const old_secret =
-          flags.old_password ?? (await ask('Enter current password: ', '--old_password', hidden))
-        const new_secret =
-          flags.new_password ?? (await ask('Enter new password: ', '--new_password', hidden))
-        await session.call('auth', 'Accounts.ChangeSecret', { id, old_secret, new_secret })
+          flags.old_password ?? (await ask('Enter current password: ', '--old_password', HIDDEN))
+        const new_secret = flags.new_password ?? (await askNewPassword())
+        const { namespace } = session.owner
+        const request = { id, old_secret, new_secret, options: { namespace } }
+        await session.call('auth', 'Accounts.ChangeSecret', request)
         print('Password changed, log in again')
       }),
   },
@@ -72,6 +73,15 @@ async function withSession(
   } finally {
     session.close()
   }
+}
+
+/** Asked twice: nobody sees what is typed. @throws {CliError} */
+async function askNewPassword(): Promise<string> {
+  const password = await ask('Enter new password: ', '--new_password', HIDDEN)
+  if (password === (await ask('Enter it again: ', '--new_password', HIDDEN))) return password
+  throw new CliError('these were two different passwords: nothing was changed', {
+    status: EXIT.failed,
+  })
 }
 
 /** The account. */

@@ -10,7 +10,10 @@ export function registerLogin(cli: CAC): void {
     .option('--password <password>', 'Its password; other users of this machine may see it')
     .option('--password_stdin', 'Read the password from standard input')
     .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the account (default: mx)')
+    .option(
+      '--namespace <name>',
+      'Namespace of the account (default: that of the last login, else mx)',
+    )
     .example((bin) => `  ${bin} login admin`)
     .allowUnknownOptions()
     .action(async () => {

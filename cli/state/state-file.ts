@@ -13,10 +13,13 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Maybe } from '../../core/chain.ts'
 
 const RETRY_MS = 20
 /** Nobody holds a lock for that long: its holder was killed. */
 const STALE_MS = 5000
+/** Milliseconds that a change may take. */
+export const EDIT_MS = 4000
 
 /** A file of `~/.mx`, its owner's alone (specification: Command line). */
 export function toStatePath(name: string): string {
@@ -37,19 +40,19 @@ export function readStateFile(path: string): string | undefined {
 /**
  * Changes a file: whole or not at all, and one program after the other.
  *
- * @param edit is given what is there, and returns what is to be.
+ * @param edit is given what is there, and returns what is to be, within {@link EDIT_MS}.
  * @throws {Error} in one line when it cannot be written.
  */
 export async function changeStateFile(
   path: string,
-  edit: (text: string | undefined) => string,
+  edit: (text: string | undefined) => Maybe<string>,
 ): Promise<void> {
   const lock = `${path}.lock`
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     while (!take(lock)) await wait(RETRY_MS)
     try {
-      replace(path, edit(readStateFile(path)))
+      replace(path, await edit(readStateFile(path)))
     } finally {
       rmSync(lock, { force: true })
     }

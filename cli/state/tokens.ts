@@ -1,3 +1,4 @@
+import type { Maybe } from '../../core/chain.ts'
 import { changeStateFile, readStateFile, toStatePath } from './state-file.ts'
 
 /** What somebody is logged in with. */
@@ -20,9 +21,7 @@ const LINE = /^(mx:\/\/\S+):([\w+/=]+)$/
 
 /** Undefined: nobody is logged in there as that account. */
 export function readCredentials(owner: CredentialsOwner): Credentials | undefined {
-  const key = toKey(owner)
-  const found = parseLines(readStateFile(toFile())).find(([each]) => each === key)
-  return found && parseCredentials(found[1])
+  return findCredentials(parseLines(readStateFile(toFile())), owner)
 }
 
 /** @param credentials undefined: forgets those there are. */
@@ -30,11 +29,25 @@ export async function writeCredentials(
   owner: CredentialsOwner,
   credentials: Credentials | undefined,
 ): Promise<void> {
+  await changeCredentials(owner, () => credentials)
+}
+
+/**
+ * Changes credentials while no other program does.
+ *
+ * @param change is given those there are, and returns those that are to be, within `EDIT_MS`; undefined: there are none.
+ */
+export async function changeCredentials(
+  owner: CredentialsOwner,
+  change: (kept: Credentials | undefined) => Maybe<Credentials | undefined>,
+): Promise<void> {
   const key = toKey(owner)
-  await changeStateFile(toFile(), (text) => {
-    const lines = parseLines(text).filter(([each]) => each !== key)
-    if (credentials !== undefined) lines.push([key, formatCredentials(credentials)])
-    return lines.map((line) => `${line.join(':')}\n`).join('')
+  await changeStateFile(toFile(), async (text) => {
+    const lines = parseLines(text)
+    const next = await change(findCredentials(lines, owner))
+    const others = lines.filter(([each]) => each !== key)
+    if (next !== undefined) others.push([key, formatCredentials(next)])
+    return others.map((line) => `${line.join(':')}\n`).join('')
   })
 }
 
@@ -45,6 +58,15 @@ function toFile(): string {
 /** Reference 8.5: `mx://<proxy address>/<namespace>/<account>`. */
 function toKey({ address, namespace, account }: CredentialsOwner): string {
   return `mx://${address}/${namespace}/${encodeURIComponent(account)}`
+}
+
+function findCredentials(
+  lines: readonly [key: string, value: string][],
+  owner: CredentialsOwner,
+): Credentials | undefined {
+  const key = toKey(owner)
+  const found = lines.find(([each]) => each === key)
+  return found && parseCredentials(found[1])
 }
 
 function parseLines(text: string | undefined): [key: string, value: string][] {

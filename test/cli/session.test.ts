@@ -1,0 +1,102 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openSession, type Session, type TokenReply, toCredentials } from '../../cli/session.ts'
+import { writeConfig } from '../../cli/state/config.ts'
+import { readCredentials, writeCredentials } from '../../cli/state/tokens.ts'
+import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+interface Shell extends AuthServer {
+  readonly folder: string
+  readonly open: (namespace?: string) => Session
+  /** As `mx login`. */
+  readonly logInAs: (id: string, secret: string, namespace?: string) => Promise<void>
+}
+
+/** A server, and a home folder from where it is called. */
+async function openShell(t: Test): Promise<Shell> {
+  const server = await openAuthServer(t)
+  const home = makeTempFolder(t, 'home')
+  process.env['HOME'] = home
+  process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
+  const folder = join(home, '.mx')
+  mkdirSync(folder)
+  return {
+    ...server,
+    folder,
+    open(namespace) {
+      const session = openSession(namespace === undefined ? {} : { namespace })
+      t.teardown(session.close)
+      return session
+    },
+    async logInAs(account, secret, namespace = 'mx') {
+      const request = { id: account, secret, options: { namespace } }
+      const { body } = await server.doors.gateway('auth', 'Auth.Token', request)
+      const owner = { address: server.proxy, namespace, account }
+      await writeCredentials(owner, toCredentials(body as TokenReply))
+      await writeConfig('local.current-user', account)
+    },
+  }
+}
+
+const LIST = ['auth', 'Accounts.List', {}] as const
+
+t.test('nobody is nobody, whatever account services find on this machine', async (t) => {
+  const { ask, folder, open, logInAs } = await openShell(t)
+  const local = { id: 'local', type: 'service', scopes: ['service'], secret: 'local-secret' }
+  await ask('Auth.Generate', local)
+  writeFileSync(join(folder, 'service_credentials'), JSON.stringify(local))
+  const refused = {
+    status: 2,
+    message: /An account is required \(nobody is logged in to local: mx login\)/,
+  }
+  await t.rejects(open().call(...LIST), refused)
+  await t.rejects(open().callAnonymously(...LIST), refused)
+  await logInAs('admin', 'mx')
+  t.match(await open().call(...LIST), { accounts: [{ id: 'admin' }, { id: 'local' }] })
+})
+
+t.test('administrators of the platform are in all namespaces, others in their own', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  const options = { namespace: 'shop' }
+  await ask('Auth.Generate', { id: 'ann', secret: 'ann-secret', scopes: ['admin'], options })
+  await logInAs('admin', 'mx')
+  t.match(await open('shop').call(...LIST), { accounts: [{ id: 'ann' }] })
+  await writeConfig('namespaces.local.current', 'shop')
+  t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
+  await logInAs('ann', 'ann-secret', 'shop')
+  t.match(await open().call(...LIST), { accounts: [{ id: 'ann' }] })
+  await t.rejects(open('mx').call(...LIST), { message: /Access denied to namespace/ })
+})
+
+t.test('of several commands at a time one refreshes, and all have its token', async (t) => {
+  const { open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const { owner } = open()
+  const kept = readCredentials(owner)!
+  await writeCredentials(owner, { ...kept, expiry: 0 })
+  const got = await Promise.all(Array.from({ length: 5 }, () => open().token()))
+  t.equal(new Set(got).size, 1)
+  t.not(got[0], kept.accessToken)
+  t.equal(got[0], readCredentials(owner)?.accessToken)
+})
+
+t.test('a token that is not taken any more is refreshed', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  await ask('Auth.RotateKey', { drop: true })
+  const session = open()
+  t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+  t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+})
+
+t.test('a login that has ended is forgotten, and told', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await ask('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
+  await logInAs('root', 'root-secret')
+  await ask('Auth.Revoke', { id: 'root' })
+  const session = open()
+  await t.rejects(session.call(...LIST), { status: 2, message: /root is not logged in: mx login/ })
+  t.equal(readCredentials(session.owner), undefined)
+})
