@@ -1,4 +1,4 @@
-// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|flap] [flags]`.
+// Load on the gateway and its rivals: `npm run bench -- [scenarios|memory|soak|streams|latency|workers|services|flap] [flags]`.
 import { type Backend, startBackend } from './backend.ts'
 import { type BenchOptions, type MEASUREMENTS, parseOptions } from './options.ts'
 import { isInstalled } from './processes.ts'
@@ -14,6 +14,7 @@ const LOADERS: Readonly<Record<(typeof MEASUREMENTS)[number], () => Promise<Meas
   streams: async () => (await import('./streams.ts')).measureStreams,
   latency: async () => (await import('./latency.ts')).measureLatency,
   workers: async () => (await import('./workers.ts')).measureWorkers,
+  services: async () => (await import('./services.ts')).measureServices,
   flap: async () => (await import('../registry/flap.ts')).measureFlap,
 }
 

@@ -42,6 +42,7 @@ export interface Running {
 export interface StartOptions {
   readonly cores?: Cores
   readonly workers?: number
+  readonly idleServices?: number
   /** Adds to the command, in front. */
   readonly wrap?: (command: readonly string[]) => readonly string[]
 }
@@ -51,13 +52,15 @@ export async function startRival(
   rival: Rival,
   scenario: Scenario,
   ports: BackendPorts,
-  { cores = MEASURED_CORES, workers = 1, wrap = (command) => command }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<Running> {
+  const { cores = MEASURED_CORES, workers = 1, idleServices = 0 } = options
+  const { wrap = (command) => command } = options
   const folder = createFolder()
   const port = await findPort()
   const { pipeline, accessLog, connections = 0, path, readyPath = path } = scenario
   const site: Site = {
-    ...{ folder, port, pipeline, workers, accessLog, connections },
+    ...{ folder, port, pipeline, workers, idleServices, accessLog, connections },
     backendPort: findBackendPort(scenario, ports),
     servicePort: scenario.handler === 'rpc' ? ports.servicePort : undefined,
     tls: scenario.tls ? writeCertificate(folder) : undefined,
@@ -86,8 +89,9 @@ export async function measureRival(
   scenario: Scenario,
   ports: BackendPorts,
   { connections, seconds }: { connections: number; seconds: number },
+  options: StartOptions = {},
 ): Promise<Measurement> {
-  const running = await startRival(rival, scenario, ports)
+  const running = await startRival(rival, scenario, ports, options)
   const { pid } = running.program
   try {
     const load = (duration: number) =>

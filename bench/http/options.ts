@@ -11,6 +11,7 @@ export const MEASUREMENTS = [
   'streams',
   'latency',
   'workers',
+  'services',
   'flap',
 ] as const
 

@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { SERVICE } from '../http/documents.ts'
 import { type Rival, ROOT, type Site, toNodeCommand } from './rival.ts'
 
+/** Of each service of which nothing is asked. */
+export const IDLE_NODES = 20
+
 /** This gateway, built with this program or, like it, from its sources, with its default plugins and every check switched on. */
 export const mx: Rival = {
   name: 'mx',
@@ -33,8 +36,17 @@ function writeConfig(site: Site): string {
     ...(servicePort === undefined
       ? ['  bench:', `    nodes: ["${node}"]`]
       : [`  ${SERVICE}:`, `    nodes: ["mx://127.0.0.1:${servicePort}"]`]),
+    ...Array.from({ length: site.idleServices }, (_, i) => toIdleService(i)),
   ]
   const file = join(folder, 'mx.yaml')
   writeFileSync(file, `${lines.join('\n')}\n`)
   return file
+}
+
+function toIdleService(index: number): string {
+  const nodes = Array.from(
+    { length: IDLE_NODES },
+    (_, node) => `10.${index >> 8}.${index & 255}.${node + 1}:8080`,
+  )
+  return `  idle-${index}: [${nodes.join(', ')}]`
 }

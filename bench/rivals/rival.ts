@@ -21,6 +21,8 @@ export interface Site {
   readonly pipeline: number
   /** Processes or threads that serve. */
   readonly workers: number
+  /** Services that are known besides, of which nothing is asked. */
+  readonly idleServices: number
   /** Whether every request is logged to `access.log` in the folder. */
   readonly accessLog: boolean
 }
