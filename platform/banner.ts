@@ -16,12 +16,18 @@ export interface BannerFacts {
   readonly plugins: readonly string[]
 }
 
-const SERVICES_SHOWN = 8
+/** On a line of a terminal, and in a log. */
+const NAMES_SHOWN = 8
+const NAMES_LOGGED = 100
 
 /** Tells that the gateway serves: a few lines on a terminal, one log line elsewhere. */
 export function printBanner(facts: BannerFacts, log: Log): void {
   if (hasTerminal(log)) process.stderr.write(formatBanner(facts))
-  else log.info(toFields(facts), 'gateway ready')
+  else
+    log.info(
+      toFields({ ...facts, services: toFirst(facts.services, NAMES_LOGGED) }),
+      'gateway ready',
+    )
 }
 
 /** Whether a person reads what is told. */
@@ -72,7 +78,10 @@ function toFields({
 }
 
 function formatList(names: readonly string[]): string {
-  if (names.length === 0) return 'none'
-  const rest = names.length - SERVICES_SHOWN
-  return names.slice(0, SERVICES_SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+  return names.length === 0 ? 'none' : toFirst(names, NAMES_SHOWN).join(', ')
+}
+
+function toFirst(names: readonly string[], count: number): readonly string[] {
+  const rest = names.length - count
+  return rest > 0 ? [...names.slice(0, count), `and ${rest} more`] : names
 }

@@ -1,20 +1,34 @@
 import t from 'tap'
-import { formatBanner } from '../../platform/banner.ts'
+import { type BannerFacts, formatBanner, printBanner } from '../../platform/banner.ts'
 import { capConnections } from '../../platform/file-limit.ts'
 import { formatLine } from '../../platform/log.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
 
+const FACTS: BannerFacts = {
+  version: '1.2.3',
+  settings: { ...mergeSettings(), enableTls: true, namespace: '' },
+  address: { host: '::1', port: 8443 },
+  listener: 'uws',
+  workers: 2,
+  config: undefined,
+  services: Array.from({ length: 10 }, (_, i) => `s${i}`),
+  plugins: [],
+}
+
+t.test('a log is told of a hundred services at most, and how many more there are', async (t) => {
+  const told: (readonly string[])[] = []
+  const log = {
+    isLevelEnabled: () => false,
+    info: ({ services }: { services: readonly string[] }) => void told.push(services),
+  } as unknown as Parameters<typeof printBanner>[1]
+  printBanner(FACTS, log)
+  const services = Array.from({ length: 5000 }, (_, i) => `s${i}`)
+  printBanner({ ...FACTS, services }, log)
+  t.same(told, [FACTS.services, [...services.slice(0, 100), 'and 4900 more']])
+})
+
 t.test('the banner tells where it serves, what, and by which plugins', async (t) => {
-  const banner = formatBanner({
-    version: '1.2.3',
-    settings: { ...mergeSettings(), enableTls: true, namespace: '' },
-    address: { host: '::1', port: 8443 },
-    listener: 'uws',
-    workers: 2,
-    config: undefined,
-    services: Array.from({ length: 10 }, (_, i) => `s${i}`),
-    plugins: [],
-  })
+  const banner = formatBanner(FACTS)
   t.equal(
     banner,
     `
@@ -24,7 +38,7 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
   handler    meta
   namespace  none
   registry   static
-  services   s0, s1, s2, s3, s4, s5, s6, s7 and 2 more
+  services   s0, s1, s2, s3, s4, s5, s6, s7, and 2 more
   plugins    none
   listener   uws
   workers    2
