@@ -15,6 +15,7 @@ const FLAGS = {
   secret: 'string',
   type: 'string',
   account: 'string',
+  domain: 'string',
   force: 'boolean',
   output: 'string',
 } as const
@@ -39,6 +40,13 @@ interface AccountPage {
   readonly accounts: readonly Account[]
   /** There are more: list after this id. */
   readonly next?: string
+}
+
+interface TestedCall {
+  readonly granted: boolean
+  readonly rule?: Rule
+  /** Whose rules decide. */
+  readonly namespace: string
 }
 
 const PUBLIC = '<public>'
@@ -136,11 +144,12 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     run: ([name, endpoint], flags) =>
       withSession(flags, async ({ call, options }) => {
         const resource = { type: flags.type ?? 'service', name, endpoint }
-        const request = { resource, account: flags.account ?? '', options }
-        const ruling = await call<{ granted: boolean; rule?: Rule }>('auth', 'Rules.Test', request)
-        const { granted, rule } = ruling
+        const { account = '', domain = '' } = flags
+        const request = { resource, account, domain, options }
+        const ruling = await call<TestedCall>('auth', 'Rules.Test', request)
+        const { granted, rule, namespace } = ruling
         const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
-        print(flags, ruling, `${granted ? 'granted' : 'denied'} (${by})\n`)
+        print(flags, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
         if (!granted) process.exitCode = EXIT.failed
       }),
   },

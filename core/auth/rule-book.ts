@@ -4,6 +4,9 @@ import { EndpointRules } from './endpoint-rules.ts'
 /** Kept before all are forgotten: names that may be called are few, callers that differ too. */
 const REMEMBERED_MAX = 10_000
 
+/** What rules tell accounts apart by. */
+export type Judged = Pick<Account, 'issuer' | 'scopes'>
+
 /**
  * The rules of a namespace, one version of them, made ready for many calls (specification: Authentication 3 to 5).
  *
@@ -17,7 +20,7 @@ export class RuleBook {
   readonly #everybody: Caller
   readonly #callers = new Map<string, Caller>()
   /** As above, of accounts that were asked about before: they do not change. */
-  readonly #known = new WeakMap<Account, Caller>()
+  readonly #known = new WeakMap<Judged, Caller>()
 
   constructor(namespace: string, rules: readonly Rule[]) {
     this.#namespace = namespace
@@ -33,7 +36,7 @@ export class RuleBook {
   }
 
   /** What the rules tell `account` apart by; without one, everybody. Accounts they treat alike share one. */
-  caller(account: Account | undefined): Caller {
+  caller(account: Judged | undefined): Caller {
     if (account === undefined) return this.#everybody
     let caller = this.#known.get(account)
     if (caller === undefined) {
@@ -56,7 +59,7 @@ export class RuleBook {
       .map(({ rule }) => rule)
   }
 
-  #find({ issuer, scopes }: Account): Caller {
+  #find({ issuer, scopes }: Judged): Caller {
     const own = issuer === this.#namespace
     const key = own ? JSON.stringify([...new Set(scopes)].sort()) : ''
     let caller = this.#callers.get(key)

@@ -5,6 +5,7 @@ import { mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unauthorized } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Accounts, ADMIN } from './accounts.ts'
 import type { Audit } from './audit.ts'
 import { toResource, toRule } from './check-rule.ts'
@@ -42,7 +43,10 @@ const News: TUnsafe<RuleNews> = Type.Unsafe(
   }),
 )
 const Force: TUnsafe<boolean> = Type.Unsafe(
-  Type.Boolean({ default: false, description: 'Even if nobody can log in any more.' }),
+  Type.Boolean({
+    default: false,
+    description: 'Even if nobody can log in any more, or the caller cannot change rules again.',
+  }),
 )
 /** Rules of a message. */
 const PAGE = 500
@@ -71,9 +75,9 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       async handle({ rule: given, force, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
-        mustBeAdmin(ctx, namespace, errorId)
+        const caller = mustBeAdmin(ctx, namespace, errorId)
         const rule = toRule(given, errorId)
-        await rules.create(namespace, rule, force, errorId)
+        await rules.create(namespace, rule, { force, caller }, errorId)
         audit(ctx, 'rule.create', { namespace, target: describe(rule) })
         return {}
       },
@@ -87,9 +91,9 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
       async handle({ id, force, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
-        mustBeAdmin(ctx, namespace, errorId)
+        const caller = mustBeAdmin(ctx, namespace, errorId)
         if (id === '') throw badRequest(errorId, 'ID missing')
-        await rules.delete(namespace, id, force, errorId)
+        await rules.delete(namespace, id, { force, caller }, errorId)
         audit(ctx, 'rule.delete', { namespace, target: id })
         return {}
       },
@@ -108,14 +112,21 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
 
     test: endpoint({
       description:
-        'What the rules of the namespace say of a call, and which of them says it. Asking for other accounts takes an administrator.',
+        'What the rules say of a call that is made in the namespace, and which of them says it. Asking for other accounts takes an administrator.',
       request: Type.Object({
         resource: Resource,
         account: text('Id of whoever calls; empty: somebody without a token.'),
+        domain: text(
+          `Namespace the service belongs to; empty: ${DEFAULT_NAMESPACE}, whose rules must grant the call as well.`,
+        ),
         options: Options,
       }),
-      response: Type.Object({ granted: Type.Boolean(), rule: Type.Optional(ToldRule) }),
-      async handle({ resource: given, account: id, options }, ctx) {
+      response: Type.Object({
+        granted: Type.Boolean(),
+        rule: Type.Optional(ToldRule),
+        namespace: Type.String({ description: 'Whose rules decide.' }),
+      }),
+      async handle({ resource: given, account: id, domain, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeMember(ctx, namespace, errorId)
@@ -124,10 +135,20 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const account = id === '' ? undefined : await accounts.find(namespace, id)
         if (id !== '' && account === undefined)
           throw badRequest(errorId, 'Account not found with this ID')
-        const book = new RuleBook(namespace, await rules.list(namespace, ctx.signal))
-        const { type, name, endpoint } = resource
-        const { granted, rule } = book.caller(account).access(type, name, endpoint)
-        return rule === undefined ? { granted } : { granted, rule }
+        const judge = async (where: string) => {
+          const book = new RuleBook(where, await rules.list(where, ctx.signal))
+          const { type, name, endpoint } = resource
+          const { granted, rule } = book.caller(account).access(type, name, endpoint)
+          return rule === undefined
+            ? { granted, namespace: where }
+            : { granted, rule, namespace: where }
+        }
+        const own = await judge(namespace)
+        // As `judgeCall` has it.
+        const isGeneral = domain === '' || domain === DEFAULT_NAMESPACE
+        return own.granted && isGeneral && namespace !== DEFAULT_NAMESPACE
+          ? judge(DEFAULT_NAMESPACE)
+          : own
       },
     }),
 

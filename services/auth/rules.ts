@@ -1,4 +1,4 @@
-import { RuleBook } from '../../core/auth/rule-book.ts'
+import { type Judged, RuleBook } from '../../core/auth/rule-book.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
@@ -19,14 +19,32 @@ const DEFAULT_RULE: Rule = {
 const ATTEMPTS_MAX = 50
 const RULES_MAX = 10_000
 
+/** Who changes rules, and how. */
+export interface RuleChange {
+  /** Even if nobody can log in any more, or who does it cannot undo it. @default false */
+  readonly force?: boolean
+  /** @default nobody whose rights matter */
+  readonly caller?: Judged
+}
+
 /** Rules of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
 export interface Rules {
   /** In the order of their ids; the default rule where there have never been any. */
   readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly Rule[]>
-  /** @param force even if nobody can log in any more. */
-  readonly create: (namespace: string, rule: Rule, force: boolean, errorId: string) => Promise<void>
-  /** @param force even if nobody can log in any more. */
-  readonly delete: (namespace: string, id: string, force: boolean, errorId: string) => Promise<void>
+  /** @throws {GatewayError} 409 for what asks for {@link RuleChange.force}. */
+  readonly create: (
+    namespace: string,
+    rule: Rule,
+    change: RuleChange,
+    errorId: string,
+  ) => Promise<void>
+  /** @throws {GatewayError} as above. */
+  readonly delete: (
+    namespace: string,
+    id: string,
+    change: RuleChange,
+    errorId: string,
+  ) => Promise<void>
 }
 
 export function createRules(store: Store): Rules {
@@ -58,15 +76,16 @@ export function createRules(store: Store): Rules {
       readonly write: StoreWrite
       readonly after: readonly Rule[]
     },
-    force: boolean,
+    { force = false, caller }: RuleChange,
   ): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
       const { rules, version } = await read(namespace)
       const { write, after } = edit(rules)
-      if (!force && canLogIn(namespace, rules) && !canLogIn(namespace, after))
+      const lost = force ? undefined : findLost(namespace, caller, [rules, after])
+      if (lost !== undefined)
         throw conflict(
           errorId,
-          'this is the last rule that lets anybody log in: without it nobody can; set request.force (mx auth: --force) to do it nonetheless',
+          `${lost}; set request.force (mx auth: --force) to do it nonetheless`,
         )
       const head = {
         table: TABLE,
@@ -88,7 +107,7 @@ export function createRules(store: Store): Rules {
       return (await read(namespace, signal)).rules
     },
 
-    async create(namespace, rule, force, errorId) {
+    async create(namespace, rule, options, errorId) {
       const edit = (rules: readonly Rule[]) => {
         if (rules.some(({ id }) => id === rule.id))
           throw badRequest(errorId, 'A rule with this ID already exists')
@@ -96,16 +115,16 @@ export function createRules(store: Store): Rules {
           throw badRequest(errorId, `a namespace has at most ${RULES_MAX} rules`)
         return { write: toWrite(namespace, rule), after: [...rules, rule] }
       }
-      await change(namespace, errorId, edit, force)
+      await change(namespace, errorId, edit, options)
     },
 
-    async delete(namespace, id, force, errorId) {
+    async delete(namespace, id, options, errorId) {
       const edit = (rules: readonly Rule[]) => {
         const after = rules.filter((rule) => rule.id !== id)
         if (after.length === rules.length) throw badRequest(errorId, 'Rule not found')
         return { write: { table: TABLE, key: toRuleKey(namespace, id) }, after }
       }
-      await change(namespace, errorId, edit, force)
+      await change(namespace, errorId, edit, options)
     },
   }
 }
@@ -114,7 +133,29 @@ function toWrite(namespace: string, rule: Rule): StoreWrite {
   return { table: TABLE, key: toRuleKey(namespace, rule.id), value: formatKept(rule) }
 }
 
+/** What could be done before a change, and not after, and had better be; undefined: nothing. */
+function findLost(
+  namespace: string,
+  caller: Judged | undefined,
+  versions: readonly [before: readonly Rule[], after: readonly Rule[]],
+): string | undefined {
+  const [before, after] = versions.map((rules) => new RuleBook(namespace, rules))
+  if (canLogIn(before!) && !canLogIn(after!))
+    return 'this is the last rule that lets anybody log in: without it nobody can'
+  // Others are let in by the rules of their own namespace.
+  if (caller?.issuer !== namespace) return undefined
+  if (canChange(before!, caller) && !canChange(after!, caller))
+    return 'you could not change rules any more, nor undo this: a rule has to let you call Rules.Create and Rules.Delete of auth'
+  return undefined
+}
+
 /** Whether who has no token may ask for one. */
-function canLogIn(namespace: string, rules: readonly Rule[]): boolean {
-  return new RuleBook(namespace, rules).caller(undefined).call('auth', 'Auth.Token').granted
+function canLogIn(book: RuleBook): boolean {
+  return book.caller(undefined).call('auth', 'Auth.Token').granted
+}
+
+/** Whether an account may make and delete rules, as far as rules are concerned. */
+function canChange(book: RuleBook, account: Judged): boolean {
+  const caller = book.caller(account)
+  return ['Rules.Create', 'Rules.Delete'].every((endpoint) => caller.call('auth', endpoint).granted)
 }

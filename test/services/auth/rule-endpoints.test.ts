@@ -81,7 +81,7 @@ t.test('it can be asked what the rules say of a call, and which of them', async 
   await call('Rules.Create', { rule: LOGIN }, ADMIN)
   await call('Rules.Create', { rule: { ...MEMBERS_ONLY, scope: 'reader' } }, ADMIN)
   await call('Rules.Delete', { id: 'default' }, ADMIN)
-  t.same(await test({}, JANE), { granted: false }, 'no rule is for it')
+  t.same(await test({}, JANE), { granted: false, namespace: 'mx' }, 'no rule is for it')
   t.match(await test({ account: 'jane' }, JANE), { granted: true, rule: { id: 'onlyloggedin' } })
   await t.rejects(test({ account: 'joe' }, JANE), ADMINS)
   await t.rejects(test({ account: 'joe' }, ADMIN), { message: 'Account not found with this ID' })
@@ -89,6 +89,21 @@ t.test('it can be asked what the rules say of a call, and which of them', async 
   await t.rejects(test({ resource: { ...resource, name: '' } }, JANE), {
     ...{ code: 400, message: /^request\.resource\.name must be/ },
   })
+})
+
+t.test('what is called in another namespace is judged by the rules of both', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const options = { namespace: 'acme' }
+  const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
+  const test = (more: object = {}) => call('Rules.Test', { resource, options, ...more }, ADMIN)
+  const granted = { granted: true, rule: { id: 'default' } }
+  t.match(await test(), { ...granted, namespace: 'mx' })
+  const no: Rule = { ...LOGIN, id: 'no', access: 'DENIED', resource, priority: 1 }
+  await call('Rules.Create', { rule: no }, ADMIN)
+  t.match(await test(), { granted: false, rule: { id: 'no' }, namespace: 'mx' })
+  t.match(await test({ domain: 'acme' }), { ...granted, namespace: 'acme' })
+  await call('Rules.Create', { rule: { ...no, id: 'own' }, options }, ADMIN)
+  t.match(await test(), { granted: false, rule: { id: 'own' }, namespace: 'acme' })
 })
 
 t.test(

@@ -32,10 +32,10 @@ t.test(
         priority: 0,
       },
     ])
-    await rules.create('mx', LOGIN, false, ID)
-    await rules.delete('mx', 'default', false, ID)
+    await rules.create('mx', LOGIN, {}, ID)
+    await rules.delete('mx', 'default', {}, ID)
     t.same(await rules.list('mx'), [LOGIN])
-    await rules.delete('mx', 'login', true, ID)
+    await rules.delete('mx', 'login', { force: true }, ID)
     t.same(await rules.list('mx'), [], 'not even when there is no other')
   },
 )
@@ -45,23 +45,23 @@ t.test('who only reads rules, or is refused, writes nothing', async (t) => {
   t.teardown(store.close)
   const rules = createRules(store)
   t.equal((await rules.list('stranger')).length, 1)
-  await t.rejects(rules.delete('stranger', 'other', false, ID), { code: 400 })
+  await t.rejects(rules.delete('stranger', 'other', {}, ID), { code: 400 })
   t.same(await store.listTables(), [])
-  await rules.delete('stranger', 'default', true, ID)
+  await rules.delete('stranger', 'default', { force: true }, ID)
   t.same(await rules.list('stranger'), [], 'the default rule can be the first that is deleted')
 })
 
 t.test('rules are unique in their namespace, and those of another are others', async (t) => {
   const rules = open(t)
-  await rules.create('mx', LOGIN, false, ID)
-  await t.rejects(rules.create('mx', LOGIN, false, ID), {
+  await rules.create('mx', LOGIN, {}, ID)
+  await t.rejects(rules.create('mx', LOGIN, {}, ID), {
     id: ID,
     code: 400,
     message: 'A rule with this ID already exists',
   })
-  await t.rejects(rules.delete('mx', 'other', false, ID), { code: 400, message: 'Rule not found' })
-  await rules.create('acme', LOGIN, false, ID)
-  await rules.delete('acme', 'default', false, ID)
+  await t.rejects(rules.delete('mx', 'other', {}, ID), { code: 400, message: 'Rule not found' })
+  await rules.create('acme', LOGIN, {}, ID)
+  await rules.delete('acme', 'default', {}, ID)
   t.same(
     (await rules.list('mx')).map(({ id }) => id),
     ['default', 'login'],
@@ -71,23 +71,44 @@ t.test('rules are unique in their namespace, and those of another are others', a
 t.test('who would lock everybody out is asked first', async (t) => {
   const rules = open(t)
   const last = { id: ID, code: 409, message: /last rule that lets anybody log in.*force/ }
-  await t.rejects(rules.delete('mx', 'default', false, ID), last)
+  await t.rejects(rules.delete('mx', 'default', {}, ID), last)
   const denial: Rule = { ...LOGIN, id: 'no', access: 'DENIED', priority: 1 }
-  await t.rejects(rules.create('mx', denial, false, ID), last)
-  await rules.create('mx', LOGIN, false, ID)
-  await rules.create('mx', { ...LOGIN, id: 'login2' }, false, ID)
-  await rules.delete('mx', 'default', false, ID)
-  const both = ['login', 'login2'].map((id) => rules.delete('mx', id, false, ID))
+  await t.rejects(rules.create('mx', denial, {}, ID), last)
+  await rules.create('mx', LOGIN, {}, ID)
+  await rules.create('mx', { ...LOGIN, id: 'login2' }, {}, ID)
+  await rules.delete('mx', 'default', {}, ID)
+  const both = ['login', 'login2'].map((id) => rules.delete('mx', id, {}, ID))
   const ends = (await Promise.allSettled(both)).map(({ status }) => status)
   t.same(ends.sort(), ['fulfilled', 'rejected'], 'of two at once one sees what the other did')
-  await rules.create('mx', denial, true, ID)
-  await rules.delete('mx', 'no', false, ID)
+  await rules.create('mx', denial, { force: true }, ID)
+  await rules.delete('mx', 'no', {}, ID)
+})
+
+t.test('who could not undo a change is asked first', async (t) => {
+  const rules = open(t)
+  const caller = { issuer: 'mx', scopes: ['admin'] }
+  const token = { ...LOGIN, resource: { ...LOGIN.resource, endpoint: 'Auth.Token' } }
+  await rules.create('mx', token, { caller }, ID)
+  const last = { id: ID, code: 409, message: /^you could not change rules any more.*force/ }
+  await t.rejects(rules.delete('mx', 'default', { caller }, ID), last)
+  const denial: Rule = {
+    ...{ id: 'no', scope: '*', access: 'DENIED', priority: 1 },
+    resource: { type: 'service', name: '*', endpoint: 'Rules.Delete' },
+  }
+  await t.rejects(rules.create('mx', denial, { caller }, ID), last)
+  await rules.create('mx', denial, { caller: { ...caller, issuer: 'acme' } }, ID)
+  await rules.delete('mx', 'no', { caller }, ID)
+  const admins: Rule = { ...LOGIN, id: 'admins', scope: 'admin' }
+  await rules.create('mx', admins, { caller }, ID)
+  await rules.delete('mx', 'default', { caller }, ID)
+  await t.rejects(rules.delete('mx', 'admins', { caller }, ID), last)
+  await rules.delete('mx', 'admins', { caller, force: true }, ID)
 })
 
 t.test('changes at the same time all happen', async (t) => {
   const rules = open(t)
   const ids = Array.from({ length: 20 }, (_, i) => `rule${i}`)
-  await Promise.all(ids.map((id) => rules.create('mx', { ...LOGIN, id }, false, ID)))
+  await Promise.all(ids.map((id) => rules.create('mx', { ...LOGIN, id }, {}, ID)))
   t.same(
     (await rules.list('mx')).map(({ id }) => id),
     ['default', ...ids].sort(),
@@ -98,7 +119,7 @@ t.test('more rules than a page are listed', async (t) => {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const rules = createRules(store)
-  await rules.create('mx', LOGIN, false, ID)
+  await rules.create('mx', LOGIN, {}, ID)
   for (let i = 0; i < 1500; i++) {
     const rule = { format: 1, ...LOGIN, id: `r${i}` }
     const value = Buffer.from(JSON.stringify(rule))
