@@ -50,7 +50,7 @@ async function load({ settings, folder, onWarning }: OpenEventsOptions): Promise
       return { adapter: (await import('../adapters/events/memory.ts')).createMemoryEvents() }
     case 'lmdb': {
       const { createLmdbEvents } = await import('../adapters/events/lmdb.ts')
-      return { adapter: createLmdbEvents({ folder, sync: settings.storeSync }) }
+      return { adapter: createLmdbEvents({ folder, sync: settings.storeSync, onWarning }) }
     }
     default: {
       const { createJetStreamEvents } = await import('../adapters/events/jetstream.ts')

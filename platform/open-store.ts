@@ -38,7 +38,7 @@ async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
     }
     case 'lmdb': {
       const { createLmdbStore } = await import('../adapters/store/lmdb.ts')
-      return createLmdbStore({ folder, sync: settings.storeSync })
+      return createLmdbStore({ folder, sync: settings.storeSync, onWarning })
     }
     default: {
       const { createPostgresStore } = await import('../adapters/store/postgres.ts')

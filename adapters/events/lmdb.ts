@@ -37,6 +37,8 @@ export interface LmdbEventsOptions {
    * machine. Whatever ends when, the file is as it was at some time. @default 'os'
    */
   readonly sync?: 'always' | 'os'
+  /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
+  readonly onWarning?: (message: string) => void
   /** Milliseconds since 1970. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -51,10 +53,11 @@ const NO_MARK: LogMark = { storedMs: 0, highestMs: 0, startBytes: 0 }
  * @throws {Error} when the folder cannot be used.
  */
 export function createLmdbEvents(options: LmdbEventsOptions): EventsAdapter {
-  const { folder, sync = 'os', nowMs = Date.now } = options
+  const { folder, sync = 'os', nowMs = Date.now, onWarning } = options
   const { openTable, transact, close } = openEnvironment(folder, {
     what: 'the event store',
     isFlushed: sync === 'always',
+    ...(onWarning && { onWarning }),
   })
   /** By number of the topic, and sequence. */
   const events = openTable('events')

@@ -31,6 +31,8 @@ export interface LmdbStoreOptions {
    * the file is as it was after some write. @default 'os'
    */
   readonly sync?: 'always' | 'os'
+  /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
+  readonly onWarning?: (message: string) => void
 }
 
 const LAST_VERSION = Buffer.from('last version')
@@ -42,10 +44,12 @@ const NO_BOUNDS = [undefined, undefined] as const
  *
  * @throws {Error} when the folder cannot be used.
  */
-export function createLmdbStore({ folder, sync = 'os' }: LmdbStoreOptions): StoreAdapter {
+export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
+  const { folder, sync = 'os', onWarning } = options
   const { openTable, transact, close } = openEnvironment(folder, {
     what: 'the store',
     isFlushed: sync === 'always',
+    ...(onWarning && { onWarning }),
   })
   /** By `keys.ts`. */
   const records = openTable('records')

@@ -2,7 +2,9 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { checkFile } from './check-file.ts'
+import { createFailures } from './failures.ts'
 import { reserveLock } from './reserve-lock.ts'
+import { silenceFailures } from './silence-failures.ts'
 
 /** A table of the file: bytes by bytes, in their order. */
 export type LmdbTable = Database<Buffer, Buffer>
@@ -21,6 +23,8 @@ export interface EnvironmentOptions {
   readonly what: string
   /** Whether a transaction waits for the disk, or for the operating system alone. */
   readonly isFlushed: boolean
+  /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
+  readonly onWarning?: (message: string) => void
 }
 
 /** Of the data, and of those who read it. */
@@ -32,10 +36,8 @@ const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as con
  *
  * @throws {Error} when the folder cannot be used.
  */
-export function openEnvironment(
-  folder: string,
-  { what, isFlushed }: EnvironmentOptions,
-): Environment {
+export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
+  const { what, isFlushed, onWarning = (message) => process.emitWarning(message) } = options
   const cannotOpen = (cause: unknown): Error => {
     const reason = cause instanceof Error ? cause.message : String(cause)
     return new Error(`${what} cannot be opened in ${folder}: ${reason}`, { cause })
@@ -55,23 +57,27 @@ export function openEnvironment(
       overlappingSync: !isFlushed,
       ...BYTES,
     })
+    silenceFailures(root)
     for (const name of FILES) chmodSync(join(folder, name), 0o600)
   } catch (cause) {
     throw cannotOpen(cause)
   }
+  const failures = createFailures({ what, folder, onWarning })
   let hasFailed = false
 
   const transact = async <T>(change: () => T): Promise<T> => {
+    const known = failures.findReason()
+    if (known !== undefined) throw known
     try {
       const result = await root.transaction(change)
       hasFailed = false
+      failures.onSuccess()
       return result
     } catch (error) {
       hasFailed = true
-      // The reason is a promise of its own: unhandled, it would end the process (kriszyp/lmdb-js#368).
-      const { commitError } = error as { readonly commitError?: Promise<never> }
-      await commitError
-      throw error
+      const reason = await findReason(error)
+      failures.onFailure(reason)
+      throw reason
     }
   }
 
@@ -90,4 +96,10 @@ export function openEnvironment(
       await root.close()
     },
   }
+}
+
+/** It is a promise of its own: unhandled, it would end the process (kriszyp/lmdb-js#368). */
+async function findReason(error: unknown): Promise<unknown> {
+  const { commitError } = error as { readonly commitError?: Promise<never> }
+  return (await commitError?.catch((reason: unknown) => reason)) ?? error
 }

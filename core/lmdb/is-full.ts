@@ -13,11 +13,17 @@ export function isFull(error: unknown, folder: string): boolean {
   return FULL.has(code as number) || (code === IO_ERROR && hasLittleRoom(folder))
 }
 
-function hasLittleRoom(folder: string): boolean {
+/** Whether there is so little room in a folder that a write may not fit. */
+export function hasLittleRoom(folder: string): boolean {
+  return readRoom(folder) < LITTLE_ROOM_BYTES
+}
+
+/** Bytes a folder has room for; as many as you like where the system does not tell. */
+export function readRoom(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)
-    return bavail * bsize < LITTLE_ROOM_BYTES
+    return bavail * bsize
   } catch {
-    return false
+    return Number.POSITIVE_INFINITY
   }
 }

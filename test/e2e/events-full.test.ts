@@ -4,7 +4,7 @@ import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import { createEvents, type Events } from '../../core/events/events.ts'
 import { LOADER, toModule } from '../fixtures/programs.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
+import { mountSmallDisk, withoutNative } from '../fixtures/small-disk.ts'
 
 const TOPIC = { namespace: 'mx', topic: 'orders' }
 const GROUP = { group: 'g', start: { sequence: 1 }, autoAck: false, ackWaitMs: 60_000 }
@@ -95,14 +95,14 @@ t.test(
   },
 )
 
-t.test('a full disk does not end the process', async (t) => {
+t.test('a full disk does not end the process, and is told in a line', async (t) => {
   const disk = mountSmallDisk(t, 4)
   if (disk === undefined) return
   const toUrl = (path: string) => JSON.stringify(toModule(new URL(path, import.meta.url)))
   const program = `
     import { createLmdbEvents } from ${toUrl('../../adapters/events/lmdb.ts')}
     import { createEvents } from ${toUrl('../../core/events/events.ts')}
-    const events = createEvents(createLmdbEvents({ folder: ${JSON.stringify(disk.folder)} }))
+    const events = createEvents(createLmdbEvents({ folder: ${JSON.stringify(disk.folder)}, onWarning: console.log }))
     const codes = new Set()
     const topic = { namespace: 'mx', topic: 'orders' }
     for (let i = 0; i < 3000; i++)
@@ -111,12 +111,14 @@ t.test('a full disk does not end the process', async (t) => {
     console.log([...codes].join())
   `
   const words = [...LOADER, '--input-type=module', '-e', program]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let said = ''
-  child.stdout.on('data', (chunk) => {
-    said += chunk
-  })
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      said += chunk
+    })
   t.strictSame(await once(child, 'close'), [0, null])
-  t.equal(said.trim(), '507')
+  const line = `the event store is full: there is no room in ${disk.folder}, and writing is refused until there is`
+  t.equal(withoutNative(said), `${line}\n507\n`)
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createStore, type Store } from '../../core/store/store.ts'
 import { LOADER, toModule } from '../fixtures/programs.ts'
-import { mountSmallDisk } from '../fixtures/small-disk.ts'
+import { mountSmallDisk, withoutNative } from '../fixtures/small-disk.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
 
@@ -48,7 +48,9 @@ for (const sync of ['os', 'always'] as const) {
       const disk = mountSmallDisk(t, 8)
       if (disk === undefined) return
       const folder = `${disk.folder}/store`
-      const store = createStore(createLmdbStore({ folder, sync }))
+      const told: string[] = []
+      const onWarning = (message: string) => told.push(message)
+      const store = createStore(createLmdbStore({ folder, sync, onWarning }))
       t.teardown(store.close)
       let written = 0
       while (await write(store, written)) written++
@@ -58,8 +60,11 @@ for (const sync of ['os', 'always'] as const) {
       t.ok(await store.read(TABLE, '0'))
       t.equal(await store.read(TABLE, String(written)), undefined)
 
-      disk.resize(16)
+      disk.resize(48)
       t.ok(await write(store, written++), 'with room again, so are writes')
+      t.match(told, [/^the store is full: /, /^the store can be written again, after \d+ s: /])
+      t.equal(told.length, 2)
+      disk.resize(16)
       while (await write(store, written)) written++
       await store.close()
       disk.resize(32)
@@ -71,14 +76,14 @@ for (const sync of ['os', 'always'] as const) {
   )
 }
 
-t.test('a full disk does not end the process', async (t) => {
+t.test('a full disk does not end the process, and is told in a line', async (t) => {
   const disk = mountSmallDisk(t, 4)
   if (disk === undefined) return
   const toUrl = (path: string) => JSON.stringify(toModule(new URL(path, import.meta.url)))
   const program = `
     import { createLmdbStore } from ${toUrl('../../adapters/store/lmdb.ts')}
     import { createStore } from ${toUrl('../../core/store/store.ts')}
-    const store = createStore(createLmdbStore({ folder: ${JSON.stringify(disk.folder)} }))
+    const store = createStore(createLmdbStore({ folder: ${JSON.stringify(disk.folder)}, onWarning: console.log }))
     const codes = new Set()
     for (let i = 0; i < 100; i++)
       await Promise.all(Array.from({ length: 20 }, (_, n) => store
@@ -88,12 +93,14 @@ t.test('a full disk does not end the process', async (t) => {
     console.log([...codes].join())
   `
   const words = [...LOADER, '--input-type=module', '-e', program]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-  })
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
   const [code] = await once(child, 'close')
-  t.strictSame([code, output.trim()], [0, '507'])
+  const line = `the store is full: there is no room in ${disk.folder}, and writing is refused until there is`
+  t.strictSame([code, withoutNative(output)], [0, `${line}\n507\n`])
 })
