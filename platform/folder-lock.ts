@@ -10,6 +10,11 @@ export interface FolderLock {
   readonly release: () => Promise<void>
 }
 
+interface Paths {
+  readonly of: (name: string) => string
+  readonly close: () => void
+}
+
 const LOCK = /^lock\.(\d{1,15})$/
 const PREPARED = /^lock-[0-9a-f-]+$/
 /** What a path of a socket may be long: that of most systems, less than any. */
@@ -36,28 +41,18 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     socket.end(String(process.pid), () => socket.destroy())
   })
   const remove = (name: string): void => rmSync(join(folder, name), { force: true })
-  const list = (): number[] =>
-    readdirSync(folder)
-      .flatMap((name) => LOCK.exec(name)?.[1] ?? [])
-      .map(Number)
-
-  /** The holder of a lock, as its process has it; undefined: it is dead. */
-  async function findHolder(numbers: readonly number[]): Promise<string | undefined> {
-    for (const number of numbers) {
-      const holder = await ask(paths.of(`lock.${number}`))
-      if (holder !== undefined) return holder
-    }
-    return undefined
-  }
 
   /** The lock that is this process's; undefined: others are at it. @throws {Error} */
   async function take(): Promise<string | undefined> {
-    const before = list()
+    const before = listLocks(folder)
     const highest = Math.max(0, ...before)
-    const holder = await findHolder(before.filter((number) => number === highest))
+    const holder = await findHolder(
+      paths,
+      before.filter((number) => number === highest),
+    )
     if (holder !== undefined)
       throw new Error(
-        `${folder} is in use by another mx server${holder === '' ? '' : ` (process ${holder})`}: stop it, or name another folder`,
+        `${folder} is in use by ${nameHolder(holder)}: stop it, or name another folder`,
       )
     const name = `lock.${highest + 1}`
     try {
@@ -66,8 +61,8 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
       throw error
     }
-    const others = list().filter((number) => number !== highest + 1)
-    if (Math.max(0, ...others) > highest || (await findHolder(others)) !== undefined) {
+    const others = listLocks(folder).filter((number) => number !== highest + 1)
+    if (Math.max(0, ...others) > highest || (await findHolder(paths, others)) !== undefined) {
       remove(name)
       return undefined
     }
@@ -107,6 +102,41 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   }
 }
 
+/**
+ * Who has a folder: `another mx server (process 4711)`; undefined: nobody. Nothing in it is touched.
+ *
+ * @throws {Error} when it cannot be read.
+ */
+export async function findFolderHolder(folder: string): Promise<string | undefined> {
+  const numbers = listLocks(folder)
+  const paths = createPaths(folder)
+  try {
+    const holder = await findHolder(paths, numbers)
+    return holder === undefined ? undefined : nameHolder(holder)
+  } finally {
+    paths.close()
+  }
+}
+
+function nameHolder(holder: string): string {
+  return `another mx server${holder === '' ? '' : ` (process ${holder})`}`
+}
+
+function listLocks(folder: string): number[] {
+  return readdirSync(folder)
+    .flatMap((name) => LOCK.exec(name)?.[1] ?? [])
+    .map(Number)
+}
+
+/** The holder of a lock, as its process has it; undefined: it is dead. */
+async function findHolder(paths: Paths, numbers: readonly number[]): Promise<string | undefined> {
+  for (const number of numbers) {
+    const holder = await ask(paths.of(`lock.${number}`))
+    if (holder !== undefined) return holder
+  }
+  return undefined
+}
+
 function listen(server: Server, path: string, folder: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) =>
@@ -141,7 +171,7 @@ function ask(path: string): Promise<string | undefined> {
 }
 
 /** Paths of sockets, which must be short: by way of the open folder where they are not. */
-function createPaths(folder: string): { of: (name: string) => string; close: () => void } {
+function createPaths(folder: string): Paths {
   const isLong = Buffer.byteLength(join(folder, `lock-${randomUUID()}`)) > PATH_MAX_BYTES
   if (!isLong) return { of: (name) => join(folder, name), close: () => {} }
   if (process.platform !== 'linux')

@@ -11,6 +11,7 @@ import {
   type BuiltInContext,
   type Made,
 } from './built-in-services.ts'
+import { claimPorts } from './claim-ports.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { startDashboard } from './dashboard.ts'
@@ -24,7 +25,6 @@ import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
 import { planGuards } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
-import { claimPort } from './port.ts'
 import { makeServerId, readServerId } from './server-id.ts'
 import { openServerProxy } from './server-proxy.ts'
 import { openServerRegistries } from './server-registries.ts'
@@ -85,8 +85,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   const onWarning = (message: string): void => log.warn(message)
   checkAdminPassword(settings)
   // First: what is only in the way is told before anything is touched.
-  for (const key of ['address', 'proxyAddress', 'webAddress'] as const)
-    if (settings[key].port !== 0) await claimPort(settings[key], SETTINGS[key].name)
+  await claimPorts(settings, isFolderNeeded(settings) ? settings.dataDir : undefined)
   const fileLimit = readFileLimit()
   const folder = isFolderNeeded(settings) ? await openDataFolder(settings.dataDir) : undefined
   closing.add(() => folder?.close())
