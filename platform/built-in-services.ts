@@ -5,13 +5,13 @@ import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Network } from '../core/network/network.ts'
-import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
 import type { AuditRecord } from '../services/auth/audit.ts'
 import type { AuthService } from '../services/auth/service.ts'
 import type { SecretKey } from '../services/config/secret-key.ts'
+import { AUDIT_TOPIC } from '../services/events/reserved.ts'
 import type { EventsService } from '../services/events/service.ts'
 import type { StoreService } from '../services/store/service.ts'
 import { type AdminPassword, openFirstAccounts } from './first-accounts.ts'
@@ -183,13 +183,12 @@ function toOptions(name: string, { registries, host, gate, toLog }: BuiltInConte
   return { registry: registries.registry, host, gate, log: toLog(name) }
 }
 
-/** Into the topic `auth` of the default namespace. */
 async function keepAudit(record: AuditRecord, { events }: Made): Promise<void> {
   if (events === undefined) throw new Error('the service events is not there')
-  await events.events.publish(
-    { namespace: DEFAULT_NAMESPACE, topic: 'auth' },
-    { payload: Buffer.from(JSON.stringify(record)), metadata: { action: record.action } },
-  )
+  await events.events.publish(AUDIT_TOPIC, {
+    payload: Buffer.from(JSON.stringify(record)),
+    metadata: { action: record.action },
+  })
 }
 
 function toKeyOptions({ settings, ownFolder }: BuiltInContext) {

@@ -19,13 +19,15 @@ export type AccountCheck = (ctx: Context, namespace: string, id: string) => void
 export interface AccountChecks {
   readonly mustBeMember: AccountCheck
   readonly mustBeAdmin: AccountCheck
+  /** That of the platform, whatever the call is about. */
+  readonly mustBeOperator: (ctx: Context, id: string) => void
 }
 
 /** Those of a service with a gate; one without knows no accounts, and asks nothing. */
 export function createAccountChecks(gate: Gate | undefined): AccountChecks {
-  if (gate !== undefined) return { mustBeMember, mustBeAdmin }
+  if (gate !== undefined) return { mustBeMember, mustBeAdmin, mustBeOperator }
   const ask = (): void => {}
-  return { mustBeMember: ask, mustBeAdmin: ask }
+  return { mustBeMember: ask, mustBeAdmin: ask, mustBeOperator: ask }
 }
 
 /**
@@ -51,6 +53,16 @@ export function mustBeAdmin(ctx: Context, namespace: string, id: string): Accoun
   if (!ADMIN_SCOPES.some((scope) => account.scopes.includes(scope)))
     throw unauthorized(id, 'Unauthorized')
   return account
+}
+
+/**
+ * Refuses whoever does not run the platform: an account of it with the scope `admin`, which services that are deployed have not.
+ *
+ * @throws {GatewayError} 401, 403
+ */
+export function mustBeOperator(ctx: Context, id: string): void {
+  const { scopes } = mustBeAdmin(ctx, DEFAULT_NAMESPACE, id)
+  if (!scopes.includes('admin')) throw unauthorized(id, 'Unauthorized: it takes the scope admin')
 }
 
 function isOfPlatform({ issuer, type, scopes }: Account): boolean {

@@ -2,7 +2,7 @@ import { TOKEN_LIFE_MAX_S } from '../../core/auth/access-token.ts'
 import type { Revocation } from '../../core/auth/revocations.ts'
 import { TokenError } from '../../core/auth/token-error.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
+import { mustBeAdmin, mustBeMember, mustBeOperator } from '../../sdk/account-checks.ts'
 import type { Account } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unauthorized } from '../../sdk/errors.ts'
@@ -209,7 +209,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       response: Type.Object({ kid: Type.String({ description: 'Of the new key.' }) }),
       async handle({ drop }, ctx) {
         const errorId = idOf(ctx)
-        mustHaveAdmin(mustBeAdmin(ctx, DEFAULT_NAMESPACE, errorId), errorId)
+        mustBeOperator(ctx, errorId)
         const kid = await keys.rotate(drop, errorId)
         audit(ctx, drop ? 'key.drop' : 'key.rotate', { namespace: DEFAULT_NAMESPACE, target: kid })
         return { kid }

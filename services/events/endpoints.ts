@@ -24,10 +24,11 @@ import {
   toMessage,
   toTimeMs,
 } from './messages.ts'
+import { refuseReserved } from './reserved.ts'
 
 /** What the handler `Stream` offers (reference 5.2) to administrators of the namespace. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
-  const { namespaceOf, topicOf } = createPlaces(checks)
+  const { namespaceOf, topicOf, ownTopicOf } = createPlaces(checks)
   return {
     publish: endpoint({
       description: 'Puts an event behind those of its topic. Answered once it is kept.',
@@ -42,7 +43,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       response: Type.Object({ id: Type.String(), sequence: Type.Integer() }),
       async handle({ topic, metadata, payload, timestamp, timestamp_ms }, ctx) {
         const timestampMs = toTimeMs(timestamp, timestamp_ms)
-        const published = await events.publish(topicOf(topic, ctx), {
+        const published = await events.publish(ownTopicOf(topic, ctx), {
           payload,
           metadata,
           ...(timestampMs !== undefined && { timestampMs }),
@@ -127,7 +128,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       request: Type.Object({ topic: Topic }),
       response: Type.Object({}),
       async handle({ topic }, ctx) {
-        await events.deleteTopic(topicOf(topic, ctx))
+        await events.deleteTopic(ownTopicOf(topic, ctx))
         return {}
       },
     }),
@@ -194,5 +195,11 @@ function createPlaces({ mustBeAdmin }: AccountChecks) {
     if (topic === '') throw badRequest(idOf(ctx), 'Missing topic')
     return { namespace, topic }
   }
-  return { namespaceOf, topicOf }
+  /** One that may be changed. @throws {GatewayError} as above. */
+  const ownTopicOf = (topic: string, ctx: Context): EventTopic => {
+    const found = topicOf(topic, ctx)
+    refuseReserved(found, idOf(ctx))
+    return found
+  }
+  return { namespaceOf, topicOf, ownTopicOf }
 }

@@ -1,3 +1,4 @@
+import { isShared } from '../../core/network/names.ts'
 import { Type } from '../../core/schema.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
@@ -25,13 +26,13 @@ import type { Watches } from './watches.ts'
 
 /**
  * What the registry offers (specification: Registry endpoints): the services of the default domain to everybody, those of others
- * to members of their namespaces (reference 15.15). Administrators register.
+ * to members of their namespaces (reference 15.15). Administrators register, those of the platform its own services.
  */
 export function createEndpoints(
   domains: Domains,
   watches: Watches,
   leaveOut: LeaveOut,
-  { mustBeMember, mustBeAdmin }: AccountChecks,
+  { mustBeMember, mustBeAdmin, mustBeOperator }: AccountChecks,
 ): Endpoints {
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
@@ -41,9 +42,14 @@ export function createEndpoints(
     return domain
   }
   /** The domain that is written to. */
-  const writable = (options: { readonly domain: string }, ctx: Context): string => {
+  const writable = (
+    { name, options }: { readonly name: string; readonly options: { readonly domain: string } },
+    ctx: Context,
+  ): string => {
     const domain = toOneDomain(options, idOf(ctx))
     mustBeAdmin(ctx, domain, idOf(ctx))
+    // Who stands in the place of `auth` is shown the secrets of all who log in.
+    if (!isShared(name)) mustBeOperator(ctx, idOf(ctx))
     return domain
   }
   return {
@@ -91,7 +97,7 @@ export function createEndpoints(
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
-        const name = writable(entry.options, ctx)
+        const name = writable(entry, ctx)
         const service = toService(entry)
         checkSize(service, id)
         checkNodes(service, id)
@@ -113,7 +119,7 @@ export function createEndpoints(
       response: Type.Object({}),
       async handle(entry, ctx) {
         const id = idOf(ctx)
-        const name = writable(entry.options, ctx)
+        const name = writable(entry, ctx)
         const service = toService(entry)
         if (service.nodes.length === 0)
           throw badRequest(id, 'request.nodes must have a node: those to remove')

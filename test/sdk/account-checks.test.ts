@@ -1,6 +1,11 @@
 import t from 'tap'
 import { createGate } from '../../core/auth/gate.ts'
-import { createAccountChecks, mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
+import {
+  createAccountChecks,
+  mustBeAdmin,
+  mustBeMember,
+  mustBeOperator,
+} from '../../sdk/account-checks.ts'
 import { createContext } from '../../sdk/context.ts'
 import { MemoryAuthSource } from '../fixtures/auth-source.ts'
 
@@ -35,6 +40,16 @@ t.test('an administrator is a member with the scope admin or service', (t) => {
   for (const scope of ['admin', 'service'])
     t.equal(mustBeAdmin(call({ scopes: ['x', scope] }), 'acme', ID).id, 'jane')
   t.throws(() => mustBeAdmin(call({ scopes: ['admin'] }), 'mx', ID), { code: 403 })
+  t.end()
+})
+
+t.test('who runs the platform is an account of it with the scope admin', (t) => {
+  mustBeOperator(call({ issuer: 'mx', scopes: ['admin'] }), ID)
+  const denied = { id: ID, code: 401, message: /takes the scope admin/ }
+  t.throws(() => mustBeOperator(call({ issuer: 'mx', scopes: ['service'] }), ID), denied)
+  t.throws(() => mustBeOperator(call({ scopes: ['admin'] }), ID), { code: 403 })
+  t.throws(() => mustBeOperator(call(), ID), { message: 'An account is required' })
+  createAccountChecks(undefined).mustBeOperator(call(), ID)
   t.end()
 })
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createStaticRegistry } from '../../../adapters/registry/static.ts'
+import { openAuthServer } from '../../fixtures/auth-doors.ts'
 import {
   openPlatformRegistry,
   type Services,
@@ -216,3 +217,27 @@ t.test('there is a bound on the versions of a domain', async (t) => {
   })
   t.same(await call('Register', toRegistration('s1', ['a:2'])), {}, 'those there are may grow')
 })
+
+t.test(
+  'services of the platform are registered by its administrators, not by those that are deployed',
+  async (t) => {
+    const { ask, doors, admin, logIn } = await openAuthServer(t)
+    await ask('Auth.Generate', { id: 'svc', type: 'service', scopes: ['service'], secret: 's' })
+    const options = { namespace: 'acme' }
+    await ask('Auth.Generate', { id: 'ann', scopes: ['admin'], secret: 's', options })
+    const deployed = await logIn('svc', 's')
+    const tenant = await logIn('ann', 's', 'acme')
+    const write = async (method: string, name: string, token: string, domain: string) => {
+      const entry = { ...toRegistration(name, ['127.0.0.1:9001']), options: { domain } }
+      return (await doors.gateway('registry', `Registry.${method}`, entry, token)).code
+    }
+    for (const method of ['Register', 'Deregister']) {
+      t.equal(await write(method, 'greeter', deployed, 'mx'), 200)
+      for (const domain of ['mx', 'acme'])
+        t.equal(await write(method, 'auth', deployed, domain), 401, `${method} in ${domain}`)
+      t.equal(await write(method, 'greeter', tenant, 'acme'), 200)
+      t.equal(await write(method, 'auth', tenant, 'acme'), 403)
+      t.equal(await write(method, 'auth', admin, 'mx'), 200)
+    }
+  },
+)

@@ -1,0 +1,19 @@
+import type { EventTopic } from '../../core/contracts/events.ts'
+import { forbidden } from '../../sdk/errors.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+
+/** What the service `auth` tells of changes and failed logins. */
+export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'auth' }
+
+/**
+ * Refuses what would change the record of the audit: whoever it tells of must not write it, nor remove it.
+ *
+ * @throws {GatewayError} 403
+ */
+export function refuseReserved({ namespace, topic }: EventTopic, id: string): void {
+  if (topic !== AUDIT_TOPIC.topic || namespace !== AUDIT_TOPIC.namespace) return
+  throw forbidden(
+    id,
+    `the topic ${topic} of ${namespace} is the audit, which the service auth alone writes; name another`,
+  )
+}

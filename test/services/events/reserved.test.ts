@@ -1,0 +1,21 @@
+import t from 'tap'
+import { AUDIT_TOPIC, refuseReserved } from '../../../services/events/reserved.ts'
+import { openPlatformEvents } from '../../fixtures/platform-events.ts'
+
+const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
+
+t.test('the topic of the audit is reserved in the namespace mx', async (t) => {
+  t.throws(() => refuseReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
+  refuseReserved({ namespace: 'foo', topic: 'auth' }, 'id')
+  refuseReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
+})
+
+t.test('the audit is read through the service, and neither written nor removed', async (t) => {
+  const { call, events } = await openPlatformEvents(t)
+  await events.publish(AUDIT_TOPIC, { payload: Buffer.from('record') })
+  await t.rejects(call('Stream.Publish', { topic: 'auth' }), REFUSAL)
+  await t.rejects(call('Stream.DeleteTopic', { topic: 'auth' }), REFUSAL)
+  t.match(await call('Store.Read', { topic: 'auth' }), { events: [{ sequence: 1 }] })
+  await call('Stream.Publish', { topic: 'auth' }, { namespace: 'foo' })
+  await call('Stream.DeleteTopic', { topic: 'auth' }, { namespace: 'foo' })
+})
