@@ -8,8 +8,10 @@ import { toNamespace } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema-types.ts'
 import { type Blobs, toBlobTables } from './blobs.ts'
 import { BlobListing, BlobOptions, Key, KeyPart } from './messages.ts'
+import { mustBeThere } from './named-database.ts'
 
 const ID = 'store.BlobStore.Write'
+const IN_OPTIONS = 'request.options.namespace'
 const Part = Bytes({ default: '', description: 'Next bytes; base64 in JSON.' })
 
 /** What the handler `BlobStore` offers (reference 4) to administrators of the namespace: values of any length, as streams. */
@@ -37,7 +39,12 @@ export function createBlobEndpoints(
       stream: 'server',
       async *handle({ key, options }, ctx) {
         const namespace = namespaceOf(options, ctx)
-        const { parts, contentType, isPublic, bytes } = await blobs.read(namespace, key)
+        const { parts, contentType, isPublic, bytes } = await blobs
+          .read(namespace, key)
+          .catch(async (error: unknown) => {
+            await mustBeThere(store, options.namespace, IN_OPTIONS, ctx)
+            throw error
+          })
         yield { blob: new Uint8Array(0), content_type: contentType, public: isPublic, size: bytes }
         for await (const blob of parts) yield { blob }
       },
@@ -86,6 +93,7 @@ export function createBlobEndpoints(
         const { heads } = toBlobTables(namespaceOf(options, ctx))
         const query = { prefix, limit, keysOnly: true, ...(after !== '' && { after }) }
         const { records, next } = await store.list(heads, query, ctx.signal)
+        if (records.length === 0) await mustBeThere(store, options.namespace, IN_OPTIONS, ctx)
         const keys = records.map(({ key }) => key)
         return next === undefined ? { keys } : { keys, next }
       },

@@ -23,6 +23,7 @@ import {
   ToldRecord,
   Watching,
 } from './messages.ts'
+import { mustBeThere } from './named-database.ts'
 import { toExpiresMs, toMessage, toMetadata } from './records.ts'
 import { refuseReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
@@ -30,6 +31,8 @@ import type { Watches } from './watches.ts'
 const NextName = Type.Optional(
   Type.String({ description: 'There are more: list again, after this name.' }),
 )
+
+const IN_OPTIONS = 'request.options.database'
 
 /** What the handler `Store` offers (reference 4), to administrators of the database: its name is that of a namespace. */
 export function createStoreEndpoints(
@@ -65,12 +68,16 @@ export function createStoreEndpoints(
               'request.key must not be empty, or request.options.prefix, suffix, from or to must say what to read',
             )
           const record = await store.read(table, key)
-          if (record === undefined) throw notFound(idOf(ctx), `not found: ${key}`)
+          if (record === undefined) {
+            await mustBeThere(store, options.database, IN_OPTIONS, ctx)
+            throw notFound(idOf(ctx), `not found: ${key}`)
+          }
           return { records: [toMessage(record, nowMs())] }
         }
         const { limit, offset } = options
         const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
         const { records, next } = await store.list(table, query, ctx.signal)
+        if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
         const now = nowMs()
         const told = records.map((record) => toMessage(record, now))
         return next === undefined ? { records: told } : { records: told, next }
@@ -130,6 +137,7 @@ export function createStoreEndpoints(
         let left = limit === 0 ? Number.POSITIVE_INFINITY : limit
         for (;;) {
           const { records, next } = await store.list(table, query, ctx.signal)
+          if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
           yield { keys: records.map(({ key }) => key) }
           left -= records.length
           if (next === undefined || left === 0) return
@@ -162,6 +170,7 @@ export function createStoreEndpoints(
         const count = toPageLimit(limit)
         const place = after === '' ? {} : { after: { database, table: after } }
         const found = await store.listTables({ database, limit: count + 1, ...place }, ctx.signal)
+        if (found.length === 0) await mustBeThere(store, given, 'request.database', ctx)
         const tables = found.slice(0, count).map(({ table }) => table)
         return { tables, ...toNext(tables, found) }
       },

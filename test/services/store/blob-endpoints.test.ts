@@ -62,7 +62,7 @@ t.test('the namespace is that of the call where none is named', async (t) => {
   t.strictSame(await call('List', { options: within }), { keys: ['a'] })
   t.strictSame(await client.call('store', 'BlobStore.List', {}, within), { keys: ['a'] })
   await client.call('store', 'BlobStore.Delete', { key: 'a' }, within)
-  t.strictSame(await call('List', { options: within }), { keys: [] })
+  t.strictSame(await client.call('store', 'BlobStore.List', {}, within), { keys: [] })
 })
 
 t.test('what is malformed is 400, what is too long 413, and nothing is stored', async (t) => {

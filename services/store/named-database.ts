@@ -1,0 +1,28 @@
+import type { Store } from '../../core/store/store.ts'
+import type { Context } from '../../sdk/context.ts'
+import { notFound } from '../../sdk/errors.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
+
+/**
+ * For whoever read and found nothing: a database that a request names, and that has no records at all, is likely misspelt. That of
+ * the call's own namespace is merely empty.
+ *
+ * @param database as the request has it; empty: that of the namespace.
+ * @param field of the request.
+ * @throws {GatewayError} 404
+ */
+export async function mustBeThere(
+  store: Store,
+  database: string,
+  field: string,
+  ctx: Context,
+): Promise<void> {
+  const id = `store.${ctx.endpoint}`
+  if (database === '' || database === toNamespace(ctx, id)) return
+  const tables = await store.listTables({ database, limit: 1 }, ctx.signal)
+  if (tables.length > 0) return
+  throw notFound(
+    id,
+    `not found: ${field} ${JSON.stringify(database)} has no records; store/databases lists those that have`,
+  )
+}

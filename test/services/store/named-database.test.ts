@@ -1,0 +1,54 @@
+import t from 'tap'
+import { openPlatformStore } from '../../fixtures/platform-store.ts'
+
+const tell = (field: string, name: string) => ({
+  code: 404,
+  message: `not found: ${field} "${name}" has no records; store/databases lists those that have`,
+})
+
+t.test('whoever reads from a database that is misspelt is told, whatever is read', async (t) => {
+  const { call, stream, client } = await openPlatformStore(t)
+  const options = { database: 'shop' }
+  await call('Write', { record: { key: 'a', value: 'AA==' }, options })
+  const wrong = { database: 'shpo' }
+  const told = tell('request.options.database', 'shpo')
+  await t.rejects(call('Read', { key: 'a', options: wrong }), told)
+  await t.rejects(call('Read', { options: { ...wrong, prefix: 'a' } }), told)
+  await t.rejects(stream('List', { options: wrong }).next(), told)
+  await t.rejects(call('Tables', wrong), tell('request.database', 'shpo'))
+  const inNamespace = tell('request.options.namespace', 'shpo')
+  const blobs = { namespace: 'shpo' }
+  await t.rejects(client.call('store', 'BlobStore.List', { options: blobs }), inNamespace)
+  const read = client.stream('store', 'BlobStore.Read', { key: 'a', options: blobs })
+  await t.rejects(read.next(), inNamespace)
+  t.strictSame(await call('Databases'), { databases: ['shop'] }, 'reading makes none')
+})
+
+t.test('a database without what is looked for is no mistake', async (t) => {
+  const { call, stream } = await openPlatformStore(t)
+  const options = { database: 'shop' }
+  await call('Write', { record: { key: 'a', value: 'AA==' }, options })
+  await t.rejects(call('Read', { key: 'b', options }), { code: 404, message: 'not found: b' })
+  t.strictSame(await call('Read', { options: { ...options, prefix: 'b' } }), { records: [] })
+  t.strictSame((await stream('List', { options: { ...options, table: 'b' } }).next()).value, {
+    keys: [],
+  })
+})
+
+t.test('that of the namespace of the call may be empty, named or not', async (t) => {
+  const { client, call } = await openPlatformStore(t)
+  t.strictSame(await call('Tables'), { tables: [] })
+  t.strictSame(await call('Read', { options: { prefix: 'a', database: 'mx' } }), { records: [] })
+  for (const options of [{}, { database: 'staging' }]) {
+    const request = { options: { prefix: 'a', ...options } }
+    const found = client.call('store', 'Store.Read', request, { namespace: 'staging' })
+    t.strictSame(await found, { records: [] })
+  }
+})
+
+t.test('to write, to delete and to watch, none need be there', async (t) => {
+  const { call } = await openPlatformStore(t)
+  t.strictSame(await call('Delete', { key: 'a', options: { database: 'new' } }), {})
+  await call('Write', { record: { key: 'a', value: 'AA==' }, options: { database: 'new' } })
+  t.match(await call('Read', { key: 'a', options: { database: 'new' } }), { records: [{}] })
+})
