@@ -22,6 +22,8 @@ export interface CallOwner {
     service: string,
     address: string | undefined,
   ) => Maybe<Upstream | LocalService | undefined>
+  /** Whether an address may be shown who the client is: it is where all its calls go, or one of a node the registry tells of. */
+  readonly isKnown: (service: string, address: string) => Maybe<boolean>
   /** Name of the {@link Upstream} that is a proxy; undefined: none. */
   readonly proxy: string | undefined
   /** Aborts when the client is closed: its streams end. */

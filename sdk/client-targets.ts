@@ -1,6 +1,7 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { Directory } from '../core/directory.ts'
+import { parseAddress } from '../core/upstream/parse-node.ts'
 import { Pool } from '../core/upstream/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { LocalService } from './call-plan.ts'
@@ -72,6 +73,22 @@ export class ClientTargets {
     return this.#directory.find(service)
   }
 
+  /** Whether the program, or its registry, says that an address is one of the platform's. */
+  isKnown(service: string, address: string): Maybe<boolean> {
+    const { proxy } = this.#options
+    const isOwn = (own: string | undefined): boolean =>
+      own !== undefined && withScheme(own) === withScheme(address)
+    if (isOwn(this.#options.address) || isOwn(proxy)) return true
+    const registry = proxy === undefined ? this.#openRegistry() : undefined
+    if (registry === undefined) return false
+    const at = parseAddress(address.replace(SCHEME, ''))
+    const isNode = (found: Upstream | undefined): boolean =>
+      found?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
+    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
+    const found = this.#directory.find(service)
+    return found instanceof Promise ? found.then(isNode, () => false) : isNode(found)
+  }
+
   /** Calls under way go on, their connections close behind them. */
   close(): void {
     this.#closed = true
@@ -108,6 +125,10 @@ export class ClientTargets {
     }
     return upstream
   }
+}
+
+function withScheme(address: string): string {
+  return SCHEME.test(address) ? address : `mx://${address}`
 }
 
 /** The one node at an address; `mx` where it names no protocol. @throws {TypeError} */

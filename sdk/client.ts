@@ -25,7 +25,7 @@ export interface CallOptions extends CallDetails {
   readonly timeoutMs?: number
   /** How often a call is repeated that failed with 500 or 408. Streams never are. @default the client's */
   readonly retries?: number
-  /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. @default whichever the registry tells */
+  /** The node to call: `host:port`, or with a protocol, `mx://`, `mxs://`, `http://` or `https://` in front. It is shown the client's own token if the registry tells of it, or the client was opened for it. @default whichever the registry tells */
   readonly address?: string
   /** Gives the call up when it aborts; so does a context's. */
   readonly signal?: AbortSignal
@@ -126,7 +126,11 @@ export class Client {
     })
     this.#targets = targets
     const { signal: closing } = this.#closing
-    this.#owner = { find: (service, at) => targets.find(service, at), proxy, closing, traces }
+    this.#owner = {
+      find: (service, at) => targets.find(service, at),
+      isKnown: (service, at) => targets.isKnown(service, at),
+      ...{ proxy, closing, traces },
+    }
     this.#tokens = this.#findTokens(options, proxy)
     if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
   }
@@ -197,12 +201,14 @@ export class Client {
     this.#targets.close()
   }
 
-  #findTokens({ token, auth, registry }: ClientOptions, proxy: string | undefined) {
+  #findTokens({ token, auth, registry, address }: ClientOptions, proxy: string | undefined) {
     if (token !== undefined) {
       if (auth !== undefined)
         throw new TypeError('new Client: token and auth are two identities: give one')
       return createFixedToken(checkToken(token))
     }
+    // What is left in the environment is for a platform, and not for whoever is at an address.
+    if (auth === undefined && address !== undefined) return undefined
     const platform = proxy ?? toPlatform(toRegistrySource(registry))
     const credentials = findCredentials(auth, platform)
     if (credentials === undefined) return undefined

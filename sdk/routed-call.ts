@@ -35,7 +35,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   readonly #limitMs: number
   readonly #signal: AbortSignal | undefined
   readonly #contextSignal: AbortSignal | undefined
-  readonly #tokens: TokenSource | undefined
+  #tokens: TokenSource | undefined
   /** Without the token. */
   readonly #metadata: string
   /** As it was sent. */
@@ -166,11 +166,18 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     else this.onLost('timeout', `nothing was sent within ${this.#limitMs} ms`)
   }
 
-  /** A call that leaves the process waits until it is known whose it is. */
+  /** A call that leaves the process waits until it is known whose it is. An address that nobody vouches for is not told. */
   #identify(found: ReturnType<CallOwner['find']>): ReturnType<CallOwner['find']> {
-    const tokens = this.#tokens
-    if (tokens === undefined || (found !== undefined && 'caller' in found)) return found
-    const ready = tokens.ready()
+    if (this.#tokens === undefined || (found !== undefined && 'caller' in found)) return found
+    const address = this.#address
+    const isKnown = address === undefined || this.#owner.isKnown(this.service, address)
+    if (!(isKnown instanceof Promise)) return this.#logIn(found, isKnown)
+    return isKnown.then((later) => this.#logIn(found, later))
+  }
+
+  #logIn(found: ReturnType<CallOwner['find']>, isKnown: boolean): ReturnType<CallOwner['find']> {
+    if (!isKnown) this.#tokens = undefined
+    const ready = this.#tokens?.ready()
     return ready === undefined ? found : ready.then(() => found)
   }
 

@@ -188,6 +188,41 @@ t.test('an address goes before the registry; plain HTTP, too', async (t) => {
   await t.rejects(up.reply(), { code: 400 }, 'streams need the fast form')
 })
 
+t.test('who it is a client shows the platform, and no other address', async (t) => {
+  const { registry, service } = await open(t)
+  const stranger = await open(t)
+  const shown = async (client: Client, address?: string) => {
+    const options = address === undefined ? {} : { address }
+    const seen = await client.call('greeter', 'Helloworld.Seen', {}, options)
+    return (seen as { authorization?: string }).authorization
+  }
+  const known = service.address
+  const unknown = stranger.service.address
+  const found = openClient(t, { registry, token: 'own' })
+  t.equal(await shown(found), 'Bearer own')
+  t.equal(await shown(found, known), 'Bearer own', 'a node of its registry')
+  t.equal(await shown(found, unknown), undefined)
+  const told = openClient(t, { address: known, token: 'own' })
+  t.equal(await shown(told), 'Bearer own', 'the address it was told with the token')
+  t.equal(await shown(told, unknown), undefined)
+  const proxied = openClient(t, { proxy: known, token: 'own' })
+  t.equal(await shown(proxied, `mx://${known}`), 'Bearer own')
+  t.equal(await shown(proxied, unknown), undefined)
+})
+
+t.test('what the environment has for the platform is for no other address', async (t) => {
+  const { service } = await open(t)
+  const before = { ...process.env }
+  t.teardown(() => {
+    process.env = before
+  })
+  process.env['MX_REGISTRY'] = 'mx://127.0.0.1:1'
+  process.env['MX_AUTH_ID'] = 'greeter'
+  process.env['MX_AUTH_SECRET'] = 'secret'
+  const client = openClient(t, { address: service.address })
+  t.match(await client.call('greeter', 'Helloworld.Seen', {}), { authorization: undefined })
+})
+
 t.test('what a context holds travels on', async (t) => {
   const { registry } = await open(t)
   const client = openClient(t, { registry, namespace: 'shop' })
