@@ -19,6 +19,7 @@ import {
   TTL_SECONDS,
 } from './limits.ts'
 import { Entries, Entry, GivenEntry, Options } from './messages.ts'
+import { refuseOwnNodes } from './own-nodes.ts'
 import { readPage } from './page.ts'
 import { checkRoom } from './room.ts'
 import { compareServices } from './sorted-list.ts'
@@ -27,12 +28,15 @@ import type { Watches } from './watches.ts'
 /**
  * What the registry offers (specification: Registry endpoints): the services of the default domain to everybody, those of others
  * to members of their namespaces (reference 15.15). Administrators register, those of the platform its own services.
+ *
+ * @param ownAddress where built-in services of this process are reached; undefined: there are no others.
  */
 export function createEndpoints(
   domains: Domains,
   watches: Watches,
   leaveOut: LeaveOut,
   { mustBeMember, mustBeAdmin, mustBeOperator }: AccountChecks,
+  ownAddress: string | undefined,
 ): Endpoints {
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
@@ -127,6 +131,7 @@ export function createEndpoints(
           const { registry } = domain
           const { deregister } = registry
           if (deregister === undefined) throw isFixed(domain, id)
+          await refuseOwnNodes(service, registry, ownAddress, id)
           await ask(registry, id, () => deregister(service))
         }
         return {}

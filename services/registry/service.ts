@@ -65,7 +65,7 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
   const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
   service.handle(
     'Registry',
-    createEndpoints(domains, watches, leaveOut, createAccountChecks(rest.gate)),
+    createEndpoints(domains, watches, leaveOut, createAccountChecks(rest.gate), rest.host?.address),
   )
   if (broker !== undefined) publishChanges(watches, broker, service.log)
   async function close(): Promise<void> {
