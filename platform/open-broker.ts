@@ -29,7 +29,7 @@ async function load(text: string, log: Log): Promise<Broker> {
   const { createNatsBroker } = await import('../adapters/broker/nats.ts')
   let isOpen = false
   // Until then what is wrong is told by the error.
-  const onWarning = (message: string): void => void (isOpen && log.warn(message))
+  const onWarning = (message: string): void => void (isOpen && log.warn(`broker: ${message}`))
   const broker = createNatsBroker({ address: parseNatsUrl(text), onWarning })
   try {
     await broker.tried

@@ -56,7 +56,11 @@ async function load({ settings, folder, onWarning }: OpenEventsOptions): Promise
       const { createJetStreamEvents } = await import('../adapters/events/jetstream.ts')
       const address = parseNatsUrl(settings.events)
       const replicas = settings.eventsReplicas
-      const adapter = createJetStreamEvents({ address, replicas, onWarning })
+      const adapter = createJetStreamEvents({
+        address,
+        replicas,
+        onWarning: (message) => onWarning(`events: ${message}`),
+      })
       return { adapter, tried: adapter.tried }
     }
   }

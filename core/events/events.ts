@@ -12,6 +12,7 @@ import type {
 } from '../contracts/events.ts'
 import type { GatewayError } from '../errors.ts'
 import { createGroupCommit } from '../group-commit.ts'
+import { isOutage } from '../is-outage.ts'
 import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.ts'
 import { type ConsumeOptions, toConsumption } from './consume-options.ts'
 import { createConsumer, type EventConsumer } from './consumer.ts'
@@ -44,7 +45,7 @@ export interface EventsOptions {
   readonly retainMs?: number
   /** Milliseconds since 1970. @default Date.now */
   readonly nowMs?: () => number
-  /** Told what went wrong in the background: retention, dead letters. @default a process warning */
+  /** Told what went wrong in the background, retention and dead letters, unless the events are away or full. @default a process warning */
   readonly onError?: (error: unknown) => void
 }
 
@@ -106,7 +107,9 @@ const NO_METADATA = {}
 export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}): Events {
   const { maxTopics = 10_000, maxAllTopics = 100_000 } = options
   const { maxGroups = 1000, maxConsumers = 10_000 } = options
-  const { retainMs = 10_000, nowMs = Date.now, onError = warn } = options
+  const { retainMs = 10_000, nowMs = Date.now } = options
+  const onError = (error: unknown): void =>
+    void (isOutage(error) || (options.onError ?? warn)(error))
   const retention = { ...RETENTION, ...options.retention }
   const own = new Map(Object.entries(options.topics ?? {}))
   const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MOST_PAYLOAD_BYTES)

@@ -10,6 +10,7 @@ import type {
 } from '../contracts/store.ts'
 import type { GatewayError } from '../errors.ts'
 import { createGroupCommit } from '../group-commit.ts'
+import { isOutage } from '../is-outage.ts'
 import {
   checkApart,
   checkChange,
@@ -41,7 +42,7 @@ export interface StoreOptions {
   readonly purgeMs?: number
   /** Milliseconds since 1970. @default Date.now */
   readonly nowMs?: () => number
-  /** Told when expired records cannot be deleted any more. @default a process warning */
+  /** Told when expired records cannot be deleted any more, unless the store is away or full. @default a process warning */
   readonly onError?: (error: unknown) => void
 }
 
@@ -125,7 +126,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
   const stopPurge = startPurge(adapter, {
     everyMs: purgeMs,
     nowMs,
-    onError,
+    onError: (error) => isOutage(error) || onError(error),
     onPurged: (places) => {
       if (adapter.watch !== undefined) return
       for (const { table, key } of places) watchers.onEvent({ type: 'delete', table, key })

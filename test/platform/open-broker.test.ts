@@ -4,6 +4,7 @@ import { parseNatsUrl } from '../../adapters/nats/url.ts'
 import type { Message } from '../../core/contracts/broker.ts'
 import { createLog } from '../../platform/log.ts'
 import { openBroker } from '../../platform/open-broker.ts'
+import { until } from '../contracts/registry.ts'
 import { startNats } from '../fixtures/nats.ts'
 
 t.setTimeout(120_000)
@@ -47,4 +48,19 @@ t.test('a server that is away, or refuses, is named once, without its password',
     openBroker(url, LOG),
     /^the broker nats:\/\/\[hidden\]@127\.0\.0\.1:\d+ cannot be used: [^\n]*$/,
   )
+})
+
+t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+  const server = await startNats(t)
+  if (server === undefined) return
+  const told: string[] = []
+  const warn = (message: string) => told.push(message)
+  const broker = await openBroker(server.url, { ...LOG, warn } as never)
+  t.teardown(() => broker.close?.())
+  await server.kill()
+  await until(() => told.length > 0)
+  await server.start()
+  await until(() => told.length > 1)
+  t.match(told, [/^broker: NATS at [^ ]+ is away: /, /^broker: NATS at [^ ]+ is back after /])
+  t.equal(told.length, 2)
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { EventsAdapter } from '../../core/contracts/events.ts'
 import { createEvents } from '../../core/events/events.ts'
 import { openEvents } from '../../platform/open-events.ts'
+import { until } from '../contracts/registry.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -60,4 +61,18 @@ t.test('replicas need a cluster: a server that is alone is refused at the start'
     open(server.url, '', 3),
     /^what keeps events, nats:[^\n]* cannot be used: the server is in no cluster, which 3 replicas need$/,
   )
+})
+
+t.test('that its server is away, and back, is told once each, and whose it is', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  const adapter = await open(server.url, '')
+  t.teardown(() => adapter.close?.())
+  warnings.length = 0
+  await server.kill()
+  await until(() => warnings.length > 0)
+  await server.start()
+  await until(() => warnings.length > 1)
+  t.match(warnings, [/^events: NATS at [^ ]+ is away: /, /^events: NATS at [^ ]+ is back after /])
+  t.equal(warnings.length, 2)
 })

@@ -220,18 +220,17 @@ t.test(
 t.test('what cannot be put among the dead letters stays where it is', async (t) => {
   const memory = createMemoryEvents()
   let isFull = false
-  const errors: unknown[] = []
-  const { events } = open(
-    t,
-    { onError: (error) => errors.push(error) },
-    {
-      ...memory,
-      append: (batch) => {
-        if (isFull) throw refuse(507, 'no room')
-        return memory.append(batch)
-      },
+  let refused = 0
+  const adapter: Partial<EventsAdapter> = {
+    ...memory,
+    append: (batch) => {
+      if (!isFull) return memory.append(batch)
+      refused++
+      throw refuse(507, 'no room')
     },
-  )
+  }
+  // Of what is full the adapter tells.
+  const { events } = open(t, { onError: (error) => t.error(error) }, adapter)
   const { id } = await publish(events)
   isFull = true
   const options = { group: 'g', start: { sequence: 1 }, autoAck: false, retryLimit: 0 }
@@ -240,8 +239,8 @@ t.test('what cannot be put among the dead letters stays where it is', async (t) 
   await t.rejects(async () => consumer.nack(id, 0), { code: 507 })
   const next = consumer.next()
   const alive = setInterval(() => {}, 1000)
-  await until(() => errors.length > 1)
-  t.match(errors[0], { code: 507 }, 'tried again when its time is over')
+  await until(() => refused > 2)
+  t.pass('tried again when its time is over')
   isFull = false
   await until(async () => (await events.read({ ...TOPIC, topic: 'orders.dead' })).events.length > 0)
   clearInterval(alive)

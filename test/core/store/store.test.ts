@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreAdapter, StoreEvent, StoreListener } from '../../../core/contracts/store.ts'
+import { storeAway, storeFull } from '../../../core/store/errors.ts'
 import { createStore, type Store, type StoreOptions } from '../../../core/store/store.ts'
 
 const TABLE = { database: 'mx', table: 'things' }
@@ -241,3 +242,23 @@ t.test('writes are refused while too much is waiting', async (t) => {
   t.ok(await first)
   t.ok(await write(store, 'b'))
 })
+
+t.test(
+  'why what has expired cannot be deleted is told, unless the store is away or full',
+  async (t) => {
+    const told: unknown[] = []
+    const failures = [storeAway(undefined), storeFull(undefined)]
+    const broken = new TypeError('broken')
+    let looks = 0
+    const purge = async () => {
+      looks++
+      const failure = failures.shift()
+      if (failure !== undefined) throw failure
+      if (looks === 3) return []
+      throw broken
+    }
+    open(t, { onError: (error) => told.push(error) }, { purge })
+    await until(() => looks > 4)
+    t.strictSame(told, [broken])
+  },
+)
