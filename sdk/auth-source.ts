@@ -1,6 +1,8 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { isNotTaken } from '../core/auth/authorize.ts'
 import { type Revocation, Revocations } from '../core/auth/revocations.ts'
 import type { AuthSource, Rule } from '../core/contracts/auth.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { Client } from './client.ts'
 
 interface RulesMessage {
@@ -16,30 +18,49 @@ interface TokensMessage {
 
 /** Rules and keys of a platform elsewhere, from its service `auth`: for whoever enforces them far away from it. */
 export function createAuthSource(client: Client): AuthSource {
+  // Of all watches: what one was told counts while the next is.
+  const revocations = new Revocations()
   return {
-    async *watchRules(namespace, signal) {
+    watchRules(namespace, signal) {
       const request = { options: { namespace } }
-      const messages = client.stream<object, RulesMessage>('auth', 'Rules.Watch', request, {
-        signal,
+      return beginAgain(async function* () {
+        const messages = client.stream<object, RulesMessage>('auth', 'Rules.Watch', request, {
+          signal,
+        })
+        let rules: Rule[] = []
+        for await (const message of messages) {
+          rules.push(...message.rules)
+          if (message.more === true) continue
+          yield rules
+          rules = []
+        }
       })
-      let rules: Rule[] = []
-      for await (const message of messages) {
-        rules.push(...message.rules)
-        if (message.more === true) continue
-        yield rules
-        rules = []
-      }
     },
 
-    async *watchTokens(signal) {
-      const messages = client.stream<object, TokensMessage>('auth', 'Auth.Watch', {}, { signal })
-      // Of this watch: it tells them all at its beginning.
-      const revocations = new Revocations()
-      for await (const { keys, revoked } of messages) {
-        for (const revocation of revoked) revocations.add(revocation)
-        yield { keys: toKeys(keys), isRevoked: (session) => revocations.isRevoked(session) }
+    watchTokens: (signal) =>
+      beginAgain(async function* () {
+        const messages = client.stream<object, TokensMessage>('auth', 'Auth.Watch', {}, { signal })
+        for await (const { keys, revoked } of messages) {
+          for (const revocation of revoked) revocations.add(revocation)
+          yield { keys: toKeys(keys), isRevoked: (session) => revocations.isRevoked(session) }
+        }
+      }),
+  }
+}
+
+/** A stream ends with the token it began with; the next one begins with another, and tells all there is. */
+async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
+  for (;;) {
+    let hasBegun = false
+    try {
+      for await (const value of watch()) {
+        hasBegun = true
+        yield value
       }
-    },
+      return
+    } catch (error) {
+      if (!hasBegun || !(error instanceof GatewayError) || !isNotTaken(error)) throw error
+    }
   }
 }
 

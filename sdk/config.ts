@@ -2,6 +2,7 @@ import type { CallOptions, Client } from './client.ts'
 import { type ConfigSource, type ConfigValue, toConfigValue } from './config-value.ts'
 import { formatConfigValue } from './format-config-value.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
+import { findOwnTokens } from './own-tokens.ts'
 import { Service } from './service.ts'
 import { toWatchStream } from './watch-stream.ts'
 
@@ -40,7 +41,7 @@ export interface Config {
   /** Deletes a value or a whole subtree; one that is not there does not matter. */
   readonly delete: (path: string, options?: ConfigCallOptions) => Promise<void>
   /**
-   * The value, at once and after every change of it; whoever is slow gets the last. Leaving the loop ends it. It throws 503 when
+   * The value, at once and after every change of it, now and then once more; whoever is slow gets the last. Leaving the loop ends it. It throws 503 when
    * the service is stopped, 502 when it is lost: then begin again.
    */
   readonly watch: (
@@ -118,13 +119,13 @@ export function createConfig(
       const { call, secret } = split('watch', given, SECRET)
       // A stream is never repeated.
       const { retries: _, ...streaming } = call
-      const stream = client.stream<unknown, WireReading>(
-        SERVICE,
-        'Config.Watch',
-        { path, options: { secret } },
-        streaming,
-      )
-      return toWatchStream(stream, SERVICE, (message) => toConfigValue(toSource(path, message)))
+      const request = { path, options: { secret } }
+      return toWatchStream<WireReading, ConfigValue>({
+        open: () => client.stream(SERVICE, 'Config.Watch', request, streaming),
+        service: SERVICE,
+        toEvent: (message) => toConfigValue(toSource(path, message)),
+        tokens: call.context === undefined ? findOwnTokens(client) : undefined,
+      })
     },
   }
 }

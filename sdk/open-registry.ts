@@ -163,6 +163,7 @@ async function loadKubernetes(): Promise<Registry> {
 function createShared(source: Source): Shared {
   const tokens: TokenSource = {
     current: () => shared.tokens?.current(),
+    leftMs: () => shared.tokens?.leftMs() ?? Number.POSITIVE_INFINITY,
     ready: () => shared.tokens?.ready(),
     refused: (token) => shared.tokens?.refused(token) ?? false,
   }

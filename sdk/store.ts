@@ -1,6 +1,7 @@
 import type { CallOptions, Client } from './client.ts'
 import type { KnownOptions } from './known-options.ts'
 import { refuseUnknown } from './known-options.ts'
+import { findOwnTokens } from './own-tokens.ts'
 import { Service } from './service.ts'
 import {
   type StoreEvent,
@@ -102,8 +103,8 @@ export interface Store {
   /** Keys, in order. */
   readonly list: (options?: StoreListOptions) => Promise<string[]>
   /**
-   * What changes from now on, expiry included: of each key what is there when it is its turn. Leaving the loop ends it. It
-   * throws 503 when changes may have been missed, or the store is stopped, and 502 when it is lost: then begin again, and read what
+   * What changes from now on, expiry included: of each key what is there when it is its turn, now and then twice. Leaving the
+   * loop ends it. It throws 503 when changes may have been missed, or the store is stopped, and 502 when it is lost: then begin again, and read what
    * is there.
    */
   readonly watch: (options?: StoreWatchOptions) => AsyncIterableIterator<StoreEvent>
@@ -227,13 +228,13 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
     watch(options = {}) {
       const { call, sent } = split('watch', options, WATCH)
-      const stream = client.stream<unknown, WireEvent>(
-        SERVICE,
-        'Store.Watch',
-        { options: sent },
-        toStreaming(call),
-      )
-      return toWatchStream(stream, SERVICE, toEvent)
+      const request = { options: sent }
+      return toWatchStream<WireEvent, StoreEvent>({
+        open: () => client.stream(SERVICE, 'Store.Watch', request, toStreaming(call)),
+        service: SERVICE,
+        toEvent,
+        tokens: call.context === undefined ? findOwnTokens(client) : undefined,
+      })
     },
   }
 }

@@ -26,7 +26,12 @@ const SPARE_MS = 10_000
 
 /** Always the same token. */
 export function createFixedToken(token: string): TokenSource {
-  return { current: () => token, ready: () => undefined, refused: () => false }
+  return {
+    current: () => token,
+    leftMs: () => Number.POSITIVE_INFINITY,
+    ready: () => undefined,
+    refused: () => false,
+  }
 }
 
 /** Logs in when a token is needed, and again in time, in the background of the calls that are made. */
@@ -71,6 +76,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
 
   return {
     current: () => (nowMs() < endsMs ? token : undefined),
+
+    leftMs: () => (isWithout ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),
 
     ready() {
       if (isWithout) return undefined

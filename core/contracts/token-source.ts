@@ -2,6 +2,8 @@
 export interface TokenSource {
   /** The access token at present; undefined: there is none yet, or none can be had. */
   readonly current: () => string | undefined
+  /** Milliseconds until another is needed; 0: now. Infinity: never, as far as is known. */
+  readonly leftMs: () => number
   /**
    * Settles once there is a token, or it is clear that it goes without; undefined: that is so already.
    *

@@ -50,6 +50,23 @@ t.test(
   },
 )
 
+t.test('a watch whose token ends begins again by itself', async (t) => {
+  const { server, admin } = await open(t)
+  const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))
+  const { signal } = new AbortController()
+  const rules = source.watchRules('mx', signal)[Symbol.asyncIterator]()
+  const tokens = source.watchTokens(signal)[Symbol.asyncIterator]()
+  await Promise.all([rules.next(), tokens.next()])
+  await admin.call('auth', 'Auth.RotateKey', { drop: true })
+  t.match((await rules.next()).value, [{ id: 'default' }])
+  await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
+  const { id: account } = ACCOUNT
+  const old = { id: 'x', issuedMs: 0, endsMs: 0, account: { id: account, issuer: 'mx' } }
+  for (;;) if ((await tokens.next()).value.isRevoked(old)) break
+  await deny(admin)
+  await until(async () => (await rules.next()).value.length === 2)
+})
+
 t.test('a service with an account of its own checks its callers itself', async (t) => {
   const { server, admin } = await open(t)
   const service = createService(t, { name: 'orders', proxy: server.proxy, auth: AUTH })

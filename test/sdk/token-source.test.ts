@@ -20,9 +20,11 @@ function open({ isGuess = false } = {}) {
 t.test('it logs in once, when a token is needed', async (t) => {
   const { state, tokens } = open()
   t.equal(tokens.current(), undefined)
+  t.equal(tokens.leftMs(), 0)
   t.equal(state.logins, 0)
   await Promise.all([tokens.ready(), tokens.ready()])
   t.equal(tokens.current(), 't1')
+  t.equal(tokens.leftMs(), 50_000)
   t.equal(tokens.ready(), undefined)
   t.equal(state.logins, 1)
 })

@@ -1,6 +1,10 @@
 import t, { type Test } from 'tap'
+import { toNotTaken } from '../../core/auth/authorize.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
+import { createEventFeed } from '../../sdk/event-feed.ts'
+import { createFixedToken } from '../../sdk/token-source.ts'
 import { toWatchStream } from '../../sdk/watch-stream.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 
 async function open(t: Test, count: number) {
@@ -14,8 +18,11 @@ async function open(t: Test, count: number) {
     }),
   })
   const client = openClient(t, { address: await service.start() })
-  const stream = client.stream<unknown, { n: number }>('counter', 'Counter.Count', {})
-  return toWatchStream(stream, 'counter', ({ n }) => n * 10)
+  return toWatchStream<{ n: number }, number>({
+    open: () => client.stream('counter', 'Counter.Count', {}),
+    service: 'counter',
+    toEvent: ({ n }) => n * 10,
+  })
 }
 
 t.test('a watch that its service ends is an error, behind what it told', async (t) => {
@@ -35,4 +42,73 @@ t.test('one that is left just ends', async (t) => {
   const watch = await open(t, 1_000_000)
   for await (const n of watch) if (n === 30) break
   t.strictSame(await watch.next(), { done: true, value: undefined })
+})
+
+t.test('before its token ends another stream takes over, and nothing is missed', async (t) => {
+  const open = new Set<(n: number) => void>()
+  let opened = 0
+  const service = createService(t, { name: 'news' }).handle('News', {
+    watch: endpoint({
+      stream: 'server',
+      async *handle(_: unknown, ctx) {
+        opened++
+        const feed = createEventFeed<number>({ id: 'news', maxWaiting: 1000, onClose() {} })
+        const tell = (n: number): void => feed.push(String(n), n)
+        open.add(tell)
+        ctx.signal.addEventListener('abort', () => {
+          open.delete(tell)
+          void feed.return!()
+        })
+        ctx.start()
+        for await (const n of feed) yield { n }
+      },
+    }),
+  })
+  const client = openClient(t, { address: await service.start() })
+  const tokens = { ...createFixedToken('t'), leftMs: () => 1 }
+  const watch = toWatchStream<{ n: number }, number>({
+    open: () => client.stream('news', 'News.Watch', {}),
+    ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
+  })
+  const seen: number[] = []
+  const reading = (async () => {
+    for await (const n of watch) {
+      seen.push(n)
+      if (opened >= 4) break
+    }
+  })()
+  await until(() => open.size > 0)
+  let told = 0
+  await until(() => {
+    for (const tell of open) tell(told)
+    told++
+    return opened >= 4
+  })
+  await reading
+  const last = Math.max(...seen)
+  t.same(
+    [...new Set(seen)].sort((a, b) => a - b),
+    Array.from({ length: last + 1 }, (_, n) => n),
+  )
+  await until(() => open.size === 0)
+})
+
+t.test('one whose token is good for nothing any more is to be begun again', async (t) => {
+  const service = createService(t, { name: 'news' }).handle('News', {
+    watch: endpoint({
+      stream: 'server',
+      async *handle() {
+        yield { n: 1 }
+        throw toNotTaken('news')
+      },
+    }),
+  })
+  const client = openClient(t, { address: await service.start() })
+  const watch = toWatchStream<{ n: number }, number>({
+    open: () => client.stream('news', 'News.Watch', {}),
+    ...{ service: 'news', toEvent: ({ n }: { n: number }) => n },
+  })
+  t.match(await watch.next(), { value: 1 })
+  await t.rejects(watch.next(), { code: 503, message: /watch again/ })
+  t.match(await watch.next(), { done: true })
 })
