@@ -5,6 +5,7 @@ import { type Command, SETTINGS, type Settings } from './settings.ts'
 import { checkServer, readProfile } from './settings-command.ts'
 import { readEnvironment } from './settings-env.ts'
 import {
+  findWrongValues,
   type GivenSettings,
   mergeGiven,
   mergeSettings,
@@ -44,7 +45,8 @@ export function configurationFrom(
   let file = named
   return async () => {
     file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
-    const config = file === undefined ? NO_CONFIG : await read(file, command)
+    const others = mergeGiven(flags, environment)
+    const config = file === undefined ? NO_CONFIG : await read(file, command, others)
     const given = mergeGiven(flags, environment, config.settings)
     const configuration = { settings: merge(given, command), config, given, file }
     planPlugins(configuration)
@@ -52,14 +54,25 @@ export function configurationFrom(
   }
 }
 
-/** With the YAML library, which costs 9 MB, loaded by those only who have a file. */
-async function read(file: string, command: Command): Promise<ConfigFile> {
+/**
+ * With the YAML library, which costs 9 MB, loaded by those only who have a file.
+ *
+ * @throws {SettingsError} naming what is wrong with the values of other sources, too.
+ */
+async function read(file: string, command: Command, others: GivenSettings): Promise<ConfigFile> {
   const { readConfig } = await import('./config-file.ts')
-  return readConfig(file, command)
+  try {
+    return await readConfig(file, command)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    throw new SettingsError([...error.problems, ...findWrongValues(others)], { cause: error.cause })
+  }
 }
 
 function merge(given: GivenSettings, command: Command): Settings {
   if (command === 'api') return mergeSettings(given)
+  const wrong = findWrongValues(given)
+  if (wrong.length > 0) throw new SettingsError(wrong)
   const profile = given.get('profile')
   const named = mergeSettings(profile === undefined ? new Map() : new Map([['profile', profile]]))
   const settings = mergeSettings(given, readProfile(named.profile))

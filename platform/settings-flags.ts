@@ -3,6 +3,7 @@ import { type Command, SETTINGS, type Settings } from './settings.ts'
 import {
   explainElsewhere,
   findSetting,
+  findWrongValues,
   type Given,
   type GivenSettings,
   keysOf,
@@ -16,7 +17,8 @@ import {
  * Reads the words itself: the command line library turns values that look like
  * numbers into numbers, so a namespace of one blank would arrive as 0.
  *
- * @throws {SettingsError} for an unknown flag, a missing value, a single value given twice, and a word that is no flag.
+ * @throws {SettingsError} for an unknown flag, a missing value, a single value given twice, and a word that is no flag; with them it
+ * names values that are wrong, which are left to whoever merges them otherwise.
  */
 export function readFlags(words: readonly string[], command: Command = 'api'): GivenSettings {
   const given = new Map<keyof Settings, Given>()
@@ -57,7 +59,7 @@ export function readFlags(words: readonly string[], command: Command = 'api'): G
       given.set(key, { source: flag, values: [value] })
     }
   }
-  if (problems.length > 0) throw new SettingsError(problems)
+  if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
   return given
 }
 

@@ -34,23 +34,30 @@ export function mergeGiven(...sources: readonly GivenSettings[]): GivenSettings 
  */
 export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
   const all = mergeGiven(...sources)
-  const problems: string[] = []
-  const merged: Record<string, unknown> = {}
-  for (const key of SETTING_KEYS) {
-    const setting = SETTINGS[key]
-    const given = all.get(key)
-    try {
-      merged[key] = setting.parse(given?.values ?? defaultValues(key))
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      problems.push(`${given?.source ?? setting.name} ${error.message}`)
-    }
-  }
-  // Every key of the table was set above, or a problem tells why not.
-  const settings = merged as unknown as Settings
-  if (problems.length === 0) problems.push(...checkTls(settings, all))
+  const wrong = findWrongValues(all)
+  if (wrong.length > 0) throw new SettingsError(wrong)
+  const parsed = SETTING_KEYS.map((key) => [
+    key,
+    SETTINGS[key].parse(all.get(key)?.values ?? defaultValues(key)),
+  ])
+  const settings = Object.fromEntries(parsed) as Settings
+  const problems = checkTls(settings, all)
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
+}
+
+/** What is wrong with single values, a line each. What goes together is for {@link mergeSettings}. */
+export function findWrongValues(all: GivenSettings): readonly string[] {
+  return SETTING_KEYS.flatMap((key) => {
+    const given = all.get(key)
+    try {
+      if (given !== undefined) SETTINGS[key].parse(given.values)
+      return []
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      return [`${given!.source} ${error.message}`]
+    }
+  })
 }
 
 /** All keys, in table order. */
