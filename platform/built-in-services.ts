@@ -14,7 +14,7 @@ import type { SecretKey } from '../services/config/secret-key.ts'
 import { AUDIT_TOPIC } from '../services/events/reserved.ts'
 import type { EventsService } from '../services/events/service.ts'
 import type { StoreService } from '../services/store/service.ts'
-import { type AdminPassword, openFirstAccounts } from './first-accounts.ts'
+import { type AdminPassword, forgetPassword, openFirstAccounts } from './first-accounts.ts'
 import { openEvents } from './open-events.ts'
 import { openStore } from './open-store.ts'
 import type { ServerRegistries } from './server-registries.ts'
@@ -120,7 +120,10 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const auth = await openAuthService({
         ...toOptions('auth', context),
         store: made.store!.store,
-        audit: (record) => keepAudit(record, made),
+        async audit(record) {
+          await forgetPassword(record, folder)
+          await keepAudit(record, made)
+        },
         ...(made.secretKey && { sealer: made.secretKey }),
         ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
         ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Accounts } from '../services/auth/accounts.ts'
+import type { AuditRecord } from '../services/auth/audit.ts'
 import { readOwnerFile, removeFile, writeOwnerFile } from './owner-file.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { SettingsError } from './settings-sources.ts'
@@ -23,6 +24,9 @@ export interface FirstAccountsOptions {
 }
 
 const ADMIN = 'admin'
+const PASSWORD_FILE = 'admin_password'
+/** What of the audit makes the password that was told once one of nobody. */
+const ENDS_PASSWORD = ['account.change-secret', 'account.delete']
 /** That of profile `test`, which everybody knows. */
 const KNOWN_PASSWORD = 'mx'
 /** Services of whoever runs the server, on this machine. */
@@ -55,6 +59,16 @@ export async function openFirstAccounts(
   return password
 }
 
+/** Removes the file of the administrator's password when that is none any more. */
+export async function forgetPassword(
+  { action, namespace, target }: AuditRecord,
+  folder: string | undefined,
+): Promise<void> {
+  const isPassword = namespace === DEFAULT_NAMESPACE && target === ADMIN
+  if (folder !== undefined && isPassword && ENDS_PASSWORD.includes(action))
+    await removeFile(join(folder, PASSWORD_FILE))
+}
+
 async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword | undefined> {
   const { accounts, settings, folder } = options
   const { adminPassword, disableAdmin, profile } = settings
@@ -66,7 +80,7 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   if (disableAdmin || (await hasAdministrator(accounts))) return undefined
   const given = adminPassword || (profile === 'test' ? KNOWN_PASSWORD : '')
   const password = given || randomBytes(PASSWORD_BYTES).toString('base64url')
-  const file = given === '' && folder !== undefined ? join(folder, 'admin_password') : undefined
+  const file = given === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
   // First: an account nobody knows the password of is none.
   if (file !== undefined) await writeOwnerFile(file, `${password}\n`)
   const account = { id: ADMIN, scopes: [ADMIN], secret: password }

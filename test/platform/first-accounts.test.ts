@@ -1,12 +1,17 @@
-import { readFileSync, statSync, unlinkSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { configurationFrom } from '../../platform/configuration.ts'
+import { forgetPassword } from '../../platform/first-accounts.ts'
 import { createLog } from '../../platform/log.ts'
 import { startServer } from '../../platform/server.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { openServer, QUIET_WORDS } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+// Whole servers, whose secrets take a tenth of a second each.
+t.setTimeout(60_000)
 
 /** Words for a server of profile `local` whose files are in a folder of its own. */
 function keepIn(folder: string): readonly string[] {
@@ -48,6 +53,26 @@ t.test('the first start makes an administrator, whose random password is told on
     { status: 200 },
     'the key of tokens is the same after a restart',
   )
+  const change = { id: 'admin', old_secret: password, new_secret: 'other' }
+  const headers = { authorization: `Bearer ${token}` }
+  t.equal((await again.post('/auth/accounts/changeSecret', change, headers)).status, 200)
+  await until(() => !existsSync(file))
+})
+
+t.test('only what ends the password of the administrator removes its file', async (t) => {
+  const folder = makeTempFolder(t, 'first')
+  const file = join(folder, 'admin_password')
+  const isThereAfter = async (action: string, namespace = 'mx', target = 'admin') => {
+    writeFileSync(file, 'password')
+    const record = { action, namespace, target, account: '', address: '', request: '', time: 0 }
+    await forgetPassword(record, folder)
+    return existsSync(file)
+  }
+  t.notOk(await isThereAfter('account.change-secret'))
+  t.notOk(await isThereAfter('account.delete'))
+  t.ok(await isThereAfter('login.failed'))
+  t.ok(await isThereAfter('account.change-secret', 'acme'))
+  t.ok(await isThereAfter('account.change-secret', 'mx', 'ann'))
 })
 
 t.test('services of whoever runs the server find an account of theirs in a file', async (t) => {
