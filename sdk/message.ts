@@ -9,6 +9,7 @@ import { isJson } from '../core/rpc/context.ts'
 import { splitMetadata } from '../core/rpc/metadata.ts'
 import { formatCallMetadata } from './call-metadata.ts'
 import { type Context, createContext } from './context.ts'
+import { toJsonText } from './json-text.ts'
 import { compileSchema, type Decoded, type Schema } from './schema.ts'
 
 /** Gets the messages of a topic, one after the other. What it throws is logged; the message counts as delivered. */
@@ -22,6 +23,7 @@ export interface MessageDetails {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+const RULE = 'message must be bytes or what JSON can say'
 const PLATFORM = 'mx-'
 const NAMESPACE = 'mx-namespace'
 const ACCOUNT = 'mx-account'
@@ -50,7 +52,7 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
   }
   if (type === undefined || isJson(type)) {
     headers[CONTENT_TYPE] ??= 'application/json'
-    return { headers, body: toJson(value) }
+    return { headers, body: Buffer.from(toJsonText(value, RULE)) }
   }
   if (typeof value === 'string') return { headers, body: Buffer.from(value) }
   throw new TypeError(`message must be bytes or text where it is ${type}, got ${typeof value}`)
@@ -60,7 +62,7 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
  * What hands the messages of a topic to a subscriber. What it returns rejects when the message does not fit, or the subscriber fails.
  *
  * @param schema what messages look like; undefined: anything.
- * @throws {TypeError} when the schema is none.
+ * @throws {TypeError} when the schema is none, or the subscriber no function.
  */
 export function createMessageHandler<S extends Schema>(
   topic: string,
@@ -68,6 +70,8 @@ export function createMessageHandler<S extends Schema>(
   schema: S | undefined,
   { service, log }: { readonly service: string; readonly log?: PluginLog },
 ): (message: Message) => Promise<void> {
+  if (typeof subscriber !== 'function')
+    throw new TypeError(`the subscriber of ${topic} must be a function, got ${typeof subscriber}`)
   const { decode } = compileSchema(schema, 'message')
   return async (message) => {
     const value = await decode(toValue(message, topic))
@@ -83,13 +87,6 @@ function toValue({ headers, body }: Message, topic: string): unknown {
   const type = headers[CONTENT_TYPE]
   if (type !== undefined && !isJson(type)) return body
   return body.length === 0 ? {} : parseJson(body, 'message', topic)
-}
-
-function toJson(value: unknown): Buffer {
-  const json = JSON.stringify(value) as string | undefined
-  if (json === undefined)
-    throw new TypeError(`message must be bytes or what JSON can say, got ${typeof value}`)
-  return Buffer.from(json)
 }
 
 function copyContext(headers: Record<string, string>, context: Context): void {

@@ -1,3 +1,5 @@
+import { toJsonText } from './json-text.ts'
+
 /** An event of a topic (specification: Event). */
 export interface PlatformEvent {
   /** A UUID. */
@@ -105,8 +107,6 @@ export function toConsumedEvent(event: WireEvent, answer: Answer = nobody): Cons
 export function toPayload(message: unknown): string {
   if (message instanceof Uint8Array)
     return Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString('base64')
-  const json = JSON.stringify(message) as string | undefined
-  if (json === undefined)
-    throw new TypeError(`message must be bytes or what JSON can say, got ${typeof message}`)
+  const json = toJsonText(message, 'message must be bytes or what JSON can say')
   return Buffer.from(json).toString('base64')
 }

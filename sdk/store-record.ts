@@ -1,3 +1,5 @@
+import { toJsonText } from './json-text.ts'
+
 /** A value of a record's metadata, and what it stands for, such as `int64`. */
 export interface StoreField {
   readonly type: string
@@ -87,8 +89,5 @@ function toBytes(value: unknown): Buffer {
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (typeof value === 'string') return Buffer.from(value)
-  const json = JSON.stringify(value) as string | undefined
-  if (json === undefined)
-    throw new TypeError(`value must be bytes, text or what JSON can say, got ${typeof value}`)
-  return Buffer.from(json)
+  return Buffer.from(toJsonText(value, 'value must be bytes, text or what JSON can say'))
 }

@@ -8,7 +8,7 @@ export interface Subscription {
 }
 
 /**
- * What becomes of a subscriber whose messages come faster than it takes them, when no more may wait: it is slowed down, and goes
+ * What becomes of a subscriber whose messages come faster than it takes them, when no more may wait: it goes
  * without those that come (`drop-new`) or those that wait longest (`drop-old`), or it is dropped itself (`end`).
  */
 export type WhenSlow = (typeof WHEN_SLOW)[number]

@@ -23,7 +23,22 @@ t.test('publishing encodes the message and sets the content-type header', async 
   t.same([typeOf(event), textOf(event)], ['application/cloudevents+json', '{}'])
 })
 
+t.test('a subscriber that is none is refused', async (t) => {
+  for (const [subscriber, kind] of [
+    [undefined, 'undefined'],
+    [{}, 'object'],
+  ] as const)
+    t.throws(() => createMessageHandler('ok', subscriber as never, undefined, { service: '' }), {
+      name: 'TypeError',
+      message: `the subscriber of ok must be a function, got ${kind}`,
+    })
+})
+
 t.test('what cannot be said is refused', async (t) => {
+  t.throws(() => encodeMessage({ count: 5n }, {}), {
+    message:
+      'message must be bytes or what JSON can say: it has a bigint, which can be said as a text',
+  })
   for (const value of [undefined, () => {}, Symbol('x')])
     t.throws(() => encodeMessage(value, {}), {
       name: 'TypeError',
