@@ -1,7 +1,9 @@
 import { createServiceLog, type ServiceLog } from '../sdk/service-log.ts'
 import type { Log } from './log.ts'
 
-const LEVELS = { 20: 'debug', 30: 'debug', 40: 'warn', 50: 'error' } as const
+const LEVELS = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error' } as const
+/** What every start and end says of every service. */
+const ROUTINE: readonly unknown[] = ['service ready', 'service stopped', 'subscribed']
 
 /**
  * The log of a built-in service: its lines go to that of the server, which is one for all. That a service is ready is news
@@ -13,7 +15,8 @@ export function createBuiltInLog(service: string, log: Log): ServiceLog {
     level: log.isLevelEnabled('debug') ? 'debug' : 'info',
     write(line) {
       const { level, time: _, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
-      log[LEVELS[level as keyof typeof LEVELS] ?? 'error'](fields, String(msg ?? ''))
+      const name = ROUTINE.includes(msg) ? 'debug' : LEVELS[level as keyof typeof LEVELS]
+      log[name ?? 'error'](fields, String(msg ?? ''))
     },
   })
 }

@@ -13,15 +13,17 @@ t.test('lines of a built-in service are lines of the server, with its name', asy
   const { lines, log } = open('info')
   log.info({ address: 'a:1' }, 'service ready')
   log.warn({ registry: 'consul' }, 'could not register')
+  log.info({ server: 'b' }, 'linked')
   log.error({ err: new Error('no') }, 'a call failed')
   t.match(lines, [
     { level: 40, service: 'store', registry: 'consul', msg: 'could not register' },
+    { level: 30, service: 'store', server: 'b', msg: 'linked' },
     { level: 50, service: 'store', err: { message: 'no' }, msg: 'a call failed' },
   ])
-  t.equal(lines.length, 2, 'that it is ready goes without saying')
+  t.equal(lines.length, 3, 'that it is ready goes without saying')
   t.same(
     log.records().map(({ message }) => message),
-    ['service ready', 'could not register', 'a call failed'],
+    ['service ready', 'could not register', 'linked', 'a call failed'],
     'Debug.Log has all of them',
   )
 })
