@@ -42,6 +42,11 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       }),
       response: Type.Object({ id: Type.String(), sequence: Type.Integer() }),
       async handle({ topic, metadata, payload, timestamp, timestamp_ms }, ctx) {
+        if (payload.length > events.maxPayloadBytes)
+          throw badRequest(
+            idOf(ctx),
+            `request.payload must be at most ${events.maxPayloadBytes} bytes, got ${payload.length}`,
+          )
         const timestampMs = toTimeMs(timestamp, timestamp_ms)
         const published = await events.publish(ownTopicOf(topic, ctx), {
           payload,
