@@ -1,12 +1,15 @@
 import { type Environment, findMisspeltVariables } from '../core/misspelt-variables.ts'
 import { type Command, SETTINGS, type Settings } from './settings.ts'
 import {
+  findSetting,
   type Given,
   type GivenSettings,
   keysOf,
   SETTING_KEYS,
   splitList,
 } from './settings-sources.ts'
+
+const PART = /^MX_(?:API_|SERVER_)?(AUTH|BROKER|EVENTS|REGISTRY|STORE)_(ADDRESS|TLS_[A-Z]+)$/
 
 /**
  * Settings of a command from environment variables: `MX_SERVER_<NAME>`, which only `mx server` reads, before `MX_API_<NAME>`, which
@@ -39,6 +42,18 @@ export function findMisspelt(env: Environment): readonly string[] {
     return [name.toUpperCase(), ...(variable === undefined ? [] : [variable.slice('MX_'.length)])]
   })
   // MX_SERVER_ID is of the setting server_id.
-  const others = Object.entries(env).filter(([variable]) => !names.includes(variable.slice(3)))
-  return findMisspeltVariables(Object.fromEntries(others), names, /^MX_(?:API_|SERVER_)?/)
+  const others = Object.keys(env).filter((variable) => !names.includes(variable.slice(3)))
+  const parts = others.flatMap((variable) => explainPart(variable) ?? [])
+  const rest = others.filter((variable) => explainPart(variable) === undefined)
+  const given = Object.fromEntries(rest.map((variable) => [variable, env[variable]]))
+  return [...parts, ...findMisspeltVariables(given, names, /^MX_(?:API_|SERVER_)?/)]
+}
+
+/** A variable for what is a part of the value of another one. Undefined: it is none. */
+function explainPart(variable: string): string | undefined {
+  const [, whole, part] = PART.exec(variable) ?? []
+  const key = whole && findSetting(whole.toLowerCase())
+  if (!key) return undefined
+  const what = part === 'ADDRESS' ? 'the address is' : 'certificates and keys are'
+  return `unknown variable ${variable}: ${what} part of MX_${whole} (${SETTINGS[key].form})`
 }

@@ -224,10 +224,15 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
     MX_SERVER_ADDRESS: ':1',
     MX_SERVER_ID: 'a',
     MX_BALANCE: 'p2c',
+    MX_STORE_ADDRESS: 'db:5432',
+    MX_REGISTRY_TLS_CA: 'ca.pem',
     MX_HOME: '/',
     PATH: '/',
   }
+  const { store, registry } = SETTINGS
   t.same(findMisspelt(env), [
+    `unknown variable MX_STORE_ADDRESS: the address is part of MX_STORE (${store.form})`,
+    `unknown variable MX_REGISTRY_TLS_CA: certificates and keys are part of MX_REGISTRY (${registry.form})`,
     'unknown variable MX_BALANCEE, did you mean MX_BALANCE?',
     'unknown variable MX_API_MAX_BODDY, did you mean MX_API_MAX_BODY?',
     'unknown variable MX_SERVER_ADRESS, did you mean MX_SERVER_ADDRESS?',
