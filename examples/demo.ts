@@ -23,6 +23,13 @@ const hints = `
 
 `
 
+try {
+  // Alone the service would wait for it, and say so in a log that nobody expects yet.
+  await fetch(url, { signal: AbortSignal.timeout(5000) })
+} catch {
+  process.stderr.write(`Nothing answers at ${url}: run npm start in another terminal first.\n`)
+  process.exit(1)
+}
 const { helloworld } = await import('./helloworld/helloworld.ts')
 await helloworld.run()
 const { log } = helloworld

@@ -55,3 +55,22 @@ t.test('`npm run demo`: every command it prints works, and Ctrl-C ends it', asyn
   const { status } = await fetch(`${gateway}/greeter/hello`)
   t.equal(status, 404, 'what it registered is gone')
 })
+
+t.test('`npm run demo` without a server says what is missing, and nothing else', async (t) => {
+  const main = join(ROOT, 'examples/demo.ts')
+  const nobody = 'http://127.0.0.1:1'
+  const words = ['--import', import.meta.resolve('tsx'), main, nobody]
+  const sources = join(ROOT, 'test/fixtures/tsconfig.sources.json')
+  const child = spawn(process.execPath, words, {
+    cwd: t.testdir(),
+    env: { ...process.env, MX_PROXY: '127.0.0.1:1', TSX_TSCONFIG_PATH: sources },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    output += text
+  })
+  t.same(await once(child, 'close'), [1, null])
+  t.equal(output, `Nothing answers at ${nobody}: run npm start in another terminal first.\n`)
+})
