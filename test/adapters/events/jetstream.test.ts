@@ -5,9 +5,12 @@ import { parseNatsUrl } from '../../../adapters/nats/url.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createEvents } from '../../../core/events/events.ts'
 import { testEvents } from '../../contracts/events.ts'
+import { testEventsModel } from '../../contracts/events-model.ts'
 import { JET_TOPIC, startJetStream, toAppends } from '../../fixtures/jetstream.ts'
 import { startNats } from '../../fixtures/nats.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+t.setTimeout(120_000)
 
 const ALL = { from: 1, limit: 1000, maxBytes: 1e9 }
 /** What docs/events.md says a user needs. */
@@ -15,6 +18,8 @@ const LEAST = {
   publish: '"mx.events.>", "mx.acks.>", "$JS.API.>", "$JS.ACK.>"',
   subscribe: '"mx.acks.>", "_INBOX.>"',
 }
+/** Each with streams of its own, over sockets. */
+const MODEL_RUNS = 10
 const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 60_000 }
 
 t.test('the contract of events', async (t) => {
@@ -26,6 +31,18 @@ t.test('the contract of events', async (t) => {
     const open = () => createJetStreamEvents({ address: parseNatsUrl(url), onWarning() {} })
     return { adapter: open(), reopen: open, open }
   })
+})
+
+t.test('model', async (t) => {
+  const server = await startNats(t, { jetStream: true })
+  if (server === undefined) return
+  let prefixes = 0
+  const create = () => {
+    const url = `${server.url}?prefix=model${++prefixes}`
+    const open = () => createJetStreamEvents({ address: parseNatsUrl(url), onWarning() {} })
+    return { adapter: open(), reopen: open }
+  }
+  testEventsModel(t, create, MODEL_RUNS)
 })
 
 t.test('names may be as long as they may', async (t) => {

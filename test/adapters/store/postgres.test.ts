@@ -1,7 +1,13 @@
 import t from 'tap'
 import { createPostgresStore } from '../../../adapters/store/postgres.ts'
 import { testStore } from '../../contracts/store.ts'
+import { testStoreModel } from '../../contracts/store-model.ts'
 import { startPostgres } from '../../fixtures/postgres.ts'
+
+t.setTimeout(120_000)
+
+/** Each on a schema of its own, over sockets. */
+const MODEL_RUNS = 30
 
 t.test('the contract of stores', async (t) => {
   const server = await startPostgres(t)
@@ -12,4 +18,13 @@ t.test('the contract of stores', async (t) => {
     const reopen = () => createPostgresStore({ url })
     return { adapter: reopen(), reopen }
   })
+})
+
+t.test('model', async (t) => {
+  const server = await startPostgres(t)
+  if (server === undefined) return
+  let schemas = 0
+  const create = () =>
+    createPostgresStore({ url: server.url(`sslmode=disable&schema=model${++schemas}`) })
+  testStoreModel(t, create, MODEL_RUNS)
 })
