@@ -17,7 +17,7 @@ import type { Revoked } from './revoked.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { type TokenNews, tellTokens } from './tell-tokens.ts'
 import { LIFE_S, type TokenPair, type Tokens } from './tokens.ts'
-import type { Watchers } from './watchers.ts'
+import { isEnforcer, type Watchers } from './watchers.ts'
 
 export interface AuthEndpointsOptions {
   readonly accounts: Accounts
@@ -248,8 +248,7 @@ function toReply({ accessToken, refreshToken, created, expiry }: TokenPair) {
 
 /** Which revocations somebody is told who watches: those of the platform all, those of a namespace what concerns it. */
 function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {
-  if (account === undefined || !(account.type === 'service' || account.scopes.includes(ADMIN)))
-    return () => false
+  if (account === undefined || !isEnforcer(account)) return () => false
   const { issuer } = account
   if (issuer === DEFAULT_NAMESPACE) return () => true
   return ({ id, namespace }) => id !== '' || namespace === issuer

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { parseAddress } from '../../core/address-set.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
 
@@ -78,7 +79,8 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   }
 
   return {
-    async run({ namespace, account, address }, errorId, logIn) {
+    async run({ namespace, account, address: from }, errorId, logIn) {
+      const address = toNetwork(from)
       const ofAccount = `${namespace}/${account}`.slice(0, 400)
       const both = `${ofAccount} ${address}`
       for (;;) {
@@ -105,6 +107,13 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
       }
     },
   }
+}
+
+/** What one of those who fail has for sure: of IPv6 a whole /64, in which every address is free to take (RFC 4291 §2.5.1). */
+function toNetwork(address: string): string {
+  if (!address.includes(':')) return address
+  const parsed = parseAddress(address)
+  return parsed !== undefined && 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : address
 }
 
 function tooMany(waitMs: number, errorId: string): Error {

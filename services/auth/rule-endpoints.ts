@@ -6,7 +6,7 @@ import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unauthorized } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import { type Accounts, ADMIN } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 import type { Audit } from './audit.ts'
 import { toResource, toRule } from './check-rule.ts'
 import {
@@ -20,7 +20,7 @@ import {
   text,
 } from './messages.ts'
 import type { Rules } from './rules.ts'
-import type { Watchers } from './watchers.ts'
+import { isEnforcer, type Watchers } from './watchers.ts'
 
 export interface RuleEndpointsOptions {
   readonly accounts: Accounts
@@ -169,8 +169,8 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
 
 /** @throws {GatewayError} 401, 403 */
 function mustBeEnforcer(ctx: Context, namespace: string): void {
-  const { type, scopes } = mustBeMember(ctx, namespace, idOf(ctx))
-  if (type !== 'service' && !scopes.includes(ADMIN)) throw unauthorized(idOf(ctx), 'Unauthorized')
+  if (!isEnforcer(mustBeMember(ctx, namespace, idOf(ctx))))
+    throw unauthorized(idOf(ctx), 'Unauthorized')
 }
 
 /** All of it: who reads the record may find the rule changed. */

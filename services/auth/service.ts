@@ -28,7 +28,7 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly privateKey?: KeyObject
   /** Keeps the record of every change and every failed login; what cannot be kept is logged. @default nothing does */
   readonly audit?: (record: AuditRecord) => Maybe<void>
-  /** Watchers at a time; one more is refused with 429. @default 10000 */
+  /** Watchers at a time; one more is refused with 429, and from a tenth on whoever enforces no rules. @default 10000 */
   readonly maxWatchers?: number
   /** @default scrypt, about a tenth of a second */
   readonly hasher?: SecretHasher

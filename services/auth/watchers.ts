@@ -1,5 +1,6 @@
-import type { Context } from '../../sdk/context.ts'
+import type { Account, Context } from '../../sdk/context.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { ADMIN } from './accounts.ts'
 
 /** Those who watch. */
 export interface Watchers {
@@ -17,19 +18,27 @@ export interface Watchers {
   readonly close: () => void
 }
 
-/** @param max watchers at a time. */
+/** Whether an account enforces rules, or administers them: a service, or an administrator. */
+export function isEnforcer({ type, scopes }: Account): boolean {
+  return type === 'service' || scopes.includes(ADMIN)
+}
+
+/** @param max watchers at a time; nine tenths are for those that enforce rules: nobody else keeps them from it. */
 export function createWatchers(max: number): Watchers {
+  const maxOthers = Math.ceil(max / 10)
   const all = new Set<AbortController>()
+  const others = new Set<AbortController>()
   let closed = false
 
   async function* run<T>(
     watcher: AbortController,
-    { signal }: Context,
+    { signal, account }: Context,
     errorId: string,
     tell: (signal: AbortSignal) => AsyncIterable<T>,
   ): AsyncIterable<T> {
     const leave = (): void => watcher.abort()
     all.add(watcher)
+    if (account === undefined || !isEnforcer(account)) others.add(watcher)
     signal.addEventListener('abort', leave)
     try {
       if (!signal.aborted) yield* tell(watcher.signal)
@@ -37,13 +46,16 @@ export function createWatchers(max: number): Watchers {
     } finally {
       signal.removeEventListener('abort', leave)
       all.delete(watcher)
+      others.delete(watcher)
     }
   }
 
   return {
     open(ctx, errorId, tell) {
       if (closed) throw stopping(errorId)
-      if (all.size >= max) throw tooManyRequests(errorId, `there are ${max} watchers already`)
+      const isOther = ctx.account === undefined || !isEnforcer(ctx.account)
+      if (all.size >= max || (isOther && others.size >= maxOthers))
+        throw tooManyRequests(errorId, `there are ${all.size} watchers already`)
       return run(new AbortController(), ctx, errorId, tell)
     },
 

@@ -44,6 +44,16 @@ t.test('who knows the secret is never slowed down', async (t) => {
   t.equal(await fail(JANE), 429)
 })
 
+t.test('addresses of one network of IPv6 are one', async (t) => {
+  const { fail } = open()
+  const from = (i: number) => ({ ...JANE, address: `2001:db8:0:1::${(i + 1).toString(16)}` })
+  for (let i = 0; i < 5; i++) t.equal(await fail(from(i)), 400)
+  t.equal(await fail(from(5)), 429)
+  t.equal(await fail({ ...JANE, address: '2001:db8:0:2::1' }), 400)
+  for (let i = 0; i < 25; i++) t.equal(await fail({ ...from(i), account: `a${i}` }), 400)
+  t.equal(await fail({ ...from(40), account: 'other' }), 429)
+})
+
 t.test('an address that tries many accounts is refused', async (t) => {
   const { fail } = open()
   for (let i = 0; i < 30; i++) t.equal(await fail({ ...JANE, account: `a${i}` }), 400)

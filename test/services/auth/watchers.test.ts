@@ -28,6 +28,23 @@ t.test('who watches is told, until they leave', async (t) => {
   watchers.close()
 })
 
+t.test('strangers keep nobody from watching who enforces rules', async (t) => {
+  const watchers = createWatchers(20)
+  t.teardown(watchers.close)
+  const begin = async (account?: object) => {
+    const metadata = account === undefined ? {} : { 'mx-account': JSON.stringify(account) }
+    const told = watchers.open(createContext({ metadata }), ID, tell)[Symbol.asyncIterator]()
+    return (await told.next()).value
+  }
+  const jane = { id: 'jane', type: 'user', issuer: 'mx', scopes: [] }
+  t.equal(await begin(), 'news')
+  t.equal(await begin(jane), 'news')
+  for (const account of [undefined, jane]) await t.rejects(begin(account), { code: 429 })
+  t.equal(await begin({ ...jane, type: 'service' }), 'news')
+  for (let i = 3; i < 20; i++) t.equal(await begin({ ...jane, scopes: ['admin'] }), 'news')
+  await t.rejects(begin({ ...jane, scopes: ['admin'] }), { code: 429 })
+})
+
 t.test('who watches when it is closed gets an error, as does who comes then', async (t) => {
   const watchers = createWatchers(10)
   const told = watchers.open(createContext(), ID, tell)[Symbol.asyncIterator]()
