@@ -22,6 +22,7 @@ const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>
   'auth-public': () => import('./auth-public.ts'),
   'auth-bearer': () => import('./auth-bearer.ts'),
   'auth-identify': () => import('./auth-identify.ts'),
+  'auth-verify': () => import('./auth-verify.ts'),
   'call-table': () => import('./call-table.ts'),
   'rpc-frames': () => import('./rpc-frames.ts'),
   'proxied-call': () => import('./proxied-call.ts'),
