@@ -1,10 +1,10 @@
 import type { Maybe } from '../../core/chain.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
-import { type Cluster, findCluster } from './kubernetes/cluster.ts'
+import { type Cluster, findCluster } from '../kubernetes/cluster.ts'
+import { type ReflectOptions, reflect } from '../kubernetes/reflect.ts'
 import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
 import { createPicture } from './kubernetes/picture.ts'
-import { type ReflectOptions, reflect } from './kubernetes/reflect.ts'
 
 /** Which cluster is looked at, and what of it. */
 export interface KubernetesRegistryOptions {

@@ -1,9 +1,9 @@
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findCluster } from '../../../../adapters/registry/kubernetes/cluster.ts'
-import { get, readText } from '../../../../adapters/registry/kubernetes/request.ts'
-import { answerStatus, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
+import { findCluster } from '../../../adapters/kubernetes/cluster.ts'
+import { get, readText } from '../../../adapters/kubernetes/request.ts'
+import { answerStatus, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
 
 const SIGNAL = new AbortController().signal
 const FOLDER = { token: 'one', namespace: 'shop\n', 'ca.crt': 'certificate' }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { explain, toRetryMs } from '../../../../adapters/registry/kubernetes/failures.ts'
-import { ApiError } from '../../../../adapters/registry/kubernetes/request.ts'
+import { explain, toRetryMs } from '../../../adapters/kubernetes/failures.ts'
+import { ApiError } from '../../../adapters/kubernetes/request.ts'
 
 const SERVICES = { name: 'services', group: '' }
 

@@ -1,14 +1,14 @@
 import t, { type Test } from 'tap'
-import { findCluster } from '../../../../adapters/registry/kubernetes/cluster.ts'
-import { type ReflectOptions, reflect } from '../../../../adapters/registry/kubernetes/reflect.ts'
+import { findCluster } from '../../../adapters/kubernetes/cluster.ts'
+import { type ReflectOptions, reflect } from '../../../adapters/kubernetes/reflect.ts'
 import {
   type ApiObject,
   answerStatus,
   type KubernetesApi,
   openKubernetesApi,
-} from '../../../fixtures/kubernetes-api.ts'
-import { makeKubernetesService } from '../../../fixtures/kubernetes-objects.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
+} from '../../fixtures/kubernetes-api.ts'
+import { makeKubernetesService } from '../../fixtures/kubernetes-objects.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 
 interface Followed {
   readonly api: KubernetesApi

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Cluster } from '../../../../adapters/registry/kubernetes/cluster.ts'
-import { get, readLines, readText } from '../../../../adapters/registry/kubernetes/request.ts'
+import type { Cluster } from '../../../adapters/kubernetes/cluster.ts'
+import { get, readLines, readText } from '../../../adapters/kubernetes/request.ts'
 
 const SIGNAL = new AbortController().signal
 
