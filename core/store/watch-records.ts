@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createBackOff } from '../../core/back-off.ts'
-import type { StoreRecord } from '../../core/contracts/store.ts'
-import { readAll } from '../../core/store/read-all.ts'
-import type { Store } from '../../core/store/store.ts'
-import { TABLE } from './records.ts'
+import { createBackOff } from '../back-off.ts'
+import type { StoreRecord, StoreTable } from '../contracts/store.ts'
+import { readAll } from './read-all.ts'
+import type { Store } from './store.ts'
 
 export interface WatchRecordsOptions {
   readonly store: Store
+  readonly table: StoreTable
   /** What their keys begin with. */
   readonly prefix: string
   /**
@@ -35,7 +35,7 @@ export interface WatchedRecords {
  * @throws {GatewayError} 503 when the store cannot be reached.
  */
 export async function watchRecords(options: WatchRecordsOptions): Promise<WatchedRecords> {
-  const { store, prefix, onRecords, onError } = options
+  const { store, table, prefix, onRecords, onError } = options
   const backOff = createBackOff()
   const closing = new AbortController()
   const changed = new Set<string>()
@@ -67,13 +67,13 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
   }
 
   async function readEach(): Promise<ReadonlyMap<string, StoreRecord>> {
-    const records = await readAll(store, TABLE, prefix, closing.signal)
+    const records = await readAll(store, table, prefix, closing.signal)
     return new Map(records.map((record) => [record.key, record]))
   }
 
   async function readSome(keys: readonly string[]) {
     const records = new Map<string, StoreRecord | undefined>()
-    for (const key of keys) records.set(key, await store.read(TABLE, key))
+    for (const key of keys) records.set(key, await store.read(table, key))
     return records
   }
 
@@ -94,7 +94,7 @@ export async function watchRecords(options: WatchRecordsOptions): Promise<Watche
     isFollowing = false
   }
 
-  const stop = await store.watch(TABLE, prefix, {
+  const stop = await store.watch(table, prefix, {
     onEvent({ key }) {
       changed.add(key)
       void follow()

@@ -2,9 +2,10 @@ import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import type { StoreListener } from '../../../core/contracts/store.ts'
 import { createStore, type Store } from '../../../core/store/store.ts'
-import { TABLE } from '../../../services/auth/records.ts'
-import { watchRecords } from '../../../services/auth/watch-records.ts'
+import { watchRecords } from '../../../core/store/watch-records.ts'
 import { until } from '../../contracts/registry.ts'
+
+const TABLE = { database: 'mx', table: 'things' }
 
 const write = (store: Store, key: string) =>
   store.commit([{ table: TABLE, key, value: Buffer.from(key) }])
@@ -37,7 +38,7 @@ async function open(t: Test) {
   const told: [string[], boolean][] = []
   const errors: unknown[] = []
   const options = {
-    ...{ store, prefix: 'a/' },
+    ...{ store, table: TABLE, prefix: 'a/' },
     onRecords: (records: ReadonlyMap<string, unknown>, isAll: boolean) =>
       void told.push([
         [...records].map(([key, record]) => `${record === undefined ? '-' : ''}${key}`),
