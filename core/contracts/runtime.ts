@@ -59,6 +59,8 @@ export interface Workload extends WorkloadKey {
   readonly resources: Resources
   /** `mx`: it registers itself. `http`: the runtime registers it, at the port it tells it in `PORT`. */
   readonly protocol: 'mx' | 'http'
+  /** Where a copy of protocol `http` listens, told in `PORT`; undefined: where the runtime says, a port for each copy. */
+  readonly port?: number
 }
 
 /** How a workload is. */

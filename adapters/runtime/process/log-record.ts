@@ -1,0 +1,23 @@
+import type { LogLine } from '../../../core/contracts/runtime.ts'
+
+const STREAMS = { o: 'stdout', e: 'stderr' } as const
+
+/** A line of a log as it stands in the file: `<Unix ms> <instance> <o|e> <text>`, and a line feed. */
+export function formatRecord({ timestampMs, instance, stream, text }: LogLine): string {
+  return `${timestampMs} ${instance} ${stream === 'stdout' ? 'o' : 'e'} ${text}\n`
+}
+
+/** {@link formatRecord} the other way, without the line feed; undefined: no such line, as where the machine stopped in its midst. */
+export function parseRecord(record: string): LogLine | undefined {
+  const time = record.indexOf(' ')
+  const instance = record.indexOf(' ', time + 1)
+  const stream = STREAMS[record[instance + 1] as 'o' | 'e']
+  const timestampMs = Number(record.slice(0, time))
+  if (time < 1 || instance < 0 || stream === undefined || !Number.isSafeInteger(timestampMs)) return
+  return {
+    timestampMs,
+    instance: record.slice(time + 1, instance),
+    stream,
+    text: record.slice(instance + 3),
+  }
+}
