@@ -9,7 +9,6 @@ import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
-import type { AuditRecord } from '../services/auth/audit.ts'
 import type { AuthService } from '../services/auth/service.ts'
 import type { SecretKey } from '../services/config/secret-key.ts'
 import type { EventsService } from '../services/events/service.ts'
@@ -25,6 +24,8 @@ export interface BuiltInContext {
   readonly settings: Settings
   /** Where files of a part lie. */
   readonly toFolder: (part: string) => string
+  /** Whether there is a folder for files that outlive the server. */
+  readonly hasFolder: boolean
   /** Where files of whoever runs the server lie; undefined: there are none. */
   readonly ownFolder: string | undefined
   readonly registries: ServerRegistries
@@ -63,6 +64,8 @@ export interface BuiltIn {
 
 export interface BuiltInEntry {
   readonly name: string
+  /** @default always */
+  readonly isWanted?: (settings: Settings) => boolean
   /** @throws {Error} with one line when what it stands on cannot be used. */
   readonly create: (context: BuiltInContext) => Promise<BuiltIn>
 }
@@ -120,7 +123,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const auth = await openAuthService({
         ...toOptions('auth', context),
         store: made.store!.store,
-        audit: (record) => keepAudit(record, made),
+        audit: (record) => keepEvent('auth', record, made),
         ...(made.secretKey && { sealer: made.secretKey }),
         ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
         ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),
@@ -176,19 +179,60 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       return { ...rest, endStreams: leave }
     },
   },
+  {
+    name: 'runtime',
+    isWanted: ({ runtime }) => runtime !== 'none',
+    create: createRuntime,
+  },
 ]
+
+/** The services of a server. */
+export function listBuiltIns(settings: Settings): readonly BuiltInEntry[] {
+  return BUILT_IN_SERVICES.filter(({ isWanted }) => isWanted?.(settings) ?? true)
+}
+
+async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
+  const { settings, registries, network, host, made, toLog } = context
+  const { createRuntimeService } = await import('../services/runtime/service.ts')
+  const { openRuntime, openRuntimeFolder } = await import('./open-runtime.ts')
+  const kept = context.hasFolder ? undefined : await openRuntimeFolder()
+  const folder = kept?.path ?? context.toFolder('runtime')
+  const log = toLog('runtime')
+  const { close, ...rest } = createRuntimeService({
+    ...{ ...toOptions('runtime', context), folder, log },
+    store: made.store!.store,
+    runtime: await openRuntime({ settings, registries, folder, log }),
+    accounts: made.auth!.accounts,
+    ...(made.secretKey && { sealer: made.secretKey }),
+    server: network.id,
+    allowLocal: settings.profile === 'local',
+    reachedAt: host.address,
+    events: (event) => keepEvent('runtime', event, made),
+  })
+  return {
+    ...rest,
+    async close() {
+      await close()
+      await kept?.close()
+    },
+  }
+}
 
 /** What all services but the registry are told. */
 function toOptions(name: string, { registries, host, gate, toLog }: BuiltInContext) {
   return { registry: registries.registry, host, gate, log: toLog(name) }
 }
 
-/** Into the topic `auth` of the default namespace. */
-async function keepAudit(record: AuditRecord, { events }: Made): Promise<void> {
+/** Into a topic of the default namespace. */
+async function keepEvent(
+  topic: string,
+  event: { readonly action: string },
+  { events }: Made,
+): Promise<void> {
   if (events === undefined) throw new Error('the service events is not there')
   await events.events.publish(
-    { namespace: DEFAULT_NAMESPACE, topic: 'auth' },
-    { payload: Buffer.from(JSON.stringify(record)), metadata: { action: record.action } },
+    { namespace: DEFAULT_NAMESPACE, topic },
+    { payload: Buffer.from(JSON.stringify(event)), metadata: { action: event.action } },
   )
 }
 

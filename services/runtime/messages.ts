@@ -1,4 +1,4 @@
-import { RUNTIME_STATUS, type RuntimeStatus } from '../../core/contracts/runtime.ts'
+import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import { isTableName } from '../../core/store/limits.ts'
 import type { Context } from '../../sdk/context.ts'
@@ -119,7 +119,9 @@ export const Resource: TUnsafe<ResourceMessage> = Type.Unsafe(
   Type.Object(
     {
       service: Type.Optional(Type.Object(service)),
-      namespace: Type.Optional(Type.Unknown({ description: 'Of other runtimes; nothing is done.' })),
+      namespace: Type.Optional(
+        Type.Unknown({ description: 'Of other runtimes; nothing is done.' }),
+      ),
       networkpolicy: Type.Optional(Type.Unknown({ description: 'As namespace.' })),
       resourcequota: Type.Optional(Type.Unknown({ description: 'As namespace.' })),
     },
@@ -232,7 +234,9 @@ export const ToldService: TUnsafe<ServiceMessage> = Type.Unsafe(
 export const ServiceName: TUnsafe<string> = Type.Unsafe(Name)
 export const ServiceVersion: TUnsafe<string> = Type.Unsafe(Version)
 export const Lines: TUnsafe<number> = count('The last so many lines that are there; 0: all.')
-export const Since: TUnsafe<number> = count('Leaves out what was written before, Unix time in seconds.')
+export const Since: TUnsafe<number> = count(
+  'Leaves out what was written before, Unix time in seconds.',
+)
 export const ToldLine: TUnsafe<LogMessage> = Type.Unsafe(
   Type.Object({
     timestamp: Type.Integer({ description: 'Unix time in milliseconds.' }),
@@ -252,9 +256,4 @@ export function namespaceOf({ namespace }: { readonly namespace: string }, ctx: 
 /** Of errors (reference 2.2): `runtime.Runtime.Create`, whatever namespace the caller put in front. */
 export function idOf(ctx: Context): string {
   return `runtime.${ctx.endpoint}`
-}
-
-/** Number of a state on the wire. */
-export function toStatusNumber(status: RuntimeStatus): number {
-  return RUNTIME_STATUS[status]
 }

@@ -1,7 +1,7 @@
 import { isServiceName } from '../../core/service-name.ts'
 
 const NAME_MAX = 63
-const VERSION_MAX = 100
+const VERSION_MAX = 64
 /** A branch, a tag or a commit, none of which leads out of a folder or looks like an option. */
 const VERSION = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
 
