@@ -6,6 +6,7 @@ import type { Runtime, WorkloadKey, WorkloadState } from '../../core/contracts/r
 import { findConfinement } from './process/confine.ts'
 import { endLeftCopies } from './process/copy-folders.ts'
 import type { Doors } from './process/doors.ts'
+import { listInheritedFiles } from './process/inherited-files.ts'
 import { type LogFiles, openLogFiles } from './process/log-files.ts'
 import { readLog } from './process/read-log.ts'
 import { type Supervised, supervise } from './process/supervise.ts'
@@ -58,6 +59,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
     limits: { ...LIMITS, ...options.limits },
     watchdog: createWatchdog(LOOK_MS),
     confine: findConfinement(log),
+    hiddenFiles: listInheritedFiles(),
     openLog,
   }
   let recovered: Promise<void> | undefined

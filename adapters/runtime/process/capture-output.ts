@@ -56,12 +56,16 @@ export function captureOutput(
     stream.resume()
   }
   const capture = (stream: Readable, name: LogLine['stream']) => {
-    const splitter = createLineSplitter(LINE_MAX_BYTES, (text) => {
-      if (isTelling(text)) lastLine = text
-      log.append({ timestampMs: Date.now(), instance, stream: name, text })
-    })
+    const splitter = createLineSplitter(LINE_MAX_BYTES)
+    const take = (lines: readonly string[]) => {
+      if (lines.length === 0) return
+      lastLine = lines.findLast(isTelling) ?? lastLine
+      log.append({ instance, stream: name }, lines)
+    }
     stream.on('data', (chunk: Buffer) => {
-      const ms = toPauseMs(chunk.length + splitter.push(chunk) * LINE_COST)
+      const lines = splitter.push(chunk)
+      take(lines)
+      const ms = toPauseMs(chunk.length + lines.length * LINE_COST)
       if (ms > 0 && !isFlooding) {
         isFlooding = true
         onFlood()
@@ -70,7 +74,7 @@ export function captureOutput(
     })
     // A pipe that broke has told all it will.
     stream.on('error', () => {})
-    stream.once('close', splitter.end)
+    stream.once('close', () => take(splitter.end()))
   }
   capture(child.stdout!, 'stdout')
   capture(child.stderr!, 'stderr')

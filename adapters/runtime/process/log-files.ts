@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LogLine } from '../../../core/contracts/runtime.ts'
-import { formatRecord } from './log-record.ts'
+import { formatRecords } from './log-record.ts'
 
 /** How much of the lines of a workload is kept. */
 export interface LogRoom {
@@ -22,8 +22,8 @@ export interface LogPlace {
 
 /** The lines of a workload, in files. */
 export interface LogFiles {
-  /** Adds a line; its time is never before that of the one before. */
-  readonly append: (line: LogLine) => void
+  /** Adds lines of now; their time is never before that of those before. */
+  readonly append: (from: Pick<LogLine, 'instance' | 'stream'>, texts: readonly string[]) => void
   /** Whether so much waits to be written that no more should be read from those who write. */
   readonly isFull: () => boolean
   /** Resolves once what was added is written, or could not be. */
@@ -121,9 +121,9 @@ export function openLogFiles(
   }
 
   return {
-    append(line) {
-      lastMs = Math.max(lastMs, line.timestampMs)
-      waiting += formatRecord({ ...line, timestampMs: lastMs })
+    append(from, texts) {
+      lastMs = Math.max(lastMs, Date.now())
+      waiting += formatRecords({ ...from, timestampMs: lastMs }, texts)
       writing ??= writeWaiting()
     },
     isFull: () => waiting.length > MAX_WAITING,

@@ -2,12 +2,16 @@ import type { LogLine } from '../../../core/contracts/runtime.ts'
 
 const STREAMS = { o: 'stdout', e: 'stderr' } as const
 
-/** A line of a log as it stands in the file: `<Unix ms> <instance> <o|e> <text>`, and a line feed. */
-export function formatRecord({ timestampMs, instance, stream, text }: LogLine): string {
-  return `${timestampMs} ${instance} ${stream === 'stdout' ? 'o' : 'e'} ${text}\n`
+/** Lines of a log as they stand in the file, each as `<Unix ms> <instance> <o|e> <text>`, and a line feed. */
+export function formatRecords(
+  { timestampMs, instance, stream }: Omit<LogLine, 'text'>,
+  texts: readonly string[],
+): string {
+  const head = `${timestampMs} ${instance} ${stream === 'stdout' ? 'o' : 'e'} `
+  return `${head}${texts.join(`\n${head}`)}\n`
 }
 
-/** {@link formatRecord} the other way, without the line feed; undefined: no such line, as where the machine stopped in its midst. */
+/** {@link formatRecords} the other way, one without its line feed; undefined: no such line, as where the machine stopped in its midst. */
 export function parseRecord(record: string): LogLine | undefined {
   const time = record.indexOf(' ')
   const instance = record.indexOf(' ', time + 1)

@@ -37,7 +37,7 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
     const folder = makeCopyFolder(world.copiesFolder, instance)
     try {
       const port = workload.protocol === 'http' ? await findPort(workload.port) : undefined
-      const child = await spawnCopy(workload, { instance, ...folder, port }, world.confine)
+      const child = await spawnCopy(workload, { instance, ...folder, port }, world)
       folder.note(child.pid)
       return await attend({ child, workload, instance, port }, life, world)
     } finally {

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
+import { devNull } from 'node:os'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import type { Confine } from './confine.ts'
 import { type CopyVariables, toEnvironment } from './environment.ts'
 import { findProgram } from './find-program.ts'
+import type { World } from './world.ts'
 
 /** What is to be started, and where. */
 interface Launch {
@@ -39,16 +40,21 @@ export function toLaunch({ program, env, port, instances }: Workload): Launch {
 export async function spawnCopy(
   workload: Workload,
   variables: CopyVariables,
-  confine: Confine,
+  { confine, hiddenFiles }: World,
 ): Promise<ChildProcess & { readonly pid: number }> {
   const { folder, words } = toLaunch(workload)
   const [first, ...rest] = confine(words, workload.resources)
-  const child = spawn(first!, rest, {
-    cwd: folder,
-    env: toEnvironment(workload.env, variables),
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const nothing = openSync(devNull, 'r+')
+  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
+  for (const file of hiddenFiles) stdio[file] = nothing
+  const options = { cwd: folder, env: toEnvironment(workload.env, variables), detached: true }
+  const child = spawn(first!, rest, { ...options, stdio: Array.from(stdio, orIgnored) })
+  closeSync(nothing)
   if (child.pid === undefined) throw ((await once(child, 'error')) as [Error])[0]
   return child as ChildProcess & { readonly pid: number }
+}
+
+/** What no number was said of is not opened. */
+function orIgnored<T>(file: T | undefined): T | 'ignore' {
+  return file ?? 'ignore'
 }

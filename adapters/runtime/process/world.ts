@@ -33,5 +33,7 @@ export interface World {
   readonly limits: ProcessLimits
   readonly watchdog: Watchdog
   readonly confine: Confine
+  /** Open files of the server, by number, that programs would get. */
+  readonly hiddenFiles: readonly number[]
   readonly openLog: (key: WorkloadKey) => LogFiles
 }

@@ -5,9 +5,16 @@ import { join } from 'node:path'
 import t from 'tap'
 import { findPort } from '../../../adapters/runtime/process/ports.ts'
 import { readProcess } from '../../../adapters/runtime/process/processes.ts'
-import type { Runtime, Workload } from '../../../core/contracts/runtime.ts'
+import type { Workload } from '../../../core/contracts/runtime.ts'
 import { testRuntime, whenState } from '../../contracts/runtime.ts'
-import { ANSWERS, FAILS, makeWorkload, openProcessRuntime } from '../../fixtures/process-runtime.ts'
+import {
+  ANSWERS,
+  FAILS,
+  makeWorkload,
+  openProcessRuntime,
+  readTexts,
+  startRunning,
+} from '../../fixtures/process-runtime.ts'
 import { toNodeWords } from '../../fixtures/programs.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
@@ -22,20 +29,18 @@ testRuntime(t, (t) => ({
   toWorkload: (behaviour, changes) => makeWorkload(t, BEHAVIOURS[behaviour], changes),
 }))
 
-async function startRunning(runtime: Runtime, workload: Workload): Promise<void> {
+t.test('a copy of protocol mx serves once the platform says that it does', async (t) => {
+  const { runtime, doors } = openProcessRuntime(t)
+  const workload = makeWorkload(t, 'setInterval(() => {}, 1000)', { protocol: 'mx', instances: 2 })
   await runtime.apply(workload)
-  await whenState(
-    runtime,
-    ({ status, revision }) => status === 'running' && revision === workload.revision,
-  )
-}
-
-async function readTexts(runtime: Runtime, key: Workload): Promise<readonly string[]> {
-  const texts: string[] = []
-  const query = { follow: false, signal: new AbortController().signal }
-  for await (const { text } of runtime.logs(key, query)) texts.push(text)
-  return texts
-}
+  await until(() => doors.waiting.size === 2)
+  const [one, two] = [...doors.waiting]
+  one![1]()
+  t.match(await whenState(runtime, ({ ready }) => ready === 1), { status: 'starting' })
+  two![1]()
+  t.match(await whenState(runtime, ({ ready }) => ready === 2), { status: 'running' })
+  await runtime.remove(workload)
+})
 
 t.test('20 updates under calls: none fails, and each is served', async (t) => {
   const { runtime, doors } = openProcessRuntime(t)
@@ -138,6 +143,7 @@ t.test('another revision while one comes up: the last that was asked for serves'
   const silent = makeWorkload(t, 'setInterval(() => {}, 1000)', { revision: '2' })
   await runtime.apply(silent)
   await startRunning(runtime, { ...workload, revision: '3', env: { REPLY: 'c' } })
+  await until(() => doors.addresses.get('shop')!.length === 1)
   t.equal(await doors.call('shop'), 'c')
   await runtime.apply({ ...silent, revision: '4' })
   await runtime.apply({ ...workload, revision: '3' })
