@@ -42,6 +42,18 @@ export async function findCluster(options: ClusterOptions): Promise<Cluster> {
   return openKubeconfig(context, options.namespace)
 }
 
+/** The function that finds the cluster: once, and again after it was not there. */
+export function createFinder(options: ClusterOptions): () => Promise<Cluster> {
+  let found: Promise<Cluster> | undefined
+  return () => {
+    found ??= findCluster(options).catch((error: unknown) => {
+      found = undefined
+      throw error
+    })
+    return found
+  }
+}
+
 /** By hand: the client library would cost every gateway in a cluster 75 MB of memory to read three files. */
 async function openAccount(host: string, folder: string, namespace?: string): Promise<Cluster> {
   const port = process.env['KUBERNETES_SERVICE_PORT'] ?? '443'

@@ -1,12 +1,13 @@
 import { ApiError } from './request.ts'
+import type { Resource } from './resource.ts'
 
-/** A collection of the API. */
-export interface Resource {
-  /** As roles name it: `endpointslices`. */
-  readonly name: string
-  /** API group, empty for the core one. */
-  readonly group: string
+/** What was tried, and what a role must grant for it. */
+export interface Attempt {
+  readonly verb: string
+  readonly verbs: string
 }
+
+const WATCH: Attempt = { verb: 'watch', verbs: 'get, list and watch' }
 
 const MAX_RETRY_MS = 30_000
 
@@ -20,10 +21,14 @@ export function toRetryMs(error: unknown, failures: number, firstMs: number): nu
   return Math.max(askedMs, longestMs * (0.5 + Math.random() / 2))
 }
 
-/** The reason of an outage, in words that say what to do about it. */
-export function explain(error: unknown, { name, group }: Resource): Error {
+/** Why it failed, in words that say what to do about it. */
+export function explain(
+  error: unknown,
+  { name, group }: Resource,
+  { verb, verbs }: Attempt = WATCH,
+): Error {
   const cause = error instanceof Error ? error : new Error(String(error))
-  const what = `cannot watch Kubernetes ${name}`
+  const what = `cannot ${verb} Kubernetes ${name}`
   const status = error instanceof ApiError ? error.status : 0
   if (status === 401)
     return new Error(`${what}: the credentials are refused (${cause.message})`, { cause })
@@ -31,7 +36,7 @@ export function explain(error: unknown, { name, group }: Resource): Error {
     const full =
       group === '' ? `${name} of the core API group ""` : `${name} of the API group ${group}`
     return new Error(
-      `${what}: access is denied; grant the verbs get, list and watch on ${full} by a Role and a RoleBinding (${cause.message})`,
+      `${what}: access is denied; grant the verbs ${verbs} on ${full} by a Role and a RoleBinding (${cause.message})`,
       { cause },
     )
   }

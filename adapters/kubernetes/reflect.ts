@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from './cluster.ts'
-import { explain, type Resource, toRetryMs } from './failures.ts'
+import { explain, toRetryMs } from './failures.ts'
 import { ApiError, get, readLines, readText } from './request.ts'
+import { type Resource, toPath } from './resource.ts'
 
 /** An object of the collection, as far as it is of interest. */
 export interface Change<T> {
@@ -15,6 +16,8 @@ export interface Change<T> {
 export interface ReflectOptions<T> {
   readonly findCluster: () => Promise<Cluster>
   readonly resource: Resource
+  /** Labels of the objects that are meant: `app=a`. @default all */
+  readonly selector?: string
   /** What is kept of an object. */
   readonly toItem: (object: unknown) => T
   /** Told of everything there is: at first, and whenever changes were missed. */
@@ -47,7 +50,7 @@ const WRONG_PLACE: ReadonlySet<number> = new Set([400, TOO_OLD, 504])
  * function that is returned is called.
  */
 export function reflect<T>(options: ReflectOptions<T>): () => void {
-  const { resource, toItem, onOutage, pageSize = 100, watchSeconds = 120 } = options
+  const { resource, selector, toItem, onOutage, pageSize = 100, watchSeconds = 120 } = options
   const { retryMs = 250, graceMs = 15_000 } = options
   const stop = new AbortController()
   let request = new AbortController()
@@ -63,8 +66,8 @@ export function reflect<T>(options: ReflectOptions<T>): () => void {
     read: (response: IncomingMessage) => Promise<R>,
   ): Promise<R> {
     const cluster = await options.findCluster()
-    const root = resource.group === '' ? '/api/v1' : `/apis/${resource.group}/v1`
-    const path = `${root}/namespaces/${cluster.namespace}/${resource.name}?${new URLSearchParams(query)}`
+    if (selector !== undefined) query['labelSelector'] = selector
+    const path = `${toPath(resource, cluster.namespace)}?${new URLSearchParams(query)}`
     stop.signal.throwIfAborted()
     request = new AbortController()
     let late: Error | undefined

@@ -31,37 +31,60 @@ const MAX_STATUS_BYTES = 65_536
 const MAX_SHOWN = 300
 const MAX_RETRY_AFTER_SECONDS = 60
 
+/** What is asked for. */
+export interface ApiRequest {
+  /** @default GET */
+  readonly method?: 'GET' | 'PATCH' | 'DELETE'
+  /** From the server's root, with the query. */
+  readonly path: string
+  /** Sent as JSON. */
+  readonly body?: object
+  /** Media type of the body. @default application/json */
+  readonly type?: string
+}
+
 /**
- * Sends a GET and waits for the head of the answer.
+ * Sends a request and waits for the head of the answer.
  *
- * @param path from the server's root, with the query.
- * @throws {ApiError} for any answer but 200. @throws {Error} when there is none.
+ * @throws {ApiError} for any answer but 200 to 202. @throws {Error} when there is none.
  */
-export async function get(
+export async function send(
   { server, readOptions }: Cluster,
-  path: string,
+  { method = 'GET', path, body, type = 'application/json' }: ApiRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const { headers, ...options }: RequestOptions = await inTime(readOptions(), CREDENTIALS_MS)
   signal.throwIfAborted()
-  const send = server.protocol === 'http:' ? requestHttp : requestHttps
+  const open = server.protocol === 'http:' ? requestHttp : requestHttps
+  const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
   const url = new URL(server.pathname.replace(/\/$/, '') + path, server)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request = send(url, {
+    const request = open(url, {
       ...options,
-      headers: { ...(headers as object), accept: 'application/json', 'user-agent': 'mx' },
+      method,
+      headers: {
+        ...(headers as object),
+        accept: 'application/json',
+        'user-agent': 'mx',
+        ...(bytes && { 'content-type': type, 'content-length': bytes.length }),
+      },
       signal,
     })
     request.on('socket', (socket) => socket.setKeepAlive(true, 30_000))
-    request.on('response', resolve).on('error', reject).end()
+    request.on('response', resolve).on('error', reject).end(bytes)
   })
-  if (response.statusCode === 200) return response
   const status = response.statusCode ?? 0
+  if (status >= 200 && status <= 202) return response
   const retryAfter = Number(response.headers['retry-after'])
   throw new ApiError(`${status} ${toReason(await readText(response, MAX_STATUS_BYTES))}`.trim(), {
     status,
     retryAfterMs: retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 : 0,
   })
+}
+
+/** Sends a GET, as `send`. */
+export function get(cluster: Cluster, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+  return send(cluster, { path }, signal)
 }
 
 /** The whole answer. @throws {ApiError} when it is longer than `maxBytes`. */

@@ -22,6 +22,15 @@ t.test('the reason of an outage says what to do, and keeps its cause', async (t)
   }
 })
 
+t.test('what was tried is named, with the verbs it takes', async (t) => {
+  const attempt = { verb: 'apply', verbs: 'create and patch' }
+  const denied = new ApiError('403 no', { status: 403 })
+  t.equal(
+    explain(denied, { name: 'deployments', group: 'apps' }, attempt).message,
+    'cannot apply Kubernetes deployments: access is denied; grant the verbs create and patch on deployments of the API group apps by a Role and a RoleBinding (403 no)',
+  )
+})
+
 t.test(
   'retries come later each time, up to half a minute, and not before they are welcome',
   async (t) => {

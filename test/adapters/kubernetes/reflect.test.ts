@@ -69,6 +69,20 @@ t.test('a collection is listed page by page and watched from there on', async (t
   t.same(told.slice(2), ['+d +a', '-b'])
 })
 
+t.test('objects with other labels are not asked for', async (t) => {
+  const label = (name: string, labels: Record<string, string>): ApiObject => ({
+    metadata: { name, labels },
+  })
+  const { api, told } = await follow(t, { selector: 'app=shop,tier=web' }, (api) =>
+    api.write('services', label('d', { app: 'shop', tier: 'web' }), label('e', { app: 'shop' })),
+  )
+  await until(() => told.includes('in'))
+  api.write('services', label('f', { app: 'other', tier: 'web' }))
+  api.write('services', label('g', { app: 'shop', tier: 'web' }))
+  await until(() => told.length === 3)
+  t.same(told, ['list d', 'in', '+g'])
+})
+
 t.test('events are read whole, whatever pieces they come in', async (t) => {
   const { api, told } = await follow(t, {}, (api) => {
     api.pieceBytes = 5

@@ -1,9 +1,16 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import type { Cluster } from '../../../adapters/kubernetes/cluster.ts'
-import { get, readLines, readText } from '../../../adapters/kubernetes/request.ts'
+import {
+  type ApiRequest,
+  get,
+  readLines,
+  readText,
+  send,
+} from '../../../adapters/kubernetes/request.ts'
 
 const SIGNAL = new AbortController().signal
 
@@ -35,7 +42,7 @@ t.test('a request carries the credentials and stays below the path of the server
   }
 })
 
-t.test('any answer but 200 is an error with the reason of the server', async (t) => {
+t.test('any answer that refuses is an error with the reason of the server', async (t) => {
   const cases: [number, string, RegExp][] = [
     [403, '{"kind":"Status","message":"services is forbidden"}', /^403 services is forbidden$/],
     [302, '', /^302$/],
@@ -48,6 +55,23 @@ t.test('any answer but 200 is an error with the reason of the server', async (t)
     const cluster = await open(t, (_, response) => response.writeHead(status).end(body))
     await t.rejects(get(cluster, '/', SIGNAL), { name: 'ApiError', status, message })
   }
+})
+
+t.test('a request with a body says what it is, and may be answered by more than 200', async (t) => {
+  const cluster = await open(t, async (request, response) => {
+    const { method, url, headers } = request
+    const body = await text(request)
+    response.writeHead(201).end(`${method} ${url} ${headers['content-type']} ${body}`)
+  })
+  const ask = async (asked: ApiRequest): Promise<string> =>
+    readText(await send(cluster, asked, SIGNAL), 1000)
+  const path = '/api/v1/secrets/a'
+  t.equal(
+    await ask({ method: 'PATCH', path, body: { a: 'ü' }, type: 'application/apply-patch+yaml' }),
+    `PATCH ${path} application/apply-patch+yaml {"a":"ü"}`,
+  )
+  t.equal(await ask({ method: 'DELETE', path, body: {} }), `DELETE ${path} application/json {}`)
+  t.equal(await ask({ path }), `GET ${path} undefined `)
 })
 
 t.test('the time the server asks for is read, at most a minute', async (t) => {
