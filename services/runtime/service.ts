@@ -9,7 +9,7 @@ import {
   toAccountId,
 } from './accounts.ts'
 import { createRuntimeEndpoints } from './endpoints.ts'
-import { createFolders, removeBuilds } from './folders.ts'
+import { createFolders, removeFolder } from './folders.ts'
 import { createObjects } from './objects.ts'
 import { createOperations } from './operations.ts'
 import { createPrepare } from './prepare.ts'
@@ -126,7 +126,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       logIns.delete(toObjectKey(record))
       await accounts.remove(record)
       await uploads.forget(record)
-      await removeBuilds(folders, record, new Set())
+      await removeFolder(folders.builds(record))
     },
   })
   const watches = createWatches(reconciler)

@@ -1,12 +1,13 @@
 import t, { type Test } from 'tap'
 import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
 t.jobs = 2
 
 async function open(t: Test) {
   const server = await startServerProcess(t)
-  const deployer = openDeployer(t, server)
+  const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
   const ask = async (path: string) => {
     const reply = await fetch(`${server.gateway}/${path}`)
     return { status: reply.status, body: (await reply.json()) as Record<string, string> }
