@@ -30,9 +30,25 @@ export interface Session {
   /**
    * Calls an endpoint of the platform as whoever is logged in.
    *
+   * @param timeoutMs milliseconds for the call; Infinity: as long as it takes. @default 10000
    * @throws {CliError} that says what to do, with the status of reference 8.4.
    */
-  readonly call: <R>(service: string, endpoint: string, request: object) => Promise<R>
+  readonly call: <R>(
+    service: string,
+    endpoint: string,
+    request: object,
+    timeoutMs?: number,
+  ) => Promise<R>
+  /**
+   * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up.
+   *
+   * @param requests the only one, or those of an endpoint that takes several.
+   */
+  readonly stream: <R>(
+    service: string,
+    endpoint: string,
+    requests: object | AsyncIterable<object>,
+  ) => AsyncGenerator<R, void, undefined>
   /** As {@link call}, as nobody. */
   readonly callAnonymously: Session['call']
   readonly close: () => void
@@ -79,9 +95,11 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     service: string,
     endpoint: string,
     request: object,
+    timeoutMs?: number,
   ): Promise<R> {
     try {
-      return await client.call<R>(service, endpoint, request, withToken(token))
+      const options = { ...withToken(token), ...(timeoutMs !== undefined && { timeoutMs }) }
+      return await client.call<R>(service, endpoint, request, options)
     } catch (error) {
       throw explain(error, { environment, service, token })
     }
@@ -92,13 +110,27 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     return renewing
   }
 
+  async function* stream<R>(
+    service: string,
+    endpoint: string,
+    requests: object | AsyncIterable<object>,
+  ): AsyncGenerator<R, void, undefined> {
+    const token = await getToken()
+    try {
+      yield* client.stream<object, R>(service, endpoint, requests, withToken(token))
+    } catch (error) {
+      throw explain(error, { environment, service, token })
+    }
+  }
+
   return {
     environment,
     namespace,
     account,
     token: getToken,
-    call: async (service, endpoint, request) =>
-      callAs(await getToken(), service, endpoint, request),
+    stream,
+    call: async (service, endpoint, request, timeoutMs) =>
+      callAs(await getToken(), service, endpoint, request, timeoutMs),
     callAnonymously: (service, endpoint, request) => callAs(undefined, service, endpoint, request),
     close: () => client.close(),
   }
@@ -152,15 +184,19 @@ function explain(
         : 'this account may not do it'
     return new CliError(`Not authorized to perform this request: ${message} (${hint})`, {
       status: EXIT.unauthorized,
+      cause: error,
     })
   }
   if (code === 502 && error.id === service)
     return new CliError(
       `Failed to connect to mx server at ${address}${name === 'local' ? ": start one with 'mx server'" : ''}`,
-      { status: EXIT.unreachable },
+      { status: EXIT.unreachable, cause: error },
     )
-  if (code === 404 && message.startsWith('service not found'))
-    return new CliError(`Service "${service}" not found`, { status: EXIT.unreachable })
-  if (code === 408) return new CliError('Request timed out')
-  return new CliError(message, { status: EXIT.refused })
+  if (code === 404 && error.id === service)
+    return new CliError(`Service "${service}" not found`, {
+      status: EXIT.unreachable,
+      cause: error,
+    })
+  if (code === 408) return new CliError('Request timed out', { cause: error })
+  return new CliError(message, { status: EXIT.refused, cause: error })
 }
