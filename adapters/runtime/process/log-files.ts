@@ -44,6 +44,8 @@ export interface LogFiles {
 const MAX_WAITING = 1024 * 1024
 const NAME = /^(\d{10})\.log$/
 const LINE_FEED = 0x0a
+/** More than any line has. */
+const TAIL_BYTES = 64 * 1024
 
 /**
  * Opens the log of a folder, which is made with its first line; goes on behind what is there.
@@ -57,7 +59,7 @@ export function openLogFiles(
 ): LogFiles {
   let files = listFiles(folder)
   let number = files.at(-1) ?? 1
-  let offset = sizeOf(toPath(number))
+  let offset = files.length === 0 ? 0 : statSync(toPath(number)).size
   let handle: FileHandle | undefined
   let waiting = ''
   let lastMs = 0
@@ -74,10 +76,7 @@ export function openLogFiles(
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const opened = await open(toPath(number), 'a+', 0o600)
     if (files.at(-1) !== number) files = [...files, number]
-    // The machine stopped in the midst of a line: the next is not to be part of it.
-    const last = Buffer.alloc(1)
-    if (offset > 0) await opened.read(last, 0, 1, offset - 1)
-    if (offset > 0 && last[0] !== LINE_FEED) offset += (await opened.write('\n')).bytesWritten
+    offset = await cutTorn(opened, offset)
     return opened
   }
 
@@ -134,8 +133,8 @@ export function openLogFiles(
     list: () => files,
     toPath,
     async close() {
-      isClosed = true
       await writing
+      isClosed = true
       await handle?.close()
       handle = undefined
       tellChange()
@@ -155,6 +154,11 @@ function listFiles(folder: string): readonly number[] {
   }
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** Where the machine stopped in the midst of a line, the next is not to be part of it. Returns the size of what is left. */
+async function cutTorn(handle: FileHandle, size: number): Promise<number> {
+  const tail = Buffer.alloc(Math.min(size, TAIL_BYTES))
+  await handle.read(tail, 0, tail.length, size - tail.length)
+  const torn = tail.length - 1 - tail.lastIndexOf(LINE_FEED)
+  if (torn > 0) await handle.truncate(size - torn)
+  return size - torn
 }

@@ -29,8 +29,10 @@ export async function* readLog(log: LogFiles, query: LogQuery): AsyncGenerator<L
       }
     }
     at = end
-    if (!follow || signal.aborted || log.isClosed()) return
-    if (!isBehind(log.end(), at)) await Promise.race([log.changed(), aborted])
+    if (!follow || signal.aborted) return
+    if (isBehind(log.end(), at)) continue
+    if (log.isClosed()) return
+    await Promise.race([log.changed(), aborted])
   }
 }
 

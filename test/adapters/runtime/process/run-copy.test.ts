@@ -138,7 +138,7 @@ t.test('a program behind a shell is asked once to end, and may take its time', a
     const query = { follow: true, signal: new AbortController().signal }
     for await (const { text } of runtime.logs(workload, query)) texts.push(text)
   })()
-  await runtime.remove(workload)
+  await runtime.close()
   await reading
   t.strictSame(texts.slice(1), ['asked', 'done'])
 })
