@@ -27,8 +27,10 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
       const { service, address } = await findInstance(registryOf(namespace), instance, signal)
       const client = new Client({ address, inProcess: false, retries: 0 })
       try {
-        while (!(await isHealthy(client, service)))
-          await delay(HEALTH_PAUSE_MS, undefined, { signal })
+        while (!(await isHealthy(client, service))) {
+          signal.throwIfAborted()
+          await delay(HEALTH_PAUSE_MS)
+        }
         signal.throwIfAborted()
       } finally {
         client.close()
