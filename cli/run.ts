@@ -1,11 +1,12 @@
 import type { CAC } from 'cac'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
-import { deploy, readBaseUrl } from './runtime/deploy.ts'
+import { deploy } from './runtime/deploy.ts'
 import { listObjects } from './runtime/objects.ts'
 import { RUN_FLAGS } from './runtime/run-flags.ts'
 import { checkName, LATEST, parseSource, toName } from './runtime/source.ts'
 import { openSession, type Session } from './session.ts'
+import { readBaseUrl } from './state/base-url.ts'
 
 const FLAGS = { ...RUN_FLAGS, force: 'boolean' } as const
 
@@ -18,7 +19,8 @@ export async function runRun(cli: CAC): Promise<void> {
   const typed = given[0]!
   const session = openSession(flags)
   try {
-    const source = image === undefined ? parseSource(typed, readBaseUrl(session)) : undefined
+    const source =
+      image === undefined ? parseSource(typed, readBaseUrl(session.environment)) : undefined
     const name = checkName(flags.name ?? source?.name ?? toImageName(typed))
     const version = source?.ref ?? LATEST
     if (!force) await mustBeNew(session, name, version)

@@ -1,11 +1,12 @@
 import type { CAC } from 'cac'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
-import { deploy, readBaseUrl } from './runtime/deploy.ts'
+import { deploy } from './runtime/deploy.ts'
 import { findObject, parseObject, type RuntimeObject } from './runtime/objects.ts'
 import { RUN_FLAGS } from './runtime/run-flags.ts'
 import { findLocal, LATEST, parseSource, splitReference } from './runtime/source.ts'
 import { openSession } from './session.ts'
+import { readBaseUrl } from './state/base-url.ts'
 
 const FLAGS = { ...RUN_FLAGS, rollback: 'boolean' } as const
 /** What may be the name of an object; the rest are paths and addresses. */
@@ -26,7 +27,7 @@ export async function runUpdate(cli: CAC): Promise<void> {
     throw usage('--rollback takes the build before, --source another source: give one')
   const session = openSession(flags)
   try {
-    const baseUrl = readBaseUrl(session)
+    const baseUrl = readBaseUrl(session.environment)
     const isName = NAME.test(typed)
     const { name, version } = isName
       ? parseObject(typed)

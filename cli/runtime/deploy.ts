@@ -1,4 +1,5 @@
 import type { Session } from '../session.ts'
+import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
 import { untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
@@ -20,12 +21,6 @@ export interface Deployment {
   readonly rollback?: boolean
   /** What is there already is updated. */
   readonly force?: boolean
-}
-
-/** The address that short names are below: of the environment, else of all; empty: none (reference 7.3). */
-export function readBaseUrl({ environment }: Session): string {
-  const config = readConfig()
-  return config.get(`git.${environment.name}.baseurl`) || config.get('git.baseurl')
 }
 
 /**
@@ -67,7 +62,7 @@ async function place(
     return { source: id, entrypoint }
   }
   const { address } = source
-  const credentials = findCredentials(address, readBaseUrl(session))
+  const credentials = findCredentials(address, readBaseUrl(session.environment))
   return { source: address, ...(credentials !== '' && { credentials }) }
 }
 
