@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Maybe } from '../../core/chain.ts'
 import type { Runtime, WorkloadKey, WorkloadState } from '../../core/contracts/runtime.ts'
+import { createCgroups } from './process/cgroups.ts'
 import { findConfinement } from './process/confine.ts'
 import { endLeftCopies } from './process/copy-folders.ts'
 import type { Doors } from './process/doors.ts'
@@ -59,6 +60,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
     limits: { ...LIMITS, ...options.limits },
     watchdog: createWatchdog(LOOK_MS),
     confine: findConfinement(log),
+    openCgroup: createCgroups(log),
     hiddenFiles: listInheritedFiles(),
     openLog,
   }

@@ -29,7 +29,7 @@ export type Program =
       readonly kind: 'process'
       /** Absolute; what was built. It stays as it is as long as a copy of it runs. */
       readonly folder: string
-      /** Program and arguments; a relative program is one of the folder. */
+      /** Program and arguments; a program with a slash in it is one of the folder, others are looked up in `PATH`. */
       readonly command: readonly string[]
     }
   | {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Workload } from '../../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../../core/done-in.ts'
 import { captureOutput } from './capture-output.ts'
+import type { Cgroup } from './cgroups.ts'
 import { makeCopyFolder } from './copy-folders.ts'
 import type { Door } from './doors.ts'
 import { endGroup, endMarked } from './end-processes.ts'
@@ -24,6 +25,7 @@ type Child = Awaited<ReturnType<typeof spawnCopy>>
 
 /** Of the last line, in what is told of a failure. */
 const LINE_MAX = 500
+const NO_MEMORY = 'was killed: it took more memory than it may'
 
 /**
  * Runs one copy of a workload, from before its process is there until nothing is left of it: its group, what left the group, its
@@ -35,12 +37,14 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
   const instance = randomBytes(6).toString('hex')
   try {
     const folder = makeCopyFolder(world.copiesFolder, instance)
+    const group = world.openCgroup(instance, workload.resources)
     try {
       const port = workload.protocol === 'http' ? await findPort(workload.port) : undefined
-      const child = await spawnCopy(workload, { instance, ...folder, port }, world)
+      const child = await spawnCopy(workload, { instance, ...folder, port }, group, world)
       folder.note(child.pid)
-      return await attend({ child, workload, instance, port }, life, world)
+      return await attend({ child, workload, instance, port, group }, life, world)
     } finally {
+      await group?.remove()
       await endMarked([instance])
       await folder.remove()
     }
@@ -55,10 +59,12 @@ interface Copy {
   readonly instance: string
   /** Where it was told to listen. */
   readonly port: number | undefined
+  /** What bounds its memory; undefined: the watchdog does. */
+  readonly group: Cgroup | undefined
 }
 
 async function attend(copy: Copy, life: CopyLife, world: World): Promise<string> {
-  const { child, workload, instance, port } = copy
+  const { child, workload, instance, port, group } = copy
   const { doors, limits, log, watchdog } = world
   const about = { service: workload.name, namespace: workload.namespace, instance }
   const ending = new AbortController()
@@ -90,7 +96,7 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   )
   const unwatch = watchdog.watch({
     pid: child.pid,
-    memoryBytes: workload.resources.memoryBytes,
+    memoryBytes: group === undefined ? workload.resources.memoryBytes : undefined,
     processes: limits.processes,
     onExcess: (what) => {
       isExcessive = true
@@ -112,7 +118,7 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   }
   unwatch()
   await output.end()
-  const how = failure ?? early ?? 'ended'
+  const how = group?.ranOutOfMemory() ? NO_MEMORY : (failure ?? early ?? 'ended')
   const last = output
     .lastLine()
     .slice(0, LINE_MAX)

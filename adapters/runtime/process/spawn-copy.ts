@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import type { Workload } from '../../../core/contracts/runtime.ts'
+import type { Cgroup } from './cgroups.ts'
 import { type CopyVariables, toEnvironment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 import type { World } from './world.ts'
@@ -40,10 +41,11 @@ export function toLaunch({ program, env, port, instances }: Workload): Launch {
 export async function spawnCopy(
   workload: Workload,
   variables: CopyVariables,
+  group: Cgroup | undefined,
   { confine, hiddenFiles }: World,
 ): Promise<ChildProcess & { readonly pid: number }> {
   const { folder, words } = toLaunch(workload)
-  const [first, ...rest] = confine(words, workload.resources)
+  const [first, ...rest] = confine(words, workload.resources, group)
   const nothing = openSync(devNull, 'r+')
   const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
   for (const file of hiddenFiles) stdio[file] = nothing

@@ -1,5 +1,6 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import type { PluginLog } from '../../../core/define-plugin.ts'
+import type { OpenCgroup } from './cgroups.ts'
 import type { Confine } from './confine.ts'
 import type { Doors } from './doors.ts'
 import type { LogFiles, LogRoom } from './log-files.ts'
@@ -33,6 +34,7 @@ export interface World {
   readonly limits: ProcessLimits
   readonly watchdog: Watchdog
   readonly confine: Confine
+  readonly openCgroup: OpenCgroup
   /** Open files of the server, by number, that programs would get. */
   readonly hiddenFiles: readonly number[]
   readonly openLog: (key: WorkloadKey) => LogFiles
