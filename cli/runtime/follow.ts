@@ -25,6 +25,7 @@ export async function untilRunning(session: Session, of: Followed, steps: Steps)
   const { name, version } = of
   const options = { service: name, version, namespace: session.namespace }
   let hasStarted = false
+  let last = ''
   for await (const change of session.stream<Change>('runtime', 'Runtime.Watch', { options })) {
     const { action, service } = change
     if (action === 'delete') throw new CliError(`${name} was killed before it ran`)
@@ -34,6 +35,9 @@ export async function untilRunning(session: Session, of: Followed, steps: Steps)
     if (step === 'starting') hasStarted = true
     const { error } = service.metadata
     steps.show(error ? `${step}, after: ${error}` : step)
+    if (step === 'building' && last !== step && steps.areSeen)
+      void showBuild(session, of, (line) => last === 'building' && steps.show(`building: ${line}`))
+    last = step
   }
   throw new CliError(`the platform no longer tells how ${name} is: mx status ${name}`)
 }
@@ -44,6 +48,22 @@ function toStep(service: RuntimeObject): string {
   if (update) return update
   const status = toStatus(service)
   return status === 'running' && error ? 'error' : status
+}
+
+/** Tells the newest line of a build's output, again and again until it ends. */
+async function showBuild(
+  session: Session,
+  of: Followed,
+  onLine: (line: string) => void,
+): Promise<void> {
+  try {
+    for await (const text of followBuild(session, of)) {
+      const line = text.trimEnd().split('\n').at(-1)
+      if (line) onLine(line)
+    }
+  } catch {
+    // It ends with the session, too, and is but for those who like to see it.
+  }
 }
 
 async function explain(
@@ -66,18 +86,22 @@ async function explain(
 }
 
 /** What is kept of the last build's output; it has ended. */
-async function readBuild(
-  { stream, namespace }: Session,
-  { name, version }: Followed,
-): Promise<readonly string[]> {
-  const request = { service: { name, version }, options: { namespace } }
-  const chunks: Buffer[] = []
+async function readBuild(session: Session, of: Followed): Promise<readonly string[]> {
+  let text = ''
   try {
-    for await (const { data } of stream<{ data: string }>('runtime', 'Build.Read', request))
-      chunks.push(Buffer.from(data, 'base64'))
+    for await (const more of followBuild(session, of)) text += more
   } catch {
     // It may not have come as far as a build; why it failed is told already.
   }
-  const text = Buffer.concat(chunks).toString().trimEnd()
-  return text === '' ? [] : text.split('\n')
+  return text.trim() === '' ? [] : text.trimEnd().split('\n')
+}
+
+async function* followBuild(
+  { stream, namespace }: Session,
+  { name, version }: Followed,
+): AsyncGenerator<string, void, undefined> {
+  const request = { service: { name, version }, options: { namespace } }
+  const decoder = new TextDecoder()
+  for await (const { data } of stream<{ data: string }>('runtime', 'Build.Read', request))
+    yield decoder.decode(Buffer.from(data, 'base64'), { stream: true })
 }

@@ -28,6 +28,8 @@ export type RunFlags = CommandLine<typeof RUN_FLAGS>['flags']
 const PAIR = /^([^=]+)=(.*)$/s
 /** Words of a command line: quotes of either kind hold blanks together. */
 const WORD = /(?:[^\s"']+|"[^"]*"|'[^']*')+/g
+/** Variables, pipes and the like. */
+const NEEDS_SHELL = /[$`|&;<>()*?]/
 
 /**
  * How to run it, as the service `runtime` is told: only what was given.
@@ -40,7 +42,7 @@ export function toOptions(flags: RunFlags): Record<string, unknown> {
     throw invalid('protocol', 'mx or http', protocol)
   const options = {
     ...{ entrypoint, image, type, protocol, allow_scripts },
-    command: flags.command && splitWords('command', flags.command),
+    command: flags.command && toCommand(flags.command),
     args: flags.args && splitWords('args', flags.args),
     env: flags.env_vars && Object.entries(toPairs('env_vars', flags.env_vars)).map(joinPair),
     secrets: flags.secrets && toPairs('secrets', flags.secrets),
@@ -63,6 +65,13 @@ export function toPairs(flag: string, texts: readonly string[]): Readonly<Record
       return [name, value!]
     }),
   )
+}
+
+/** A command line that takes a shell gets one; arguments behind it are those of its last command. */
+function toCommand(line: string): readonly string[] {
+  return NEEDS_SHELL.test(line)
+    ? ['/bin/sh', '-c', `${line} "$@"`, 'sh']
+    : splitWords('command', line)
 }
 
 function splitWords(flag: string, text: string): readonly string[] {

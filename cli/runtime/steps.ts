@@ -2,13 +2,15 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** What a command that takes a while is at, told to whoever sits at the terminal; nothing elsewhere. */
 export interface Steps {
+  /** Whether anybody sees them. */
+  readonly areSeen: boolean
   /** In place of what was shown before. */
   readonly show: (step: string) => void
   /** Nothing is shown any more. */
   readonly end: () => void
 }
 
-const SILENT: Steps = { show() {}, end() {} }
+const SILENT: Steps = { areSeen: false, show() {}, end() {} }
 /** For what turns, and a blank. */
 const SPINNER_WIDTH = 3
 const BAR_WIDTH = 20
@@ -19,10 +21,12 @@ export async function openSteps(): Promise<Steps> {
   const { default: createSpinner } = await import('yocto-spinner')
   const spinner = createSpinner({ stream: process.stderr })
   return {
+    areSeen: true,
     show(step) {
       const text = fit(step)
-      if (spinner.isSpinning) spinner.text = text
-      else spinner.start(text)
+      if (!spinner.isSpinning) spinner.start(text)
+      // What is set is written, also where it is the same.
+      else if (spinner.text !== text) spinner.text = text
     },
     end: () => void spinner.stop(),
   }
