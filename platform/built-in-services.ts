@@ -58,6 +58,8 @@ export interface BuiltIn {
   readonly endStreams: () => Maybe<void>
   /** Begins what takes calls of others, once all services have started. */
   readonly begin?: () => Promise<void>
+  /** Ends what it runs, once no more requests come, and while the services that needs are there. */
+  readonly end?: () => Promise<void>
   /** Ends its streams, stops it, and closes what it alone stands on. */
   readonly close: () => Promise<void>
 }
@@ -206,6 +208,7 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     ...(made.secretKey && { sealer: made.secretKey }),
     server: network.id,
     allowLocal: settings.profile === 'local',
+    isAlone: isOfOneServer(settings),
     reachedAt: host.address,
     events: (event) => keepEvent('runtime', event, made),
   })
@@ -234,6 +237,11 @@ async function keepEvent(
     { namespace: DEFAULT_NAMESPACE, topic },
     { payload: Buffer.from(JSON.stringify(event)), metadata: { action: event.action } },
   )
+}
+
+/** Whether no other server has the same store. */
+function isOfOneServer({ store }: Settings): boolean {
+  return store === 'lmdb' || store === 'memory'
 }
 
 function toKeyOptions({ settings, ownFolder }: BuiltInContext) {

@@ -182,6 +182,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       const ending = services.map(async ({ endStreams }) => endStreams())
       // What fails keeps nothing from being closed, which tells of it.
       await Promise.allSettled([api.drain(), dashboard.drain(), ...ending])
+      await Promise.allSettled(services.map(async ({ end }) => end?.()))
       const stopping = services.map(({ service }) => service.stop({ timeoutMs: drainTimeoutMs }))
       await Promise.allSettled([proxy.drain(), ...stopping])
       await closing.close()
@@ -199,6 +200,7 @@ async function startServices(
   const started: BuiltIn[] = []
   const closingEach = createClosing()
   closing.add(async () => {
+    await Promise.allSettled(started.map(async ({ end }) => end?.()))
     await Promise.allSettled(started.map(stopService))
     await closingEach.close()
   })

@@ -1,4 +1,4 @@
-import type { Workload, WorkloadState } from '../../core/contracts/runtime.ts'
+import type { WorkloadState } from '../../core/contracts/runtime.ts'
 import { type BuildOutput, openBuildOutput } from './build-output.ts'
 import type { Folders } from './folders.ts'
 import type { Prepare } from './prepare.ts'
@@ -10,8 +10,8 @@ export interface DeploymentOptions {
   readonly prepare: Prepare
   /** Waits until it may build. Returns what lets the next one. */
   readonly turn: (signal: AbortSignal) => Promise<() => void>
-  /** Gives what was built to the runtime; resolves with what that is known by. */
-  readonly apply: (revision: Revision) => Promise<Workload>
+  /** Gives what was built to the runtime. */
+  readonly apply: (revision: Revision) => Promise<void>
   /** How the object runs, at once and after each change. */
   readonly states: (signal: AbortSignal) => AsyncIterable<WorkloadState | undefined>
   readonly onPhase: () => void

@@ -3,8 +3,9 @@ import type { Store } from '../../core/store/store.ts'
 import { type WatchedRecords, watchRecords } from '../../core/store/watch-records.ts'
 import { createEventFeed } from '../../sdk/event-feed.ts'
 import type { ServiceLog } from '../../sdk/service-log.ts'
-import { type Deployment, startDeployment, toMessage } from './deployment.ts'
-import { type Folders, removeBuilds, removeFolder } from './folders.ts'
+import { type Deployment, toMessage } from './deployment.ts'
+import { createDeployments } from './deployments.ts'
+import type { Folders } from './folders.ts'
 import { withLive } from './live.ts'
 import type { Objects } from './objects.ts'
 import type { Prepare } from './prepare.ts'
@@ -16,7 +17,6 @@ import {
   TABLE,
   toObjectKey,
 } from './records.ts'
-import { createTurns } from './turns.ts'
 
 export interface ReconcilerOptions {
   readonly store: Store
@@ -62,12 +62,12 @@ export type RecordListener = (
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { store, objects, runtime, server, folders, prepare, toWorkload, cleanUp } = options
   const { log, builds, everyMs, nowMs } = options
-  const turns = createTurns(builds)
   const records = new Map<string, ServiceRecord>()
-  const deployments = new Map<string, Deployment>()
   const states = new Map<string, WorkloadState>()
   /** Ids of the revisions the runtime was given last. */
   const applied = new Map<string, string>()
+  /** Why objects are not as they should be. */
+  const troubles = new Map<string, string>()
   const looking = new Map<string, Promise<void>>()
   const again = new Set<string>()
   const listeners = new Set<RecordListener>()
@@ -87,9 +87,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     while (again.delete(key) && closing === undefined) {
       try {
         await settle(key)
+        troubles.delete(key)
       } catch (error) {
+        const reason = toMessage(error)
         const service = records.get(key)?.name ?? key
-        log.warn({ service, reason: toMessage(error) }, 'a service is not as it should be yet')
+        if (troubles.get(key) !== reason)
+          log.warn({ service, reason }, 'a service is not as it should be; it is tried again')
+        troubles.set(key, reason)
       }
     }
     looking.delete(key)
@@ -100,102 +104,70 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (record === undefined || record.server !== server) return
     if (record.deleting) return remove(record)
     const { asked, settled, current, status } = record
-    const deployment = deployments.get(key)
     const isUnderWay = asked.id !== settled
-    const isNew = isUnderWay && deployment?.asked !== asked.id
-    if (isNew) await deployment?.stop()
+    const isNew = isUnderWay && deployments.get(key)?.asked !== asked.id
+    if (isNew) {
+      await deployments.giveUp(key)
+      // A first one that was given up may run by now.
+      if (current === undefined && applied.has(key)) await end(record)
+    }
     const isWanted = current !== undefined && status !== 'error'
     if (isWanted && (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id))
-      await apply(record, current)
-    if (isNew) deploy(record)
+      await applyCurrent(record, current).catch((error: unknown) => {
+        // What was asked for may be what mends it.
+        if (!isNew) throw error
+      })
+    if (isNew) deployments.begin(record)
     await keep(key)
   }
 
-  async function apply(record: ServiceRecord, revision: Revision): Promise<Workload> {
+  async function apply(record: ServiceRecord, revision: Revision): Promise<void> {
     const key = toObjectKey(record)
     const workload = await toWorkload(record, revision)
     applied.set(key, revision.id)
     await runtime.apply(workload)
     for (const state of await runtime.read()) states.set(toObjectKey(state), state)
-    return workload
   }
 
-  function deploy(record: ServiceRecord): void {
-    const key = toObjectKey(record)
-    const deployment = startDeployment({
-      ...{ record, folders, prepare, turn: turns.take },
-      apply: (revision) => apply(record, revision),
-      states: (signal) => statesOf(key, signal),
-      onPhase: () => look(key),
-    })
-    deployments.set(key, deployment)
-    const end = async (change: (record: ServiceRecord) => ServiceRecord): Promise<void> => {
-      if (deployments.get(key) !== deployment) return
-      await objects.change(record, (now) => {
-        if (now.asked.id !== deployment.asked) return now
-        const { failure: _, ...rest } = now
-        return withLive(change({ ...rest, settled: now.asked.id }), toLive(key, undefined))
-      })
-      deployments.delete(key)
-      look(key)
-    }
-    /** Files nobody needs any more. */
-    const tidy = async (): Promise<void> => {
-      const { upload, id } = record.asked
-      if (upload !== '') await removeFolder(folders.upload(upload))
-      const { current, previous } = (await objects.read(record)) ?? {}
-      const builds = [current?.build, previous?.build, id].flatMap((build) => build ?? [])
-      await removeBuilds(folders, record, new Set(builds))
-      if (current?.build !== id && applied.get(key) !== id)
-        await removeFolder(folders.build(record, id))
-    }
-    deployment.done
-      .then(
-        (current) =>
-          end(({ current: previous, ...rest }) => ({
-            ...rest,
-            current,
-            ...(previous !== undefined && { previous }),
-          })),
-        async (error) => {
-          if (deployments.get(key) !== deployment || closing !== undefined) return
-          log.info({ service: record.name, reason: toMessage(error) }, 'a deployment failed')
-          await end((now) => ({
-            ...now,
-            failure: toMessage(error),
-            ...(now.current === undefined && { status: 'error' }),
-          }))
-        },
+  /** What serves, or has to again; why it cannot is told by its state. */
+  async function applyCurrent(record: ServiceRecord, current: Revision): Promise<void> {
+    try {
+      await apply(record, current)
+    } catch (error) {
+      applied.delete(toObjectKey(record))
+      const fault = toMessage(error)
+      await objects.change(record, (now) =>
+        now.fault === fault ? now : { ...now, status: 'starting', fault, changedMs: nowMs() },
       )
-      .then(tidy)
-      .catch((error: unknown) => {
-        // It is begun once more.
-        deployments.delete(key)
-        log.warn({ service: record.name, reason: toMessage(error) }, 'its state cannot be kept')
-      })
+      throw error
+    }
+  }
+
+  async function end(record: ServiceRecord): Promise<void> {
+    await runtime.remove(record)
+    applied.delete(toObjectKey(record))
+    states.delete(toObjectKey(record))
   }
 
   async function remove(record: ServiceRecord): Promise<void> {
     const key = toObjectKey(record)
-    const deployment = deployments.get(key)
-    deployments.delete(key)
-    await deployment?.stop()
-    await runtime.remove(record)
-    applied.delete(key)
-    states.delete(key)
+    await deployments.giveUp(key)
+    await end(record)
     await cleanUp(record)
     await objects.change(record, (now) => (now.deleting ? undefined : now))
   }
 
-  const toLive = (key: string, deployment = deployments.get(key)) => ({
-    ...{ deployment, state: states.get(key), nowMs: nowMs() },
-  })
+  function withState(record: ServiceRecord): ServiceRecord {
+    const key = toObjectKey(record)
+    const [deployment, state] = [deployments.get(key), states.get(key)]
+    return withLive(record, { deployment, state, nowMs: nowMs() })
+  }
 
   /** Writes down how an object is. */
   async function keep(key: string): Promise<void> {
     const record = records.get(key)
-    if (record === undefined || withLive(record, toLive(key)) === record) return
-    await objects.change(record, (now) => withLive(now, toLive(key)))
+    if (record === undefined || withState(record) === record) return
+    await objects.change(record, withState)
   }
 
   async function* statesOf(key: string, signal: AbortSignal) {
@@ -217,6 +189,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       end()
     }
   }
+
+  const deployments = createDeployments({
+    ...{ objects, folders, prepare, builds, apply, log },
+    ...{ states: statesOf, withLive: withState, onChange: look },
+  })
 
   const stopWatching = runtime.watch((state) => {
     const key = toObjectKey(state)
@@ -241,7 +218,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   return {
     records,
-    deployment: (key) => deployments.get(key),
+    deployment: deployments.get,
 
     async begin() {
       watched = await watchRecords({
@@ -276,8 +253,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       closing ??= (async () => {
         clearInterval(timer)
         watched?.close()
-        const stopped = [...deployments.values()].map((deployment) => deployment.stop())
-        await Promise.allSettled([...stopped, ...looking.values()])
+        await deployments.close()
+        await Promise.allSettled(looking.values())
         stopWatching()
         await runtime.close()
       })()

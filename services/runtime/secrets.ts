@@ -18,6 +18,8 @@ export interface Secrets {
    * @throws {GatewayError} 400 without a key.
    */
   readonly seal: (place: SecretPlace, text: string) => string
+  /** Whether it can be read still. */
+  readonly canOpen: (place: SecretPlace, sealed: string) => boolean
   /** @throws {Error} in one line when it cannot be read any more. */
   readonly open: (place: SecretPlace, sealed: string) => string
 }
@@ -32,8 +34,11 @@ export interface SecretPlace {
 
 export function createSecrets(sealer: Sealer | undefined): Secrets {
   const toPath = ({ key, what }: SecretPlace): string => `runtime/${key}/${what}`
+  const find = (place: SecretPlace, sealed: string): string | undefined =>
+    sealed === '' ? '' : sealer?.open(place.namespace, toPath(place), sealed)
   return {
     canKeep: sealer !== undefined,
+    canOpen: (place, sealed) => find(place, sealed) !== undefined,
 
     seal(place, text) {
       if (text === '') return ''
@@ -45,8 +50,7 @@ export function createSecrets(sealer: Sealer | undefined): Secrets {
     },
 
     open(place, sealed) {
-      if (sealed === '') return ''
-      const text = sealer?.open(place.namespace, toPath(place), sealed)
+      const text = find(place, sealed)
       if (text !== undefined) return text
       throw new Error(
         `the ${place.what} cannot be decrypted: config_secret_key is not the one they were encrypted with; update the service with new ones`,

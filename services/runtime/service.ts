@@ -1,4 +1,5 @@
 import type { Runtime } from '../../core/contracts/runtime.ts'
+import { readAll } from '../../core/store/read-all.ts'
 import type { Store } from '../../core/store/store.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
@@ -14,7 +15,14 @@ import { createObjects } from './objects.ts'
 import { createOperations } from './operations.ts'
 import { createPrepare } from './prepare.ts'
 import { createReconciler } from './reconciler.ts'
-import { type Revision, type ServiceRecord, toObjectKey } from './records.ts'
+import {
+  OBJECTS_PREFIX,
+  parseServiceRecord,
+  type Revision,
+  type ServiceRecord,
+  TABLE,
+  toObjectKey,
+} from './records.ts'
 import { createSecrets, type Sealer } from './secrets.ts'
 import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
 import { createTell, type RuntimeEvent } from './tell.ts'
@@ -37,6 +45,8 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly server: string
   /** Where sources and builds lie. */
   readonly folder: string
+  /** Whether no other server has this store: whatever is in it is to run here. */
+  readonly isAlone: boolean
   /** Whether repositories may be files of this machine. */
   readonly allowLocal: boolean
   /** Where services reach the platform: its RPC proxy. */
@@ -57,16 +67,27 @@ export interface RuntimeService {
   readonly service: Service<object>
   /** Runs what is to run: to be called once services can register. */
   readonly begin: () => Promise<void>
-  /** Ends what runs here, and the streams of those who watch. */
-  readonly endStreams: () => Promise<void>
-  /** As {@link endStreams}, and stops the service. */
+  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
+  /** Ends what runs here, and what is on its way. */
+  readonly end: () => Promise<void>
+  /** {@link endStreams}, {@link end}, then stops the service. */
   readonly close: () => Promise<void>
 }
 
 /** The service `runtime` (specification: Runtime object, States and transitions; reference 7). */
 export function createRuntimeService(options: RuntimeServiceOptions): RuntimeService {
-  const { store, runtime, accounts: keeper, sealer, server, folder, allowLocal, ...more } = options
-  const { reachedAt, events, builds = 2, everyMs = 5000, nowMs = Date.now, ...rest } = more
+  const { store, runtime, accounts: keeper, sealer, server, folder, ...more } = options
+  const {
+    isAlone,
+    allowLocal,
+    reachedAt,
+    events,
+    builds = 2,
+    everyMs = 5000,
+    nowMs = Date.now,
+    ...rest
+  } = more
   const service = new Service({ ...rest, name: 'runtime' })
   const { log } = service
   const checks = createAccountChecks(rest.gate)
@@ -95,7 +116,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       what: 'account',
     } as const
     const id = toAccountId(record)
-    if (record.secret !== '' && (await keeper.find(record.namespace, id)) !== undefined)
+    const isKept = record.secret !== '' && secrets.canOpen(place, record.secret)
+    if (isKept && (await keeper.find(record.namespace, id)) !== undefined)
       return { id, secret: secrets.open(place, record.secret) }
     const account = await accounts.open(record)
     if (secrets.canKeep) {
@@ -116,6 +138,14 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       secrets: openVariables(secrets.open(place, revision.secrets)),
       account: await findAccount(record),
     })
+  }
+
+  /** Takes over what a server had that was called otherwise. */
+  async function adopt(): Promise<void> {
+    for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
+      const key = parseServiceRecord(record)
+      await objects.change(key, (now) => (now.server === server ? now : { ...now, server }))
+    }
   }
 
   const reconciler = createReconciler({
@@ -143,23 +173,21 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     .handle('Source', createSourceEndpoints(ofSources))
     .handle('Build', createBuildEndpoints(ofSources))
 
-  async function endStreams(): Promise<void> {
-    watches.close()
-    await reconciler.close()
-  }
-
   return {
     service,
-    endStreams,
+    endStreams: watches.close,
+    end: reconciler.close,
 
     async begin() {
+      if (isAlone) await adopt()
       await reconciler.begin()
       const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)
       await uploads.clean(new Set(asked))
     },
 
     async close() {
-      await endStreams()
+      watches.close()
+      await reconciler.close()
       await service.stop()
     },
   }

@@ -34,7 +34,8 @@ export function toWish(
   const place = { namespace: key.namespace, key: toObjectKey(key) }
   const secretPlace = { ...place, what: 'secrets' } as const
   const hasSecrets = Object.keys(options.secrets).length > 0
-  const known = hasSecrets ? openVariables(secrets.open(secretPlace, before.secrets)) : {}
+  const isKnown = hasSecrets && secrets.canOpen(secretPlace, before.secrets)
+  const known = isKnown ? openVariables(secrets.open(secretPlace, before.secrets)) : {}
   return {
     command: command.length > 0 ? command : before.command,
     args: args.length > 0 ? args : before.args,

@@ -17,13 +17,13 @@ import { findRef, listBranches, parseRemoteRefs, type RemoteRefs } from './remot
 
 /** What is fetched. */
 export interface RepositorySource {
-  /** `https://host/owner/name`, `https://` can be left out; it may go on with a folder of the repository. */
+  /** `https://host/owner/name`, `host/owner/name`; it may go on with a folder of the repository. */
   readonly address: string
   /** Branch, tag or commit. @default 'latest', the default branch */
   readonly ref?: string
   /** For private repositories: a token, or `user:token`. */
   readonly credentials?: string
-  /** Whether repositories of this machine (`file://`, a path) and `http://` may be fetched. */
+  /** Whether repositories of this machine (`file://`, a path), `http://` and SSH may be fetched. */
   readonly allowLocal: boolean
 }
 

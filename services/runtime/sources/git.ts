@@ -46,7 +46,7 @@ const HARDENED = toWords({
 })
 /** How git says that a repository is not there, or is not for everybody. */
 const NO_REPOSITORY =
-  /could not read (Username|Password)|Authentication failed|[Nn]ot found|does not (exist|appear to be)|error: 40[134]/
+  /could not read (Username|Password)|Permission denied|Authentication failed|[Nn]ot found|does not (exist|appear to be)|error: 40[134]/
 
 export function createGit(options: GitOptions): Git {
   const { folder, url, onOutput, signal } = options
@@ -97,12 +97,15 @@ function toFailure(url: string, { tail, how }: CommandEnd): ServiceError {
 
 function toEnvironment(options: GitOptions): Record<string, string> {
   const settings = Object.entries(toSettings(options))
+  const agent = process.env['SSH_AUTH_SOCK']
   const env: Record<string, string> = {
     ...toWorkEnvironment(options.home),
     GIT_TERMINAL_PROMPT: '0',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_ALLOW_PROTOCOL: options.allowLocal ? 'https:http:file' : 'https',
+    GIT_ALLOW_PROTOCOL: options.allowLocal ? 'https:http:ssh:file' : 'https',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
+    ...(agent !== undefined && options.allowLocal && { SSH_AUTH_SOCK: agent }),
     GIT_LFS_SKIP_SMUDGE: '1',
     GIT_CONFIG_COUNT: String(settings.length),
   }

@@ -20,6 +20,10 @@ const REF = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/
 const REF_REFUSED = /\.\.|\/\/|\/\.|\.lock(\/|$)|[./]$/
 const COMMIT = /^[0-9a-f]{7,40}$/
 const ADDRESS = /^[\w.~:/@%+-]{1,500}$/
+/** With a dot or a port, so that no short name is taken for one; it starts with no dash, which would be an option of ssh. */
+const HOST = /^(?!-)(.*[.:].*|localhost)$/
+/** How git writes addresses of SSH: `git@host:owner/name`. */
+const SCP = /^(\w[\w.-]*@\w[\w.-]*):(.+)$/
 /** Hosts whose repositories are all `<owner>/<name>`. */
 const TWO_NAMES = new Set(['github.com', 'bitbucket.org', 'codeberg.org'])
 
@@ -46,7 +50,8 @@ export function checkAddress(address: string, allowLocal: boolean): void {
  * What the address of a repository may mean, the likeliest first: `https://host/owner/name`, without `https://` as well, and
  * going on into the repository, as in `host/owner/name/folder` or `host/name.git/folder`.
  *
- * @param allowLocal whether repositories of this machine and those without encryption may be fetched.
+ * @param allowLocal whether repositories of this machine, those without encryption and those that the server's own user has keys
+ *   for may be fetched.
  * @throws {ServiceError} 400 what is wrong with it.
  */
 export function toRepositoryPlaces(address: string, allowLocal: boolean): RepositoryPlace[] {
@@ -61,16 +66,20 @@ export function toRepositoryPlaces(address: string, allowLocal: boolean): Reposi
       throw refuse('repositories of the machine of the server are for the profile local')
     return [findLocal(address)]
   }
-  const scheme = /^([a-z][a-z+]*):\/\//.exec(address)?.[1] ?? 'https'
-  if (scheme !== 'https' && !(allowLocal && scheme === 'http')) throw refuse('it must be https://')
-  const url = toUrl(address.includes('://') ? address : `https://${address}`)
-  if (url === undefined || !/[.:]|^localhost$/.test(url.host)) throw refuse('it names no host')
-  if (url.username !== '' || url.password !== '')
+  const full = toFullAddress(address)
+  const url = URL.canParse(full) ? new URL(full) : undefined
+  if (url === undefined || !HOST.test(url.host)) throw refuse('it names no host')
+  const isSsh = url.protocol === 'ssh:'
+  if (!allowLocal && url.protocol !== 'https:')
+    throw refuse('it must be https://; other ways are for the profile local')
+  if (!['https:', 'http:', 'ssh:'].includes(url.protocol)) throw refuse('it must be https://')
+  if ((url.username !== '' && !isSsh) || url.password !== '')
     throw refuse('credentials are told on their own, as git.credentials of the configuration')
+  const origin = `${url.protocol}//${isSsh && url.username !== '' ? `${url.username}@` : ''}${url.host}`
   const names = toSafePath(`./${decodePath(url.pathname)}`, 'the repository').split('/')
   if (names[0] === '.') throw refuse('it names no repository')
   return listLengths(url.hostname, names).map((length) => ({
-    url: `${url.origin}/${names.slice(0, length).map(encodeURIComponent).join('/')}`,
+    url: `${origin}/${names.slice(0, length).map(encodeURIComponent).join('/')}`,
     entrypoint: names.slice(length).join('/'),
   }))
 }
@@ -109,8 +118,11 @@ function isRepository(folder: string): boolean {
   return isBare || existsSync(join(folder, '.git'))
 }
 
-function toUrl(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined
+/** With its scheme: `git@host:owner/name` is SSH, what names none is HTTPS. */
+function toFullAddress(address: string): string {
+  if (address.includes('://')) return address
+  const [, at, path] = SCP.exec(address) ?? []
+  return path === undefined ? `https://${address}` : `ssh://${at}/${path}`
 }
 
 function decodePath(path: string): string {

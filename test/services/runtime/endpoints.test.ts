@@ -1,14 +1,14 @@
 import t from 'tap'
-import type { Account } from '../../../core/contracts/auth.ts'
+import type { Account, Rule } from '../../../core/contracts/auth.ts'
 import { Client } from '../../../sdk/client.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { openGate } from '../../fixtures/gates.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 
-const ALL = {
+const ALL: Rule = {
   ...{ id: 'all', scope: '', access: 'GRANTED', priority: 0 },
   resource: { type: '*', name: '*', endpoint: '*' },
-} as const
+}
 
 t.test('members read, administrators of the namespace do the rest', async (t) => {
   const { gate, issue } = await openGate(t, ALL)

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
@@ -74,3 +74,80 @@ t.test('of what was removed nothing is left', async (t) => {
   const { records } = await runtime.store.list({ database: 'mx', table: 'runtime' })
   t.same(records, [])
 })
+
+t.test('a build that a server did not finish is begun again by the next', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  await one.create('shop', toPlain('one'))
+  await one.settled('shop')
+  const gate = join(left.folder, 'gate')
+  const slow = { ...toPlain('two'), 'mx.yaml': toSlow(gate) }
+  await one.update('shop', slow)
+  for await (const { metadata } of one.follow('shop')) if (metadata['update'] === 'building') break
+  await one.close()
+  t.same(one.doors.addresses.get('shop'), [])
+
+  writeFileSync(gate, '')
+  const two = await openPlatformRuntime(t, {}, left)
+  const { metadata } = await two.settled('shop')
+  t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
+  await until(() => two.doors.addresses.get('shop')?.length === 1)
+  t.equal(await two.doors.call('shop'), 'two')
+  t.same(readdirSync(join(left.folder, 'uploads')), [])
+})
+
+t.test(
+  'an update that is overtaken by another, and one of what is removed, are given up',
+  async (t) => {
+    const runtime = await openPlatformRuntime(t)
+    const gate = join(runtime.folder, 'gate')
+    const building = async () => {
+      for await (const { metadata } of runtime.follow('shop'))
+        if (metadata['status'] === 'building' || metadata['update'] === 'building') return
+    }
+    await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+    await building()
+    await runtime.update('shop', toPlain('two'))
+    t.match(await runtime.settled('shop'), { status: 4 })
+    t.equal(await runtime.doors.call('shop'), 'two')
+    await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+    await building()
+    await runtime.call('Delete', 'shop')
+    t.same(await runtime.read(), [])
+    t.same(readdirSync(join(runtime.folder, 'builds', 'mx', 'shop')), [])
+  },
+)
+
+t.test('secrets of another key are an error that an update with new ones mends', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  await one.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
+  await one.settled('shop')
+  await one.close()
+  const two = await openPlatformRuntime(t, {}, { ...left, sealer: makeLeft(t).sealer })
+  for await (const { metadata } of two.follow('shop'))
+    if (metadata['error'] !== undefined) {
+      t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
+      break
+    }
+  await two.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
+  t.match(await two.settled('shop'), { status: 4 })
+  const [address] = two.doors.addresses.get('shop')!
+  t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')
+})
+
+t.test('a server that is alone runs what it had when it was called otherwise', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, { server: 'one' }, left)
+  await one.create('shop', toPlain('one'))
+  await one.settled('shop')
+  await one.close()
+  const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, left)
+  await until(() => two.doors.addresses.get('shop')?.length === 1)
+  t.equal(await two.doors.call('shop'), 'one')
+})
+
+/** A project whose build waits for a file. */
+function toSlow(gate: string): string {
+  return `build: while [ ! -e ${gate} ]; do sleep 0.05; done\ncommand: node main.cjs\nprotocol: http\n`
+}

@@ -37,6 +37,10 @@ t.test('an address leads to a repository, and to a folder in it', async (t) => {
     at('https://git.example.org/a', 'b/c'),
   ])
   t.strictSame(places('http://localhost/a', true), [at('http://localhost/a')])
+  t.strictSame(places('git@github.com:a/b.git', true), [at('ssh://git@github.com/a/b.git')])
+  t.strictSame(places('ssh://me@github.com:22/a/b/c', true), [
+    at('ssh://me@github.com:22/a/b', 'c'),
+  ])
 })
 
 t.test('addresses that are none, or not for everybody, are refused', async (t) => {
@@ -45,7 +49,9 @@ t.test('addresses that are none, or not for everybody, are refused', async (t) =
   refuse('ssh://git@github.com/a/b', /it must be https/)
   refuse('http://github.com/a/b', /it must be https/)
   refuse('ext::sh', /names no host/)
-  refuse('git@github.com:a/b', /./)
+  refuse('https://-oProxyCommand=x.y/a', /./)
+  refuse('git://github.com/a/b', /it must be https/)
+  refuse('git@github.com:a/b', /it must be https.*profile local/)
   refuse('helloworld', /names no host/)
   refuse('', /characters/)
   refuse('--upload-pack=x', /characters/)
@@ -73,4 +79,11 @@ t.test('a path of this machine is the repository it lies in', async (t) => {
   t.strictSame(toRepositoryPlaces(`file://${folder}/repo/a/b`, true), [{ url, entrypoint: 'a/b' }])
   t.throws(() => toRepositoryPlaces(folder, true), { code: 400, message: /no git repository in/ })
   t.throws(() => toRepositoryPlaces('file://host/a', true), { code: 400 })
+  for (const address of [
+    'git://host.x/a',
+    'ext::sh',
+    'ssh://-oProxyCommand=x.y/a',
+    'ssh://a:b@host.x/a',
+  ])
+    t.throws(() => toRepositoryPlaces(address, true), { code: 400 }, address)
 })
