@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { readProcess } from '../../../../adapters/runtime/process/processes.ts'
 import type { Runtime, Workload } from '../../../../core/contracts/runtime.ts'
@@ -15,7 +14,6 @@ import {
   startRunning,
 } from '../../../fixtures/process-runtime.ts'
 import { toNodeWords } from '../../../fixtures/programs.ts'
-import { until } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 /** Runs a program that answers and does something more. */
@@ -165,23 +163,4 @@ t.test('a copy that begins too many processes is killed with them', async (t) =>
   )
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   t.match(error, /had \d\d processes, and may have 20/)
-})
-
-t.test('a copy that floods its log is slowed down, and leaves others alone', async (t) => {
-  const { runtime, workload, warnings } = await startProgram(
-    t,
-    `require('node:child_process').spawn('yes', { stdio: ['ignore', 'inherit', 'inherit'] })`,
-  )
-  await until(() => warnings.some((warning) => warning.includes('it writes more than its log')))
-  const before = process.cpuUsage()
-  let longestMs = 0
-  for (let i = 0; i < 50; i++) {
-    const beginMs = performance.now()
-    await delay(20)
-    longestMs = Math.max(longestMs, performance.now() - beginMs - 20)
-  }
-  const { user, system } = process.cpuUsage(before)
-  t.ok((user + system) / 1e6 < 0.6, 'less than half a core')
-  t.comment(`${(user + system) / 1e6} s of CPU, longest turn ${longestMs} ms`)
-  await runtime.remove(workload)
 })
