@@ -116,7 +116,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const there = await objects.find(namespace, service, errorId)
     const { name, version } = there
     const key = { namespace, name, version }
-    const wish = toWish(key, options, secrets, there.wish)
+    const wish = toWish(key, options, secrets, there.wish, service.source !== '')
     if (isRollback && there.previous === undefined)
       throw badRequest(errorId, `there is nothing ${formatObject(key)} could be rolled back to`)
     const isNewSource = service.source !== '' && service.source !== there.source

@@ -22,6 +22,7 @@ const NOTHING: Wish = {
 /**
  * What an owner wants after these options: what is empty in them is as before, and variables are added to those there are.
  *
+ * @param hasSource whether they come with a source: what was said of the one before is forgotten.
  * @throws {GatewayError} 400 for secrets that cannot be kept.
  */
 export function toWish(
@@ -29,6 +30,7 @@ export function toWish(
   options: RunOptions,
   secrets: Secrets,
   before: Wish = NOTHING,
+  hasSource = true,
 ): Wish {
   const { command, args, env, image, entrypoint, instances, protocol, port, memory, cpus } = options
   const place = { namespace: key.namespace, key: toObjectKey(key) }
@@ -48,7 +50,8 @@ export function toWish(
         ? before.credentials
         : secrets.seal({ ...place, what: 'credentials' }, options.credentials),
     image: image || before.image,
-    entrypoint: entrypoint || before.entrypoint,
+    // That of another source says nothing of this one.
+    entrypoint: hasSource ? entrypoint : entrypoint || before.entrypoint,
     instances: instances || before.instances,
     protocol: protocol || before.protocol,
     port: port || before.port,

@@ -52,3 +52,9 @@ t.test('variables and sizes need no build; a command does', async (t) => {
   t.notOk(needsNoBuild(first, change({ command: ['node', 'other.js'] })))
   t.notOk(needsNoBuild(first, change({ entrypoint: 'other' })))
 })
+
+t.test('the entrypoint is that of the source it came with', async (t) => {
+  const first = toWish(KEY, { ...NO_OPTIONS, entrypoint: 'a' }, secrets)
+  t.equal(toWish(KEY, NO_OPTIONS, secrets, first, false).entrypoint, 'a')
+  t.equal(toWish(KEY, NO_OPTIONS, secrets, first, true).entrypoint, '')
+})
