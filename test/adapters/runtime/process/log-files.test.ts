@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openLogFiles } from '../../../../adapters/runtime/process/log-files.ts'
+import { mountSmallDisk } from '../../../fixtures/small-disk.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 const FROM = { instance: 'a', stream: 'stdout' } as const
@@ -43,4 +44,25 @@ t.test('it is full while much waits to be written', async (t) => {
   await log.written()
   t.notOk(log.isFull())
   await log.close()
+})
+
+t.test('a full disk loses lines, told once, and tears none', async (t) => {
+  const disk = mountSmallDisk(t, 1)
+  if (disk === undefined) return
+  const errors: Error[] = []
+  const room = { fileBytes: 16 * 1024 * 1024, files: 2 }
+  const log = openLogFiles(join(disk.folder, 'log'), room, (error) => errors.push(error))
+  const texts = Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(2000)}`)
+  for (let from = 0; from < texts.length; from += 10) {
+    log.append(FROM, texts.slice(from, from + 10))
+    await log.written()
+  }
+  t.match(errors, [{ code: 'ENOSPC' }])
+  disk.resize(8)
+  log.append(FROM, ['again'])
+  await log.close()
+  const lines = readFileSync(log.toPath(1), 'utf8').trim().split('\n')
+  t.ok(lines.length > 400)
+  t.match(lines.pop()!, / o again$/)
+  t.ok(lines.every((line) => /^\d+ a o \d+ x{2000}$/.test(line)))
 })
