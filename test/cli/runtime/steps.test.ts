@@ -8,7 +8,7 @@ import { openCli } from '../../fixtures/cli.ts'
 import { toNodeWords } from '../../fixtures/programs.ts'
 
 const MAIN = new URL('../../../cli/main.ts', import.meta.url)
-const { runtime, home } = await openCli(t)
+const { home } = await openCli(t)
 
 /** What `mx` writes to a terminal; undefined: there is no program that makes one. */
 async function runAtTerminal(t: Test, ...words: string[]): Promise<string | undefined> {
