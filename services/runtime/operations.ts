@@ -52,8 +52,7 @@ const OTHER_SERVER_MS = 10_000
 export function createOperations(options: OperationsOptions): Operations {
   const { objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs } = options
 
-  /** Checks where it is from, and takes what was uploaded for it. */
-  function takeSource(key: WorkloadKey, source: string, image: string, errorId: string): string {
+  function checkImage(image: string, errorId: string): void {
     const runsImages = runtime.runs === 'image'
     if (image !== '' && !runsImages)
       throw badRequest(
@@ -62,7 +61,10 @@ export function createOperations(options: OperationsOptions): Operations {
       )
     if (image === '' && runsImages)
       throw badRequest(errorId, 'request.options.image is missing: this server runs images')
-    if (image !== '') return ''
+  }
+
+  /** Checks where it is from, and takes what was uploaded for it. */
+  function takeSource(key: WorkloadKey, source: string, errorId: string): string {
     if (source === '') throw badRequest(errorId, 'request.resource.service.source is missing')
     if (!isUploaded(source)) {
       checkRef(key.version)
@@ -95,7 +97,8 @@ export function createOperations(options: OperationsOptions): Operations {
       throw conflict(errorId, `already exists: ${formatObject(key)}`)
     }
     const wish = toWish(key, options, secrets)
-    const upload = takeSource(key, source, options.image, errorId)
+    checkImage(wish.image, errorId)
+    const upload = wish.image === '' ? takeSource(key, source, errorId) : ''
     const record: ServiceRecord = {
       ...key,
       ...{ source, metadata, wish, server, type: options.type },
@@ -123,9 +126,9 @@ export function createOperations(options: OperationsOptions): Operations {
     const isUpload = isUploaded(service.source)
     if (isUpload && there.server !== server)
       throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
-    // A newer image, and no image, are asked for alike.
-    const upload =
-      isNewSource || isUpload ? takeSource(key, service.source, wish.image, errorId) : ''
+    checkImage(wish.image, errorId)
+    const brings = wish.image === '' && (isNewSource || isUpload)
+    const upload = brings ? takeSource(key, service.source, errorId) : ''
     const source = service.source || there.source
     const isFixed = isCommit(version) || isUploaded(source)
     const canRestart =

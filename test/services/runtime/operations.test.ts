@@ -43,6 +43,15 @@ t.test('what is wrong with a request is told, naming the field', async (t) => {
   t.same(await read(), [])
 })
 
+t.test('what runs programs runs no images, by an update neither', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  await t.rejects(runtime.update('shop', undefined, { image: 'nginx' }), {
+    ...{ code: 400, message: /options\.image: this server runs programs/ },
+  })
+})
+
 t.test('a name that is taken is refused; with force it is updated', async (t) => {
   const runtime = await openPlatformRuntime(t)
   await runtime.create('shop', toPlain('one'))
