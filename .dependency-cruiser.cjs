@@ -18,10 +18,10 @@ const LEAVES = ['bench', 'examples', 'scripts', 'test']
 const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
 /** The files of the SDK that load adapters, and the adapters. */
 const OPENERS = '^sdk/open-(registry|broker)[.]ts$'
-const OPENED = '^adapters/(registry|broker|nats)/'
+const OPENED = '^adapters/(registry|broker|nats|kubernetes)/'
 const GENERATED = '[.]gen[.]ts$'
 /** What adapters of several contracts that stand on the same server share: no adapter itself. */
-const SHARED_BY_ADAPTERS = 'adapters/nats/'
+const SHARED_BY_ADAPTERS = 'adapters/(nats|kubernetes)/'
 
 module.exports = {
   forbidden: [

@@ -3,14 +3,23 @@ import type { CAC } from 'cac'
 import { suggest } from '../core/suggest.ts'
 import { CliError, EXIT } from './output.ts'
 
-/** Flags of a command by name: whether they take a text, or are there or not. */
-export type FlagTypes = Readonly<Record<string, 'string' | 'boolean'>>
+/** Flags of a command by name: whether they take a text, texts as often as they are given, or are there or not. */
+export type FlagTypes = Readonly<Record<string, 'string' | 'strings' | 'boolean'>>
+
+interface FlagValues {
+  readonly string: string
+  readonly strings: readonly string[]
+  readonly boolean: boolean
+}
 
 /** What was typed behind a command. Texts are as they were typed: `007` is no number. */
 export interface CommandLine<T extends FlagTypes> {
   readonly words: readonly string[]
-  readonly flags: { readonly [N in keyof T]?: T[N] extends 'string' ? string : boolean }
+  readonly flags: { readonly [N in keyof T]?: FlagValues[T[N]] }
 }
+
+/** Flags that have a letter, too, wherever they are flags. */
+const LETTERS: Readonly<Record<string, string>> = { output: 'o', follow: 'f', lines: 'n' }
 
 /**
  * Reads the command line of a command; `--a-b` is `--a_b` (reference 15.6).
@@ -20,8 +29,11 @@ export interface CommandLine<T extends FlagTypes> {
 export function readCommandLine<T extends FlagTypes>(cli: CAC, types: T): CommandLine<T> {
   const [command, ...args] = cli.rawArgs.slice(2)
   const options: ParseArgsConfig['options'] = {}
-  for (const [name, type] of Object.entries(types))
-    options[name] = name === 'output' ? { type, short: 'o' } : { type }
+  for (const [name, kind] of Object.entries(types)) {
+    const type = kind === 'boolean' ? kind : 'string'
+    const short = LETTERS[name]
+    options[name] = { type, multiple: kind === 'strings', ...(short !== undefined && { short }) }
+  }
   try {
     const { values, positionals } = parseArgs({
       args: args.map(toUnderscores),

@@ -42,6 +42,31 @@ const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/auth.ts')).registerAuth,
   },
   {
+    name: 'run',
+    description: 'Run a service from a folder or a repository',
+    load: async () => (await import('./commands/run.ts')).registerRun,
+  },
+  {
+    name: 'update',
+    description: 'Take what runs to its newest code, without losing a call',
+    load: async () => (await import('./commands/update.ts')).registerUpdate,
+  },
+  {
+    name: 'kill',
+    description: 'End what runs',
+    load: async () => (await import('./commands/kill.ts')).registerKill,
+  },
+  {
+    name: 'logs',
+    description: 'Show what a service has written',
+    load: async () => (await import('./commands/logs.ts')).registerLogs,
+  },
+  {
+    name: 'status',
+    description: 'Show what runs',
+    load: async () => (await import('./commands/status.ts')).registerStatus,
+  },
+  {
     name: 'bench',
     description: 'Drive one route of a running gateway and measure it',
     load: async () => (await import('./commands/bench.ts')).registerBench,

@@ -35,9 +35,25 @@ export interface Session {
   /**
    * Calls an endpoint of the platform as whoever is logged in.
    *
+   * @param timeoutMs milliseconds for the call; Infinity: as long as it takes. @default 10000
    * @throws {CliError} that says what to do, with the status of reference 8.4.
    */
-  readonly call: <R>(service: string, endpoint: string, request: object) => Promise<R>
+  readonly call: <R>(
+    service: string,
+    endpoint: string,
+    request: object,
+    timeoutMs?: number,
+  ) => Promise<R>
+  /**
+   * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up.
+   *
+   * @param requests the only one, or those of an endpoint that takes several.
+   */
+  readonly stream: <R>(
+    service: string,
+    endpoint: string,
+    requests: object | AsyncIterable<object>,
+  ) => AsyncGenerator<R, void, undefined>
   /** As {@link call}, as nobody. */
   readonly callAnonymously: Session['call']
   readonly close: () => void
@@ -88,14 +104,16 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     service: string,
     endpoint: string,
     request: object,
+    timeoutMs?: number,
   ): Promise<R> {
     try {
-      return await client.call<R>(service, endpoint, request, withToken(shown))
+      const options = { ...withToken(shown), ...(timeoutMs !== undefined && { timeoutMs }) }
+      return await client.call<R>(service, endpoint, request, options)
     } catch (error) {
       if (shown !== undefined && error instanceof GatewayError && isNotTaken(error)) {
         token = renew(client, owner, shown)
         const next = await token
-        if (next !== shown) return callAs(next, service, endpoint, request)
+        if (next !== shown) return callAs(next, service, endpoint, request, timeoutMs)
       }
       throw explain(error, { environment, service, account, token: shown })
     }
@@ -106,14 +124,28 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     return token
   }
 
+  async function* stream<R>(
+    service: string,
+    endpoint: string,
+    requests: object | AsyncIterable<object>,
+  ): AsyncGenerator<R, void, undefined> {
+    const shown = await getToken()
+    try {
+      yield* client.stream<object, R>(service, endpoint, requests, withToken(shown))
+    } catch (error) {
+      throw explain(error, { environment, service, account, token: shown })
+    }
+  }
+
   return {
     environment,
     namespace,
     account,
     owner,
     token: getToken,
-    call: async (service, endpoint, request) =>
-      callAs(await getToken(), service, endpoint, request),
+    stream,
+    call: async (service, endpoint, request, timeoutMs) =>
+      callAs(await getToken(), service, endpoint, request, timeoutMs),
     callAnonymously: (service, endpoint, request) => callAs(undefined, service, endpoint, request),
     close: () => client.close(),
   }
@@ -192,15 +224,21 @@ function explain(error: unknown, { environment, service, account, token }: Attem
     const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
     const isUnknown = token === undefined || isNotTaken(error)
     const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
-    return new CliError(`Not authorized to perform this request: ${message} (${hint})`, { status })
+    return new CliError(`Not authorized to perform this request: ${message} (${hint})`, {
+      status,
+      cause: error,
+    })
   }
   if (code === 502 && error.id === service)
     return new CliError(
       `Failed to connect to mx server at ${address}${name === 'local' ? ": start one with 'mx server'" : ''}`,
-      { status: EXIT.unreachable },
+      { status: EXIT.unreachable, cause: error },
     )
-  if (code === 404 && message.startsWith('service not found'))
-    return new CliError(`Service "${service}" not found`, { status: EXIT.unreachable })
-  if (code === 408) return new CliError('Request timed out')
-  return new CliError(message, { status: EXIT.refused })
+  if (code === 404 && error.id === service)
+    return new CliError(`Service "${service}" not found`, {
+      status: EXIT.unreachable,
+      cause: error,
+    })
+  if (code === 408) return new CliError('Request timed out', { cause: error })
+  return new CliError(message, { status: EXIT.refused, cause: error })
 }

@@ -1,13 +1,19 @@
 import type { CAC } from 'cac'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
-import { ask } from './prompt.ts'
+import { ask, readInput } from './prompt.ts'
 import { openSession, SESSION_FLAGS, type Session, toNamespaceName } from './session.ts'
-import { writeConfig } from './state/config.ts'
+import { readBaseUrl } from './state/base-url.ts'
+import { readConfig, writeConfig } from './state/config.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 
 const FLAGS = { ...SESSION_FLAGS, old_password: 'string', new_password: 'string' } as const
 const HIDDEN = { hidden: true }
+/** Where repositories are, and what opens them (reference 7.3). */
+const GIT_NAME = /^git\.(?:(?:[A-Za-z0-9][\w-]*\.)?baseurl|credentials)$/
+const STANDARD_INPUT = '-'
+const NONE = 'n/a'
+
 type UserFlags = CommandLine<typeof FLAGS>['flags']
 
 /** `mx user` and what may follow it (reference 8.5). */
@@ -39,6 +45,23 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
     args: ['NAME'],
     run: ([name], flags) =>
       withSession(flags, ({ environment }) => writeConfig(toNamespaceName(environment), name!)),
+  },
+  {
+    words: 'config',
+    args: [],
+    run: (_, flags) => withSession(flags, async (session) => print(formatConfig(session))),
+  },
+  {
+    words: 'config set',
+    args: ['NAME', 'VALUE'],
+    run: async ([name, value]) => {
+      if (!GIT_NAME.test(name!))
+        throw new CliError(
+          `unknown name ${name}, there are git.baseurl, git.<env>.baseurl and git.credentials`,
+          { status: EXIT.usage },
+        )
+      await writeConfig(name!, value === STANDARD_INPUT ? await readInput() : value!)
+    },
   },
   {
     words: 'set password',
@@ -82,6 +105,18 @@ async function askNewPassword(): Promise<string> {
   throw new CliError('these were two different passwords: nothing was changed', {
     status: EXIT.failed,
   })
+}
+
+/** What commands go by (reference 8.5); of a secret only whether there is one. */
+function formatConfig({ account, namespace, environment }: Session): string {
+  const config = readConfig()
+  return Object.entries({
+    ...{ user: account, namespace, environment: environment.name },
+    'git.credentials': config.get('git.credentials') && '[secret]',
+    'git.baseurl': readBaseUrl(environment),
+  })
+    .map(([name, value]) => `${name}: ${value || NONE}`)
+    .join('\n')
 }
 
 /** The account. */

@@ -4,11 +4,12 @@ import { createSecretHasher } from '../core/auth/secret-hash.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
+import type { EventTopic } from '../core/contracts/events.ts'
 import type { Network } from '../core/network/network.ts'
+import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
-import type { AuditRecord } from '../services/auth/audit.ts'
 import type { AuthService } from '../services/auth/service.ts'
 import type { SecretKey } from '../services/config/secret-key.ts'
 import { AUDIT_TOPIC } from '../services/events/reserved.ts'
@@ -25,6 +26,8 @@ export interface BuiltInContext {
   readonly settings: Settings
   /** Where files of a part lie. */
   readonly toFolder: (part: string) => string
+  /** Whether there is a folder for files that outlive the server. */
+  readonly hasFolder: boolean
   /** Where files of whoever runs the server lie; undefined: there are none. */
   readonly ownFolder: string | undefined
   readonly registries: ServerRegistries
@@ -57,12 +60,16 @@ export interface BuiltIn {
   readonly endStreams: () => Maybe<void>
   /** Begins what takes calls of others, once all services have started. */
   readonly begin?: () => Promise<void>
+  /** Ends what it runs, once no more requests come, and while the services that needs are there. */
+  readonly end?: () => Promise<void>
   /** Ends its streams, stops it, and closes what it alone stands on. */
   readonly close: () => Promise<void>
 }
 
 export interface BuiltInEntry {
   readonly name: string
+  /** @default always */
+  readonly isWanted?: (settings: Settings) => boolean
   /** @throws {Error} with one line when what it stands on cannot be used. */
   readonly create: (context: BuiltInContext) => Promise<BuiltIn>
 }
@@ -122,7 +129,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         store: made.store!.store,
         async audit(record) {
           await forgetPassword(record, folder)
-          await keepAudit(record, made)
+          await keepEvent(AUDIT_TOPIC, record, made)
         },
         ...(made.secretKey && { sealer: made.secretKey }),
         ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
@@ -179,19 +186,67 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       return { ...rest, endStreams: leave }
     },
   },
+  {
+    name: 'runtime',
+    isWanted: ({ runtime }) => runtime !== 'none',
+    create: createRuntime,
+  },
 ]
+
+/** The services of a server. */
+export function listBuiltIns(settings: Settings): readonly BuiltInEntry[] {
+  return BUILT_IN_SERVICES.filter(({ isWanted }) => isWanted?.(settings) ?? true)
+}
+
+async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
+  const { settings, registries, network, host, made, toLog } = context
+  const { createRuntimeService } = await import('../services/runtime/service.ts')
+  const { openRuntime, openRuntimeFolder } = await import('./open-runtime.ts')
+  const kept = context.hasFolder ? undefined : await openRuntimeFolder()
+  const folder = kept?.path ?? context.toFolder('runtime')
+  const log = toLog('runtime')
+  const { close, ...rest } = createRuntimeService({
+    ...{ ...toOptions('runtime', context), folder, log },
+    store: made.store!.store,
+    runtime: await openRuntime({ settings, registries, folder, log }),
+    accounts: made.auth!.accounts,
+    ...(made.secretKey && { sealer: made.secretKey }),
+    server: network.id,
+    allowLocal: settings.profile === 'local',
+    isAlone: isOfOneServer(settings),
+    reachedAt: host.address,
+    events: (event) => keepEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, made),
+  })
+  return {
+    ...rest,
+    async close() {
+      await close()
+      await kept?.close()
+    },
+  }
+}
 
 /** What all services but the registry are told. */
 function toOptions(name: string, { registries, host, gate, toLog }: BuiltInContext) {
   return { registry: registries.registry, host, gate, log: toLog(name) }
 }
 
-async function keepAudit(record: AuditRecord, { events }: Made): Promise<void> {
+/** For programs to follow. */
+async function keepEvent(
+  topic: EventTopic,
+  event: { readonly action: string },
+  { events }: Made,
+): Promise<void> {
   if (events === undefined) throw new Error('the service events is not there')
-  await events.events.publish(AUDIT_TOPIC, {
-    payload: Buffer.from(JSON.stringify(record)),
-    metadata: { action: record.action },
+  await events.events.publish(topic, {
+    payload: Buffer.from(JSON.stringify(event)),
+    metadata: { action: event.action },
   })
+}
+
+/** Whether no other server has the same store. */
+function isOfOneServer({ store }: Settings): boolean {
+  return store === 'lmdb' || store === 'memory'
 }
 
 function toKeyOptions({ settings, ownFolder }: BuiltInContext) {

@@ -3,6 +3,7 @@ import { createRequire, Module } from 'node:module'
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildFailure } from 'esbuild'
+import { useEsbuild } from '../core/use-esbuild.ts'
 
 /** What evaluating a plugin file gave. */
 export interface EvaluatedPlugin {
@@ -23,8 +24,6 @@ interface CompilingModule {
  */
 const NODE_INTEROP = /__toESM\((require\("[^"\n]+"\)), 1\)/g
 
-/** Builds under way: esbuild's process is stopped after the last. */
-let building = 0
 /** Files evaluated so far. */
 let evaluated = 0
 
@@ -58,52 +57,50 @@ export async function evaluatePlugin(file: string): Promise<EvaluatedPlugin> {
 }
 
 async function bundle(file: string): Promise<{ code: string; sources: Map<string, Uint8Array> }> {
-  const { build, stop } = await import('esbuild')
   const sources = new Map<string, Uint8Array>()
-  building++
   try {
-    const { outputFiles } = await build({
-      entryPoints: [file],
-      absWorkingDir: dirname(file),
-      outfile: `${file}.cjs`,
-      write: false,
-      bundle: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'cjs',
-      target: 'node20',
-      // import() of a package then goes through the same require.
-      supported: { 'dynamic-import': false },
-      sourcemap: 'inline',
-      sourcesContent: false,
-      logLevel: 'silent',
-      // Node keeps the source map for as long as the module, and this keeps the module for as long as its functions.
-      banner: { js: 'var require = (id) => module.pluginRequire(id);' },
-      define: {
-        __filename: JSON.stringify(file),
-        'import.meta.url': JSON.stringify(pathToFileURL(file).href),
-        'import.meta.filename': JSON.stringify(file),
-        'import.meta.dirname': JSON.stringify(dirname(file)),
-      },
-      plugins: [
-        {
-          name: 'sources',
-          setup(hooks) {
-            // Read here, so that what is hashed is what was compiled even while an editor is saving.
-            hooks.onLoad({ filter: /.*/ }, async ({ path }) => {
-              const contents = await readFile(path)
-              sources.set(path, contents)
-              return { contents, loader: 'default' }
-            })
-          },
+    const { outputFiles } = await useEsbuild(({ build }) =>
+      build({
+        entryPoints: [file],
+        absWorkingDir: dirname(file),
+        outfile: `${file}.cjs`,
+        write: false,
+        bundle: true,
+        packages: 'external',
+        platform: 'node',
+        format: 'cjs',
+        target: 'node20',
+        // import() of a package then goes through the same require.
+        supported: { 'dynamic-import': false },
+        sourcemap: 'inline',
+        sourcesContent: false,
+        logLevel: 'silent',
+        // Node keeps the source map for as long as the module, and this keeps the module for as long as its functions.
+        banner: { js: 'var require = (id) => module.pluginRequire(id);' },
+        define: {
+          __filename: JSON.stringify(file),
+          'import.meta.url': JSON.stringify(pathToFileURL(file).href),
+          'import.meta.filename': JSON.stringify(file),
+          'import.meta.dirname': JSON.stringify(dirname(file)),
         },
-      ],
-    })
+        plugins: [
+          {
+            name: 'sources',
+            setup(hooks) {
+              // Read here, so that what is hashed is what was compiled even while an editor is saving.
+              hooks.onLoad({ filter: /.*/ }, async ({ path }) => {
+                const contents = await readFile(path)
+                sources.set(path, contents)
+                return { contents, loader: 'default' }
+              })
+            },
+          },
+        ],
+      }),
+    )
     return { code: outputFiles[0]!.text.replace(NODE_INTEROP, '__toESM($1)'), sources }
   } catch (error) {
     throw new Error(formatFailure(file, error), { cause: error })
-  } finally {
-    if (--building === 0) await stop()
   }
 }
 

@@ -5,12 +5,7 @@ import type { Plugin } from '../core/chain.ts'
 import { createNetwork } from '../core/network/network.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
 import { type Api, startApi } from './api.ts'
-import {
-  BUILT_IN_SERVICES,
-  type BuiltIn,
-  type BuiltInContext,
-  type Made,
-} from './built-in-services.ts'
+import { type BuiltIn, type BuiltInContext, listBuiltIns, type Made } from './built-in-services.ts'
 import { claimPorts } from './claim-ports.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
@@ -126,6 +121,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     {
       settings,
       toFolder: (part) => join(folder?.path ?? '', part),
+      hasFolder: folder !== undefined,
       ownFolder: toOwnFolder(folder),
       registries,
       broker,
@@ -173,7 +169,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     advertised: host.address,
     folder: folder?.path,
     adminPassword: made.adminPassword,
-    services: BUILT_IN_SERVICES.map(({ name }) => name),
+    services: listBuiltIns(settings).map(({ name }) => name),
     async reload(next) {
       await api.reload(next)
       dashboard.use(await buildGuards(next, log))
@@ -185,6 +181,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       const ending = services.map(async ({ endStreams }) => endStreams())
       // What fails keeps nothing from being closed, which tells of it.
       await Promise.allSettled([api.drain(), dashboard.drain(), ...ending])
+      await Promise.allSettled(services.map(async ({ end }) => end?.()))
       const stopping = services.map(({ service }) => service.stop({ timeoutMs: drainTimeoutMs }))
       await Promise.allSettled([proxy.drain(), ...stopping])
       await closing.close()
@@ -202,10 +199,11 @@ async function startServices(
   const started: BuiltIn[] = []
   const closingEach = createClosing()
   closing.add(async () => {
+    await Promise.allSettled(started.map(async ({ end }) => end?.()))
     await Promise.allSettled(started.map(stopService))
     await closingEach.close()
   })
-  for (const { create } of BUILT_IN_SERVICES) {
+  for (const { create } of listBuiltIns(context.settings)) {
     signal?.throwIfAborted()
     const builtIn = await create(context)
     closingEach.add(builtIn.close)
@@ -233,8 +231,10 @@ async function findServerId(
   return folder === undefined ? makeServerId() : await readServerId(folder.path)
 }
 
-function isFolderNeeded({ store, events, configSecretKey }: Settings): boolean {
-  return store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
+function isFolderNeeded({ store, events, configSecretKey, runtime }: Settings): boolean {
+  // What runs is to be found again after a restart, unless it is forgotten what it was.
+  const runs = runtime === 'process' && store !== 'memory'
+  return runs || store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
 }
 
 /** What the default data folder lies in, however it was named (specification: Authentication 10), and any other one itself. */

@@ -85,6 +85,8 @@ export interface Settings {
   readonly eventsRetention: Readonly<Record<string, Partial<EventRetention>>>
   /** Where the events of the handler `event` go. */
   readonly eventSink: (typeof SINKS)[number]
+  /** What runs services: processes of this machine, Kubernetes, or nothing does. */
+  readonly runtime: (typeof RUNTIMES)[number]
   /** Name of the network of servers this one links in. */
   readonly network: string
   /** Servers to link with: `mx://host:port` or `mxs://host:port` of their RPC proxies. */
@@ -197,6 +199,7 @@ const PROFILE_NAMES = Object.keys(PROFILES) as readonly ProfileName[]
 /** As the adapter that keeps records in a file has it. */
 const SYNCS = ['os', 'always'] as const
 const SINKS = ['broker', 'events', 'both'] as const
+const RUNTIMES = ['process', 'kubernetes', 'none'] as const
 
 /** Every setting, in the order of help and documentation. */
 export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } = {
@@ -433,6 +436,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseOneOf(SINKS)),
+  },
+  runtime: {
+    name: 'runtime',
+    kind: 'text',
+    form: 'process, kubernetes or none',
+    description:
+      'What runs services: process (programs of this machine), kubernetes (images, in its namespace), or none',
+    default: 'process',
+    only: 'server',
+    live: false,
+    parse: one(parseOneOf(RUNTIMES)),
   },
   network: {
     name: 'network',

@@ -156,7 +156,7 @@ async function loadConsul(options: ConsulUrl): Promise<Registry> {
 
 async function loadKubernetes(): Promise<Registry> {
   const { createKubernetesRegistry } = await import('../adapters/registry/kubernetes.ts')
-  const { findCluster } = await import('../adapters/registry/kubernetes/cluster.ts')
+  const { findCluster } = await import('../adapters/kubernetes/cluster.ts')
   return createKubernetesRegistry({ cluster: await findCluster({}) })
 }
 

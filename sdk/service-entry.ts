@@ -11,6 +11,8 @@ export interface RunningService extends Omit<ServiceEntry, 'nodes'> {
   readonly registry: string
   /** Name of its broker; empty: it has none. */
   readonly broker: string
+  /** What the runtime that started it calls it; empty: none did. */
+  readonly instance: string
 }
 
 /** Of its name in the id of a node. */
@@ -18,7 +20,8 @@ const NODE_NAME_MAX = 200
 
 /** The entry of a service: its one node has an id of its own each time (reference 6). */
 export function toServiceEntry(service: RunningService): ServiceEntry {
-  const { name, version, metadata, endpoints, address, server, registry, broker } = service
+  const { name, version, metadata, endpoints } = service
+  const { address, server, registry, broker, instance } = service
   return {
     name,
     version,
@@ -34,6 +37,7 @@ export function toServiceEntry(service: RunningService): ServiceEntry {
           server,
           registry,
           ...(broker !== '' && { broker }),
+          ...(instance !== '' && { instance }),
         },
       },
     ],

@@ -85,6 +85,7 @@ const VARIABLES = [
   'BROKER',
   'AUTH_ID',
   'AUTH_SECRET',
+  'INSTANCE',
 ]
 /** Those of the programs `mx server` and `mx api` are theirs to judge. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
@@ -265,7 +266,8 @@ export class Service<H extends object = Record<never, never>> {
         const metadata = this.#options.metadata ?? {}
         const endpoints = this.#dispatcher.describe()
         const where = { address, server, registry: registry.name, broker: this.#broker.name() }
-        const entry = toServiceEntry({ name, version, metadata, endpoints, ...where })
+        const instance = process.env['MX_INSTANCE'] ?? ''
+        const entry = toServiceEntry({ name, version, metadata, endpoints, ...where, instance })
         this.#unlistNode = addLocalNode(entry.nodes[0]!.id, this.#nodeCaller)
         this.#registration = await register({ registry, entry, log })
         this.#unlist = addLocalService(registry, this.#local)

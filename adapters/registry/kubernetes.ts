@@ -1,10 +1,9 @@
-import type { Maybe } from '../../core/chain.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { createWatchers } from '../../core/registry-watchers.ts'
-import { type Cluster, findCluster } from './kubernetes/cluster.ts'
+import { type Cluster, createFinder } from '../kubernetes/cluster.ts'
+import { createMirror } from '../kubernetes/mirror.ts'
 import { toKubernetesService, toSlice } from './kubernetes/objects.ts'
 import { createPicture } from './kubernetes/picture.ts'
-import { type ReflectOptions, reflect } from './kubernetes/reflect.ts'
 
 /** Which cluster is looked at, and what of it. */
 export interface KubernetesRegistryOptions {
@@ -23,16 +22,6 @@ export interface KubernetesRegistryOptions {
 /** RFC 1123 label, what a namespace is called. */
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
-/** Which of the two collections is meant. */
-const SERVICES = { name: 'services', group: '' }
-const SLICES = { name: 'endpointslices', group: 'discovery.k8s.io' }
-
-/** Somebody who asked before the first answer of the cluster. */
-interface Waiting {
-  readonly resolve: () => void
-  readonly reject: (reason: Error) => void
-}
-
 /**
  * The Services of a Kubernetes namespace with the ready endpoints of their slices, listed and watched from the first
  * question on. Read-only: Kubernetes knows by itself what runs. docs/registry.md has the annotations and the access needed.
@@ -49,83 +38,35 @@ export function createKubernetesRegistry(options: KubernetesRegistryOptions = {}
   }
   const { watch, emit, tellOutage } = createWatchers()
   const picture = createPicture({ onEvent: emit, onProblem })
-  const stops: (() => void)[] = []
-  /** What has not been listed yet. */
-  const unlisted = new Set([SERVICES, SLICES])
-  const outages = new Map<object, Error>()
-  let waiting: Waiting[] = []
-  let cluster: Promise<Cluster> | undefined
-  let closed = false
-
-  const settle = (tell: (one: Waiting) => void): void => {
-    const all = waiting
-    waiting = []
-    all.forEach(tell)
-  }
-
-  function start(): void {
-    if (stops.length > 0 || closed) return
-    follow(SERVICES, toKubernetesService, picture.replaceServices, picture.changeServices)
-    follow(SLICES, toSlice, picture.replaceSlices, picture.changeSlices)
-  }
-
-  function follow<T>(
-    resource: typeof SERVICES,
-    toItem: ReflectOptions<T>['toItem'],
-    replace: ReflectOptions<T>['onList'],
-    onChanges: ReflectOptions<T>['onChanges'],
-  ): void {
-    const onList = (items: ReadonlyMap<string, T>): void => {
-      unlisted.delete(resource)
-      replace(items)
-      if (unlisted.size === 0) settle(({ resolve }) => resolve())
-    }
-    const onOutage = (reason: Error | undefined): void => judge(resource, reason)
-    stops.push(reflect({ findCluster: find, resource, toItem, onList, onChanges, onOutage }))
-  }
-
-  /** Found once; looked for again after it was not there. */
-  function find(): Promise<Cluster> {
-    if (options.cluster !== undefined) return Promise.resolve(options.cluster)
-    cluster ??= findCluster(options).catch((error: unknown) => {
-      cluster = undefined
-      throw error
-    })
-    return cluster
-  }
-
-  /** It is an outage while either collection cannot be followed. */
-  function judge(resource: object, reason: Error | undefined): void {
-    const wasOut = outages.size > 0
-    if (reason === undefined) outages.delete(resource)
-    else outages.set(resource, reason)
-    if (outages.size > 0 !== wasOut) tellOutage(reason)
-    if (reason !== undefined && unlisted.size > 0) settle(({ reject }) => reject(reason))
-  }
-
-  /** The answer, as soon as there is a picture to take it from. */
-  function answer<T>(read: () => T): Maybe<T> {
-    if (closed) throw new Error('the Kubernetes registry is closed')
-    if (unlisted.size === 0) return read()
-    start()
-    for (const reason of outages.values()) throw reason
-    return new Promise<void>((resolve, reject) => waiting.push({ resolve, reject })).then(read)
-  }
+  const { cluster } = options
+  const mirror = createMirror({
+    name: 'the Kubernetes registry',
+    findCluster: cluster === undefined ? createFinder(options) : async () => cluster,
+    onOutage: tellOutage,
+  })
+  mirror.add({
+    resource: { name: 'services', group: '' },
+    toItem: toKubernetesService,
+    onList: picture.replaceServices,
+    onChanges: picture.changeServices,
+  })
+  mirror.add({
+    resource: { name: 'endpointslices', group: 'discovery.k8s.io' },
+    toItem: toSlice,
+    onList: picture.replaceSlices,
+    onChanges: picture.changeSlices,
+  })
 
   return {
     name: 'kubernetes',
-    getService: (name) => answer(() => picture.getService(name)),
-    listServices: () => answer(() => picture.listServices()),
+    getService: (name) => mirror.answer(() => picture.getService(name)),
+    listServices: () => mirror.answer(() => picture.listServices()),
 
     watch(listener, watchOptions) {
-      start()
+      mirror.start()
       return watch(listener, watchOptions)
     },
 
-    close() {
-      closed = true
-      for (const stop of stops) stop()
-      settle(({ reject }) => reject(new Error('the Kubernetes registry is closed')))
-    },
+    close: mirror.close,
   }
 }

@@ -4,11 +4,15 @@ import type { CAC } from 'cac'
 export function registerUser(cli: CAC): void {
   cli
     .command('user [...words]', 'Show who is logged in')
-    .usage('user [token | namespace [set <name>] | set password] [flags]')
+    .usage(
+      'user [token | namespace [set <name>] | config [set <name> <value>] | set password] [flags]',
+    )
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace of the account (default: mx)')
     .option('--old_password <password>', 'For set password; asked for where it is missing')
     .option('--new_password <password>', 'For set password; asked for where it is missing')
+    .example((bin) => `  ${bin} user config set git.baseurl github.com/<owner>`)
+    .example((bin) => `  ${bin} user config set git.credentials - < token`)
     .example(
       (bin) => `  curl -H "Authorization: Bearer $(${bin} user token)" localhost:8080/store/list`,
     )

@@ -12,5 +12,6 @@ export const cluster: Profile = {
     store: 'postgres://127.0.0.1:5432/mx',
     broker: 'nats://127.0.0.1:4222',
     events: 'nats://127.0.0.1:4222',
+    runtime: 'process',
   },
 }

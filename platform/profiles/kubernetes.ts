@@ -12,5 +12,6 @@ export const kubernetes: Profile = {
     store: 'postgres://postgres:5432/mx',
     broker: 'nats://nats:4222',
     events: 'nats://nats:4222',
+    runtime: 'kubernetes',
   },
 }

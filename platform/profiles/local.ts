@@ -12,6 +12,7 @@ export const local: Profile = {
     store: 'lmdb',
     broker: 'memory',
     events: 'lmdb',
+    runtime: 'process',
     configSecretKey: 'file',
   },
 }

@@ -12,6 +12,7 @@ export const test: Profile = {
     store: 'memory',
     broker: 'memory',
     events: 'memory',
+    runtime: 'process',
     configSecretKey: 'memory',
   },
 }

@@ -3,6 +3,7 @@ import { type Revocation, Revocations } from '../../core/auth/revocations.ts'
 import type { Session } from '../../core/contracts/auth.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
+import { watchRecords } from '../../core/store/watch-records.ts'
 import {
   parseRevocation,
   REVOKED_PREFIX,
@@ -10,7 +11,6 @@ import {
   toRevokedAccountKey,
   toRevokedTokenKey,
 } from './records.ts'
-import { watchRecords } from './watch-records.ts'
 
 export interface RevokedOptions {
   readonly store: Store
@@ -41,6 +41,7 @@ export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): 
   const listeners = new Set<(news: readonly Revocation[]) => void>()
   const watched = await watchRecords({
     store,
+    table: TABLE,
     prefix: REVOKED_PREFIX,
     onError: (error) => onWarning(`what was revoked cannot be read: ${String(error)}`),
     onRecords(records) {

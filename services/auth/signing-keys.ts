@@ -3,9 +3,9 @@ import { nameKey, type SigningKey, SKEW_S, TOKEN_LIFE_MAX_S } from '../../core/a
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
+import { watchRecords } from '../../core/store/watch-records.ts'
 import { conflict, unavailable } from '../../sdk/errors.ts'
 import { KEYS_PREFIX, type KeyRecord, parseKeyRecord, TABLE, toKeyKey } from './records.ts'
-import { watchRecords } from './watch-records.ts'
 
 /** Encrypts private keys for where they are kept. */
 export interface KeySealer {
@@ -96,6 +96,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
 
   const watched = await watchRecords({
     store,
+    table: TABLE,
     prefix: KEYS_PREFIX,
     onError: (error) => onWarning(`keys of tokens cannot be read: ${String(error)}`),
     onRecords(records, isAll) {

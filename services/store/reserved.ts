@@ -6,6 +6,7 @@ import { toBlobTables } from './blobs.ts'
 const RESERVED: ReadonlyMap<string, string> = new Map([
   ['auth', 'the service auth'],
   ['config', 'the service config'],
+  ['runtime', 'the service runtime'],
   ...Object.values(toBlobTables('')).map(({ table }) => [table, 'BlobStore'] as const),
 ])
 

@@ -7,7 +7,10 @@ const TYPES = {
   password: 'string',
   old_password: 'string',
   force: 'boolean',
+  env_vars: 'strings',
   output: 'string',
+  lines: 'string',
+  follow: 'boolean',
 } as const
 const read = (...args: string[]) =>
   readCommandLine({ rawArgs: ['node', 'mx', 'login', ...args] } as unknown as CAC, TYPES)
@@ -23,8 +26,14 @@ t.test('dashes and underscores in names are alike; values keep theirs', async (t
   t.same({ ...read('--password', 'a=b=c').flags }, { password: 'a=b=c' })
 })
 
-t.test('-o is --output', async (t) => {
+t.test('some flags have a letter', async (t) => {
   t.same({ ...read('-o', 'json').flags }, { output: 'json' })
+  t.same({ ...read('-fn', '5').flags }, { follow: true, lines: '5' })
+  t.same({ ...read('-n5').flags }, { lines: '5' })
+})
+
+t.test('a flag of several texts has them in order', async (t) => {
+  t.same({ ...read('--env_vars=B=1', '--env-vars', 'A=2').flags }, { env_vars: ['B=1', 'A=2'] })
 })
 
 const wrong: [args: string[], message: string][] = [

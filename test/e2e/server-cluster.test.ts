@@ -46,7 +46,7 @@ t.test('servers of a cluster are one platform', async (t) => {
     ServerProcess,
     ServerProcess,
   ]
-  t.match(one.log().at(-1), { profile: 'cluster', state: 'none in files', registry: /^consul:/ })
+  t.match(one.log().at(-1), { profile: 'cluster', state: /.mx.server$/, registry: /^consul:/ })
   const clients = [one, two].map(({ proxy, auth }) => openClient(t, { proxy, auth })) as [
     ReturnType<typeof openClient>,
     ReturnType<typeof openClient>,

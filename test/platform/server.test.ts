@@ -70,7 +70,7 @@ t.test('state in files is there after the next start', async (t) => {
   await first.server.close()
   t.same(
     readdirSync(folder).sort(),
-    ['config_secret_key', 'events', 'server_id', 'store'],
+    ['config_secret_key', 'events', 'runtime', 'server_id', 'store'],
     'without a lock',
   )
   const second = await openServer(t, inFiles(folder))

@@ -10,6 +10,7 @@ const RUNNING: RunningService = {
   server: 'uws',
   registry: 'memory',
   broker: '',
+  instance: '',
 }
 
 t.test('the entry of a service says where it is, and how it is called', (t) => {
@@ -28,6 +29,9 @@ t.test('the entry of a service says where it is, and how it is called', (t) => {
     metadata: { protocol: 'mx', transport: 'http', server: 'uws', registry: 'memory' },
   })
   t.match(toServiceEntry({ ...RUNNING, broker: 'nats' }).nodes, [{ metadata: { broker: 'nats' } }])
+  t.match(toServiceEntry({ ...RUNNING, instance: 'c0ffee' }).nodes, [
+    { metadata: { instance: 'c0ffee' } },
+  ])
   t.end()
 })
 

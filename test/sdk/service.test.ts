@@ -188,6 +188,15 @@ t.test(
   },
 )
 
+t.test('a node tells which copy it is, where the runtime said so in MX_INSTANCE', async (t) => {
+  process.env['MX_INSTANCE'] = 'c0ffee'
+  t.teardown(() => delete process.env['MX_INSTANCE'])
+  const registry = openRegistry(t)
+  await createService(t, { registry }).start()
+  const [entry] = await registry.getService('greeter')
+  t.match(entry!.nodes, [{ metadata: { instance: 'c0ffee' } }])
+})
+
 t.test('without a registry it is called by its address', async (t) => {
   const service = createService(t).handle('Helloworld', { call })
   const client = openClient(t, { address: await service.start() })

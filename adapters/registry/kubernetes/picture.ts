@@ -1,7 +1,7 @@
 import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 import { findChanges } from '../../../core/registry-changes.ts'
+import type { Change } from '../../kubernetes/reflect.ts'
 import type { KubernetesService, Slice } from './objects.ts'
-import type { Change } from './reflect.ts'
 import { toService } from './to-service.ts'
 
 export interface PictureOptions {

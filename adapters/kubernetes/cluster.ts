@@ -1,0 +1,122 @@
+import { constants } from 'node:fs'
+import { access, readFile } from 'node:fs/promises'
+import type { RequestOptions } from 'node:https'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** An API server, and the part of the cluster that is looked at. */
+export interface Cluster {
+  /** `http:` or `https:`; may have a path, as behind a proxy. */
+  readonly server: URL
+  readonly namespace: string
+  /** Credentials and certificates for one request: tokens are replaced while the program runs. */
+  readonly readOptions: () => Promise<RequestOptions>
+}
+
+export interface ClusterOptions {
+  /** @default the pod's own in a cluster, that of the kubeconfig's context outside, else `default` */
+  readonly namespace?: string
+  /** Context of the kubeconfig. @default in a cluster its service account; outside the current context */
+  readonly context?: string
+  /** Where a pod finds its service account. @default /var/run/secrets/kubernetes.io/serviceaccount */
+  readonly accountFolder?: string
+}
+
+/** https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/ */
+const ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/**
+ * Finds the cluster: that of the pod this runs in, else that of `KUBECONFIG` or `~/.kube/config`.
+ *
+ * @throws {Error} when there is none, its configuration is malformed, or the client library for kubeconfigs is missing.
+ */
+export async function findCluster(options: ClusterOptions): Promise<Cluster> {
+  const { context, accountFolder = ACCOUNT_FOLDER } = options
+  const host = process.env['KUBERNETES_SERVICE_HOST']
+  if (
+    context === undefined &&
+    host !== undefined &&
+    (await isReadable(join(accountFolder, 'token')))
+  )
+    return openAccount(host, accountFolder, options.namespace)
+  return openKubeconfig(context, options.namespace)
+}
+
+/** The function that finds the cluster: once, and again after it was not there. */
+export function createFinder(options: ClusterOptions): () => Promise<Cluster> {
+  let found: Promise<Cluster> | undefined
+  return () => {
+    found ??= findCluster(options).catch((error: unknown) => {
+      found = undefined
+      throw error
+    })
+    return found
+  }
+}
+
+/** By hand: the client library would cost every gateway in a cluster 75 MB of memory to read three files. */
+async function openAccount(host: string, folder: string, namespace?: string): Promise<Cluster> {
+  const port = process.env['KUBERNETES_SERVICE_PORT'] ?? '443'
+  const read = async (name: string): Promise<string> =>
+    (await readFile(join(folder, name), 'utf8')).trim()
+  return {
+    server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    namespace: namespace ?? (await read('namespace')),
+    readOptions: async () => {
+      const [token, ca] = await Promise.all([read('token'), read('ca.crt')])
+      return { ca, headers: { authorization: `Bearer ${token}` } }
+    },
+  }
+}
+
+async function openKubeconfig(context?: string, namespace?: string): Promise<Cluster> {
+  if (!process.env['KUBECONFIG'] && !(await isReadable(join(homedir(), '.kube', 'config')))) {
+    throw new Error(
+      'there is no Kubernetes cluster to ask: this is not a pod with a service account, KUBECONFIG is not set and ~/.kube/config does not exist',
+    )
+  }
+  const { KubeConfig } = await importLibrary()
+  const config = new KubeConfig()
+  try {
+    config.loadFromDefault()
+  } catch (cause) {
+    const file = process.env['KUBECONFIG'] || '~/.kube/config'
+    throw new Error(`the kubeconfig ${file} cannot be read: ${(cause as Error).message}`, { cause })
+  }
+  if (context !== undefined) config.setCurrentContext(context)
+  const current = config.getContextObject(config.getCurrentContext())
+  const cluster = config.getCurrentCluster()
+  if (current === null || cluster === null) {
+    const names = config.getContexts().map(({ name }) => name)
+    throw new Error(
+      `the kubeconfig has no context ${JSON.stringify(config.getCurrentContext() ?? '')} with a cluster; it has ${names.join(', ') || 'none'}`,
+    )
+  }
+  return {
+    server: new URL(cluster.server),
+    namespace: namespace ?? current.namespace ?? 'default',
+    readOptions: async () => {
+      const options: RequestOptions = {}
+      await config.applyToHTTPSOptions(options)
+      return options
+    },
+  }
+}
+
+async function importLibrary(): Promise<typeof import('@kubernetes/client-node')> {
+  try {
+    return await import('@kubernetes/client-node')
+  } catch (cause) {
+    throw new Error(
+      'a kubeconfig is read by the package @kubernetes/client-node, which cannot be loaded: npm install @kubernetes/client-node@1.3',
+      { cause },
+    )
+  }
+}
+
+async function isReadable(file: string): Promise<boolean> {
+  return access(file, constants.R_OK).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,216 @@
+import type {
+  V1Container,
+  V1Deployment,
+  V1EnvVar,
+  V1ObjectMeta,
+  V1Secret,
+  V1Service,
+} from '@kubernetes/client-node'
+import type { Workload } from '../../../core/contracts/runtime.ts'
+import { MANAGED, toId, toLabelValue, toSecretName, WORKLOAD_LABEL } from './names.ts'
+
+/**
+ * What copies may do, by the Pod Security Standards of Kubernetes. `restricted`: an image that does not run as root, without any
+ * capability. `baseline`: as its image says, root included.
+ */
+export type PodSecurity = 'restricted' | 'baseline'
+
+export interface ManifestOptions {
+  readonly podSecurity: PodSecurity
+  /** Another one restarts the copies of a revision; undefined: none was restarted so. */
+  readonly attempt: string | undefined
+}
+
+/** The key of a workload, as JSON: names of objects hold no more than a hash of it. */
+export const KEY_ANNOTATION = 'mx/key'
+/** Of pods: which revision, and which attempt at it, they are copies of. */
+export const REVISION_ANNOTATION = 'mx/revision'
+export const ATTEMPT_ANNOTATION = 'mx/attempt'
+/** Of pods: the Secret they read. */
+export const SECRET_ANNOTATION = 'mx/secret'
+/** Name of the one container of a pod. */
+export const CONTAINER = 'main'
+/** Seconds a revision may take to come up before it counts as failed; pulling its image is part of that. */
+export const PROGRESS_SECONDS = 300
+/** Seconds from SIGTERM to SIGKILL. */
+export const GRACE_SECONDS = 30
+
+/** Seconds a copy has to listen in before it is started again. */
+const START_SECONDS = 60
+/** Seconds before SIGTERM, in which gateways are told that a copy is about to end. */
+const LEAVE_SECONDS = 3
+const DEFAULT_PORT = 8080
+/** What Deployments show; whatever else a copy is told may be secret. */
+const PLAIN: ReadonlySet<string> = new Set([
+  'MX_PROFILE',
+  'MX_SERVICE_NAME',
+  'MX_SERVICE_VERSION',
+  'MX_PROXY',
+  'MX_NAMESPACE',
+])
+
+/**
+ * The copies. Of a new revision each is ready before an old one is asked to end.
+ *
+ * @throws {TypeError} for a program that is no image, and for an address without a port in its environment.
+ */
+export function toDeployment(workload: Workload, options: ManifestOptions): V1Deployment {
+  const { revision, instances } = workload
+  const id = toId(workload)
+  const { attempt, podSecurity } = options
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { ...toMetadata(workload), name: id },
+    spec: {
+      replicas: instances,
+      selector: { matchLabels: { [WORKLOAD_LABEL]: id } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      progressDeadlineSeconds: PROGRESS_SECONDS,
+      revisionHistoryLimit: 2,
+      template: {
+        metadata: {
+          labels: toLabels(workload),
+          annotations: {
+            [REVISION_ANNOTATION]: revision,
+            [SECRET_ANNOTATION]: toSecretNameOf(workload),
+            ...(attempt !== undefined && { [ATTEMPT_ANNOTATION]: attempt }),
+          },
+        },
+        spec: {
+          containers: [toContainer(workload, podSecurity)],
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          terminationGracePeriodSeconds: GRACE_SECONDS + LEAVE_SECONDS,
+          securityContext: {
+            seccompProfile: { type: 'RuntimeDefault' },
+            ...(podSecurity === 'restricted' && { runAsNonRoot: true }),
+          },
+        },
+      },
+    },
+  }
+}
+
+/** By which the copies are found: by the registry of Kubernetes, and by whoever asks the cluster's DNS. */
+export function toService(workload: Workload): V1Service {
+  const { name, version, env, protocol } = workload
+  const id = toId(workload)
+  const metadata = toMetadata(workload)
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      ...metadata,
+      name: id,
+      annotations: {
+        ...metadata.annotations,
+        'mx/name': env['MX_SERVICE_NAME'] || name,
+        'mx/version': env['MX_SERVICE_VERSION'] || version,
+      },
+    },
+    spec: {
+      selector: { [WORKLOAD_LABEL]: id },
+      ports: [{ name: protocol, port: toPort(workload), targetPort: CONTAINER }],
+    },
+  }
+}
+
+/** The credentials, and everything else of the environment that may be secret. */
+export function toSecret(workload: Workload): V1Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: { ...toMetadata(workload), name: toSecretNameOf(workload) },
+    data: toData(workload),
+  }
+}
+
+function toSecretNameOf(workload: Workload): string {
+  return toSecretName(toId(workload), toData(workload))
+}
+
+function toData({ env }: Workload): Record<string, string> {
+  const data: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env))
+    if (!PLAIN.has(name)) data[name] = Buffer.from(value).toString('base64')
+  return data
+}
+
+function toContainer(workload: Workload, podSecurity: PodSecurity): V1Container {
+  const { program, resources } = workload
+  if (program.kind !== 'image')
+    throw new TypeError(`${workload.name} must be an image to run in Kubernetes`)
+  const { image, command, args } = program
+  const probe = { tcpSocket: { port: CONTAINER }, periodSeconds: 1 }
+  const most: Record<string, string> = {}
+  if (resources.memoryBytes !== undefined) most['memory'] = `${resources.memoryBytes}`
+  if (resources.cpus !== undefined) most['cpu'] = `${Math.ceil(resources.cpus * 1000)}m`
+  return {
+    name: CONTAINER,
+    image,
+    ...(command && { command: command.map(toLiteral) }),
+    ...(args && { args: args.map(toLiteral) }),
+    env: toEnv(workload),
+    ports: [{ name: CONTAINER, containerPort: toPort(workload) }],
+    resources: { requests: most, limits: most },
+    startupProbe: { ...probe, failureThreshold: START_SECONDS },
+    readinessProbe: { ...probe, periodSeconds: 5 },
+    lifecycle: { preStop: { sleep: { seconds: LEAVE_SECONDS } } },
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      ...(podSecurity === 'restricted' && { capabilities: { drop: ['ALL'] } }),
+    },
+  }
+}
+
+function toEnv(workload: Workload): V1EnvVar[] {
+  const { env, protocol } = workload
+  const secret = toSecretNameOf(workload)
+  const port = toPort(workload)
+  const told = protocol === 'mx' ? ['MX_SERVICE_ADDRESS', `:${port}`] : ['PORT', `${port}`]
+  const [address = '', value = ''] = told
+  const all: V1EnvVar[] = [
+    { name: 'MX_INSTANCE', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+  ]
+  if (env[address] === undefined) all.push({ name: address, value })
+  for (const [name, text] of Object.entries(env)) {
+    if (PLAIN.has(name)) all.push({ name, value: toLiteral(text) })
+    else all.push({ name, valueFrom: { secretKeyRef: { name: secret, key: name } } })
+  }
+  return all
+}
+
+/** Where a copy listens: as it is told, in its own environment or by this adapter. */
+function toPort({ protocol, port, env }: Workload): number {
+  const name = protocol === 'mx' ? 'MX_SERVICE_ADDRESS' : 'PORT'
+  const text = env[name]
+  if (text === undefined) return (protocol === 'http' && port) || DEFAULT_PORT
+  const number = Number(/(?:^|:)([0-9]{1,5})$/.exec(text)?.[1])
+  if (number >= 1 && number <= 65_535) return number
+  throw new TypeError(`${name} must end with a port from 1 to 65535, got ${JSON.stringify(text)}`)
+}
+
+/** Kubernetes puts variables in place of `$(NAME)`, and `$` in place of `$$`. */
+function toLiteral(text: string): string {
+  return text.replaceAll('$', () => '$$')
+}
+
+function toMetadata(workload: Workload): V1ObjectMeta {
+  const { namespace, name, version } = workload
+  return {
+    labels: toLabels(workload),
+    annotations: { [KEY_ANNOTATION]: JSON.stringify({ namespace, name, version }) },
+  }
+}
+
+function toLabels(workload: Workload): Record<string, string> {
+  return {
+    ...MANAGED,
+    'app.kubernetes.io/name': toLabelValue(workload.name),
+    'app.kubernetes.io/version': toLabelValue(workload.version),
+    [WORKLOAD_LABEL]: toId(workload),
+  }
+}

@@ -1,0 +1,55 @@
+import type { Resources } from '../../../core/contracts/runtime.ts'
+import type { Cgroup } from './cgroups.ts'
+import { findProgram } from './find-program.ts'
+import type { RuntimeLog } from './world.ts'
+
+/**
+ * Turns the words of a program into those that run it confined.
+ *
+ * @param group it is to be in, by which its memory is bounded.
+ */
+export type Confine = (
+  words: readonly string[],
+  resources: Resources,
+  group: Cgroup | undefined,
+) => string[]
+
+/** What the log of a copy tells where it cannot enter its group. */
+const ENTER = ['/bin/sh', '-c', 'echo 0 > "$0"; exec "$@"']
+
+/** What a program needs beside its data: stacks, code that is compiled as it runs. */
+const DATA_MARGIN_BYTES = 512 * 1024 * 1024
+
+/**
+ * What this machine has to confine programs with: `setpriv`, by which they end with the server however that ends, and `prlimit`,
+ * by which no process writes a core file, or has much more data than its copy may. What is missing is told once.
+ */
+export function findConfinement(log: RuntimeLog): Confine {
+  const path = process.env['PATH'] ?? ''
+  const find = (name: string, purpose: string): string[] => {
+    try {
+      return [findProgram(name, '/', path)]
+    } catch {
+      log.warn({}, `there is no program ${name} here: ${purpose}`)
+      return []
+    }
+  }
+  const setpriv = find('setpriv', 'services outlive a server that is killed, until it starts again')
+  const prlimit = find(
+    'prlimit',
+    'services may write core files, and take memory faster than it is looked at',
+  )
+  return (words, { memoryBytes }, group) => [
+    ...(group === undefined ? [] : [...ENTER, group.entrance]),
+    ...setpriv.flatMap((program) => [program, '--pdeathsig', 'KILL', '--']),
+    ...prlimit.flatMap((program) => [
+      program,
+      '--core=0',
+      ...(memoryBytes === undefined || group !== undefined
+        ? []
+        : [`--data=${memoryBytes + DATA_MARGIN_BYTES}`]),
+      '--',
+    ]),
+    ...words,
+  ]
+}

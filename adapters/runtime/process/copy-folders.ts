@@ -1,0 +1,80 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { endMarked } from './end-processes.ts'
+import { readProcess, signal } from './processes.ts'
+
+/** What a copy has of its own on the disk, as long as it runs. */
+export interface CopyFolder {
+  readonly home: string
+  readonly temp: string
+  /** Notes which process it is, for a server that comes after this one was killed. */
+  readonly note: (pid: number) => void
+  readonly remove: () => Promise<void>
+}
+
+const NOTE = 'process'
+
+/** Makes the folder of a copy: it is there before the process is, so that none is missed. */
+export function makeCopyFolder(parent: string, instance: string): CopyFolder {
+  const folder = join(parent, instance)
+  const home = join(folder, 'home')
+  const temp = join(folder, 'tmp')
+  for (const made of [home, temp]) mkdirSync(made, { recursive: true, mode: 0o700 })
+  return {
+    home,
+    temp,
+    note(pid) {
+      const start = readProcess(pid)?.start ?? ''
+      writeFileSync(join(folder, NOTE), JSON.stringify({ pid, start, boot: readBoot() }))
+    },
+    remove: () => removeFolder(folder),
+  }
+}
+
+/**
+ * Ends what a server that was killed left running, known by the folders it left: processes with the mark of such a copy, and the
+ * one that was noted, with its group.
+ *
+ * @returns how many processes were ended, those of a group as one.
+ * @throws {Error} when some do not end: they must not run twice.
+ */
+export async function endLeftCopies(parent: string): Promise<number> {
+  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  const instances = await readdir(parent)
+  const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
+  const marked = await endMarked(instances)
+  await Promise.all(instances.map((instance) => removeFolder(join(parent, instance))))
+  return new Set([...noted, ...marked]).size
+}
+
+/** The process that is noted in the folder, where it still ran. */
+function killNoted(folder: string): number | undefined {
+  const { pid, start, boot } = readNote(folder)
+  if (pid === undefined || boot !== readBoot() || readProcess(pid)?.start !== start) return
+  signal(-pid, 'SIGKILL')
+  return pid
+}
+
+function readNote(folder: string): { pid?: number; start?: string; boot?: string } {
+  try {
+    return JSON.parse(readFileSync(join(folder, NOTE), 'utf8'))
+  } catch {
+    // Killed before it wrote any: the mark is all there is.
+    return {}
+  }
+}
+
+/** Which start of the machine this is; empty where it does not tell. */
+function readBoot(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** A program that just ended may have left files that are not to be removed, or too many: that is no failure of anything. */
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
+}

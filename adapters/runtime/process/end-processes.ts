@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDoneIn } from '../../../core/done-in.ts'
+import { toMark } from './environment.ts'
+import { findByVariable, readProcesses, signal } from './processes.ts'
+
+/** How long what was killed takes to be gone, at most. */
+const KILLED_MS = 5000
+const POLL_MS = 20
+
+/**
+ * Ends a process that leads a group, and the group: SIGTERM for the process, which may pass it on itself, then for what is left
+ * of the group; SIGKILL for all that are there after `graceMs`.
+ *
+ * @param exited resolves once the process has ended.
+ * @returns whether it ended without being killed.
+ */
+export async function endGroup(
+  pid: number,
+  exited: Promise<unknown>,
+  graceMs: number,
+): Promise<boolean> {
+  const untilMs = performance.now() + graceMs
+  if (graceMs > 0) {
+    signal(pid, 'SIGTERM')
+    if (await isDoneIn(exited, graceMs)) {
+      signal(-pid, 'SIGTERM')
+      if (await isGroupGoneBy(pid, untilMs)) return true
+    }
+  }
+  signal(-pid, 'SIGKILL')
+  await isDoneIn(exited, KILLED_MS)
+  await isGroupGoneBy(pid, performance.now() + KILLED_MS)
+  return false
+}
+
+/**
+ * Ends what belongs to copies by the mark in its environment, wherever it went.
+ *
+ * @returns the processes that were there.
+ * @throws {Error} when some do not end.
+ */
+export async function endMarked(instances: readonly string[]): Promise<ReadonlySet<number>> {
+  const marks = instances.map(toMark)
+  const ended = new Set<number>()
+  const untilMs = performance.now() + KILLED_MS
+  for (;;) {
+    const pids = await findByVariable(marks)
+    if (pids.length === 0) return ended
+    if (performance.now() > untilMs)
+      throw new Error(`processes ${pids.join(', ')} were killed and do not end`)
+    for (const pid of pids) {
+      signal(pid, 'SIGKILL')
+      ended.add(pid)
+    }
+    await delay(POLL_MS)
+  }
+}
+
+async function isGroupGoneBy(group: number, untilMs: number): Promise<boolean> {
+  while (await isGroupAlive(group)) {
+    if (performance.now() >= untilMs) return false
+    await delay(POLL_MS)
+  }
+  return true
+}
+
+/** A group whose processes only wait to be forgotten, as where init does not care for them, has ended. */
+async function isGroupAlive(group: number): Promise<boolean> {
+  if (!signal(-group, 0)) return false
+  const processes = await readProcesses()
+  return processes.length === 0 || processes.some((info) => info.group === group)
+}

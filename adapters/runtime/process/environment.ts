@@ -1,0 +1,39 @@
+/** What of the server's own environment is no secret, and of the machine. */
+const PASSED = ['PATH', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TZ']
+
+/** What a copy is told that others of its workload are not. */
+export interface CopyVariables {
+  readonly instance: string
+  readonly home: string
+  readonly temp: string
+  /** Where it is to listen; undefined: where it wants. */
+  readonly port: number | undefined
+}
+
+/** The variable all processes of a copy are known by. */
+export function toMark(instance: string): string {
+  return `MX_INSTANCE=${instance}`
+}
+
+/**
+ * The whole environment of a copy. Nothing of the server's but what is listed here gets in.
+ *
+ * @param own of its workload.
+ */
+export function toEnvironment(
+  own: Readonly<Record<string, string>>,
+  { instance, home, temp, port }: CopyVariables,
+): Record<string, string> {
+  const passed = PASSED.flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value]]
+  })
+  return {
+    ...Object.fromEntries(passed),
+    HOME: home,
+    TMPDIR: temp,
+    ...own,
+    MX_INSTANCE: instance,
+    ...(port !== undefined && { PORT: String(port) }),
+  }
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Workload } from '../../../core/contracts/runtime.ts'
+import { isDoneIn } from '../../../core/done-in.ts'
+import { captureOutput } from './capture-output.ts'
+import type { Cgroup } from './cgroups.ts'
+import { makeCopyFolder } from './copy-folders.ts'
+import type { Door } from './doors.ts'
+import { endGroup, endMarked } from './end-processes.ts'
+import { findPort, whenAnswers } from './ports.ts'
+import { spawnCopy } from './spawn-copy.ts'
+import type { World } from './world.ts'
+
+/** What a copy is told, and tells. */
+export interface CopyLife {
+  /** Asks it to end: its calls first. */
+  readonly stop: AbortSignal
+  /** It takes calls. */
+  readonly onReady: () => void
+  /** It takes none any more, and is about to end. */
+  readonly onLeaving: () => void
+}
+
+type Child = Awaited<ReturnType<typeof spawnCopy>>
+
+/** Of the last line, in what is told of a failure. */
+const LINE_MAX = 500
+const NO_MEMORY = 'was killed: it took more memory than it may'
+
+/**
+ * Runs one copy of a workload, from before its process is there until nothing is left of it: its group, what left the group, its
+ * files.
+ *
+ * @returns how it ended, with the last line it wrote: for people.
+ */
+export async function runCopy(workload: Workload, life: CopyLife, world: World): Promise<string> {
+  const instance = randomBytes(6).toString('hex')
+  try {
+    const folder = makeCopyFolder(world.copiesFolder, instance)
+    const group = world.openCgroup(instance, workload.resources)
+    try {
+      const port = workload.protocol === 'http' ? await findPort(workload.port) : undefined
+      const child = await spawnCopy(workload, { instance, ...folder, port }, group, world)
+      folder.note(child.pid)
+      return await attend({ child, workload, instance, port, group }, life, world)
+    } finally {
+      await group?.remove()
+      await endMarked([instance])
+      await folder.remove()
+    }
+  } catch (error) {
+    return `could not be run: ${(error as Error).message}`
+  }
+}
+
+interface Copy {
+  readonly child: Child
+  readonly workload: Workload
+  readonly instance: string
+  /** Where it was told to listen. */
+  readonly port: number | undefined
+  /** What bounds its memory; undefined: the watchdog does. */
+  readonly group: Cgroup | undefined
+}
+
+async function attend(copy: Copy, life: CopyLife, world: World): Promise<string> {
+  const { child, workload, instance, port, group } = copy
+  const { doors, limits, log, watchdog } = world
+  const about = { service: workload.name, namespace: workload.namespace, instance }
+  const ending = new AbortController()
+  const over = AbortSignal.any([life.stop, ending.signal])
+  let failure: string | undefined
+  let isExcessive = false
+  let door: Door | undefined
+
+  const fail = (how: string) => {
+    failure ??= how
+    ending.abort()
+  }
+  const becomeReady = async () => {
+    const late = setTimeout(() => fail(toLateness(limits.startMs, port)), limits.startMs)
+    try {
+      if (port === undefined) await doors.whenReady(workload, instance, over)
+      else door = await doors.register(workload, instance, await whenAnswers(port, over))
+      if (!over.aborted) life.onReady()
+    } catch (error) {
+      if (!over.aborted) fail(`could not be registered: ${(error as Error).message}`)
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  const exit = once(child, 'exit').then(([code, signal]) => toExit(code, signal))
+  const output = captureOutput(child, instance, world.openLog(workload), () =>
+    log.warn(about, 'it writes more than its log takes, and is slowed down'),
+  )
+  const unwatch = watchdog.watch({
+    pid: child.pid,
+    memoryBytes: group === undefined ? workload.resources.memoryBytes : undefined,
+    processes: limits.processes,
+    onExcess: (what) => {
+      isExcessive = true
+      fail(what)
+    },
+  })
+  const readying = becomeReady()
+  const early = await Promise.race([exit, whenAborted(over)])
+  ending.abort()
+  life.onLeaving()
+  if (early === undefined && !isExcessive) {
+    await isDoneIn(readying, limits.drainMs)
+    if (door !== undefined) await leave(door, limits.drainMs)
+    if (!(await endGroup(child.pid, exit, limits.drainMs)))
+      log.warn(about, `it did not end within ${limits.drainMs} ms of SIGTERM, and was killed`)
+  } else {
+    await endGroup(child.pid, exit, 0)
+    if (door !== undefined) await leave(door, limits.drainMs)
+  }
+  unwatch()
+  await output.end()
+  const how = group?.ranOutOfMemory() ? NO_MEMORY : (failure ?? early ?? 'ended')
+  const last = output
+    .lastLine()
+    .slice(0, LINE_MAX)
+    .replace(/\p{Cc}/gu, ' ')
+  return last === '' ? how : `${how}; its last line: ${last}`
+}
+
+/** Calls that take too long, or a registry that is away, do not keep it. */
+async function leave(door: Door, timeoutMs: number): Promise<void> {
+  await isDoneIn(door.leave(), timeoutMs).catch(() => {})
+}
+
+function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}
+
+function toExit(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+}
+
+function toLateness(ms: number, port: number | undefined): string {
+  const what =
+    port === undefined
+      ? 'was not registered and healthy'
+      : `took no connections at port ${port}, which PORT tells it,`
+  return `${what} within ${ms / 1000} s`
+}

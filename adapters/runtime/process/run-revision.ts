@@ -1,0 +1,163 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Workload } from '../../../core/contracts/runtime.ts'
+import { runCopy } from './run-copy.ts'
+import { toLaunch } from './spawn-copy.ts'
+import type { ProcessLimits, World } from './world.ts'
+
+/** How the copies of a revision are. */
+export interface RevisionView {
+  readonly ready: number
+  /** Every copy was ready, at some time. */
+  readonly wasComplete: boolean
+  /** A copy failed too often, and is left alone. */
+  readonly isGivenUp: boolean
+  /** Failures in a row, of the copy with the most. */
+  readonly retries: number
+  /** How a copy failed last that has not been ready since. */
+  readonly error: string | undefined
+}
+
+/** The copies of one revision of a workload, each kept running. */
+export interface RunningRevision {
+  readonly workload: Workload
+  readonly view: () => RevisionView
+  /** Whether all copies came up; false: one was given up, or they were stopped before. */
+  readonly settled: Promise<boolean>
+  /** Starts those again that were given up. */
+  readonly retry: () => void
+  /** Done once none runs. */
+  readonly stop: () => Promise<void>
+}
+
+interface Slot {
+  isReady: boolean
+  readyMs: number
+  failures: number
+  isGivenUp: boolean
+  error: string | undefined
+  done: Promise<void>
+}
+
+/** Failures in a row until a copy is given up (reference 15.24). */
+const FAILURES_MAX = 5
+/** Of one that is to replace another, which serves meanwhile: whoever waits is told soon. */
+const FAILURES_MAX_OF_NEXT = 2
+/** So that what failed together does not start together. */
+const JITTER = 0.2
+
+/** What is to run. */
+export interface WantedRevision {
+  readonly workload: Workload
+  /** It is to replace another one, which serves. */
+  readonly isNext: boolean
+  /** What is waited for before it starts. @default nothing */
+  readonly after?: Promise<void>
+}
+
+export function runRevision(
+  { workload, isNext, after }: WantedRevision,
+  onChange: () => void,
+  world: World,
+): RunningRevision {
+  const { limits, log } = world
+  const stopping = new AbortController()
+  let wasComplete = false
+  let settle: (hasCome: boolean) => void = () => {}
+  const settled = new Promise<boolean>((resolve) => {
+    settle = resolve
+  })
+  const slots = Array.from({ length: workload.instances }, toSlot)
+
+  function toSlot(): Slot {
+    const slot: Slot = {
+      isReady: false,
+      readyMs: Number.NaN,
+      failures: 0,
+      isGivenUp: false,
+      error: undefined,
+      done: Promise.resolve(),
+    }
+    slot.done = keep(slot)
+    return slot
+  }
+
+  async function keep(slot: Slot): Promise<void> {
+    await after
+    const life = {
+      stop: stopping.signal,
+      onReady() {
+        slot.isReady = true
+        slot.readyMs = performance.now()
+        slot.error = undefined
+        change()
+      },
+      onLeaving() {
+        slot.failures = toRetries(slot, limits)
+        slot.isReady = false
+        change()
+      },
+    }
+    slot.failures = 0
+    slot.isGivenUp = false
+    try {
+      toLaunch(workload)
+    } catch (error) {
+      // What is not there does not come by being asked for once more.
+      slot.error = `could not be run: ${(error as Error).message}`
+      slot.isGivenUp = true
+      return change()
+    }
+    while (!stopping.signal.aborted) {
+      const how = await runCopy(workload, life, world)
+      if (stopping.signal.aborted) return
+      slot.error = how
+      slot.failures++
+      slot.isGivenUp =
+        slot.failures >= (isNext && !wasComplete ? FAILURES_MAX_OF_NEXT : FAILURES_MAX)
+      const { namespace, name, version } = workload
+      log.warn({ service: name, namespace, version, failures: slot.failures }, `it ${how}`)
+      change()
+      if (slot.isGivenUp) return
+      await pause(slot.failures)
+    }
+  }
+
+  /** Until it is time to start again, or to stop. */
+  async function pause(failures: number): Promise<void> {
+    const ms = limits.pauseMinMs * 2 ** (failures - 1) * (1 + Math.random() * JITTER)
+    const { signal } = stopping
+    await delay(Math.min(ms, limits.pauseMaxMs), undefined, { signal }).catch(() => {})
+  }
+
+  function change(): void {
+    if (slots.every(({ isReady }) => isReady)) wasComplete = true
+    if (wasComplete) settle(true)
+    else if (slots.some(({ isGivenUp }) => isGivenUp)) settle(false)
+    onChange()
+  }
+
+  return {
+    workload,
+    settled,
+    view: () => ({
+      ready: slots.filter(({ isReady }) => isReady).length,
+      wasComplete,
+      isGivenUp: slots.some(({ isGivenUp }) => isGivenUp),
+      retries: Math.max(...slots.map((slot) => toRetries(slot, limits))),
+      error: slots.find(({ error }) => error !== undefined)?.error,
+    }),
+    retry() {
+      for (const slot of slots) if (slot.isGivenUp) slot.done = keep(slot)
+    },
+    async stop() {
+      stopping.abort()
+      settle(false)
+      await Promise.all(slots.map(({ done }) => done))
+    },
+  }
+}
+
+/** One that has been ready for long enough begins anew. */
+function toRetries({ isReady, readyMs, failures }: Slot, { steadyMs }: ProcessLimits): number {
+  return isReady && performance.now() - readyMs >= steadyMs ? 0 : failures
+}

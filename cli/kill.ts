@@ -1,0 +1,36 @@
+import type { CAC } from 'cac'
+import { readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { findObject, parseObject } from './runtime/objects.ts'
+import { openSteps, printDone } from './runtime/steps.ts'
+import { openSession, SESSION_FLAGS } from './session.ts'
+
+const FLAGS = { ...SESSION_FLAGS, force: 'boolean' } as const
+
+/** Ends what runs under a name, and forgets it (specification: States and transitions). @throws {CliError} */
+export async function runKill(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  if (words.length !== 1)
+    throw new CliError(
+      `${words.length === 0 ? 'the name is missing' : `one name at a time, got ${words.join(', ')}`}. See 'mx kill --help'`,
+      { status: EXIT.usage },
+    )
+  const session = openSession(flags)
+  const steps = await openSteps()
+  try {
+    const given = parseObject(words[0]!)
+    const { name, version } = await findObject(session, given.name, given.version)
+    steps.show('stopping')
+    const request = {
+      resource: { service: { name, version } },
+      options: { namespace: session.namespace, ...(flags.force && { force: true }) },
+    }
+    // Calls under way may take as long as they are given.
+    await session.call('runtime', 'Runtime.Delete', request, Number.POSITIVE_INFINITY)
+    steps.end()
+    printDone(`${name} was killed`)
+  } finally {
+    steps.end()
+    session.close()
+  }
+}

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import type { CAC } from 'cac'
+import { GatewayError } from '../core/errors.ts'
+import { parseDuration } from '../core/units.ts'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { parseObject } from './runtime/objects.ts'
+import { openSession, SESSION_FLAGS } from './session.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  follow: 'boolean',
+  lines: 'string',
+  since: 'string',
+  version: 'string',
+  output: 'string',
+} as const
+
+/** As the service `runtime` tells it (reference 7.1). */
+interface LogRecord {
+  /** Unix time in milliseconds. */
+  readonly timestamp: number
+  /** `instance` and `stream`. */
+  readonly metadata: Readonly<Record<string, string>>
+  readonly message: string
+}
+
+const DEFAULT_LINES = '15'
+const ALL = 'all'
+
+/** Shows what something that runs has written, and with `-f` what it goes on writing. @throws {CliError} */
+export async function runLogs(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  if (words.length !== 1) throw usage('one name is needed')
+  const { name, version } = parseObject(words[0]!)
+  const { output = 'text', follow = false } = flags
+  if (!['text', 'json'].includes(output))
+    throw usage(`Invalid output: ${output}, must be text or json`)
+  const { count, since } = toRange(flags)
+  const session = openSession(flags)
+  const { namespace } = session
+  const request = {
+    ...{ service: name, version: flags.version ?? version, stream: follow },
+    ...{ count, since, options: { namespace } },
+  }
+  // Whoever reads has seen enough, such as `head`.
+  process.stdout.on('error', () => process.exit(EXIT.ok))
+  try {
+    for await (const record of session.stream<LogRecord>('runtime', 'Runtime.Logs', request)) {
+      const line = output === 'json' ? JSON.stringify(record) : record.message
+      if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain')
+    }
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    throw new CliError(`Logs not found for service ${name}`, { cause: error })
+  } finally {
+    session.close()
+  }
+}
+
+/** Whether it is the object that is not there, rather than the service `runtime`. */
+function isUnknown(error: unknown): boolean {
+  return (
+    error instanceof CliError &&
+    error.status === EXIT.refused &&
+    error.cause instanceof GatewayError &&
+    error.cause.code === 404
+  )
+}
+
+/** How many lines, and since when in Unix seconds, as the service takes it; 0: all. */
+function toRange({ lines, since }: CommandLine<typeof FLAGS>['flags']) {
+  const wanted = lines ?? (since === undefined ? DEFAULT_LINES : ALL)
+  if (wanted !== ALL && !/^\d{1,9}$/.test(wanted))
+    throw usage(`--lines must be a whole number or ${ALL}, got ${wanted}`)
+  // None: those that come are written later than now.
+  if (Number(wanted) === 0) return { count: 0, since: Math.ceil(Date.now() / 1000) }
+  return {
+    count: wanted === ALL ? 0 : Number(wanted),
+    since: since === undefined ? 0 : toSeconds(since),
+  }
+}
+
+/** @param since a span before now, or a time. */
+function toSeconds(since: string): number {
+  const time = /^\d{4}-/.test(since) ? Date.parse(since) : Number.NaN
+  if (!Number.isNaN(time)) return Math.floor(time / 1000)
+  try {
+    const seconds = Math.floor((Date.now() - parseDuration(since)) / 1000)
+    if (seconds > 0) return seconds
+  } catch {
+    // Told below.
+  }
+  throw usage(`--since must be a span such as 10m or 2h, or a time such as ${exampleTime()}`)
+}
+
+function exampleTime(): string {
+  return new Date(0).toISOString().replace('.000', '')
+}
+
+function usage(message: string): CliError {
+  return new CliError(`${message}. See 'mx logs --help'`, { status: EXIT.usage })
+}

@@ -1,0 +1,56 @@
+import type { CAC } from 'cac'
+import { readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { deploy } from './runtime/deploy.ts'
+import { listObjects } from './runtime/objects.ts'
+import { RUN_FLAGS } from './runtime/run-flags.ts'
+import { checkName, LATEST, parseSource, toName } from './runtime/source.ts'
+import { openSession, type Session } from './session.ts'
+import { readBaseUrl } from './state/base-url.ts'
+
+const FLAGS = { ...RUN_FLAGS, force: 'boolean' } as const
+
+/** Has the platform run a source, and waits until it does (reference 7.3). @throws {CliError} */
+export async function runRun(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  const { image, force = false } = flags
+  const given = [...words, ...[flags.source, image].filter((one) => one !== undefined)]
+  if (given.length !== 1) throw usage(given)
+  const typed = given[0]!
+  const session = openSession(flags)
+  try {
+    const source =
+      image === undefined ? parseSource(typed, readBaseUrl(session.environment)) : undefined
+    const name = checkName(flags.name ?? source?.name ?? toImageName(typed))
+    const version = source?.ref ?? LATEST
+    if (!force) await mustBeNew(session, name, version)
+    await deploy(session, {
+      ...{ endpoint: 'Runtime.Create', name, version, source, typed, flags, force },
+    })
+  } finally {
+    session.close()
+  }
+}
+
+/** Told before anything is packed and uploaded. */
+async function mustBeNew(session: Session, name: string, version: string): Promise<void> {
+  const objects = await listObjects(session, name)
+  if (!objects.some((object) => object.version === version)) return
+  throw new CliError(
+    `already exists: ${name}@${version}; 'mx update ${name}' takes it to the latest code, --name runs it beside, --force replaces it`,
+    { status: EXIT.refused },
+  )
+}
+
+/** `nginx` of `docker.io/library/nginx:1.27@sha256:...` */
+function toImageName(image: string): string {
+  return toName(image.replace(/@.*$/, '')).replace(/:.*$/, '')
+}
+
+function usage(given: readonly string[]): CliError {
+  const what =
+    given.length === 0
+      ? 'what is to run is missing: a folder, the address of a repository, or its name'
+      : `one source at a time, got ${given.join(', ')}`
+  return new CliError(`${what}. See 'mx run --help'`, { status: EXIT.usage })
+}

@@ -1,0 +1,78 @@
+import type { Session } from '../session.ts'
+import { readBaseUrl } from '../state/base-url.ts'
+import { readConfig } from '../state/config.ts'
+import { untilRunning } from './follow.ts'
+import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
+import type { Source } from './source.ts'
+import { openSteps, printDone, type Steps } from './steps.ts'
+import { upload } from './upload.ts'
+
+/** What is asked of the service `runtime`. */
+export interface Deployment {
+  readonly endpoint: 'Runtime.Create' | 'Runtime.Update'
+  readonly name: string
+  readonly version: string
+  /** Undefined: an image, or what an object has already. */
+  readonly source: Source | undefined
+  /** What was typed for it, which `mx status` shows; empty: as it was. */
+  readonly typed: string
+  readonly flags: RunFlags
+  /** An update is one to the build before. */
+  readonly rollback?: boolean
+  /** What is there already is updated. */
+  readonly force?: boolean
+}
+
+/**
+ * Has the platform run something, and waits until it does.
+ *
+ * @throws {CliError} why it does not.
+ */
+export async function deploy(session: Session, deployment: Deployment): Promise<void> {
+  const { endpoint, name, version, typed, flags, rollback, force } = deployment
+  const startedMs = performance.now()
+  const given = toOptions(flags)
+  const metadata = { ...toPairs('metadata', flags.metadata ?? []), ...(typed && { source: typed }) }
+  const steps = await openSteps()
+  try {
+    const { source, ...found } = await place(session, deployment, steps)
+    steps.show(endpoint === 'Runtime.Create' ? 'pending' : 'updating')
+    await session.call('runtime', endpoint, {
+      resource: { service: { name, version, source, metadata } },
+      options: { ...found, ...given, ...(force && { force }), namespace: session.namespace },
+      ...(rollback && { rollback }),
+    })
+    await untilRunning(session, { name, version }, steps)
+  } finally {
+    steps.end()
+  }
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  printDone(`${name} is running after ${seconds} s`)
+}
+
+/** The source as the platform knows it, and the options that come of it. */
+async function place(
+  session: Session,
+  { source, name, version }: Deployment,
+  steps: Steps,
+): Promise<{ source: string; entrypoint?: string; credentials?: string }> {
+  if (source === undefined) return { source: '' }
+  if (source.kind === 'folder') {
+    const { id, entrypoint } = await upload(session, source.path, { name, version }, steps)
+    return { source: id, entrypoint }
+  }
+  const { address } = source
+  const credentials = findCredentials(address, readBaseUrl(session.environment))
+  return { source: address, ...(credentials !== '' && { credentials }) }
+}
+
+/** The token for repositories: where there is an address for short names it is for that host, and for no other. */
+function findCredentials(address: string, baseUrl: string): string {
+  const isMeant = baseUrl === '' || toHost(address) === toHost(baseUrl)
+  return isMeant ? readConfig().get('git.credentials') : ''
+}
+
+function toHost(address: string): string {
+  const [host = ''] = address.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').split('/')
+  return host.replace(/^[^@]*@/, '').toLowerCase()
+}

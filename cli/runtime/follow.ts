@@ -1,0 +1,107 @@
+import { CliError } from '../output.ts'
+import type { Session } from '../session.ts'
+import { type RuntimeObject, toStatus } from './objects.ts'
+import type { Steps } from './steps.ts'
+
+interface Change {
+  readonly action: 'write' | 'delete'
+  readonly service: RuntimeObject
+}
+
+interface Followed {
+  readonly name: string
+  readonly version: string
+}
+
+/** Lines of a failed build that are shown. */
+const TAIL_LINES = 20
+
+/**
+ * Waits until what was asked for runs: a new object, or an update of one.
+ *
+ * @throws {CliError} why it does not, with the end of the build's output where that failed.
+ */
+export async function untilRunning(session: Session, of: Followed, steps: Steps): Promise<void> {
+  const { name, version } = of
+  const options = { service: name, version, namespace: session.namespace }
+  let hasStarted = false
+  let last = ''
+  for await (const change of session.stream<Change>('runtime', 'Runtime.Watch', { options })) {
+    const { action, service } = change
+    if (action === 'delete') throw new CliError(`${name} was killed before it ran`)
+    const step = toStep(service)
+    if (step === 'running') return
+    if (step === 'error') throw await explain(session, service, hasStarted)
+    if (step === 'starting') hasStarted = true
+    const { error } = service.metadata
+    steps.show(error ? `${step}, after: ${error}` : step)
+    if (step === 'building' && last !== step && steps.areSeen)
+      void showBuild(session, of, (line) => last === 'building' && steps.show(`building: ${line}`))
+    last = step
+  }
+  throw new CliError(`the platform no longer tells how ${name} is: mx status ${name}`)
+}
+
+/** How far it is: an update that failed leaves what ran before running. */
+function toStep(service: RuntimeObject): string {
+  const { update, error } = service.metadata
+  if (update) return update
+  const status = toStatus(service)
+  return status === 'running' && error ? 'error' : status
+}
+
+/** Tells the newest line of a build's output, again and again until it ends. */
+async function showBuild(
+  session: Session,
+  of: Followed,
+  onLine: (line: string) => void,
+): Promise<void> {
+  try {
+    for await (const text of followBuild(session, of)) {
+      const line = text.trimEnd().split('\n').at(-1)
+      if (line) onLine(line)
+    }
+  } catch {
+    // It ends with the session, too, and is but for those who like to see it.
+  }
+}
+
+async function explain(
+  session: Session,
+  service: RuntimeObject,
+  hasStarted: boolean,
+): Promise<CliError> {
+  const { name, metadata } = service
+  const [reason = 'nobody knows why', ...rest] = (metadata['error'] ?? '').trim().split('\n')
+  const tail = rest.length > 0 || hasStarted ? rest : await readBuild(session, service)
+  const lines = tail
+    .filter((line) => line !== reason)
+    .slice(-TAIL_LINES)
+    .map((line) => `  ${line}\n`)
+  const isUpdate = toStatus(service) === 'running'
+  const what = isUpdate ? `the update of ${name} failed, what ran before goes on` : `${name} failed`
+  return new CliError(
+    `${what}: ${reason}${lines.length > 0 ? `\n${lines.join('').trimEnd()}` : ''}`,
+  )
+}
+
+/** What is kept of the last build's output; it has ended. */
+async function readBuild(session: Session, of: Followed): Promise<readonly string[]> {
+  let text = ''
+  try {
+    for await (const more of followBuild(session, of)) text += more
+  } catch {
+    // It may not have come as far as a build; why it failed is told already.
+  }
+  return text.trim() === '' ? [] : text.trimEnd().split('\n')
+}
+
+async function* followBuild(
+  { stream, namespace }: Session,
+  { name, version }: Followed,
+): AsyncGenerator<string, void, undefined> {
+  const request = { service: { name, version }, options: { namespace } }
+  const decoder = new TextDecoder()
+  for await (const { data } of stream<{ data: string }>('runtime', 'Build.Read', request))
+    yield decoder.decode(Buffer.from(data, 'base64'), { stream: true })
+}

@@ -1,0 +1,46 @@
+import { Pack, type WriteEntry } from 'tar'
+import type { ProjectFile } from './list-files.ts'
+
+/** Large: each is a message of its own. */
+const CHUNK_BYTES = 256 * 1024
+
+/**
+ * Files as a compressed archive, in chunks of 256 kB but for the last. It holds files alone: of links what they lead to.
+ *
+ * @param root absolute: where the files lie.
+ * @param onFile called for each file whose turn it is.
+ */
+export async function* pack(
+  root: string,
+  files: readonly ProjectFile[],
+  onFile: (bytes: number) => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  const archive = new Pack({
+    cwd: root,
+    follow: true,
+    portable: true,
+    gzip: { level: 1 },
+    // Of two names of one file the second would become a link.
+    linkCache: new NoLinks(),
+    onWriteEntry: ({ stat }: WriteEntry) => onFile(stat?.size ?? 0),
+  })
+  for (const { path } of files) archive.add(path)
+  archive.end()
+  let chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of archive as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length < CHUNK_BYTES) continue
+    yield Buffer.concat(chunks)
+    chunks = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(chunks)
+}
+
+class NoLinks extends Map<`${number}:${number}`, string> {
+  override set(): this {
+    return this
+  }
+}

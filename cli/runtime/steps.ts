@@ -1,0 +1,54 @@
+import { stripVTControlCharacters } from 'node:util'
+
+/** What a command that takes a while is at, told to whoever sits at the terminal; nothing elsewhere. */
+export interface Steps {
+  /** Whether anybody sees them. */
+  readonly areSeen: boolean
+  /** In place of what was shown before. */
+  readonly show: (step: string) => void
+  /** Nothing is shown any more. */
+  readonly end: () => void
+}
+
+const SILENT: Steps = { areSeen: false, show() {}, end() {} }
+/** For what turns, and a blank. */
+const SPINNER_WIDTH = 3
+const BAR_WIDTH = 20
+
+/** Begins at standard error, so that standard output is for what is asked for. */
+export async function openSteps(): Promise<Steps> {
+  if (!process.stderr.isTTY || process.env['TERM'] === 'dumb' || 'CI' in process.env) return SILENT
+  const { default: createSpinner } = await import('yocto-spinner')
+  const spinner = createSpinner({ stream: process.stderr })
+  return {
+    areSeen: true,
+    show(step) {
+      const text = fit(step)
+      if (!spinner.isSpinning) spinner.start(text)
+      // What is set is written, also where it is the same.
+      else if (spinner.text !== text) spinner.text = text
+    },
+    end: () => void spinner.stop(),
+  }
+}
+
+/** A bar, `share` of which is full, and its percentage. */
+export function formatBar(share: number): string {
+  const full = Math.round(share * BAR_WIDTH)
+  const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full)
+  return `${bar} ${Math.floor(share * 100)} %`
+}
+
+/** One line, without what would move the cursor. */
+function fit(text: string): string {
+  const [line = ''] = stripVTControlCharacters(text)
+    .trim()
+    .split(/[\r\n]/)
+  const printable = line.replaceAll(/[\x00-\x1f\x7f]/g, ' ')
+  return printable.slice(0, (process.stderr.columns || 80) - SPINNER_WIDTH)
+}
+
+/** The short line of a success, where somebody sees it (reference 15.26). */
+export function printDone(text: string): void {
+  if (process.stdout.isTTY) process.stdout.write(`${text}\n`)
+}

@@ -1,0 +1,73 @@
+import type { CAC } from 'cac'
+import { readCommandLine } from './command-line.ts'
+import { CliError, EXIT } from './output.ts'
+import { formatAgo } from './runtime/format-ago.ts'
+import {
+  findObject,
+  listObjects,
+  parseObject,
+  type RuntimeObject,
+  toStatus,
+} from './runtime/objects.ts'
+import { openSession, SESSION_FLAGS } from './session.ts'
+import { formatTable } from './table.ts'
+
+const FLAGS = { ...SESSION_FLAGS, output: 'string' } as const
+const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'METADATA']
+const NONE = 'n/a'
+const BUILD_LENGTH = 7
+/** Told in the column METADATA, where they are there, their first lines. */
+const TOLD = ['owner', 'group', 'update', 'error']
+
+/** Shows what runs (reference 7.6): all, or one of a name. @throws {CliError} */
+export async function runStatus(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  const { output = 'text' } = flags
+  if (words.length > 2)
+    throw usage(`a name and a version at most, got ${words.join(', ')}. See 'mx status --help'`)
+  if (!['text', 'json'].includes(output))
+    throw usage(`Invalid output: ${output}, must be text or json`)
+  const session = openSession(flags)
+  try {
+    const [text, version] = words
+    const named = text === undefined ? undefined : parseObject(text)
+    const objects =
+      named === undefined
+        ? await listObjects(session)
+        : [await findObject(session, named.name, version ?? named.version)]
+    process.stdout.write(output === 'json' ? toJson(objects) : toText(objects))
+  } finally {
+    session.close()
+  }
+}
+
+function toJson(objects: readonly RuntimeObject[]): string {
+  const told = objects.map((object) => ({ ...object, status: toStatus(object) }))
+  return `${JSON.stringify(told, undefined, '\t')}\n`
+}
+
+/** Nothing at all when nothing runs. */
+function toText(objects: readonly RuntimeObject[]): string {
+  return objects.length === 0 ? '' : formatTable([HEADINGS, ...objects.map(toRow)], 0)
+}
+
+function toRow(object: RuntimeObject): readonly string[] {
+  const { name, version, source, metadata } = object
+  const { started = '', build = '' } = metadata
+  return [
+    name,
+    version,
+    // One word each: scripts split at blanks.
+    (metadata['source'] || source || NONE).replaceAll(/\s/g, '_'),
+    toStatus(object),
+    build.slice(0, BUILD_LENGTH) || NONE,
+    formatAgo(Date.parse(started), Date.now()),
+    TOLD.filter((key) => metadata[key])
+      .map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
+      .join(', ') || NONE,
+  ]
+}
+
+function usage(message: string): CliError {
+  return new CliError(message, { status: EXIT.usage })
+}

@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Runtime } from '../core/contracts/runtime.ts'
+import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
+import type { ServiceLog } from '../sdk/service-log.ts'
+import type { DataFolder } from './data-folder.ts'
+import { createRuntimeDoors } from './runtime-doors.ts'
+import type { ServerRegistries } from './server-registries.ts'
+import type { Settings } from './settings.ts'
+
+export interface OpenRuntimeOptions {
+  readonly settings: Pick<Settings, 'runtime'>
+  readonly registries: ServerRegistries
+  /** Where files of services lie. */
+  readonly folder: string
+  readonly log: ServiceLog
+}
+
+/** The runtime that the setting `runtime` stands for; its library is loaded by those only who use it. */
+export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime> {
+  const { settings, registries, folder, log } = options
+  if (settings.runtime === 'kubernetes') {
+    const { createKubernetesRuntime } = await import('../adapters/runtime/kubernetes.ts')
+    return createKubernetesRuntime({ onProblem: (message) => log.warn({}, message) })
+  }
+  const { createProcessRuntime } = await import('../adapters/runtime/process.ts')
+  const doors = createRuntimeDoors({
+    registryOf: (namespace) =>
+      namespace === DEFAULT_NAMESPACE ? registries.registry : registries.create(namespace),
+    log,
+  })
+  return createProcessRuntime({ folder: join(folder, 'processes'), doors, log })
+}
+
+/** Where services of a server lie that keeps nothing in files; it goes with it. */
+export async function openRuntimeFolder(): Promise<DataFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'mx-runtime-'))
+  return { path, close: () => rm(path, { recursive: true, force: true }) }
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Door, Doors } from '../adapters/runtime/process/doors.ts'
+import type { Node, Registry, Service } from '../core/contracts/registry.ts'
+import type { Workload } from '../core/contracts/runtime.ts'
+import { Client } from '../sdk/client.ts'
+import { createEventFeed } from '../sdk/event-feed.ts'
+import { register } from '../sdk/registration.ts'
+import type { ServiceLog } from '../sdk/service-log.ts'
+
+export interface RuntimeDoorsOptions {
+  /** Where services of a namespace are registered. */
+  readonly registryOf: (namespace: string) => Registry
+  readonly log: ServiceLog
+}
+
+/** In the metadata of nodes: which copy of a workload they are (docs/runtime.md). */
+const INSTANCE = 'instance'
+const HEALTH_MS = 1000
+const HEALTH_PAUSE_MS = 50
+/** Gateways and clients have heard by then that a copy leaves. */
+const SETTLE_MS = 300
+
+/** What a runtime of processes asks of the platform, answered from its registries and by the copies themselves. */
+export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Doors {
+  return {
+    async whenReady({ namespace }, instance, signal) {
+      const { service, address } = await findInstance(registryOf(namespace), instance, signal)
+      const client = new Client({ address, inProcess: false, retries: 0 })
+      try {
+        while (!(await isHealthy(client, service))) {
+          signal.throwIfAborted()
+          await delay(HEALTH_PAUSE_MS)
+        }
+        signal.throwIfAborted()
+      } finally {
+        client.close()
+      }
+    },
+
+    async register(workload, instance, address): Promise<Door> {
+      const entry = toEntry(workload, instance, address)
+      const registration = await register({ registry: registryOf(workload.namespace), entry, log })
+      return {
+        async leave() {
+          await registration.drain()
+          await delay(SETTLE_MS)
+          await registration.end()
+        },
+      }
+    },
+  }
+}
+
+/** A copy of a program that knows nothing of the platform, as others find it. */
+function toEntry({ name, version }: Workload, instance: string, address: string): Service {
+  const metadata = { protocol: 'http', [INSTANCE]: instance }
+  const node: Node = { id: `${name}-${instance}`, address, metadata }
+  return { name, version, metadata: {}, endpoints: [], nodes: [node] }
+}
+
+/** Waits until a copy has registered, by whatever name. */
+async function findInstance(registry: Registry, instance: string, signal: AbortSignal) {
+  const changed = readServices(registry, signal)
+  for await (const service of changed) {
+    // Some registries do not tell the nodes of all services at once.
+    const versions = service.nodes.length > 0 ? [service] : await askFor(registry, service.name)
+    for (const { name, nodes } of versions) {
+      const node = nodes.find(({ metadata }) => metadata[INSTANCE] === instance)
+      if (node !== undefined) return { service: name, address: node.address }
+    }
+  }
+  throw signal.reason
+}
+
+/** Services that are registered, then each that changes, until the signal. */
+async function* readServices(registry: Registry, signal: AbortSignal) {
+  const feed = createEventFeed<Service>({ id: 'runtime', maxWaiting: 100_000, onClose() {} })
+  const push = (service: Service): void => feed.push(`${service.name}:${service.version}`, service)
+  const stop = registry.watch?.(({ type, service }) => {
+    if (type !== 'delete') push(service)
+  })
+  const end = (): void => void feed.return!()
+  signal.addEventListener('abort', end)
+  try {
+    signal.throwIfAborted()
+    for (const service of await registry.listServices()) push(service)
+    yield* feed
+  } finally {
+    stop?.()
+    signal.removeEventListener('abort', end)
+  }
+}
+
+/** A registry that does not answer is asked again when the service changes. */
+async function askFor(registry: Registry, name: string): Promise<readonly Service[]> {
+  try {
+    return await registry.getService(name)
+  } catch {
+    return []
+  }
+}
+
+async function isHealthy(client: Client, service: string): Promise<boolean> {
+  try {
+    const reply = await client.call<{ status?: string }>(service, 'Debug.Health', undefined, {
+      timeoutMs: HEALTH_MS,
+    })
+    return reply.status === 'ok'
+  } catch {
+    return false
+  }
+}

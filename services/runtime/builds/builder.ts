@@ -1,0 +1,71 @@
+import { badRequest } from '../../../sdk/errors.ts'
+import { runCommand } from '../run-command.ts'
+import { toWorkEnvironment } from '../work-environment.ts'
+import type { Builder, Env } from './language.ts'
+
+export interface BuilderOptions {
+  /** Of this build alone; there already. */
+  readonly home: string
+  readonly cacheFolder: string
+  readonly allowScripts: boolean
+  readonly onOutput: (text: string) => void
+  readonly signal: AbortSignal
+}
+
+const ID = 'runtime'
+/** What is told of a build, characters; the end of what failed is in the error. */
+const MAX_OUTPUT = 4 * 1024 * 1024
+const MAX_READ = 64 * 1024
+
+export function createBuilder(options: BuilderOptions): Builder {
+  const { home, cacheFolder, allowScripts, signal } = options
+  const workEnv = toWorkEnvironment(home)
+  const say = limit(options.onOutput)
+
+  async function start(
+    command: readonly string[],
+    cwd: string,
+    env: Env,
+    onStdout?: (text: string) => void,
+  ): Promise<void> {
+    const { isDone, how, tail } = await runCommand(command, {
+      cwd,
+      env: { ...workEnv, ...env },
+      signal,
+      onOutput: say,
+      ...(onStdout !== undefined && { onStdout }),
+    })
+    if (!isDone) throw badRequest(ID, `build failed: ${toTitle(command)}: ${how}\n${tail}`.trim())
+  }
+
+  return {
+    cacheFolder,
+    allowScripts,
+    say,
+    run(command, cwd, env = {}) {
+      say(`$ ${toTitle(command)}\n`)
+      return start(command, cwd, env)
+    },
+    async read(command, cwd) {
+      let text = ''
+      await start(command, cwd, {}, (more) => {
+        if (text.length < MAX_READ) text += more
+      })
+      return text
+    },
+  }
+}
+
+function toTitle(command: readonly string[]): string {
+  return command[0] === '/bin/sh' && command[1] === '-c' ? command[2]! : command.join(' ')
+}
+
+function limit(tell: (text: string) => void): (text: string) => void {
+  let room = MAX_OUTPUT
+  return (text) => {
+    if (room <= 0) return
+    tell(text.slice(0, room))
+    room -= text.length
+    if (room <= 0) tell('\n... the rest of the output is not kept\n')
+  }
+}

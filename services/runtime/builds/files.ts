@@ -1,0 +1,57 @@
+import { constants } from 'node:fs'
+import { access, readdir, readFile, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Project } from './language.ts'
+
+/** The content of a file; undefined where there is none. */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (['ENOENT', 'EISDIR', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined
+    throw error
+  }
+}
+
+export async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true
+}
+
+/** Whether it is a file that can be run. */
+export async function isProgram(path: string): Promise<boolean> {
+  return (await isFile(path)) && (await isReachable(path, constants.X_OK))
+}
+
+export function isReachable(path: string, mode: number = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The first of the names that is a file of the folder. */
+export async function findFile(
+  folder: string,
+  names: readonly string[],
+): Promise<string | undefined> {
+  for (const name of names) if (await isFile(join(folder, name))) return name
+  return undefined
+}
+
+/** The nearest folder with a file of this name: the project's own or one above, up to the root of the source. */
+export async function findAbove(
+  { root, folder }: Project,
+  name: string,
+): Promise<string | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    if (await isFile(join(at, name))) return at
+    if (at === root) return undefined
+  }
+}
+
+/** Names of the files of a folder, sorted. */
+export async function listFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort()
+}

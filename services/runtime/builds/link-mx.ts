@@ -1,0 +1,16 @@
+import { lstat, mkdir, rm, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The folder of this very package. */
+export const MX_FOLDER: string = dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
+
+/** Has `import ... from 'mx'` find this very package below a folder, unless another one is installed there. */
+export async function linkMx(folder: string): Promise<void> {
+  const link = join(folder, 'node_modules', 'mx')
+  const there = await lstat(link).catch(() => undefined)
+  if (there?.isDirectory() === true) return
+  await rm(link, { force: true })
+  await mkdir(dirname(link), { recursive: true })
+  await symlink(MX_FOLDER, link, 'dir')
+}

@@ -1,0 +1,126 @@
+import { parse } from 'yaml'
+import type { Resources } from '../../../core/contracts/runtime.ts'
+import { suggest } from '../../../core/suggest.ts'
+import { parseSize } from '../../../core/units.ts'
+import { badRequest } from '../../../sdk/errors.ts'
+import { toCommand } from './shell.ts'
+
+/** What a project, or whoever runs it, says itself of how it is built and run. */
+export interface ProjectSettings {
+  /** In place of what is found; program and arguments. */
+  readonly command?: readonly string[]
+  /** In place of the build step that is found; lines for a shell. */
+  readonly build?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly instances?: number
+  readonly resources?: Resources
+  readonly protocol?: 'mx' | 'http'
+  /** Where a program of protocol `http` listens; undefined: where it is told. */
+  readonly port?: number
+}
+
+type Reader = (value: unknown, name: string) => Partial<ProjectSettings>
+
+export const PROJECT_FILE = 'mx.yaml'
+const ID = 'runtime'
+const MAX_INSTANCES = 1000
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+const READERS: Readonly<Record<string, Reader>> = {
+  command: (value, name) => ({
+    command: Array.isArray(value) ? readTexts(value, name) : toCommand(readText(value, name)),
+  }),
+  build: (value, name) => ({ build: readTexts(Array.isArray(value) ? value : [value], name) }),
+  env: (value, name) => ({ env: readEnv(value, name) }),
+  instances: (value, name) => ({ instances: readWhole(value, name, MAX_INSTANCES) }),
+  resources: (value, name) => ({ resources: readResources(value, name) }),
+  protocol: (value, name) => {
+    if (value !== 'mx' && value !== 'http') throw refuse(name, 'mx or http', value)
+    return { protocol: value }
+  },
+  port: (value, name) => ({ port: readWhole(value, name, 65_535) }),
+}
+
+/** Reads the `mx.yaml` of a project. @throws {ServiceError} 400 that names the key, or the line. */
+export function parseProjectFile(text: string): ProjectSettings {
+  let content: unknown
+  try {
+    content = parse(text)
+  } catch (error) {
+    const [line] = (error as Error).message.split('\n')
+    throw badRequest(ID, `${PROJECT_FILE}: ${line!.replace(/:$/, '')}`, { cause: error })
+  }
+  let settings: ProjectSettings = {}
+  for (const [name, value] of readMap(content ?? {}, 'it', Object.keys(READERS)))
+    settings = { ...settings, ...READERS[name]!(value, name) }
+  return settings
+}
+
+function readResources(value: unknown, name: string): Resources {
+  let resources: Resources = {}
+  for (const [key, amount] of readMap(value, name, ['memory', 'cpus'])) {
+    if (key === 'memory') resources = { ...resources, memoryBytes: readSize(amount) }
+    else if (typeof amount === 'number' && amount > 0) resources = { ...resources, cpus: amount }
+    else throw refuse('resources.cpus', 'a number of cores such as 0.5', amount)
+  }
+  return resources
+}
+
+function readSize(value: unknown): number {
+  try {
+    const bytes = parseSize(value as string)
+    if (bytes >= 1 && Number.isFinite(bytes)) return bytes
+    throw refuse('resources.memory', 'a size such as 256mb', value)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw badRequest(ID, `${PROJECT_FILE}: resources.memory ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function readEnv(value: unknown, name: string): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const [key, given] of readMap(value, name)) {
+    if (!VARIABLE.test(key)) throw refuse(name, 'names of variables', key)
+    if (given === null || typeof given === 'object')
+      throw refuse(`${name}.${key}`, 'a single value', given)
+    env[key] = String(given)
+  }
+  return env
+}
+
+function readMap(value: unknown, name: string, known?: readonly string[]): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw refuse(name, 'a map', value)
+  for (const key of Object.keys(value)) {
+    if (known === undefined || known.includes(key)) continue
+    const meant = suggest(key, known)
+    throw badRequest(
+      ID,
+      `${PROJECT_FILE}: unknown key ${key}; ${meant === undefined ? `known: ${known.join(', ')}` : `did you mean ${meant}?`}`,
+    )
+  }
+  return Object.entries(value)
+}
+
+function readTexts(values: readonly unknown[], name: string): string[] {
+  if (values.length === 0) throw refuse(name, 'a text or texts', values)
+  return values.map((value) => readText(value, name))
+}
+
+function readText(value: unknown, name: string): string {
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string' || text.trim() === '') throw refuse(name, 'a text or texts', value)
+  return text
+}
+
+function readWhole(value: unknown, name: string, most: number): number {
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most)
+    throw refuse(name, `a whole number from 1 to ${most}`, value)
+  return value as number
+}
+
+function refuse(name: string, wanted: string, value: unknown) {
+  return badRequest(ID, `${PROJECT_FILE}: ${name} must be ${wanted}, got ${JSON.stringify(value)}`)
+}

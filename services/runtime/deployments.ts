@@ -1,0 +1,122 @@
+import type { WorkloadState } from '../../core/contracts/runtime.ts'
+import type { ServiceLog } from '../../sdk/service-log.ts'
+import { type Deployment, startDeployment, toMessage } from './deployment.ts'
+import { type Folders, removeBuilds, removeFolder } from './folders.ts'
+import type { Objects } from './objects.ts'
+import type { Prepare } from './prepare.ts'
+import { type Revision, type ServiceRecord, toObjectKey } from './records.ts'
+import { createTurns } from './turns.ts'
+
+export interface DeploymentsOptions {
+  readonly objects: Objects
+  readonly folders: Folders
+  readonly prepare: Prepare
+  /** At a time. */
+  readonly builds: number
+  /** Gives a revision to the runtime. */
+  readonly apply: (record: ServiceRecord, revision: Revision) => Promise<void>
+  readonly states: (key: string, signal: AbortSignal) => AsyncIterable<WorkloadState | undefined>
+  /** A record as things are now. */
+  readonly withLive: (record: ServiceRecord) => ServiceRecord
+  /** Told when there is something new of an object. */
+  readonly onChange: (key: string) => void
+  readonly log: ServiceLog
+}
+
+/** What is on its way, one for an object. */
+export interface Deployments {
+  readonly get: (key: string) => Deployment | undefined
+  /** Begins what an object was asked for; what becomes of it is written into its record. */
+  readonly begin: (record: ServiceRecord) => void
+  /** Gives up what is on its way for an object, and removes what it left; resolves once nothing of it goes on. */
+  readonly giveUp: (key: string) => Promise<void>
+  /** Stops all of them, to be begun again by the next server. */
+  readonly close: () => Promise<void>
+}
+
+export function createDeployments(options: DeploymentsOptions): Deployments {
+  const { objects, folders, prepare, builds, apply, states, withLive, onChange, log } = options
+  const turns = createTurns(builds)
+  const running = new Map<
+    string,
+    { readonly deployment: Deployment; readonly record: ServiceRecord }
+  >()
+
+  /** Writes down how it ended, unless something else was asked for meanwhile. */
+  async function settle(record: ServiceRecord, outcome: Partial<ServiceRecord>): Promise<void> {
+    await objects.change(record, (now) => {
+      if (now.asked.id !== record.asked.id) return now
+      const { failure: _, ...rest } = now
+      return withLive({ ...rest, settled: now.asked.id, ...outcome })
+    })
+  }
+
+  async function end(record: ServiceRecord, { done }: Deployment): Promise<void> {
+    const key = toObjectKey(record)
+    const isOver = (): boolean => running.get(key)?.record !== record
+    try {
+      const current = await done
+      if (isOver()) return
+      const previous = record.current
+      await settle(record, { current, ...(previous !== undefined && { previous }) })
+    } catch (error) {
+      if (isOver()) return
+      const failure = toMessage(error)
+      log.info({ service: record.name, reason: failure }, 'a deployment failed')
+      const isFirst = record.current === undefined
+      await settle(record, { failure, ...(isFirst && { status: 'error' }) })
+      await removeFolder(folders.build(record, record.asked.id))
+    }
+    running.delete(key)
+    onChange(key)
+    await tidy(record)
+  }
+
+  /** Removes files nobody needs any more. */
+  async function tidy(record: ServiceRecord): Promise<void> {
+    const { upload, id } = record.asked
+    if (upload !== '') await removeFolder(folders.upload(upload))
+    const now = await objects.read(record)
+    // What was asked for meanwhile may have begun.
+    const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, id]
+    await removeBuilds(folders, record, new Set(builds.flatMap((build) => build ?? [])))
+  }
+
+  return {
+    get: (key) => running.get(key)?.deployment,
+
+    begin(record) {
+      const key = toObjectKey(record)
+      const deployment = startDeployment({
+        ...{ record, folders, prepare, turn: turns.take },
+        apply: (revision) => apply(record, revision),
+        states: (signal) => states(key, signal),
+        onPhase: () => onChange(key),
+      })
+      running.set(key, { deployment, record })
+      end(record, deployment).catch((error: unknown) => {
+        // It is begun once more.
+        if (running.get(key)?.record === record) running.delete(key)
+        const reason = toMessage(error)
+        log.warn({ service: record.name, reason }, 'what became of a deployment cannot be kept')
+      })
+    },
+
+    async giveUp(key) {
+      const found = running.get(key)
+      if (found === undefined) return
+      running.delete(key)
+      const { deployment, record } = found
+      await deployment.stop()
+      const { upload, id } = record.asked
+      if (upload !== '') await removeFolder(folders.upload(upload))
+      await removeFolder(folders.build(record, id))
+    },
+
+    async close() {
+      const stopped = [...running.values()].map(({ deployment }) => deployment.stop())
+      running.clear()
+      await Promise.allSettled(stopped)
+    },
+  }
+}

@@ -1,0 +1,187 @@
+import type { Runtime } from '../../core/contracts/runtime.ts'
+import { Type } from '../../core/schema.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, unavailable } from '../../sdk/errors.ts'
+import {
+  idOf,
+  Lines,
+  namespaceOf,
+  Options,
+  Place,
+  Reading,
+  type ReadOptions,
+  Resource,
+  type ResourceMessage,
+  type RunOptions,
+  ServiceName,
+  ServiceVersion,
+  Since,
+  ToldLine,
+  ToldService,
+} from './messages.ts'
+import type { Objects } from './objects.ts'
+import type { Operations, Order } from './operations.ts'
+import type { ServiceRecord } from './records.ts'
+import { toServiceMessage } from './told.ts'
+import type { Watches } from './watches.ts'
+
+/** What happened to an object, by somebody's will. */
+export type Action = 'service.created' | 'service.updated' | 'service.deleted'
+
+export interface RuntimeEndpointsOptions {
+  readonly operations: Operations
+  readonly objects: Objects
+  readonly watches: Watches
+  readonly runtime: Runtime
+  /** Id of this server. */
+  readonly server: string
+  readonly checks: AccountChecks
+  /** Told of every change that was accepted. */
+  readonly tell: (ctx: Context, action: Action, record: ServiceRecord) => void
+}
+
+const NONE = Type.Object({})
+
+/** What the handler `Runtime` offers (reference 7.1): to members what there is, to administrators of the namespace the rest (reference 2.2). */
+export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
+  const { operations, objects, watches, runtime, server, checks, tell } = options
+
+  /** Undefined: it is about something this runtime does nothing for. */
+  const toOrder = (
+    { resource, options }: { readonly resource: ResourceMessage; readonly options: RunOptions },
+    ctx: Context,
+  ): Order | undefined => {
+    const errorId = idOf(ctx)
+    const namespace = namespaceOf(options, ctx)
+    checks.mustBeAdmin(ctx, namespace, errorId)
+    const { service, ...others } = resource
+    const { account } = ctx
+    if (service !== undefined) return { namespace, service, options, account, errorId }
+    if (Object.keys(others).length > 0) return undefined
+    throw badRequest(errorId, 'request.resource.service is missing')
+  }
+  const readable = (options: ReadOptions, ctx: Context): string => {
+    const namespace = namespaceOf(options, ctx)
+    checks.mustBeMember(ctx, namespace, idOf(ctx))
+    return namespace
+  }
+
+  return {
+    create: endpoint({
+      description:
+        'Runs a service. Answers once it is accepted: watch tells what comes of it. Other resources are left to runtimes that have them.',
+      idempotent: false,
+      request: Type.Object({ resource: Resource, options: Options }),
+      response: NONE,
+      async handle(request, ctx) {
+        const order = toOrder(request, ctx)
+        if (order === undefined) return {}
+        const { record, isNew } = await operations.create(order)
+        tell(ctx, isNew ? 'service.created' : 'service.updated', record)
+        return {}
+      },
+    }),
+
+    read: endpoint({
+      description: 'The services that are run, in the order of their names.',
+      request: Type.Object({ options: Reading }),
+      response: Type.Object({ services: Type.Array(ToldService) }),
+      async handle({ options }, ctx) {
+        const namespace = readable(options, ctx)
+        const { service, version, type } = options
+        const found = await objects.list(namespace, service || undefined, ctx.signal)
+        const meant = found.filter(
+          (record) =>
+            (version === '' || record.version === version) && (type === '' || record.type === type),
+        )
+        return { services: meant.map(toServiceMessage) }
+      },
+    }),
+
+    update: endpoint({
+      description:
+        'Runs a service anew, from its source as that is now, as it was wished for but for what is given; the old copies serve until the new ones do.',
+      idempotent: false,
+      request: Type.Object({
+        resource: Resource,
+        options: Options,
+        rollback: Type.Boolean({
+          default: false,
+          description: 'Runs what ran before the last update.',
+        }),
+      }),
+      response: NONE,
+      async handle(request, ctx) {
+        const order = toOrder(request, ctx)
+        if (order === undefined) return {}
+        const record = await operations.update(order, request.rollback)
+        tell(ctx, 'service.updated', record)
+        return {}
+      },
+    }),
+
+    delete: endpoint({
+      description: 'Ends a service. Answers once nothing of it runs.',
+      idempotent: false,
+      request: Type.Object({ resource: Resource, options: Options }),
+      response: NONE,
+      async handle(request, ctx) {
+        const order = toOrder(request, ctx)
+        if (order === undefined) return {}
+        tell(ctx, 'service.deleted', await operations.remove(order))
+        return {}
+      },
+    }),
+
+    watch: endpoint({
+      description:
+        'The services that are run, then each change. A named one that is not there, or is gone, ends it.',
+      request: Type.Object({ options: Reading }),
+      response: Type.Object({
+        action: Type.Union([Type.Literal('write'), Type.Literal('delete')]),
+        service: ToldService,
+      }),
+      stream: 'server',
+      handle({ options }, ctx) {
+        return watches.open(readable(options, ctx), options, idOf(ctx), ctx)
+      },
+    }),
+
+    logs: endpoint({
+      description: 'What the copies of a service wrote, and go on to write.',
+      request: Type.Object({
+        service: ServiceName,
+        version: ServiceVersion,
+        stream: Type.Boolean({ default: false, description: 'Goes on with what comes.' }),
+        count: Lines,
+        since: Since,
+        options: Place,
+      }),
+      response: ToldLine,
+      stream: 'server',
+      async *handle({ service, version, stream, count, since, options }, ctx) {
+        const namespace = namespaceOf(options, ctx)
+        checks.mustBeAdmin(ctx, namespace, idOf(ctx))
+        if (service === '') throw badRequest(idOf(ctx), 'request.service is missing')
+        const record = await objects.find(namespace, { name: service, version }, idOf(ctx))
+        mustBeHere(record, server, idOf(ctx))
+        const lines = runtime.logs(record, {
+          ...(count > 0 && { lines: count }),
+          ...(since > 0 && { sinceMs: since * 1000 }),
+          ...{ follow: stream, signal: ctx.signal },
+        })
+        ctx.start()
+        for await (const { timestampMs, instance, stream, text } of lines)
+          yield { timestamp: timestampMs, metadata: { instance, stream }, message: text }
+      },
+    }),
+  }
+}
+
+/** @throws {GatewayError} 503 for an object that another server runs. */
+export function mustBeHere(record: ServiceRecord, server: string, errorId: string): void {
+  if (record.server === server) return
+  throw unavailable(errorId, `server ${record.server} runs it: ask that one`)
+}

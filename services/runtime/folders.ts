@@ -1,0 +1,48 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { WorkloadKey } from '../../core/contracts/runtime.ts'
+
+/** Where the runtime keeps what in files. */
+export interface Folders {
+  /** Shared by all builds. */
+  readonly cache: string
+  /** All that was uploaded and not built yet. */
+  readonly uploads: string
+  readonly upload: (id: string) => string
+  /** All builds of an object. */
+  readonly builds: (key: WorkloadKey) => string
+  readonly build: (key: WorkloadKey, build: string) => string
+  /** What a build wrote. */
+  readonly output: (key: WorkloadKey, build: string) => string
+}
+
+export function createFolders(root: string): Folders {
+  const builds = ({ namespace, name, version }: WorkloadKey): string =>
+    // A version may have slashes; a folder of its own is no other's then.
+    join(root, 'builds', namespace, name, encodeURIComponent(version))
+  const uploads = join(root, 'uploads')
+  return {
+    cache: join(root, 'cache'),
+    uploads,
+    upload: (id) => join(uploads, id),
+    builds,
+    build: (key, build) => join(builds(key), build),
+    output: (key, build) => join(builds(key), `${build}.log`),
+  }
+}
+
+/** With all that is in it, if it is there. */
+export async function removeFolder(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/** Removes the builds of an object but for these, and what they wrote. */
+export async function removeBuilds(
+  folders: Folders,
+  key: WorkloadKey,
+  kept: ReadonlySet<string>,
+): Promise<void> {
+  const names = await readdir(folders.builds(key)).catch(() => [])
+  for (const name of names)
+    if (!kept.has(name.replace(/\.log$/, ''))) await removeFolder(join(folders.builds(key), name))
+}

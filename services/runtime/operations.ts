@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
+import { isDoneIn } from '../../core/done-in.ts'
+import type { Account } from '../../sdk/context.ts'
+import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
+import type { RunOptions, ServiceMessage } from './messages.ts'
+import { LATEST } from './names.ts'
+import type { Objects } from './objects.ts'
+import { isUploaded, toUploadedSource } from './prepare.ts'
+import type { Reconciler } from './reconciler.ts'
+import { type Asked, formatObject, type ServiceRecord, toObjectKey } from './records.ts'
+import type { Secrets } from './secrets.ts'
+import { checkAddress, checkRef, isCommit } from './sources/references.ts'
+import type { Uploads } from './uploads.ts'
+import { needsNoBuild, toWish } from './wishes.ts'
+
+/** What a caller asks for. */
+export interface Order {
+  readonly namespace: string
+  readonly service: ServiceMessage
+  readonly options: RunOptions
+  /** Undefined: nobody that is known. */
+  readonly account: Account | undefined
+  /** Of errors. */
+  readonly errorId: string
+}
+
+/** What is done with runtime objects (specification: States and transitions). Each returns once it is accepted; the reconciler does it. */
+export interface Operations {
+  /** @returns whether there is a new one: with `force` what is there already is updated. */
+  readonly create: (order: Order) => Promise<{ readonly record: ServiceRecord; isNew: boolean }>
+  readonly update: (order: Order, isRollback: boolean) => Promise<ServiceRecord>
+  /** Resolves once nothing of it runs, and it is gone. */
+  readonly remove: (order: Order) => Promise<ServiceRecord>
+}
+
+export interface OperationsOptions {
+  readonly objects: Objects
+  readonly reconciler: Reconciler
+  readonly uploads: Uploads
+  readonly secrets: Secrets
+  readonly runtime: Runtime
+  readonly server: string
+  readonly allowLocal: boolean
+  readonly nowMs: () => number
+}
+
+/** What is removed is waited for as long, here and at another server. */
+const OWN_MS = 60_000
+const OTHER_SERVER_MS = 10_000
+
+export function createOperations(options: OperationsOptions): Operations {
+  const { objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs } = options
+
+  function checkImage(image: string, errorId: string): void {
+    const runsImages = runtime.runs === 'image'
+    if (image !== '' && !runsImages)
+      throw badRequest(
+        errorId,
+        'request.options.image: this server runs programs of its machine, give it a source',
+      )
+    if (image === '' && runsImages)
+      throw badRequest(errorId, 'request.options.image is missing: this server runs images')
+  }
+
+  /** Checks where it is from, and takes what was uploaded for it. */
+  function takeSource(key: WorkloadKey, source: string, errorId: string): string {
+    if (source === '') throw badRequest(errorId, 'request.resource.service.source is missing')
+    if (!isUploaded(source)) {
+      checkRef(key.version)
+      checkAddress(source, allowLocal)
+      return ''
+    }
+    const expected = toUploadedSource(key)
+    if (source !== expected)
+      throw badRequest(
+        errorId,
+        `request.resource.service.source must be ${expected}, which the upload was answered, or the address of a repository`,
+      )
+    const upload = uploads.claim(key)
+    if (upload !== undefined) return upload
+    throw badRequest(errorId, `nothing was uploaded for ${formatObject(key)} to this server`)
+  }
+
+  function toAsked(kind: Asked['kind'], upload = ''): Asked {
+    return { id: randomUUID(), kind, upload }
+  }
+
+  async function create(order: Order): Promise<{ record: ServiceRecord; isNew: boolean }> {
+    const { namespace, service, options, account, errorId } = order
+    const { name, version: given, source, metadata } = service
+    if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
+    const key = { namespace, name, version: given || LATEST }
+    const there = await objects.read(key)
+    if (there !== undefined) {
+      if (options.force && !there.deleting) return { record: await update(order), isNew: false }
+      throw conflict(errorId, `already exists: ${formatObject(key)}`)
+    }
+    const wish = toWish(key, options, secrets)
+    checkImage(wish.image, errorId)
+    const upload = wish.image === '' ? takeSource(key, source, errorId) : ''
+    const record: ServiceRecord = {
+      ...key,
+      ...{ source, metadata, wish, server, type: options.type },
+      owner: account?.id ?? '',
+      group: account?.issuer ?? '',
+      asked: toAsked('build', upload),
+      ...{ settled: '', secret: '', status: 'pending', startedMs: 0, retries: 0, deleting: false },
+      changedMs: nowMs(),
+    }
+    if (!(await objects.add(record)))
+      throw conflict(errorId, `already exists: ${formatObject(key)}`)
+    await reconciler.refresh()
+    return { record, isNew: true }
+  }
+
+  async function update(order: Order, isRollback = false): Promise<ServiceRecord> {
+    const { namespace, service, options, errorId } = order
+    const there = await objects.find(namespace, service, errorId)
+    const { name, version } = there
+    const key = { namespace, name, version }
+    const wish = toWish(key, options, secrets, there.wish, service.source !== '')
+    if (isRollback && there.previous === undefined)
+      throw badRequest(errorId, `there is nothing ${formatObject(key)} could be rolled back to`)
+    const isNewSource = service.source !== '' && service.source !== there.source
+    const isUpload = isUploaded(service.source)
+    if (isUpload && there.server !== server)
+      throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
+    checkImage(wish.image, errorId)
+    const brings = wish.image === '' && (isNewSource || isUpload)
+    const upload = brings ? takeSource(key, service.source, errorId) : ''
+    const source = service.source || there.source
+    const isFixed = isCommit(version) || isUploaded(source)
+    const canRestart =
+      isFixed && !isNewSource && !isUpload && needsNoBuild(there.wish, wish) && !options.force
+    const asked = isRollback
+      ? toAsked('rollback')
+      : toAsked(canRestart && there.current !== undefined ? 'restart' : 'build', upload)
+    const record = await objects.change(key, (now) => {
+      if (now.deleting) return now
+      const { failure: _, fault: __, update: ___, ...rest } = now
+      const serves = now.current !== undefined && now.status === 'running'
+      return {
+        ...{ ...rest, wish, source, asked, type: options.type || now.type },
+        metadata: { ...now.metadata, ...service.metadata },
+        ...(serves ? { update: 'pending' } : { status: 'pending' }),
+        changedMs: nowMs(),
+      }
+    })
+    if (record?.asked.id !== asked.id)
+      throw conflict(errorId, `${formatObject(key)} is being removed`)
+    await reconciler.refresh()
+    return record
+  }
+
+  async function remove(order: Order): Promise<ServiceRecord> {
+    const { namespace, service, options, errorId } = order
+    const there = await objects.find(namespace, service, errorId)
+    const isOwn = there.server === server
+    const gone = waitFor(toObjectKey(there))
+    try {
+      await objects.change(there, (now) => ({ ...now, deleting: true, status: 'stopping' }))
+      await reconciler.refresh()
+      if (await isDoneIn(gone.done, isOwn ? OWN_MS : OTHER_SERVER_MS)) return there
+    } finally {
+      gone.stop()
+    }
+    if (isOwn) throw unavailable(errorId, `${formatObject(there)} is still being removed`)
+    if (!options.force)
+      throw unavailable(
+        errorId,
+        `server ${there.server}, which runs it, does not answer; with force it is forgotten`,
+      )
+    await objects.change(there, () => undefined)
+    await reconciler.refresh()
+    return there
+  }
+
+  /** Tells when a record is gone. */
+  function waitFor(key: string) {
+    let stop = (): void => {}
+    const done = new Promise<void>((resolve) => {
+      stop = reconciler.watch((now, before) => {
+        if (now === undefined && before !== undefined && toObjectKey(before) === key) resolve()
+      })
+    })
+    return { done, stop }
+  }
+
+  return { create, update, remove }
+}

@@ -1,0 +1,264 @@
+import type { Runtime, Workload, WorkloadState } from '../../core/contracts/runtime.ts'
+import type { Store } from '../../core/store/store.ts'
+import { type WatchedRecords, watchRecords } from '../../core/store/watch-records.ts'
+import { createEventFeed } from '../../sdk/event-feed.ts'
+import type { ServiceLog } from '../../sdk/service-log.ts'
+import { type Deployment, toMessage } from './deployment.ts'
+import { createDeployments } from './deployments.ts'
+import type { Folders } from './folders.ts'
+import { withLive } from './live.ts'
+import type { Objects } from './objects.ts'
+import type { Prepare } from './prepare.ts'
+import {
+  OBJECTS_PREFIX,
+  parseServiceRecord,
+  type Revision,
+  type ServiceRecord,
+  TABLE,
+  toObjectKey,
+} from './records.ts'
+
+export interface ReconcilerOptions {
+  readonly store: Store
+  readonly objects: Objects
+  readonly runtime: Runtime
+  /** Id of this server: it runs the objects that name it. */
+  readonly server: string
+  readonly folders: Folders
+  readonly prepare: Prepare
+  readonly toWorkload: (record: ServiceRecord, revision: Revision) => Promise<Workload>
+  /** Removes what is left of an object that is gone: files, accounts. */
+  readonly cleanUp: (record: ServiceRecord) => Promise<void>
+  readonly log: ServiceLog
+  /** Builds at a time. */
+  readonly builds: number
+  /** Milliseconds between two looks at everything. */
+  readonly everyMs: number
+  readonly nowMs: () => number
+}
+
+/** Has the objects of this server run as their records say, whoever changes those. */
+export interface Reconciler {
+  /** Reads all there is; what it finds runs from then on. @throws {GatewayError} 503 when the store cannot be reached. */
+  readonly begin: () => Promise<void>
+  /** Resolves once everything that was changed before has been noticed. */
+  readonly refresh: () => Promise<void>
+  /** Records of all servers, by their keys. */
+  readonly records: ReadonlyMap<string, ServiceRecord>
+  /** What is on its way for an object of this server. */
+  readonly deployment: (key: string) => Deployment | undefined
+  /** Calls `listener` with each record that changes, and what it was; until the function that is returned is called. */
+  readonly watch: (listener: RecordListener) => () => void
+  /** Ends everything that runs here, and whatever is on its way; it is taken up at the next start. */
+  readonly close: () => Promise<void>
+}
+
+/** `now` undefined: it is gone. */
+export type RecordListener = (
+  now: ServiceRecord | undefined,
+  before: ServiceRecord | undefined,
+) => void
+
+export function createReconciler(options: ReconcilerOptions): Reconciler {
+  const { store, objects, runtime, server, folders, prepare, toWorkload, cleanUp } = options
+  const { log, builds, everyMs, nowMs } = options
+  const records = new Map<string, ServiceRecord>()
+  const states = new Map<string, WorkloadState>()
+  /** Ids of the revisions the runtime was given last. */
+  const applied = new Map<string, string>()
+  /** Why objects are not as they should be. */
+  const troubles = new Map<string, string>()
+  const looking = new Map<string, Promise<void>>()
+  const again = new Set<string>()
+  const listeners = new Set<RecordListener>()
+  const stateListeners = new Set<(key: string) => void>()
+  let watched: WatchedRecords | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closing: Promise<void> | undefined
+
+  /** Looks after an object, once what is done for it now is done. */
+  function look(key: string): void {
+    if (closing !== undefined) return
+    again.add(key)
+    if (!looking.has(key)) looking.set(key, lookOften(key))
+  }
+
+  async function lookOften(key: string): Promise<void> {
+    while (again.delete(key) && closing === undefined) {
+      try {
+        await settle(key)
+        troubles.delete(key)
+      } catch (error) {
+        const reason = toMessage(error)
+        const service = records.get(key)?.name ?? key
+        if (troubles.get(key) !== reason)
+          log.warn({ service, reason }, 'a service is not as it should be; it is tried again')
+        troubles.set(key, reason)
+      }
+    }
+    looking.delete(key)
+  }
+
+  async function settle(key: string): Promise<void> {
+    const record = records.get(key)
+    if (record === undefined || record.server !== server) return
+    if (record.deleting) return remove(record)
+    const { asked, settled, current, status } = record
+    const isUnderWay = asked.id !== settled
+    const isNew = isUnderWay && deployments.get(key)?.asked !== asked.id
+    if (isNew) {
+      await deployments.giveUp(key)
+      // A first one that was given up may run by now.
+      if (current === undefined && applied.has(key)) await end(record)
+    }
+    const isWanted = current !== undefined && status !== 'error'
+    if (isWanted && (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id))
+      await applyCurrent(record, current).catch((error: unknown) => {
+        // What was asked for may be what mends it.
+        if (!isNew) throw error
+      })
+    if (isNew) deployments.begin(record)
+    await keep(key)
+  }
+
+  async function apply(record: ServiceRecord, revision: Revision): Promise<void> {
+    const key = toObjectKey(record)
+    const workload = await toWorkload(record, revision)
+    applied.set(key, revision.id)
+    await runtime.apply(workload)
+    for (const state of await runtime.read()) states.set(toObjectKey(state), state)
+  }
+
+  /** What serves, or has to again; why it cannot is told by its state. */
+  async function applyCurrent(record: ServiceRecord, current: Revision): Promise<void> {
+    try {
+      await apply(record, current)
+    } catch (error) {
+      applied.delete(toObjectKey(record))
+      const fault = toMessage(error)
+      await objects.change(record, (now) =>
+        now.fault === fault ? now : { ...now, status: 'starting', fault, changedMs: nowMs() },
+      )
+      throw error
+    }
+  }
+
+  async function end(record: ServiceRecord): Promise<void> {
+    await runtime.remove(record)
+    applied.delete(toObjectKey(record))
+    states.delete(toObjectKey(record))
+  }
+
+  async function remove(record: ServiceRecord): Promise<void> {
+    const key = toObjectKey(record)
+    await deployments.giveUp(key)
+    await end(record)
+    await cleanUp(record)
+    await objects.change(record, (now) => (now.deleting ? undefined : now))
+  }
+
+  function withState(record: ServiceRecord): ServiceRecord {
+    const key = toObjectKey(record)
+    const [deployment, state] = [deployments.get(key), states.get(key)]
+    return withLive(record, { deployment, state, nowMs: nowMs() })
+  }
+
+  /** Writes down how an object is. */
+  async function keep(key: string): Promise<void> {
+    const record = records.get(key)
+    if (record === undefined || withState(record) === record) return
+    await objects.change(record, withState)
+  }
+
+  async function* statesOf(key: string, signal: AbortSignal) {
+    const feed = createEventFeed<WorkloadState | undefined>({
+      ...{ id: 'runtime', maxWaiting: 1 },
+      onClose: () => stateListeners.delete(tell),
+    })
+    const tell = (changed: string): void => {
+      if (changed === key) feed.push(key, states.get(key))
+    }
+    const end = (): void => void feed.return!()
+    stateListeners.add(tell)
+    signal.addEventListener('abort', end)
+    try {
+      yield states.get(key)
+      yield* feed
+    } finally {
+      signal.removeEventListener('abort', end)
+      end()
+    }
+  }
+
+  const deployments = createDeployments({
+    ...{ objects, folders, prepare, builds, apply, log },
+    ...{ states: statesOf, withLive: withState, onChange: look },
+  })
+
+  const stopWatching = runtime.watch((state) => {
+    const key = toObjectKey(state)
+    if (state.status === 'stopped') states.delete(key)
+    else states.set(key, state)
+    for (const listener of stateListeners) listener(key)
+    look(key)
+  })
+
+  function notice(key: string, now: ServiceRecord | undefined): void {
+    const before = records.get(key)
+    if (now === undefined) records.delete(key)
+    else records.set(key, now)
+    for (const listener of listeners) listener(now, before)
+    if (now === undefined && before?.server === server && applied.has(key))
+      // Somebody removed the record alone.
+      remove({ ...before, deleting: true }).catch((error: unknown) =>
+        log.warn({ service: before.name, reason: toMessage(error) }, 'it could not be ended'),
+      )
+    look(key)
+  }
+
+  return {
+    records,
+    deployment: deployments.get,
+
+    async begin() {
+      watched = await watchRecords({
+        ...{ store, table: TABLE, prefix: OBJECTS_PREFIX },
+        onError: (error) => log.warn({ reason: toMessage(error) }, 'services cannot be read'),
+        onRecords(changed, isAll) {
+          const gone = isAll ? [...records.keys()].filter((key) => !changed.has(key)) : []
+          for (const key of gone) notice(key, undefined)
+          for (const [key, record] of changed)
+            try {
+              notice(key, record && parseServiceRecord(record))
+            } catch (error) {
+              log.warn({ reason: toMessage(error) }, 'a service cannot be read')
+            }
+        },
+      })
+      timer = setInterval(() => {
+        for (const key of records.keys()) look(key)
+      }, everyMs).unref()
+    },
+
+    async refresh() {
+      await watched?.refresh()
+    },
+
+    watch(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    close() {
+      closing ??= (async () => {
+        clearInterval(timer)
+        watched?.close()
+        await deployments.close()
+        await Promise.allSettled(looking.values())
+        stopWatching()
+        await runtime.close()
+      })()
+      return closing
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import type { Writable } from 'node:stream'
+
+/** Where work tells what it says, and what ends it. */
+export interface Work {
+  /** Takes what the programs write, as it comes. */
+  readonly onOutput: (text: string) => void
+  /** Ends the work and every process of it. */
+  readonly signal: AbortSignal
+  /** All it may take. */
+  readonly timeoutMs?: number
+}
+
+export interface CommandOptions {
+  readonly cwd: string
+  /** All of it: nothing of this process's own comes along. */
+  readonly env: Readonly<Record<string, string>>
+  /** Takes what it writes to standard error, and to standard output unless `onStdout` is there. */
+  readonly onOutput: (text: string) => void
+  readonly onStdout?: (text: string) => void
+  readonly signal: AbortSignal
+}
+
+/** How a program ended. */
+export interface CommandEnd {
+  readonly isDone: boolean
+  /** `exit status 1`, `SIGKILL`. */
+  readonly how: string
+  /** The last of what it wrote, a few thousand characters. */
+  readonly tail: string
+}
+
+/** What the shell says where there is no such program. */
+const NO_PROGRAM = 127
+const TAIL_CHARS = 4096
+/**
+ * Becomes the program, which leads the group; beside it something waits that kills the group when this process ends, however
+ * it ends.
+ */
+const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
+
+/**
+ * Runs a program to its end, in a process group of its own of which nothing is left then.
+ *
+ * @throws {Error} when it cannot be started, or the reason of `signal`.
+ */
+export async function runCommand(
+  command: readonly string[],
+  { cwd, env, onOutput, onStdout, signal }: CommandOptions,
+): Promise<CommandEnd> {
+  signal.throwIfAborted()
+  const child = spawn('/bin/sh', ['-c', TIED, 'sh', ...command], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  const tie = child.stdio[3] as Writable
+  // Already gone with its process, at times.
+  tie.on('error', () => {})
+  let tail = ''
+  const keep = (text: string): void => {
+    tail = (tail + text).slice(-TAIL_CHARS)
+    onOutput(text)
+  }
+  child.stdout!.setEncoding('utf8').on('data', onStdout ?? keep)
+  child.stderr!.setEncoding('utf8').on('data', keep)
+  const killGroup = (): void => {
+    try {
+      // What waits beside the program keeps the number of the group taken until then.
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+    } catch {}
+  }
+  signal.addEventListener('abort', killGroup, { once: true })
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('exit', killGroup)
+      child.once('close', (code, by) => {
+        if (signal.aborted) reject(signal.reason)
+        const how = by ?? (code === NO_PROGRAM ? 'there is no such program' : `exit status ${code}`)
+        resolve({ isDone: code === 0, how, tail: tail.trim() })
+      })
+    })
+  } finally {
+    signal.removeEventListener('abort', killGroup)
+    tie.destroy()
+  }
+}

@@ -1,0 +1,194 @@
+import type { Runtime } from '../../core/contracts/runtime.ts'
+import { readAll } from '../../core/store/read-all.ts'
+import type { Store } from '../../core/store/store.ts'
+import { createAccountChecks } from '../../sdk/account-checks.ts'
+import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import {
+  type AccountKeeper,
+  createServiceAccounts,
+  type ServiceAccount,
+  toAccountId,
+} from './accounts.ts'
+import { createRuntimeEndpoints } from './endpoints.ts'
+import { createFolders, removeFolder } from './folders.ts'
+import { createObjects } from './objects.ts'
+import { createOperations } from './operations.ts'
+import { createPrepare } from './prepare.ts'
+import { createReconciler } from './reconciler.ts'
+import {
+  OBJECTS_PREFIX,
+  parseServiceRecord,
+  type Revision,
+  type ServiceRecord,
+  TABLE,
+  toObjectKey,
+} from './records.ts'
+import { createSecrets, type Sealer } from './secrets.ts'
+import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
+import { createTell, type RuntimeEvent } from './tell.ts'
+import { createUploads } from './uploads.ts'
+import { createWatches } from './watches.ts'
+import { openVariables } from './wishes.ts'
+import { toWorkload } from './workload.ts'
+
+/** What the runtime service is told. */
+export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
+  /** Keeps what is to run, in the table `runtime` of the database `mx`. Not closed with the service. */
+  readonly store: Store
+  /** Runs it; closed with the service. */
+  readonly runtime: Runtime
+  /** Holds the accounts services run as. */
+  readonly accounts: AccountKeeper
+  /** Encrypts secrets where they are kept. @default none are taken, and accounts get a new one at each start */
+  readonly sealer?: Sealer
+  /** Id of this server, the same whenever it is started. */
+  readonly server: string
+  /** Where sources and builds lie. */
+  readonly folder: string
+  /** Whether no other server has this store: whatever is in it is to run here. */
+  readonly isAlone: boolean
+  /** Whether repositories may be files of this machine. */
+  readonly allowLocal: boolean
+  /** Where services reach the platform: its RPC proxy. */
+  readonly reachedAt: string
+  /** Keeps what was done. @default nothing does */
+  readonly events?: (event: RuntimeEvent) => Promise<void>
+  /** Builds at a time. @default 2 */
+  readonly builds?: number
+  /** Milliseconds between two looks at everything. @default 5000 */
+  readonly everyMs?: number
+  /** Unix time. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+/** The runtime of a platform, as a service of it. */
+export interface RuntimeService {
+  /** Not started yet. */
+  readonly service: Service<object>
+  /** Runs what is to run: to be called once services can register. */
+  readonly begin: () => Promise<void>
+  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  readonly endStreams: () => void
+  /** Ends what runs here, and what is on its way. */
+  readonly end: () => Promise<void>
+  /** {@link endStreams}, {@link end}, then stops the service. */
+  readonly close: () => Promise<void>
+}
+
+/** The service `runtime` (specification: Runtime object, States and transitions; reference 7). */
+export function createRuntimeService(options: RuntimeServiceOptions): RuntimeService {
+  const { store, runtime, accounts: keeper, sealer, server, folder, ...more } = options
+  const {
+    isAlone,
+    allowLocal,
+    reachedAt,
+    events,
+    builds = 2,
+    everyMs = 5000,
+    nowMs = Date.now,
+    ...rest
+  } = more
+  const service = new Service({ ...rest, name: 'runtime' })
+  const { log } = service
+  const checks = createAccountChecks(rest.gate)
+  const folders = createFolders(folder)
+  const objects = createObjects(store)
+  const secrets = createSecrets(sealer)
+  const accounts = createServiceAccounts(keeper)
+  const uploads = createUploads(folders)
+  const logIns = new Map<string, Promise<ServiceAccount>>()
+
+  /** What an object logs in with: the same as long as it can be kept. */
+  function findAccount(record: ServiceRecord): Promise<ServiceAccount> {
+    const key = toObjectKey(record)
+    const known = logIns.get(key)
+    if (known !== undefined) return known
+    const opening = openAccount(record)
+    logIns.set(key, opening)
+    opening.catch(() => logIns.delete(key))
+    return opening
+  }
+
+  async function openAccount(record: ServiceRecord): Promise<ServiceAccount> {
+    const place = {
+      namespace: record.namespace,
+      key: toObjectKey(record),
+      what: 'account',
+    } as const
+    const id = toAccountId(record)
+    const isKept = record.secret !== '' && secrets.canOpen(place, record.secret)
+    if (isKept && (await keeper.find(record.namespace, id)) !== undefined)
+      return { id, secret: secrets.open(place, record.secret) }
+    const account = await accounts.open(record)
+    if (secrets.canKeep) {
+      const secret = secrets.seal(place, account.secret)
+      await objects.change(record, (now) => ({ ...now, secret }))
+    }
+    return account
+  }
+
+  async function buildWorkload(record: ServiceRecord, revision: Revision) {
+    const place = {
+      namespace: record.namespace,
+      key: toObjectKey(record),
+      what: 'secrets',
+    } as const
+    return toWorkload({
+      ...{ record, revision, proxy: reachedAt },
+      secrets: openVariables(secrets.open(place, revision.secrets)),
+      account: await findAccount(record),
+    })
+  }
+
+  /** Takes over what a server had that was called otherwise. */
+  async function adopt(): Promise<void> {
+    for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
+      const key = parseServiceRecord(record)
+      await objects.change(key, (now) => (now.server === server ? now : { ...now, server }))
+    }
+  }
+
+  const reconciler = createReconciler({
+    ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
+    toWorkload: buildWorkload,
+    prepare: createPrepare({ folders, allowLocal, openSecret: secrets.open }),
+    async cleanUp(record) {
+      logIns.delete(toObjectKey(record))
+      await accounts.remove(record)
+      await uploads.forget(record)
+      await removeFolder(folders.builds(record))
+    },
+  })
+  const watches = createWatches(reconciler)
+  const operations = createOperations({
+    ...{ objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs },
+  })
+  const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
+  const ofSources = { objects, uploads, reconciler, folders, server, checks }
+  service
+    .handle(
+      'Runtime',
+      createRuntimeEndpoints({ operations, objects, watches, runtime, server, checks, tell }),
+    )
+    .handle('Source', createSourceEndpoints(ofSources))
+    .handle('Build', createBuildEndpoints(ofSources))
+
+  return {
+    service,
+    endStreams: watches.close,
+    end: reconciler.close,
+
+    async begin() {
+      if (isAlone) await adopt()
+      await reconciler.begin()
+      const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)
+      await uploads.clean(new Set(asked))
+    },
+
+    async close() {
+      watches.close()
+      await reconciler.close()
+      await service.stop()
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { Type } from '../../core/schema.ts'
+import type { AccountChecks } from '../../sdk/account-checks.ts'
+import type { Context } from '../../sdk/context.ts'
+import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
+import { badRequest } from '../../sdk/errors.ts'
+import { readBuildOutput } from './build-output.ts'
+import { mustBeHere } from './endpoints.ts'
+import type { Folders } from './folders.ts'
+import { Data, idOf, Named, namespaceOf, Place } from './messages.ts'
+import { LATEST } from './names.ts'
+import type { Objects } from './objects.ts'
+import { toUploadedSource } from './prepare.ts'
+import type { Reconciler } from './reconciler.ts'
+import { toObjectKey } from './records.ts'
+import type { Uploads } from './uploads.ts'
+
+export interface SourceEndpointsOptions {
+  readonly objects: Objects
+  readonly uploads: Uploads
+  readonly reconciler: Reconciler
+  readonly folders: Folders
+  /** Id of this server. */
+  readonly server: string
+  readonly checks: AccountChecks
+}
+
+/** What the handler `Source` offers (reference 7.1) to administrators of the namespace. */
+export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoints {
+  const { objects, uploads, server } = options
+  const adminOf = createAdminOf(options)
+  return {
+    upload: endpoint({
+      description:
+        'Takes the source of a service: a tar archive, gzipped or not, in parts. service and options are those of the first message. Run it then, by the id that is answered.',
+      idempotent: false,
+      request: Type.Object({ service: Named, options: Place, data: Data }),
+      response: Type.Object({ id: Type.String({ description: 'What to name as its source.' }) }),
+      stream: 'client',
+      async handle(requests, ctx) {
+        const errorId = idOf(ctx)
+        const messages = requests[Symbol.asyncIterator]()
+        const { done, value: first } = await messages.next()
+        if (done === true || first.service.name === '')
+          throw badRequest(errorId, 'request.service.name of the first message is missing')
+        const { name, version } = first.service
+        const key = { namespace: adminOf(first.options, ctx), name, version: version || LATEST }
+        const there = await objects.read(key)
+        if (there !== undefined) mustBeHere(there, server, errorId)
+        const parts = (async function* () {
+          yield first.data
+          for (let next = await messages.next(); next.done !== true; next = await messages.next())
+            yield next.value.data
+        })()
+        await uploads.take(key, parts)
+        return { id: toUploadedSource(key) }
+      },
+    }),
+  }
+}
+
+/** What the handler `Build` offers (reference 7.1) to administrators of the namespace. */
+export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
+  const { objects, reconciler, folders, server } = options
+  const adminOf = createAdminOf(options)
+  return {
+    read: endpoint({
+      description: 'What the last build of a service wrote, and what it goes on to write.',
+      request: Type.Object({ service: Named, options: Place }),
+      response: Type.Object({ data: Data }),
+      stream: 'server',
+      async *handle({ service, options }, ctx) {
+        const record = await objects.find(adminOf(options, ctx), service, idOf(ctx))
+        mustBeHere(record, server, idOf(ctx))
+        const deployment = reconciler.deployment(toObjectKey(record))
+        const parts =
+          deployment?.asked === record.asked.id
+            ? (await deployment.output).read(ctx.signal)
+            : readBuildOutput(folders.output(record, record.asked.id))
+        ctx.start()
+        for await (const data of parts) yield { data }
+      },
+    }),
+  }
+}
+
+function createAdminOf({ checks }: SourceEndpointsOptions) {
+  return (options: { readonly namespace: string }, ctx: Context): string => {
+    const namespace = namespaceOf(options, ctx)
+    checks.mustBeAdmin(ctx, namespace, idOf(ctx))
+    return namespace
+  }
+}

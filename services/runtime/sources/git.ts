@@ -1,0 +1,136 @@
+import type { ServiceError } from '../../../sdk/errors.ts'
+import { badGateway, notFound } from '../../../sdk/errors.ts'
+import { type CommandEnd, runCommand } from '../run-command.ts'
+import { toWorkEnvironment } from '../work-environment.ts'
+
+/** The system's git, of one working folder. */
+export interface Git {
+  /** @throws {ServiceError} by {@link toFailure}. */
+  readonly run: (...words: string[]) => Promise<void>
+  /** What it wrote to standard output. */
+  readonly read: (...words: string[]) => Promise<string>
+  /** Whether it did what it was told; what it says is not shown. */
+  readonly try: (...words: string[]) => Promise<boolean>
+}
+
+export interface GitOptions {
+  /** There already. */
+  readonly folder: string
+  readonly home: string
+  /** The repository: what it is called in errors. */
+  readonly url: string
+  /** A token, or `user:token`; sent to the host of `url` alone. */
+  readonly credentials: string | undefined
+  readonly allowLocal: boolean
+  /** Address of the host, as `http.curloptResolve` takes it; undefined: git looks it up. */
+  readonly pin: string | undefined
+  readonly onOutput: (text: string) => void
+  readonly signal: AbortSignal
+}
+
+const ID = 'runtime'
+/** The most that is kept of a list of branches. */
+const MAX_STDOUT = 32 * 1024 * 1024
+/** Nothing a repository brings is run or followed. */
+const HARDENED = toWords({
+  'core.hooksPath': '/dev/null',
+  'core.symlinks': 'false',
+  'core.fsmonitor': 'false',
+  'protocol.ext.allow': 'never',
+  'submodule.recurse': 'false',
+  'credential.helper': '',
+  'http.lowSpeedLimit': '1000',
+  'http.lowSpeedTime': '30',
+  'gc.auto': '0',
+  'advice.detachedHead': 'false',
+})
+/** How git says that a repository is not there, or is not for everybody. */
+const NO_REPOSITORY =
+  /could not read (Username|Password)|Permission denied|Authentication failed|[Nn]ot found|does not (exist|appear to be)|error: 40[134]/
+
+export function createGit(options: GitOptions): Git {
+  const { folder, url, onOutput, signal } = options
+  const env = toEnvironment(options)
+
+  const start = (words: readonly string[], onStdout?: (text: string) => void, isQuiet = false) =>
+    runCommand(['git', ...HARDENED, ...words], {
+      cwd: folder,
+      env,
+      signal,
+      onOutput: isQuiet ? () => {} : onOutput,
+      ...(onStdout !== undefined && { onStdout }),
+    })
+
+  return {
+    async run(...words) {
+      const end = await start(words)
+      if (!end.isDone) throw toFailure(url, end)
+    },
+    async read(...words) {
+      let text = ''
+      const end = await start(
+        words,
+        (more) => {
+          if (text.length < MAX_STDOUT) text += more
+        },
+        true,
+      )
+      if (!end.isDone) throw toFailure(url, end)
+      return text
+    },
+    async try(...words) {
+      return (await start(words, undefined, true)).isDone
+    },
+  }
+}
+
+function toFailure(url: string, { tail, how }: CommandEnd): ServiceError {
+  const said = tail.replace(/^(fatal|error|remote): */gm, '').trim()
+  const why = said === '' ? `git: ${how}` : said
+  return NO_REPOSITORY.test(tail)
+    ? notFound(
+        ID,
+        `no repository at ${url}, or it is not for everybody: set git.credentials\n${why}`,
+      )
+    : badGateway(ID, `cannot reach the repository ${url}\n${why}`)
+}
+
+function toEnvironment(options: GitOptions): Record<string, string> {
+  const settings = Object.entries(toSettings(options))
+  const agent = process.env['SSH_AUTH_SOCK']
+  const env: Record<string, string> = {
+    ...toWorkEnvironment(options.home),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ALLOW_PROTOCOL: options.allowLocal ? 'https:http:ssh:file' : 'https',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
+    ...(agent !== undefined && options.allowLocal && { SSH_AUTH_SOCK: agent }),
+    GIT_LFS_SKIP_SMUDGE: '1',
+    GIT_CONFIG_COUNT: String(settings.length),
+  }
+  for (const [i, [key, value]] of settings.entries()) {
+    env[`GIT_CONFIG_KEY_${i}`] = key
+    env[`GIT_CONFIG_VALUE_${i}`] = value
+  }
+  return env
+}
+
+/** What is not among the words of the command, which every user of the machine can see. */
+function toSettings({ url, credentials, pin }: GitOptions): Record<string, string> {
+  const settings: Record<string, string> = {}
+  if (pin !== undefined) settings['http.curloptResolve'] = pin
+  const hasCredentials = credentials !== undefined && credentials !== '' && /^https?:/.test(url)
+  // Neither is a token sent on to another host, nor anything asked of a host that was not looked up.
+  if (hasCredentials || pin !== undefined) settings['http.followRedirects'] = 'false'
+  if (hasCredentials) {
+    const pair = credentials.includes(':') ? credentials : `x-access-token:${credentials}`
+    settings[`http.${new URL(url).origin}/.extraHeader`] =
+      `Authorization: Basic ${Buffer.from(pair).toString('base64')}`
+  }
+  return settings
+}
+
+function toWords(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])
+}

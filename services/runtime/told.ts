@@ -1,0 +1,37 @@
+import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
+import type { ServiceMessage } from './messages.ts'
+import type { ServiceRecord } from './records.ts'
+
+/** A runtime object as callers are told it (reference 7.1, 7.2). */
+export function toServiceMessage(record: ServiceRecord): ServiceMessage {
+  const { name, version, source, metadata, owner, group, status, update, current } = record
+  const { startedMs, retries, changedMs, wish, type } = record
+  const error = record.fault ?? record.failure
+  const told: Record<string, string | undefined> = {
+    ...metadata,
+    owner,
+    group,
+    status,
+    update,
+    error,
+    source: metadata['source'] || source || undefined,
+    type: type || undefined,
+    image: wish.image || undefined,
+    started: startedMs === 0 ? undefined : toTime(startedMs),
+    retries: String(retries),
+    lastStatusUpdate: toTime(changedMs),
+    build: current?.build || undefined,
+    commit: current?.commit || undefined,
+  }
+  const isThere = (entry: [string, string | undefined]): entry is [string, string] =>
+    entry[1] !== undefined
+  return {
+    ...{ name, version, source: source || wish.image, status: RUNTIME_STATUS[status] },
+    metadata: Object.fromEntries(Object.entries(told).filter(isThere)),
+  }
+}
+
+/** RFC 3339. */
+function toTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

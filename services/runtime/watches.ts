@@ -1,0 +1,104 @@
+import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
+import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
+import type { ReadOptions, ServiceMessage } from './messages.ts'
+import type { Reconciler } from './reconciler.ts'
+import { type ServiceRecord, toObjectKey } from './records.ts'
+import { toServiceMessage } from './told.ts'
+
+/** A change as watchers are told it. */
+export interface WatchMessage {
+  readonly action: 'write' | 'delete'
+  /** As it is now; of one that is gone, as it was, with the status `stopped`. */
+  readonly service: ServiceMessage
+}
+
+/** Those who watch. */
+export interface Watches {
+  /**
+   * The objects there are, then what becomes of them; of each what is so when its watcher takes it. One that is named, and
+   * is not there or goes, ends it.
+   *
+   * @param starter told once the watch has begun.
+   * @throws {GatewayError} 429 when there are too many watchers, 503 when the service is being stopped.
+   */
+  readonly open: (
+    namespace: string,
+    wanted: Pick<ReadOptions, 'service' | 'version' | 'type'>,
+    id: string,
+    starter: { readonly start: () => void },
+  ) => AsyncIterable<WatchMessage>
+  /** Ends all of them, and takes no more. */
+  readonly close: () => void
+}
+
+const MOST_WATCHERS = 10_000
+const MOST_WAITING = 10_000
+const STOPPING = 'the runtime is being stopped'
+
+export function createWatches(reconciler: Reconciler): Watches {
+  const feeds = new Set<EventFeed<WatchMessage>>()
+  let closed = false
+
+  return {
+    open(namespace, { service, version, type }, id, starter) {
+      if (closed) throw unavailable(id, STOPPING)
+      if (feeds.size >= MOST_WATCHERS)
+        throw tooManyRequests(id, `there are ${MOST_WATCHERS} watchers already`)
+      const isMeant = (record: ServiceRecord): boolean =>
+        record.namespace === namespace &&
+        (service === '' || record.name === service) &&
+        (version === '' || record.version === version) &&
+        (type === '' || record.type === type)
+      const there = (): ServiceRecord[] => [...reconciler.records.values()].filter(isMeant)
+      const feed: EventFeed<WatchMessage> = createEventFeed({
+        ...{ id, maxWaiting: MOST_WAITING },
+        onClose() {
+          stop()
+          feeds.delete(feed)
+        },
+      })
+      const stop = reconciler.watch((now, before) => {
+        const record = now ?? before
+        if (record !== undefined && isMeant(record))
+          feed.push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
+      })
+      feeds.add(feed)
+      for (const record of there()) feed.push(toObjectKey(record), toWritten(record))
+      const isOver = (): boolean => service !== '' && there().length === 0
+      starter.start()
+      return (async function* () {
+        try {
+          if (isOver()) return
+          for await (const message of feed) {
+            yield message
+            if (message.action === 'delete' && isOver()) return
+          }
+        } finally {
+          await feed.return!()
+        }
+      })()
+    },
+
+    close() {
+      closed = true
+      for (const feed of feeds) feed.end(STOPPING)
+    },
+  }
+}
+
+function toWritten(record: ServiceRecord): WatchMessage {
+  return { action: 'write', service: toServiceMessage(record) }
+}
+
+function toDeleted(record: ServiceRecord): WatchMessage {
+  const { metadata, ...service } = toServiceMessage(record)
+  return {
+    action: 'delete',
+    service: {
+      ...service,
+      status: RUNTIME_STATUS.stopped,
+      metadata: { ...metadata, status: 'stopped' },
+    },
+  }
+}

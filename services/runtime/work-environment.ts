@@ -1,0 +1,26 @@
+import { delimiter, dirname } from 'node:path'
+
+/** What of this process's environment builds and fetches are told: where things are found, nothing of the server. */
+const ALLOWED = new Set(
+  `LANG LANGUAGE LC_ALL LC_CTYPE TZ
+  HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
+  SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO CURL_CA_BUNDLE REQUESTS_CA_BUNDLE
+  npm_config_registry NPM_CONFIG_REGISTRY
+  PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_NO_INDEX PIP_TRUSTED_HOST PIP_CERT PIP_DEFAULT_TIMEOUT PIP_CONFIG_FILE
+  GOPROXY GOSUMDB GONOSUMDB GOPRIVATE GONOPROXY GOINSECURE GOFLAGS GOTOOLCHAIN GOROOT`.split(/\s+/),
+)
+
+/** The environment of a program that builds or fetches: an allow-list, and a home of its own. */
+export function toWorkEnvironment(home: string): Record<string, string> {
+  const env: Record<string, string> = { HOME: home, TMPDIR: home, PATH: toPath([]) }
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value !== undefined && ALLOWED.has(name)) env[name] = value
+  }
+  return env
+}
+
+/** Folders in which programs are looked for: those given, the one of this very node, and this process's own. */
+export function toPath(folders: readonly string[]): string {
+  const own = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin'
+  return [...folders, dirname(process.execPath), own].join(delimiter)
+}

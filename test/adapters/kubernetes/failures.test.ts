@@ -1,0 +1,56 @@
+import t from 'tap'
+import { explain, toRetryMs } from '../../../adapters/kubernetes/failures.ts'
+import { ApiError } from '../../../adapters/kubernetes/request.ts'
+
+const SERVICES = { name: 'services', group: '' }
+
+t.test('the reason of an outage says what to do, and keeps its cause', async (t) => {
+  const cases: [unknown, string][] = [
+    [new Error('connect ECONNREFUSED'), 'connect ECONNREFUSED'],
+    ['odd', 'odd'],
+    [new ApiError('503 busy', { status: 503 }), '503 busy'],
+    [new ApiError('401 no', { status: 401 }), 'the credentials are refused (401 no)'],
+    [
+      new ApiError('403 no', { status: 403 }),
+      'access is denied; grant the verbs get, list and watch on services of the core API group "" by a Role and a RoleBinding (403 no)',
+    ],
+  ]
+  for (const [error, message] of cases) {
+    const reason = explain(error, SERVICES)
+    t.equal(reason.message, `cannot watch Kubernetes services: ${message}`)
+    if (error instanceof Error) t.equal(reason.cause, error)
+  }
+})
+
+t.test('what was tried is named, with the verbs it takes', async (t) => {
+  const attempt = { verb: 'apply', verbs: 'create and patch' }
+  const denied = new ApiError('403 no', { status: 403 })
+  t.equal(
+    explain(denied, { name: 'deployments', group: 'apps' }, attempt).message,
+    'cannot apply Kubernetes deployments: access is denied; grant the verbs create and patch on deployments of the API group apps by a Role and a RoleBinding (403 no)',
+  )
+})
+
+t.test(
+  'retries come later each time, up to half a minute, and not before they are welcome',
+  async (t) => {
+    const spread = (failures: number, error?: Error): number[] =>
+      Array.from({ length: 200 }, () => toRetryMs(error, failures, 250))
+    for (const [failures, longestMs] of [
+      [0, 250],
+      [1, 500],
+      [5, 8000],
+      [7, 30_000],
+      [5000, 30_000],
+    ] as const) {
+      const times = spread(failures)
+      t.ok(
+        times.every((ms) => ms >= longestMs / 2 && ms <= longestMs),
+        `${failures} failures`,
+      )
+      t.ok(new Set(times).size > 100, 'jittered')
+    }
+    const busy = new ApiError('429', { status: 429, retryAfterMs: 60_000 })
+    t.ok(spread(0, busy).every((ms) => ms === 60_000))
+  },
+)

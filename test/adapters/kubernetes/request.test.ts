@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import type { Cluster } from '../../../adapters/kubernetes/cluster.ts'
+import {
+  type ApiRequest,
+  get,
+  readLines,
+  readText,
+  send,
+} from '../../../adapters/kubernetes/request.ts'
+
+const SIGNAL = new AbortController().signal
+
+async function open(t: Test, answer: RequestListener, path = ''): Promise<Cluster> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    server: new URL(`http://127.0.0.1:${port}${path}`),
+    namespace: 'shop',
+    readOptions: async () => ({ headers: { authorization: 'Bearer t' } }),
+  }
+}
+
+t.test('a request carries the credentials and stays below the path of the server', async (t) => {
+  for (const path of ['', '/', '/clusters/a', '/clusters/a/']) {
+    const cluster = await open(
+      t,
+      ({ url, headers }, response) => response.end(`${url} ${headers.authorization}`),
+      path,
+    )
+    const response = await get(cluster, '/api/v1/services?limit=1', SIGNAL)
+    const base = path.replace(/\/$/, '')
+    t.equal(await readText(response, 1000), `${base}/api/v1/services?limit=1 Bearer t`)
+  }
+})
+
+t.test('any answer that refuses is an error with the reason of the server', async (t) => {
+  const cases: [number, string, RegExp][] = [
+    [403, '{"kind":"Status","message":"services is forbidden"}', /^403 services is forbidden$/],
+    [302, '', /^302$/],
+    [502, '<html>\n  bad  gateway', /^502 <html> bad gateway$/],
+    [500, '{"message":1}', /^500 \{"message":1\}$/],
+    [500, 'null', /^500 null$/],
+    [500, 'x'.repeat(1000), /^500 x{300}$/],
+  ]
+  for (const [status, body, message] of cases) {
+    const cluster = await open(t, (_, response) => response.writeHead(status).end(body))
+    await t.rejects(get(cluster, '/', SIGNAL), { name: 'ApiError', status, message })
+  }
+})
+
+t.test('a request with a body says what it is, and may be answered by more than 200', async (t) => {
+  const cluster = await open(t, async (request, response) => {
+    const { method, url, headers } = request
+    const body = await text(request)
+    response.writeHead(201).end(`${method} ${url} ${headers['content-type']} ${body}`)
+  })
+  const ask = async (asked: ApiRequest): Promise<string> =>
+    readText(await send(cluster, asked, SIGNAL), 1000)
+  const path = '/api/v1/secrets/a'
+  t.equal(
+    await ask({ method: 'PATCH', path, body: { a: 'ü' }, type: 'application/apply-patch+yaml' }),
+    `PATCH ${path} application/apply-patch+yaml {"a":"ü"}`,
+  )
+  t.equal(await ask({ method: 'DELETE', path, body: {} }), `DELETE ${path} application/json {}`)
+  t.equal(await ask({ path }), `GET ${path} undefined `)
+})
+
+t.test('the time the server asks for is read, at most a minute', async (t) => {
+  for (const [text, retryAfterMs] of [
+    ['2', 2000],
+    ['9999', 60_000],
+    ['soon', 0],
+    ['-1', 0],
+  ] as const) {
+    const headers = { 'retry-after': text }
+    const cluster = await open(t, (_, response) => response.writeHead(429, headers).end())
+    await t.rejects(get(cluster, '/', SIGNAL), { name: 'ApiError', status: 429, retryAfterMs })
+  }
+})
+
+t.test('no answer is an error, and so is a request that is given up', async (t) => {
+  const cluster = await open(t, ({ socket }) => socket.destroy())
+  await t.rejects(get(cluster, '/', SIGNAL), { code: 'ECONNRESET' })
+  const silent = await open(t, () => {})
+  const controller = new AbortController()
+  const answer = t.rejects(get(silent, '/', controller.signal), { name: 'AbortError' })
+  setImmediate(() => controller.abort())
+  await answer
+})
+
+t.test('an answer longer than allowed is not read to its end', async (t) => {
+  const cluster = await open(t, (_, response) => response.end('x'.repeat(1001)))
+  await t.rejects(readText(await get(cluster, '/', SIGNAL), 1000), {
+    name: 'ApiError',
+    message: 'the answer is longer than 1000 bytes',
+  })
+  t.equal((await readText(await get(cluster, '/', SIGNAL), 1001)).length, 1001)
+})
+
+t.test('lines are whole however the bytes come', async (t) => {
+  const text = '{"a":"ü€𝄞"}\n\n{"b":2}\r\n{"c":3}\nrest without end'
+  for (const size of [1, 2, 3, 7, 1000]) {
+    const cluster = await open(t, async (_, response) => {
+      const bytes = Buffer.from(text)
+      for (let i = 0; i < bytes.length; i += size) {
+        response.write(bytes.subarray(i, i + size))
+        await new Promise(setImmediate)
+      }
+      response.end()
+    })
+    const lines: unknown[] = []
+    for await (const some of readLines(await get(cluster, '/', SIGNAL), 1000))
+      lines.push(...some.map((line) => JSON.parse(line)))
+    t.same(lines, [{ a: 'ü€𝄞' }, { b: 2 }, { c: 3 }], `${size} bytes at a time`)
+  }
+})
+
+t.test('a line longer than allowed is an error, whole lines of any number are not', async (t) => {
+  const cluster = await open(t, (_, response) => response.end('x'.repeat(2000)))
+  const read = async (): Promise<void> => {
+    for await (const _ of readLines(await get(cluster, '/', SIGNAL), 1000));
+  }
+  await t.rejects(read(), { name: 'ApiError', message: 'an event is longer than 1000 bytes' })
+  const many = await open(t, (_, response) => response.end('{"a":1}\n'.repeat(1000)))
+  let count = 0
+  for await (const some of readLines(await get(many, '/', SIGNAL), 1000)) count += some.length
+  t.equal(count, 1000)
+})

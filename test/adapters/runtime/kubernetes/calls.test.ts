@@ -1,0 +1,89 @@
+import t, { type Test } from 'tap'
+import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
+import { type Calls, createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
+import {
+  answerStatus,
+  type KubernetesApi,
+  openKubernetesApi,
+} from '../../../fixtures/kubernetes-api.ts'
+
+const SECRETS = { name: 'secrets', group: '' }
+const SECRET = {
+  ...{ apiVersion: 'v1', kind: 'Secret' },
+  metadata: { name: 'a', labels: { app: 'shop' } },
+  data: { b: 'Yg==' },
+}
+
+const OTHER_DATA = { ...SECRET, data: { c: 'Yw==' } }
+const OTHER = { ...SECRET, metadata: { name: 'b', labels: { app: 'other' } } }
+
+interface Called {
+  readonly api: KubernetesApi
+  readonly calls: Calls
+  readonly end: AbortController
+}
+
+async function open(t: Test): Promise<Called> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  const end = new AbortController()
+  const find = () => findCluster({ accountFolder: api.accountFolder })
+  return { api, calls: createCalls(find, end.signal), end }
+}
+
+/** Answers the first requests so, and counts all of them. */
+function refuse(api: KubernetesApi, status: number, times: number): () => number {
+  let count = 0
+  api.intercept = (_, __, response) => {
+    if (++count > times) return false
+    answerStatus(response, status, 'no')
+    return true
+  }
+  return () => count
+}
+
+t.test('an object is made, changed, and found by its labels', async (t) => {
+  const { api, calls } = await open(t)
+  t.match(await calls.apply(SECRETS, SECRET), { metadata: { name: 'a', generation: 1 } })
+  await calls.apply(SECRETS, OTHER_DATA)
+  t.match(api.list('secrets'), [{ metadata: { name: 'a' }, data: { c: 'Yw==' } }])
+  await calls.apply(SECRETS, OTHER)
+  t.match(await calls.list(SECRETS, 'app=shop'), [{ metadata: { name: 'a' } }])
+  t.equal(
+    api.requests[0],
+    '/api/v1/namespaces/shop/secrets/a?fieldManager=mx&force=true',
+    'server-side apply',
+  )
+})
+
+t.test('an object that is not there is deleted already', async (t) => {
+  const { api, calls } = await open(t)
+  await calls.apply(SECRETS, SECRET)
+  await calls.remove(SECRETS, 'a')
+  t.same(api.list('secrets'), [])
+  await calls.remove(SECRETS, 'a')
+})
+
+t.test('what passes is tried again, what is refused is not', async (t) => {
+  for (const status of [409, 429, 500, 503]) {
+    const { api, calls } = await open(t)
+    const count = refuse(api, status, 1)
+    await calls.apply(SECRETS, SECRET)
+    t.equal(count(), 2, `${status}`)
+  }
+  for (const status of [400, 401, 403, 404, 422]) {
+    const { api, calls } = await open(t)
+    const count = refuse(api, status, 1)
+    await t.rejects(calls.apply(SECRETS, SECRET), /^cannot apply Kubernetes secrets: /)
+    t.equal(count(), 1, `${status}`)
+  }
+})
+
+t.test('a call that is given up is not tried again', async (t) => {
+  const { api, calls, end } = await open(t)
+  const count = refuse(api, 503, 1000)
+  const call = t.rejects(calls.apply(SECRETS, SECRET))
+  setTimeout(() => end.abort(), 50)
+  await call
+  t.ok(count() <= 1)
+})

@@ -1,0 +1,100 @@
+import t, { type Test } from 'tap'
+import { findCluster } from '../../../../adapters/kubernetes/cluster.ts'
+import { createCalls } from '../../../../adapters/runtime/kubernetes/calls.ts'
+import { deploy, type Place, undeploy } from '../../../../adapters/runtime/kubernetes/deploy.ts'
+import { toId } from '../../../../adapters/runtime/kubernetes/names.ts'
+import { createSpace } from '../../../../adapters/runtime/kubernetes/space.ts'
+import type { Workload } from '../../../../core/contracts/runtime.ts'
+import { type KubernetesApi, openKubernetesApi } from '../../../fixtures/kubernetes-api.ts'
+import { type Copy, startKubelet } from '../../../fixtures/kubernetes-kubelet.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+
+const WORKLOAD: Workload = {
+  ...{ namespace: 'mx', name: 'shop', version: 'latest', revision: '1' },
+  program: { kind: 'image', image: 'holds' },
+  ...{ instances: 1, env: {}, resources: {}, protocol: 'mx' },
+}
+const ID = toId(WORKLOAD)
+
+interface Deployed {
+  readonly api: KubernetesApi
+  readonly place: Place
+  readonly copies: Copy[]
+}
+
+async function open(t: Test): Promise<Deployed> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  const copies: Copy[] = []
+  const holds = (copy: Copy): void => {
+    copies.push(copy)
+    copy.onTerm = () => {}
+    setImmediate(copy.listen)
+  }
+  const fails = ({ exit }: Copy): void => void setImmediate(() => exit(1))
+  startKubelet(api, { images: { holds, fails }, graceMs: 10_000 })
+  const find = () => findCluster({ accountFolder: api.accountFolder })
+  const space = createSpace({ findCluster: find, onState: () => {}, onOutage: () => {} })
+  t.teardown(space.close)
+  const calls = createCalls(find, new AbortController().signal)
+  return { api, place: { space, calls }, copies }
+}
+
+const toAttempts = (api: KubernetesApi): unknown[] =>
+  api
+    .list('pods')
+    .map(({ metadata }) => (metadata['annotations'] as Record<string, string>)['mx/attempt'])
+
+t.test('what was written is known once it is done', async (t) => {
+  const { place } = await open(t)
+  for (const revision of ['1', '2', '3']) {
+    await deploy(place, { ...WORKLOAD, revision }, 'restricted')
+    t.match(place.space.findDeployment(ID), { revision, generation: Number(revision) })
+  }
+})
+
+t.test('a workload that is about to be gone is waited for, then made anew', async (t) => {
+  const { api, place, copies } = await open(t)
+  await deploy(place, WORKLOAD, 'restricted')
+  await until(() => place.space.listPods(ID).some(({ readySinceMs }) => readySinceMs !== undefined))
+  const [uid] = api.list('deployments').map(({ metadata }) => metadata['uid'])
+  await place.calls.remove({ name: 'deployments', group: 'apps' }, ID, 'Foreground')
+  await until(() => place.space.findDeployment(ID)?.isEnding === true)
+  const again = deploy(place, WORKLOAD, 'restricted')
+  copies[0]!.exit(0)
+  await again
+  t.match(api.list('deployments'), [{ metadata: { name: ID } }])
+  t.not(api.list('deployments')[0]!.metadata['uid'], uid)
+  await until(() => copies.length === 2)
+})
+
+t.test('only a revision that failed is attempted again', async (t) => {
+  const { api, place } = await open(t)
+  const failing: Workload = { ...WORKLOAD, program: { kind: 'image', image: 'fails' } }
+  await deploy(place, WORKLOAD, 'restricted')
+  await until(() => api.list('pods').length === 1)
+  await deploy(place, WORKLOAD, 'restricted')
+  t.same(toAttempts(api), [undefined])
+  await undeployNow(place, api)
+  await deploy(place, failing, 'restricted')
+  await until(() => place.space.states()[0]?.status === 'error')
+  await deploy(place, failing, 'restricted')
+  await until(() => toAttempts(api).some((attempt) => attempt !== undefined))
+})
+
+t.test('what is not there is removed already, with what was left of it', async (t) => {
+  const { api, place } = await open(t)
+  await undeploy(place, WORKLOAD)
+  api.write('services', { metadata: { name: ID } })
+  api.write('secrets', { metadata: { name: `${ID}-a`, labels: { 'mx/workload': ID } } })
+  await undeploy(place, WORKLOAD)
+  t.same([...api.list('services'), ...api.list('secrets')], [])
+})
+
+/** Removes it, with copies that end at once. */
+async function undeployNow(place: Place, api: KubernetesApi): Promise<void> {
+  const removal = undeploy(place, WORKLOAD)
+  await until(() => place.space.findDeployment(ID)?.isEnding === true)
+  api.remove('pods', ...api.list('pods'))
+  await removal
+}

@@ -1,0 +1,86 @@
+import t from 'tap'
+import {
+  countFailures,
+  findDeploymentFailure,
+} from '../../../../adapters/runtime/kubernetes/failure.ts'
+import {
+  type Deployment,
+  type Pod,
+  toDeploymentState,
+  toPod,
+} from '../../../../adapters/runtime/kubernetes/objects.ts'
+
+const KEY = JSON.stringify({ namespace: 'mx', name: 'shop', version: 'latest' })
+const DEPLOYMENT: Deployment = toDeploymentState({ metadata: { annotations: { 'mx/key': KEY } } })!
+const ENDED = { reason: 'Error', exitCode: 3, message: 'one\nboom\n', ranMs: 10 }
+
+const pod = (changes: Partial<Pod>): Pod => ({ ...toPod({}), ...changes })
+const crashed = (restarts: number, changes: Partial<Pod> = {}): Pod =>
+  pod({ restarts, ended: ENDED, waiting: { reason: 'CrashLoopBackOff', message: '' }, ...changes })
+const fail = (one: Pod, isBesideOld = false): string | undefined =>
+  findDeploymentFailure(DEPLOYMENT, [one], isBesideOld)
+
+t.test('failures in a row are those since a copy was ready, or ran for long', async (t) => {
+  t.equal(countFailures(pod({})), 0)
+  t.equal(countFailures(crashed(0)), 1)
+  t.equal(countFailures(crashed(4)), 5)
+  t.equal(countFailures(crashed(4, { isRunning: true, waiting: undefined })), 4)
+  t.equal(countFailures(crashed(4, { readySinceMs: 1 })), 0)
+  t.equal(countFailures(crashed(40, { ended: { ...ENDED, ranMs: 600_000 } })), 1)
+})
+
+t.test(
+  'a copy that fails is given up after 5 failures, beside an older revision after 2',
+  async (t) => {
+    const text = 'CrashLoopBackOff: exit code 3: boom'
+    t.equal(fail(crashed(3)), undefined)
+    t.equal(fail(crashed(4)), text)
+    t.equal(fail(crashed(0), true), undefined)
+    t.equal(fail(crashed(1), true), text)
+    t.equal(fail(crashed(5, { isRunning: true, waiting: undefined })), text, 'until it is ready')
+  },
+)
+
+t.test('what will not start as it is is told at once, with what Kubernetes says', async (t) => {
+  const waits = (reason: string, message = ''): string | undefined =>
+    fail(pod({ waiting: { reason, message } }))
+  t.equal(waits('ContainerCreating'), undefined)
+  t.equal(
+    waits('ImagePullBackOff', 'Back-off pulling image "x"'),
+    'ImagePullBackOff: Back-off pulling image "x"',
+  )
+  t.equal(
+    waits('CreateContainerConfigError', 'container has runAsNonRoot and image will run as root'),
+    'CreateContainerConfigError: container has runAsNonRoot and image will run as root',
+  )
+  t.equal(waits('InvalidImageName'), 'InvalidImageName')
+})
+
+t.test('the reason of an end is told where it says more than the exit code', async (t) => {
+  const end = (ended: Partial<typeof ENDED>): string | undefined =>
+    fail(crashed(4, { ended: { ...ENDED, message: '', ...ended } }))
+  t.equal(end({ reason: 'OOMKilled', exitCode: 137 }), 'CrashLoopBackOff: OOMKilled, exit code 137')
+  t.equal(end({ reason: 'Completed', exitCode: 0 }), 'CrashLoopBackOff: exit code 0')
+  t.equal(
+    end({ message: 'x'.repeat(9000) })?.length,
+    'CrashLoopBackOff: exit code 3: '.length + 500,
+  )
+})
+
+t.test('what takes too long is told with what holds it up', async (t) => {
+  const late = { ...DEPLOYMENT, isLate: true }
+  const tell = (...pods: Pod[]): string | undefined => findDeploymentFailure(late, pods, false)
+  const ready = pod({ readySinceMs: 1 })
+  t.equal(tell(), 'not ready within 300 s')
+  t.equal(
+    tell(ready, pod({ unscheduled: '0/3 nodes' })),
+    'not ready within 300 s: no node takes it: 0/3 nodes',
+  )
+  t.equal(tell(pod({ isRunning: true })), 'not ready within 300 s: it does not listen on its port')
+  t.equal(
+    tell(pod({ waiting: { reason: 'ContainerCreating', message: '' } })),
+    'not ready within 300 s: ContainerCreating',
+  )
+  t.equal(tell(crashed(0)), 'not ready within 300 s: CrashLoopBackOff: exit code 3: boom')
+  t.equal(findDeploymentFailure({ ...late, failure: 'quota' }, [], false), 'quota')
+})

@@ -1,0 +1,123 @@
+import t from 'tap'
+import {
+  toDeployment,
+  toSecret,
+  toService,
+} from '../../../../adapters/runtime/kubernetes/manifests.ts'
+import type { Workload } from '../../../../core/contracts/runtime.ts'
+
+const WORKLOAD: Workload = {
+  ...{ namespace: 'mx', name: 'shop', version: 'v1', revision: 'r1' },
+  program: { kind: 'image', image: 'shop:1', command: ['serve', '$(HOME)'], args: ['$$'] },
+  instances: 3,
+  env: { MX_NAMESPACE: 'mx', MX_AUTH_SECRET: 's3cret' },
+  resources: { memoryBytes: 128 * 1024 ** 2, cpus: 0.25 },
+  protocol: 'mx',
+}
+const OPTIONS = { podSecurity: 'restricted', attempt: undefined } as const
+
+function toContainer(changes: Partial<Workload>) {
+  return toDeployment({ ...WORKLOAD, ...changes }, OPTIONS).spec!.template.spec!.containers[0]!
+}
+
+t.test('a revision replaces another without a copy less, within a time', async (t) => {
+  t.match(toDeployment(WORKLOAD, OPTIONS).spec, {
+    replicas: 3,
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    progressDeadlineSeconds: 300,
+    template: { metadata: { annotations: { 'mx/revision': 'r1' } } },
+  })
+})
+
+t.test('all objects are labelled as of mx, and hold the key as it is', async (t) => {
+  for (const { metadata } of [
+    toDeployment(WORKLOAD, OPTIONS),
+    toService(WORKLOAD),
+    toSecret(WORKLOAD),
+  ])
+    t.match(metadata, {
+      labels: {
+        'app.kubernetes.io/managed-by': 'mx',
+        'app.kubernetes.io/name': 'shop',
+        'app.kubernetes.io/version': 'v1',
+        'mx/workload': /^mx-shop-v1-/,
+      },
+      annotations: { 'mx/key': '{"namespace":"mx","name":"shop","version":"v1"}' },
+    })
+})
+
+t.test('what may be secret is in the Secret, and nowhere else', async (t) => {
+  const env = { MX_PROFILE: 'service', MX_AUTH_SECRET: 's3cret', PASSWORD: 'pass' }
+  const workload = { ...WORKLOAD, env }
+  t.same(toSecret(workload).data, {
+    MX_AUTH_SECRET: Buffer.from('s3cret').toString('base64'),
+    PASSWORD: Buffer.from('pass').toString('base64'),
+  })
+  const shown = JSON.stringify([toDeployment(workload, OPTIONS), toService(workload)])
+  t.notMatch(shown, /s3cret|"pass"/)
+  const { name } = toSecret(workload).metadata!
+  t.match(
+    toContainer({ env }).env!.find((one) => one.name === 'PASSWORD'),
+    { valueFrom: { secretKeyRef: { name, key: 'PASSWORD' } } },
+  )
+})
+
+t.test('dollars are text', async (t) => {
+  const { command, args, env } = toContainer({ env: { MX_PROXY: '$(X)' } })
+  t.same([command, args], [['serve', '$$(HOME)'], ['$$$$']])
+  t.match(env!.at(-1), { name: 'MX_PROXY', value: '$$(X)' })
+})
+
+t.test('a copy listens where it is told, by default at 8080', async (t) => {
+  const portOf = (changes: Partial<Workload>): [number, unknown] => {
+    const { ports, env } = toContainer(changes)
+    const told = env!.find(({ name }) => /^(?:PORT|MX_SERVICE_ADDRESS)$/.test(name))
+    const port = toService({ ...WORKLOAD, ...changes }).spec!.ports![0]!.port
+    t.equal(port, ports![0]!.containerPort)
+    return [port, told?.value]
+  }
+  t.same(portOf({}), [8080, ':8080'])
+  t.same(portOf({ protocol: 'http' }), [8080, '8080'])
+  t.same(portOf({ protocol: 'http', port: 80 }), [80, '80'])
+  t.same(portOf({ env: { MX_SERVICE_ADDRESS: '0.0.0.0:9000' } }), [9000, undefined])
+  t.same(portOf({ protocol: 'http', env: { PORT: '3000' } }), [3000, undefined])
+  for (const text of ['', 'a', ':0', ':65536', '1.5'])
+    t.throws(() => toContainer({ env: { MX_SERVICE_ADDRESS: text } }), {
+      name: 'TypeError',
+      message: `MX_SERVICE_ADDRESS must end with a port from 1 to 65535, got "${text}"`,
+    })
+})
+
+t.test('resources are what is asked for, and the most there is; none are none', async (t) => {
+  const most = { memory: '134217728', cpu: '250m' }
+  t.same(toContainer({}).resources, { requests: most, limits: most })
+  t.same(toContainer({ resources: {} }).resources, { requests: {}, limits: {} })
+})
+
+t.test('copies may do little, and with baseline be root', async (t) => {
+  const toPod = (podSecurity: 'restricted' | 'baseline') =>
+    toDeployment(WORKLOAD, { ...OPTIONS, podSecurity }).spec!.template.spec!
+  t.match(toPod('restricted'), {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      { securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } },
+    ],
+  })
+  const { securityContext, containers } = toPod('baseline')
+  t.same(securityContext, { seccompProfile: { type: 'RuntimeDefault' } })
+  t.same(containers[0]!.securityContext, { allowPrivilegeEscalation: false })
+})
+
+t.test(
+  'a copy is ready when it listens, and failed when it does not within a minute',
+  async (t) => {
+    t.match(toContainer({}), {
+      startupProbe: { tcpSocket: { port: 'main' }, periodSeconds: 1, failureThreshold: 60 },
+      readinessProbe: { tcpSocket: { port: 'main' } },
+      lifecycle: { preStop: { sleep: { seconds: 3 } } },
+      terminationMessagePolicy: 'FallbackToLogsOnError',
+    })
+  },
+)

@@ -1,0 +1,74 @@
+import t from 'tap'
+import {
+  toId,
+  toKubernetesNamespace,
+  toLabelValue,
+  toSecretName,
+} from '../../../../adapters/runtime/kubernetes/names.ts'
+
+/** RFC 1035 label, as names of Services must be. */
+const LABEL = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/
+
+t.test('objects have names that Kubernetes takes, whatever the workload is called', async (t) => {
+  for (const [name, version] of [
+    ['shop', 'latest'],
+    ['9', 'v1.2'],
+    ['Go.Mx.Api_Shop', 'feature/x-1'],
+    ['x'.repeat(63), 'y'.repeat(64)],
+    ['a'.repeat(40), '-/-'],
+  ] as const) {
+    const id = toId({ namespace: 'mx', name, version })
+    t.match(id, LABEL)
+    t.ok(id.length <= 46, 'a pod of it has a host name of 63 characters')
+    const secret = toSecretName(id, { a: 'b' })
+    t.match(secret, LABEL)
+    t.ok(secret.length <= 63)
+  }
+  t.match(
+    toId({ namespace: 'mx', name: 'shop', version: 'latest' }),
+    /^mx-shop-latest-[0-9a-f]{10}$/,
+  )
+})
+
+t.test('no two workloads have the same name', async (t) => {
+  const keys = [
+    ['mx', 'a-b', 'c'],
+    ['mx', 'a', 'b-c'],
+    ['mx', 'A', 'b-c'],
+    ['mx', 'a', 'b/c'],
+    ['acme', 'a', 'b-c'],
+    ['mx', `${'x'.repeat(60)}a`, 'v'],
+    ['mx', `${'x'.repeat(60)}b`, 'v'],
+  ] as const
+  const ids = keys.map(([namespace, name, version]) => toId({ namespace, name, version }))
+  t.equal(new Set(ids).size, keys.length)
+})
+
+t.test('a Secret is named by its contents, in any order', async (t) => {
+  const name = toSecretName('id', { a: '1', b: '2' })
+  t.equal(toSecretName('id', { b: '2', a: '1' }), name)
+  t.not(toSecretName('id', { a: '1', b: '3' }), name)
+  t.not(toSecretName('id', { a: '1' }), name)
+})
+
+t.test('a namespace of mx is one of Kubernetes beside that mx runs in', async (t) => {
+  t.equal(toKubernetesNamespace('mx', 'shop'), 'shop')
+  t.equal(toKubernetesNamespace('acme', 'shop'), 'shop-acme')
+  const others = ['Acme', 'ac.me', 'ac_me', 'x'.repeat(253)].map((name) =>
+    toKubernetesNamespace(name, 'shop'),
+  )
+  for (const name of others) {
+    t.match(name, LABEL)
+    t.ok(name.length <= 63)
+    t.match(name, /-[0-9a-f]{10}$/)
+    t.not(toKubernetesNamespace(name.slice('shop-'.length), 'shop'), name, 'nobody else has it')
+  }
+  t.equal(new Set(others).size, others.length)
+})
+
+t.test('a value of a label is as much of a text as one takes', async (t) => {
+  t.equal(toLabelValue('Go.Mx_api-1'), 'Go.Mx_api-1')
+  t.equal(toLabelValue('feature/x'), 'feature-x')
+  t.equal(toLabelValue('/x/'), 'x')
+  t.equal(toLabelValue(`${'a'.repeat(62)}/b`), 'a'.repeat(62))
+})

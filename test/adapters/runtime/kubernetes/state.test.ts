@@ -1,0 +1,71 @@
+import t from 'tap'
+import {
+  type Deployment,
+  type Pod,
+  toDeploymentState,
+  toPod,
+} from '../../../../adapters/runtime/kubernetes/objects.ts'
+import { toState } from '../../../../adapters/runtime/kubernetes/state.ts'
+import type { WorkloadState } from '../../../../core/contracts/runtime.ts'
+
+const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
+const DEPLOYMENT: Deployment = {
+  ...toDeploymentState({ metadata: { annotations: { 'mx/key': JSON.stringify(KEY) } } })!,
+  revision: '2',
+  instances: 2,
+}
+const SETTLED = { settledMs: 500 }
+
+const pod = (revision: string, changes: Partial<Pod> = {}): Pod => ({
+  ...toPod({}),
+  revision,
+  ...changes,
+})
+const ready = (revision: string, readySinceMs = 1000): Pod => pod(revision, { readySinceMs })
+const broken = (revision: string): Pod =>
+  pod(revision, { waiting: { reason: 'ImagePullBackOff', message: '' } })
+const state = (deployment: Partial<Deployment>, ...pods: Pod[]): WorkloadState =>
+  toState({ ...DEPLOYMENT, ...deployment }, pods)
+
+t.test('a first revision runs once every copy is ready', async (t) => {
+  t.same(state({}), { ...KEY, revision: '2', status: 'starting', ready: 0, retries: 0 })
+  t.match(state({}, pod('2')), { status: 'starting' })
+  t.match(state({}, ready('2'), pod('2')), { status: 'starting', ready: 1 })
+  t.match(state({}, ready('2'), ready('2')), { status: 'running', ready: 2 })
+})
+
+t.test('it is pending while no node takes any copy', async (t) => {
+  const unplaced = pod('2', { unscheduled: 'no memory' })
+  t.match(state({}, unplaced, unplaced), { status: 'pending' })
+  t.match(state({}, unplaced, pod('2')), { status: 'starting' })
+})
+
+t.test('one that ran once runs while any copy is ready', async (t) => {
+  t.match(state(SETTLED, ready('2'), pod('2')), { status: 'running', ready: 1 })
+  t.match(state(SETTLED, pod('2'), pod('2')), { status: 'starting', startedMs: 500 })
+  t.match(state(SETTLED, ready('2', 1000), ready('2', 3000)), { startedMs: 3000 })
+})
+
+t.test('the old revision serves until the new one is there whole', async (t) => {
+  t.match(state({}, ready('1'), ready('2'), ready('2')), { revision: '1', status: 'running' })
+  t.match(state(SETTLED, ready('2'), ready('2')), { revision: '2', status: 'running' })
+  t.match(state({}, ready('1'), broken('2')), {
+    revision: '1',
+    status: 'running',
+    error: 'ImagePullBackOff',
+  })
+})
+
+t.test('it is in error when nothing runs and will not', async (t) => {
+  t.match(state({}, broken('2')), { revision: '2', status: 'error', error: 'ImagePullBackOff' })
+  t.match(state({}, broken('1'), pod('2')), { status: 'starting', error: undefined })
+  t.match(state({}, ready('2'), broken('2')), { status: 'running', error: 'ImagePullBackOff' })
+})
+
+t.test(
+  'pods that end are no copies any more, and a Deployment that ends is stopping',
+  async (t) => {
+    t.match(state({}, { ...broken('2'), isEnding: true }), { status: 'starting', error: undefined })
+    t.match(state({ ...SETTLED, isEnding: true }, ready('2')), { status: 'stopping' })
+  },
+)

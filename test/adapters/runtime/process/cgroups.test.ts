@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createCgroups, makeCgroup } from '../../../../adapters/runtime/process/cgroups.ts'
+import { findConfinement } from '../../../../adapters/runtime/process/confine.ts'
+import { until } from '../../../fixtures/raw-backend.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+const BOUNDS = { memoryBytes: 64 * 1024 ** 2, cpus: 0.5 }
+/** Where the kernel has its hierarchy, beside older ones or alone. */
+const HIERARCHIES = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup']
+
+function createLog() {
+  const warnings: string[] = []
+  const warn = (details: object, text: string) =>
+    warnings.push(`${text} ${JSON.stringify(details)}`)
+  return { log: { info() {}, warn }, warnings }
+}
+
+/** A folder with what the kernel would have in the group of a server. */
+function makeGroup(t: Test, processes: string, enabled: string): string {
+  const folder = makeTempFolder(t, 'cgroup')
+  writeFileSync(join(folder, 'cgroup.procs'), processes)
+  writeFileSync(join(folder, 'cgroup.subtree_control'), enabled)
+  mkdirSync(join(folder, 'mx-server'))
+  return folder
+}
+
+t.test('a copy with bounds has a group that keeps it within them', async (t) => {
+  const folder = makeGroup(t, '', 'cpu memory pids')
+  const group = createCgroups(createLog().log, folder)('c0ffee', BOUNDS)!
+  const read = (name: string) => readFileSync(join(folder, 'mx-c0ffee', name), 'utf8')
+  t.equal(group.entrance, join(folder, 'mx-c0ffee', 'cgroup.procs'))
+  t.equal(read('memory.max'), '67108864')
+  t.equal(read('memory.oom.group'), '1')
+  t.equal(read('cpu.max'), '50000 100000')
+  t.equal(group.ranOutOfMemory(), false)
+  writeFileSync(join(folder, 'mx-c0ffee', 'memory.events'), 'oom 0\noom_kill 0\n')
+  t.equal(group.ranOutOfMemory(), false)
+  writeFileSync(join(folder, 'mx-c0ffee', 'memory.events'), 'oom 1\noom_kill 2\n')
+  t.equal(group.ranOutOfMemory(), true)
+})
+
+t.test('one without has none, and the server stays where it is', async (t) => {
+  const folder = makeGroup(t, `${process.pid}\n`, '')
+  t.equal(createCgroups(createLog().log, folder)('c0ffee', {}), undefined)
+  t.strictSame(readdirSync(join(folder, 'mx-server')), [])
+})
+
+t.test('the server makes room in its own group, where it is alone there', async (t) => {
+  const folder = makeGroup(t, `${process.pid}\n`, '')
+  t.ok(createCgroups(createLog().log, folder)('c0ffee', BOUNDS))
+  t.equal(readFileSync(join(folder, 'mx-server', 'cgroup.procs'), 'utf8'), String(process.pid))
+  t.equal(readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8'), '+cpu +memory')
+})
+
+t.test('where it cannot, that is told once, and copies have none', async (t) => {
+  for (const folder of [makeGroup(t, `${process.pid}\n1\n`, ''), '/nowhere/at/all']) {
+    const { log, warnings } = createLog()
+    const open = createCgroups(log, folder)
+    t.equal(open('a', BOUNDS), undefined)
+    t.equal(open('b', BOUNDS), undefined)
+    t.match(warnings, [/^no control groups: .*(has other processes|ENOENT)/])
+  }
+})
+
+t.test('the kernel kills what is in a group, wherever it went, and the group goes', async (t) => {
+  const folder = makeKernelGroup(t)
+  if (folder === undefined) return t.comment('not seen: no cgroup v2 that can be written')
+  const group = makeCgroup(join(folder, 'a'), {})
+  const words = findConfinement(createLog().log)(['/usr/bin/setsid', 'sleep', '1000'], {}, group)
+  const child = spawn(words[0]!, words.slice(1))
+  const exited = once(child, 'exit')
+  await until(() => readFileSync(group.entrance, 'utf8').includes(String(child.pid)))
+  await group.remove()
+  t.strictSame(await exited, [null, 'SIGKILL'])
+  t.notOk(existsSync(join(folder, 'a')))
+})
+
+t.test('a server that gets no bounds from the kernel stays where it is', async (t) => {
+  const folder = makeKernelGroup(t)
+  if (folder === undefined) return t.comment('not seen: no cgroup v2 that can be written')
+  const root = join(folder, '..', 'cgroup.procs')
+  writeFileSync(join(folder, 'cgroup.procs'), String(process.pid))
+  const { log, warnings } = createLog()
+  // Without controllers above there are none to be handed down.
+  const group = createCgroups(log, folder)('a', BOUNDS)
+  const processes = readFileSync(join(folder, 'cgroup.procs'), 'utf8')
+  writeFileSync(root, String(process.pid))
+  if (group !== undefined) {
+    await group.remove()
+    return t.comment('not seen: this kernel has the controllers')
+  }
+  t.equal(warnings.length, 1)
+  t.equal(processes.trim(), String(process.pid))
+})
+
+/** A group of the kernel's for a test, with nothing in it; undefined where there can be none. */
+function makeKernelGroup(t: Test): string | undefined {
+  const hierarchy = HIERARCHIES.find((folder) => existsSync(join(folder, 'cgroup.procs')))
+  const folder = join(hierarchy ?? '/nowhere', `mx-test-${process.pid}`)
+  try {
+    mkdirSync(folder)
+  } catch {
+    return undefined
+  }
+  t.teardown(() => {
+    for (const name of readdirSync(folder))
+      if (name.startsWith('mx-')) rmdirSync(join(folder, name))
+    rmdirSync(folder)
+  })
+  return folder
+}

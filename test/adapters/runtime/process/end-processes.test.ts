@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { endGroup, endMarked } from '../../../../adapters/runtime/process/end-processes.ts'
+import { readProcess, readProcesses } from '../../../../adapters/runtime/process/processes.ts'
+
+/** A group whose shell has written a line: what it runs is there. */
+async function startGroup(
+  t: Test,
+  words: string,
+  env = {},
+): Promise<{ pid: number; exited: Promise<unknown> }> {
+  const child = spawn('sh', ['-c', words], { detached: true, env: { ...process.env, ...env } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  await once(child.stdout, 'data')
+  return { pid: child.pid!, exited }
+}
+
+t.test('a group that obeys ends without being killed', async (t) => {
+  const { pid, exited } = await startGroup(t, 'sleep 1000 & echo; wait')
+  t.equal(await endGroup(pid, exited, 5000), true)
+  t.equal(readProcess(pid), undefined)
+})
+
+t.test(
+  'a group that does not is killed once its time is over, or at once without any',
+  async (t) => {
+    const words = 'trap "" TERM; (while :; do sleep 1000; done) & echo; wait; wait'
+    for (const graceMs of [100, 0]) {
+      const { pid, exited } = await startGroup(t, words)
+      t.equal(await endGroup(pid, exited, graceMs), false)
+      t.notOk((await readProcesses()).some(({ group }) => group === pid))
+    }
+  },
+)
+
+t.test('what has the mark of a copy ends, wherever it is', async (t) => {
+  const words = 'setsid sh -c "echo; exec sleep 1000" & wait'
+  const { pid } = await startGroup(t, words, { MX_INSTANCE: 'c0ffee' })
+  const { pid: other } = await startGroup(t, words, { MX_INSTANCE: 'c0ffee0' })
+  t.equal((await endMarked(['c0ffee'])).size, 2)
+  t.equal(readProcess(pid), undefined)
+  t.ok(readProcess(other))
+  t.equal((await endMarked(['c0ffee0', 'none'])).size, 2)
+})

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { whenState } from '../../../contracts/runtime.ts'
+import {
+  ANSWERS,
+  FAILS,
+  makeWorkload,
+  openProcessRuntime,
+} from '../../../fixtures/process-runtime.ts'
+
+t.test(
+  'pauses between failures grow, up to the longest, and five in a row are enough',
+  async (t) => {
+    const { runtime } = openProcessRuntime(t, { limits: { pauseMinMs: 50, pauseMaxMs: 150 } })
+    const workload = makeWorkload(t, FAILS)
+    const timesMs = new Map<number, number>()
+    runtime.watch(({ retries }) => {
+      if (!timesMs.has(retries)) timesMs.set(retries, performance.now())
+    })
+    await runtime.apply(workload)
+    t.match(await whenState(runtime, ({ status }) => status === 'error'), {
+      retries: 5,
+      ready: 0,
+      error: /^ended with exit code 1; its last line: Error: boom$/,
+    })
+    const betweenMs = [1, 2, 3, 4].map(
+      (retries) => timesMs.get(retries + 1)! - timesMs.get(retries)!,
+    )
+    for (const [index, leastMs] of [50, 100, 150, 150].entries()) t.ok(betweenMs[index]! >= leastMs)
+  },
+)
+
+t.test('what fails soon after it was ready counts on; later it counts anew', async (t) => {
+  const source = `${ANSWERS}; setTimeout(() => process.exit(1), 60)`
+  for (const steadyMs of [60_000, 1]) {
+    const { runtime } = openProcessRuntime(t, { limits: { steadyMs } })
+    let most = 0
+    let starts = 0
+    let wasReady = false
+    const done = new Promise<void>((resolve) => {
+      runtime.watch(({ retries, status }) => {
+        most = Math.max(most, retries)
+        if (status === 'running' && !wasReady) starts++
+        wasReady = status === 'running'
+        if (status === 'error' || starts === 6) resolve()
+      })
+    })
+    await runtime.apply(makeWorkload(t, source))
+    await done
+    if (steadyMs === 1) t.ok(most < 5, 'it goes on')
+    else t.equal(most, 5, 'it is given up')
+    await runtime.close()
+  }
+})
+
+t.test('copies that were given up start again where their revision is applied again', async (t) => {
+  const { runtime } = openProcessRuntime(t)
+  const workload = makeWorkload(t, FAILS)
+  await runtime.apply(workload)
+  await whenState(runtime, ({ status }) => status === 'error')
+  await runtime.apply(workload)
+  await whenState(runtime, ({ status, retries }) => status === 'starting' && retries > 0)
+  t.match(await whenState(runtime, ({ status }) => status === 'error'), { retries: 5 })
+})

@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import t, { type Test } from 'tap'
+import { createWatchdog, type Watched } from '../../../../adapters/runtime/process/watchdog.ts'
+
+/** Resolves with what a group of processes is told to have in excess. */
+function watchGroup(t: Test, words: string, limits: Partial<Watched>): Promise<string> {
+  const child = spawn('sh', ['-c', words], { detached: true, stdio: 'ignore' })
+  t.teardown(() => process.kill(-child.pid!, 'SIGKILL'))
+  return new Promise((resolve) => {
+    createWatchdog(20).watch({
+      pid: child.pid!,
+      memoryBytes: undefined,
+      processes: 100,
+      onExcess: resolve,
+      ...limits,
+    })
+  })
+}
+
+t.test('too many processes', async (t) => {
+  const told = await watchGroup(t, 'for i in 1 2 3 4 5; do sleep 1000 & done; wait', {
+    processes: 4,
+  })
+  t.match(told, /^had [56] processes, and may have 4$/)
+})
+
+t.test('too much memory, of all processes together', async (t) => {
+  const told = await watchGroup(t, 'node -e "setInterval(() => {}, 1000)" & wait', {
+    memoryBytes: 20 * 1024 * 1024,
+  })
+  t.match(told, /^took \d+ MiB of memory, and may take 20 MiB$/)
+})
+
+t.test('nothing is told of what is watched no more', async (t) => {
+  const watchdog = createWatchdog(5)
+  const told: string[] = []
+  const copy = { pid: process.pid, memoryBytes: 1, processes: 100 }
+  const unwatch = watchdog.watch({ ...copy, onExcess: () => told.push('unwatched') })
+  unwatch()
+  await new Promise<void>((resolve) => {
+    watchdog.watch({ ...copy, onExcess: () => resolve() })
+  })
+  t.strictSame(told, [])
+})

@@ -1,0 +1,93 @@
+import t, { type Test } from 'tap'
+import { runLogs } from '../../cli/logs.ts'
+import { until } from '../contracts/registry.ts'
+import { openCli, toCli } from '../fixtures/cli.ts'
+import { startMx } from '../fixtures/mx.ts'
+
+const { runtime, home } = await openCli(t)
+runtime.objects.set('mail', {
+  name: 'mail',
+  version: 'latest',
+  source: '',
+  status: 4,
+  metadata: {},
+})
+for (let n = 1; n <= 20; n++)
+  runtime.lines.push({ timestamp: n, metadata: { stream: 'stderr' }, message: `line ${n}` })
+const last = () => runtime.calls.at(-1)!.request
+
+async function logs(t: Test, ...words: string[]): Promise<string> {
+  const written = t.capture(process.stdout, 'write', () => true)
+  try {
+    await runLogs(toCli('logs', ...words))
+  } finally {
+    written.restore()
+  }
+  return written()
+    .map(({ args }) => String(args[0]))
+    .join('')
+}
+
+t.test('the last 15 lines are shown, or as many as are asked for', async (t) => {
+  const lines = (await logs(t, 'mail')).split('\n')
+  t.same(lines, [...Array.from({ length: 15 }, (_, i) => `line ${i + 6}`), ''])
+  t.same(last(), {
+    ...{ service: 'mail', version: '', stream: false, count: 15, since: 0 },
+    options: { namespace: 'mx' },
+  })
+  t.equal(await logs(t, 'mail', '-n', '2'), 'line 19\nline 20\n')
+  await logs(t, 'mail@v1', '--lines=all')
+  t.match(last(), { version: 'v1', count: 0 })
+  await logs(t, 'mail', '--version=v2')
+  t.match(last(), { version: 'v2' })
+})
+
+t.test('--since is a span before now, or a time', async (t) => {
+  const now = Date.now() / 1000
+  await logs(t, 'mail', '--since=10m')
+  t.ok(Math.abs(last().since - (now - 600)) < 60)
+  t.equal(last().count, 0, 'and then all of it is shown')
+  await logs(t, 'mail', '--since=2026-01-31T12:00:00Z', '-n5')
+  t.match(last(), { since: Date.UTC(2026, 0, 31, 12) / 1000, count: 5 })
+  await logs(t, 'mail', '-n', '0')
+  t.ok(last().since >= now, 'no lines are those of later')
+})
+
+t.test('as JSON each line has its time and stream', async (t) => {
+  const line = { timestamp: 20, metadata: { stream: 'stderr' }, message: 'line 20' }
+  t.same(JSON.parse(await logs(t, 'mail', '-n1', '-o', 'json')), line)
+})
+
+t.test('what was asked for wrongly is refused with what would be right', async (t) => {
+  await t.rejects(logs(t, 'mial'), { message: 'Logs not found for service mial', status: 1 })
+  await t.rejects(logs(t), { message: "one name is needed. See 'mx logs --help'", status: 2 })
+  await t.rejects(logs(t, 'mail', '--lines=x'), { message: /^--lines must be .*, got x\./ })
+  await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a span/ })
+  await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text or json/ })
+})
+
+t.test('-f goes on with what is written, until it is ended', async (t) => {
+  const {
+    child,
+    output,
+    until: untilWritten,
+    ended,
+  } = startMx(['logs', '-f', '-n1', 'mail'], {
+    cwd: home,
+    env: { HOME: home, MX_ENV_LOCAL_ADDRESS: process.env['MX_ENV_LOCAL_ADDRESS']! },
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  await untilWritten(/line 20\n/)
+  await until(() => runtime.followers() > 0)
+  runtime.write('later')
+  await untilWritten(/later\n/)
+  t.equal(output.stdout, 'line 20\nlater\n')
+  child.stdout!.destroy()
+  await until(() => {
+    runtime.write('to nobody')
+    return child.exitCode !== null
+  })
+  await ended.catch(() => {})
+  t.equal(child.exitCode, 0, 'whoever reads may stop')
+  t.equal(output.stderr, '')
+})

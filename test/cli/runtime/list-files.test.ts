@@ -1,0 +1,71 @@
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { listFiles } from '../../../cli/runtime/list-files.ts'
+
+const pathsOf = async (root: string) => (await listFiles(root)).files.map(({ path }) => path)
+
+t.test('files are listed with their sizes, but none of .git and node_modules', async (t) => {
+  const root = t.testdir({
+    'main.ts': 'abc',
+    '.git': { HEAD: '' },
+    node_modules: { mail: { 'index.js': '' } },
+    packages: { mail: { '.env': '', node_modules: { x: '' }, 'main.ts': '' } },
+  })
+  t.same(await listFiles(root), {
+    files: [
+      { path: 'main.ts', bytes: 3 },
+      { path: 'packages/mail/.env', bytes: 0 },
+      { path: 'packages/mail/main.ts', bytes: 0 },
+    ],
+    links: [],
+  })
+})
+
+t.test('.gitignore counts in each folder, the innermost most', async (t) => {
+  const root = t.testdir({
+    '.git': {},
+    '.gitignore': '*.log\n/dist/\nsecret\n',
+    'a.log': '',
+    dist: { 'a.js': '' },
+    lib: { dist: { 'b.js': '' }, '.gitignore': '!keep.log\n/own\n', 'keep.log': '', own: '' },
+    own: '',
+    deep: { er: { secret: { file: '' }, 'x.log': '' } },
+  })
+  const wanted = ['.gitignore', 'lib/.gitignore', 'lib/dist/b.js', 'lib/keep.log', 'own']
+  t.same(await pathsOf(root), wanted)
+})
+
+t.test('rules of the folders above count as far as the repository reaches', async (t) => {
+  const folder = t.testdir({
+    '.gitignore': '*.ts\n',
+    repository: {
+      '.git': {},
+      '.gitignore': '*.log\nscratch/\n',
+      service: { 'main.ts': '', 'a.log': '' },
+      scratch: { 'main.ts': '', 'a.log': '' },
+    },
+  })
+  t.same(await pathsOf(join(folder, 'repository', 'service')), ['main.ts'])
+  const scratch = await pathsOf(join(folder, 'repository', 'scratch'))
+  t.same(scratch, ['a.log', 'main.ts'], 'what is ignored itself is run where it is asked for')
+})
+
+t.test('links to files of the project are files; others are left out by name', async (t) => {
+  const root = t.testdir({ 'main.ts': 'abc', folder: {}, sub: {} })
+  symlinkSync('main.ts', join(root, 'alias.ts'))
+  symlinkSync('/etc/passwd', join(root, 'passwd'))
+  symlinkSync('folder', join(root, 'other'))
+  symlinkSync('nowhere', join(root, 'gone'))
+  symlinkSync('../main.ts', join(root, 'sub', 'main.ts'))
+  const { files, links } = await listFiles(root)
+  t.same(
+    files.map(({ path, bytes }) => [path, bytes]),
+    [
+      ['alias.ts', 3],
+      ['main.ts', 3],
+      ['sub/main.ts', 3],
+    ],
+  )
+  t.same(links, ['gone', 'other', 'passwd'])
+})

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { type RunFlags, toOptions, toPairs } from '../../../cli/runtime/run-flags.ts'
+
+t.test('only what was given is told', async (t) => {
+  t.same(toOptions({}), {})
+  t.same(toOptions({ name: 'mail', entrypoint: 'a' }), { entrypoint: 'a' })
+})
+
+t.test('a command is split at blanks, but not within quotes', async (t) => {
+  const command = `node "my server.js" 'a "b"' --x="1 2"`
+  const told = toOptions({ command, args: ' ' })
+  t.same(told['command'], ['node', 'my server.js', 'a "b"', '--x=1 2'])
+  t.same(told['args'], [])
+})
+
+t.test(
+  'values of the environment may have line feeds and equals signs, and be empty',
+  async (t) => {
+    const { env, secrets } = toOptions({ env_vars: ['A=1', 'B=', 'C=x=y\nz'], secrets: ['K=v'] })
+    t.same(env, ['A=1', 'B=', 'C=x=y\nz'])
+    t.same(secrets, { K: 'v' })
+  },
+)
+
+t.test('of a name that is given twice the last value counts', async (t) => {
+  t.same(toPairs('env_vars', ['A=1', 'A=2']), { A: '2' })
+})
+
+const refused: [flags: RunFlags, message: string][] = [
+  [{ env_vars: ['A'] }, '--env_vars must be <name>=<value>, got A'],
+  [{ env_vars: ['=A'] }, '--env_vars must be <name>=<value>, got =A'],
+  [{ secrets: ['hush'] }, '--secrets must be <name>=<value>, got no ='],
+  [{ instances: '0' }, '--instances must be a whole number above 0, got 0'],
+  [{ port: 'http' }, '--port must be a whole number above 0, got http'],
+  [{ cpus: '-1' }, '--cpus must be a number such as 0.5, got -1'],
+  [{ memory: 'lots' }, '--memory must be a size such as 256mb, got lots'],
+  [{ memory: 'none' }, '--memory must be a size such as 256mb, got none'],
+  [{ protocol: 'ftp' }, '--protocol must be mx or http, got ftp'],
+  [{ command: 'a "b' }, '--command must be words whose quotes are closed, got a "b'],
+]
+for (const [flags, message] of refused)
+  t.test(`${JSON.stringify(flags)} is refused with what would be right`, async (t) => {
+    t.throws(() => toOptions(flags), { message, status: 2 })
+  })

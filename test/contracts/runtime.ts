@@ -1,0 +1,198 @@
+import type { Test } from 'tap'
+import type {
+  LogLine,
+  LogQuery,
+  Runtime,
+  RuntimeStatus,
+  Workload,
+  WorkloadKey,
+  WorkloadState,
+} from '../../core/contracts/runtime.ts'
+
+/** What a program of these tests does. */
+export type Behaviour =
+  /** Writes the lines `one`, `two` and `three`, and is ready. */
+  | 'serves'
+  /** Writes the line `boom`, and ends with exit code 3. */
+  | 'fails'
+
+/** A runtime to test, and what it runs. */
+export interface RuntimeSubject {
+  readonly runtime: Runtime
+  /** A workload of one copy, of revision `1`, that behaves so; changed as told. */
+  readonly toWorkload: (behaviour: Behaviour, changes?: Partial<Workload>) => Workload
+}
+
+const KEY: WorkloadKey = { namespace: 'mx', name: 'shop', version: 'latest' }
+
+/** What every runtime must do. Failures follow one another fast: what it waits between them is for its own tests. */
+export function testRuntime(t: Test, open: (t: Test) => RuntimeSubject): void {
+  t.test('contract: what is applied comes up, is told of and read', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    const told: RuntimeStatus[] = []
+    runtime.watch(({ status }) => told.push(status))
+    t.strictSame(await runtime.read(), [])
+    const beforeMs = Date.now()
+    await runtime.apply(toWorkload('serves', KEY))
+    const state = await whenState(runtime, ({ status }) => status === 'running')
+    t.match(state, { ...KEY, revision: '1', ready: 1, retries: 0 })
+    t.equal(state.error, undefined)
+    t.ok(state.startedMs! >= beforeMs - 1000 && state.startedMs! <= Date.now() + 1000)
+    t.equal(told[0], 'starting')
+    t.strictSame(await runtime.read(), [state])
+  })
+
+  t.test('contract: what is removed is gone, and told to have stopped', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    await runtime.apply(toWorkload('serves', KEY))
+    await whenState(runtime, ({ status }) => status === 'running')
+    const told: RuntimeStatus[] = []
+    runtime.watch(({ status }) => told.push(status))
+    await runtime.remove(KEY)
+    t.strictSame(await runtime.read(), [])
+    t.equal(told.at(-1), 'stopped')
+    await runtime.remove(KEY)
+    await runtime.apply(toWorkload('serves', KEY))
+    t.ok(await whenState(runtime, ({ status }) => status === 'running'))
+  })
+
+  t.test('contract: namespace, name and version tell workloads apart', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    const keys = [KEY, { ...KEY, version: 'v2' }, { ...KEY, name: 'shop-latest' }]
+    for (const key of keys) await runtime.apply(toWorkload('serves', key))
+    await until(async () => (await runtime.read()).every(({ status }) => status === 'running'))
+    t.strictSame(
+      (await runtime.read()).map(({ name, version }) => `${name}@${version}`).toSorted(),
+      ['shop-latest@latest', 'shop@latest', 'shop@v2'],
+    )
+    await runtime.remove(KEY)
+    t.equal((await runtime.read()).length, 2)
+  })
+
+  t.test('contract: as many copies run as are asked for', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    await runtime.apply(toWorkload('serves', { ...KEY, instances: 3 }))
+    t.match(await whenState(runtime, ({ status }) => status === 'running'), { ready: 3 })
+    const instances = new Set((await readLines(runtime)).map(({ instance }) => instance))
+    t.equal(instances.size, 3)
+  })
+
+  t.test(
+    'contract: what fails again and again is in error, with why, until it is applied again',
+    async (t) => {
+      const { runtime, toWorkload } = open(t)
+      await runtime.apply(toWorkload('fails', KEY))
+      const state = await whenState(runtime, ({ status }) => status === 'error')
+      t.match(state, { ready: 0, revision: '1' })
+      t.ok(state.retries >= 5)
+      t.match(state.error, /3.*boom/s, 'the exit code and the last line')
+      await runtime.apply(toWorkload('serves', { ...KEY, revision: '2' }))
+      const better = await whenState(runtime, ({ status }) => status === 'running')
+      t.match(better, { revision: '2', ready: 1, retries: 0 })
+      t.equal(better.error, undefined)
+    },
+  )
+
+  t.test('contract: a new revision takes the place of the old one', async (t) => {
+    const { runtime, toWorkload } = open(t)
+    await runtime.apply(toWorkload('serves', KEY))
+    await whenState(runtime, ({ status }) => status === 'running')
+    const told: WorkloadState[] = []
+    runtime.watch((state) => told.push(state))
+    await runtime.apply(toWorkload('serves', { ...KEY, revision: '2' }))
+    await whenState(runtime, ({ revision, status }) => revision === '2' && status === 'running')
+    t.ok(
+      told.every(({ status, ready }) => status === 'running' && ready > 0),
+      'there is no time at which none serves',
+    )
+  })
+
+  t.test(
+    'contract: a new revision that does not come up leaves the old one as it is',
+    async (t) => {
+      const { runtime, toWorkload } = open(t)
+      const served = toWorkload('serves', KEY)
+      await runtime.apply(served)
+      await whenState(runtime, ({ status }) => status === 'running')
+      await runtime.apply(toWorkload('fails', { ...KEY, revision: '2' }))
+      const state = await whenState(runtime, ({ error }) => error !== undefined)
+      t.match(state, { revision: '1', status: 'running', ready: 1, error: /3.*boom/s })
+      await runtime.apply(served)
+      t.equal((await runtime.read())[0]!.error, undefined, 'forgotten')
+      t.match((await runtime.read())[0]!, { revision: '1', status: 'running', ready: 1 })
+    },
+  )
+
+  t.test(
+    'contract: lines are read in order, the last of them, and those since a time',
+    async (t) => {
+      const { runtime, toWorkload } = open(t)
+      t.strictSame(await readLines(runtime), [], 'nothing was ever run')
+      await runtime.apply(toWorkload('serves', KEY))
+      await until(async () => (await readLines(runtime)).length >= 3)
+      const all = await readLines(runtime)
+      t.strictSame(textsOf(all), ['one', 'two', 'three'])
+      t.match(all[0]!, { stream: 'stdout', instance: /^\S+$/ })
+      t.ok(Math.abs(all[0]!.timestampMs - Date.now()) < 10_000)
+      t.strictSame(textsOf(await readLines(runtime, { lines: 2 })), ['two', 'three'])
+      t.strictSame(await readLines(runtime, { lines: 0 }), [])
+      t.strictSame(textsOf(await readLines(runtime, { lines: 100 })), ['one', 'two', 'three'])
+      t.strictSame(await readLines(runtime, { sinceMs: Date.now() + 60_000 }), [])
+      t.strictSame(textsOf(await readLines(runtime, { sinceMs: Date.now() - 60_000, lines: 1 })), [
+        'three',
+      ])
+    },
+  )
+
+  t.test(
+    'contract: lines are followed, over revisions, until the signal',
+    { timeout: 30_000 },
+    async (t) => {
+      const { runtime, toWorkload } = open(t)
+      const stop = new AbortController()
+      await runtime.apply(toWorkload('serves', KEY))
+      await whenState(runtime, ({ status }) => status === 'running')
+      const texts: string[] = []
+      const reading = (async () => {
+        const lines = runtime.logs(KEY, { follow: true, signal: stop.signal })
+        for await (const { text } of lines) texts.push(text)
+      })()
+      await until(() => texts.length >= 3)
+      await runtime.apply(toWorkload('serves', { ...KEY, revision: '2' }))
+      await until(() => texts.length >= 6)
+      t.strictSame(texts, ['one', 'two', 'three', 'one', 'two', 'three'])
+      stop.abort()
+      await reading
+    },
+  )
+}
+
+/** Resolves with the first state told, or there already, that is as wanted. */
+export async function whenState(
+  runtime: Runtime,
+  isWanted: (state: WorkloadState) => boolean,
+): Promise<WorkloadState> {
+  let unwatch = () => {}
+  const told = new Promise<WorkloadState>((resolve) => {
+    unwatch = runtime.watch((state) => isWanted(state) && resolve(state))
+  })
+  const there = (await runtime.read()).find(isWanted)
+  const state = there ?? (await told)
+  unwatch()
+  return state
+}
+
+async function readLines(runtime: Runtime, query: Partial<LogQuery> = {}): Promise<LogLine[]> {
+  const { signal } = new AbortController()
+  const lines: LogLine[] = []
+  for await (const line of runtime.logs(KEY, { follow: false, signal, ...query })) lines.push(line)
+  return lines
+}
+
+function textsOf(lines: readonly LogLine[]): readonly string[] {
+  return lines.map(({ text }) => text)
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
+}

@@ -1,0 +1,121 @@
+// The commands mx run, update, logs, status and kill at a real server, with programs and repositories of this machine.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runKill } from '../../cli/kill.ts'
+import { runLogs } from '../../cli/logs.ts'
+import { runRun } from '../../cli/run.ts'
+import { runStatus } from '../../cli/status.ts'
+import { runUpdate } from '../../cli/update.ts'
+import { toCli } from '../fixtures/cli.ts'
+import { startServerProcess } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+t.setTimeout(180_000)
+
+const home = makeTempFolder(t, 'home')
+const server = await startServerProcess(t, [], { home })
+process.env['HOME'] = home
+process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
+const work = makeTempFolder(t, 'work')
+process.chdir(work)
+
+const run = (...words: string[]) => runRun(toCli('run', ...words))
+const update = (...words: string[]) => runUpdate(toCli('update', ...words))
+const kill = (...words: string[]) => runKill(toCli('kill', ...words))
+
+async function read(t: Test, show: () => Promise<void>): Promise<string> {
+  const written = t.capture(process.stdout, 'write', () => true)
+  try {
+    await show()
+  } finally {
+    written.restore()
+  }
+  return written()
+    .map(({ args }) => String(args[0]))
+    .join('')
+}
+const status = (t: Test, ...words: string[]) => read(t, () => runStatus(toCli('status', ...words)))
+const logs = (t: Test, ...words: string[]) => read(t, () => runLogs(toCli('logs', ...words)))
+
+/** A program that says something at `GET /`, and in its log. */
+function toProgram(text: string): string {
+  return `const http = require('node:http')
+console.log('${text} starts')
+http.createServer((_, reply) => reply.end('${text}')).listen(process.env.PORT, '127.0.0.1')
+`
+}
+
+function writeProgram(folder: string, text: string): void {
+  mkdirSync(join(work, folder), { recursive: true })
+  writeFileSync(join(work, folder, 'main.js'), text)
+  writeFileSync(join(work, folder, 'mx.yaml'), 'protocol: http\n')
+}
+
+t.test('a folder is run, called, updated, shown and ended', async (t) => {
+  writeProgram('page', toProgram('one'))
+  await run('./page')
+  t.match(
+    await status(t),
+    /^NAME.*\npage\s+latest\s+\.\/page\s+running\s+[0-9a-f]{7}\s+\d+s ago\s+owner=/,
+  )
+  t.match(await logs(t, 'page'), /^one starts\n/)
+  await t.rejects(run('./page'), { message: /^already exists: page@latest;/ })
+
+  writeProgram('page', toProgram('two'))
+  await update('./page')
+  t.match(await logs(t, 'page', '-n1'), 'two starts\n')
+
+  writeProgram('page', "console.log('no'); throw new Error('broken')\n")
+  await t.rejects(update('./page'), {
+    message: /^the update of page failed, what ran before goes on: /,
+  })
+  t.match(await status(t, 'page'), /\trunning\t.*error=/)
+
+  await update('page', '--rollback')
+  t.notMatch(await status(t, 'page'), 'error=')
+  await kill('page')
+  t.equal(await status(t), '')
+  await t.rejects(logs(t, 'page'), { message: 'Logs not found for service page' })
+})
+
+t.test('a repository is run by its address, and updated to the newest commit', async (t) => {
+  const git = (...words: string[]) =>
+    execFileSync('git', [
+      '-C',
+      join(work, 'site'),
+      '-c',
+      'user.name=a',
+      '-c',
+      'user.email=a@b',
+      ...words,
+    ])
+  writeProgram('site', toProgram('first'))
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-qm', 'first')
+  const address = `file://${join(work, 'site')}`
+  await run(`${address}@main`)
+  t.match(await status(t), /\nsite\tmain\t/)
+  await t.rejects(run(`${address}@nowhere`, '--name=other'), { message: /nowhere/ })
+  await kill('other')
+
+  writeProgram('site', toProgram('second'))
+  git('commit', '-qam', 'second')
+  await update('site')
+  t.match(await logs(t, 'site', '-n1'), 'second starts\n')
+  await kill('site')
+})
+
+t.test('what cannot be built or fetched is told in one message', async (t) => {
+  mkdirSync(join(work, 'text'))
+  writeFileSync(join(work, 'text', 'readme.txt'), '')
+  await t.rejects(run('./text'), {
+    message: /^text failed: nothing to run in the folder/,
+    status: 1,
+  })
+  await t.rejects(run('file:///nowhere/at/all'), { message: /nowhere\/at\/all/ })
+  t.match(await status(t, 'text'), /\terror\t/)
+  await kill('text')
+})

@@ -1,0 +1,77 @@
+import t, { type Test } from 'tap'
+import { openDeployer, toAnswering } from '../fixtures/deployer.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
+import { startServerProcess } from '../fixtures/server-process.ts'
+
+t.jobs = 2
+
+async function open(t: Test) {
+  const server = await startServerProcess(t)
+  const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
+  const ask = async (path: string) => {
+    const reply = await fetch(`${server.gateway}/${path}`)
+    return { status: reply.status, body: (await reply.json()) as Record<string, string> }
+  }
+  return { server, deployer, ask, answer: async () => (await ask('greeter/call')).body['answer'] }
+}
+
+t.test('a service is uploaded, built, run, called, updated under load and ended', async (t) => {
+  const { deployer, ask } = await open(t)
+  await deployer.create('greeter', toAnswering('one'))
+  const states: number[] = []
+  for await (const { status } of deployer.follow('greeter'))
+    if (states.at(-1) !== status) states.push(status)
+  t.equal(states.at(-1), 4)
+  t.ok(states.every((status) => status >= 1 && status <= 4))
+  t.match(await ask('greeter/call'), { status: 200, body: { answer: 'one' } })
+
+  let isOver = false
+  const wrong: unknown[] = []
+  const seen = new Set<unknown>()
+  const load = Array.from({ length: 2 }, async () => {
+    while (!isOver) {
+      const { status, body } = await ask('greeter/call')
+      if (status === 200) seen.add(body['answer'])
+      else wrong.push(body)
+    }
+  })
+  for (const answer of ['two', 'three']) {
+    await deployer.update('greeter', toAnswering(answer))
+    t.match(await deployer.settled('greeter'), { status: 4 })
+    t.match(await ask('greeter/call'), { body: { answer } })
+  }
+  isOver = true
+  await Promise.all(load)
+  t.same(wrong, [], 'no call failed')
+  t.same([...seen].sort(), ['one', 'three', 'two'])
+
+  await deployer.call('Update', 'greeter', { rollback: true })
+  t.match(await deployer.settled('greeter'), { status: 4 })
+  t.match(await ask('greeter/call'), { body: { answer: 'two' } })
+
+  await deployer.call('Delete', 'greeter')
+  t.same(await deployer.read(), [])
+  t.match(await ask('greeter/call'), { status: 404 })
+})
+
+t.test('a build or a copy that fails leaves what serves alone, and says why', async (t) => {
+  const { deployer, answer } = await open(t)
+  await deployer.create('greeter', toAnswering('one'))
+  await deployer.settled('greeter')
+  await deployer.update('greeter', {
+    'mx.yaml': 'build: echo no luck && exit 3\ncommand: node a.js',
+  })
+  t.match(await deployer.settled('greeter'), { status: 4, metadata: { error: /no luck/ } })
+  t.match(await deployer.output('greeter'), /no luck/)
+  t.equal(await answer(), 'one')
+  await deployer.update('greeter', { 'main.js': 'console.log("I give up"); process.exit(7)' })
+  t.match(await deployer.settled('greeter'), {
+    status: 4,
+    metadata: { error: /7[\s\S]*I give up/ },
+  })
+  t.equal(await answer(), 'one')
+  await deployer.update('greeter', toAnswering('two'))
+  const { status, metadata } = await deployer.settled('greeter')
+  t.match({ status, error: metadata['error'] }, { status: 4, error: undefined })
+  t.equal(await answer(), 'two')
+})

@@ -1,0 +1,88 @@
+import t, { type Test } from 'tap'
+import type { Registry, Service } from '../../core/contracts/registry.ts'
+import type { Workload } from '../../core/contracts/runtime.ts'
+import { createRuntimeDoors } from '../../platform/runtime-doors.ts'
+import { createQuietLog, createService, openRegistry } from '../fixtures/sdk-services.ts'
+
+const WORKLOAD: Workload = {
+  ...{ namespace: 'mx', name: 'shop', version: 'v1', revision: '1', instances: 1 },
+  ...{ env: {}, resources: {}, protocol: 'mx' },
+  program: { kind: 'process', folder: '/', command: ['node'] },
+}
+const NEVER = new AbortController().signal
+
+function open(t: Test, change = (registry: Registry): Registry => registry) {
+  const registry = openRegistry(t)
+  const { log } = createQuietLog('runtime')
+  const doors = createRuntimeDoors({ registryOf: () => change(registry), log })
+  /** Registers a service that runs as a copy. */
+  const register = (name: string, address: string, instance: string): Service => {
+    const node = { id: `${name}-${instance}`, address, metadata: { protocol: 'mx', instance } }
+    const service = { name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] }
+    void registry.register!(service)
+    return service
+  }
+  return { registry, doors, register }
+}
+
+/** Whether it is settled once everything that could settle it has had its turn. */
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  const late = new Promise((resolve) => setImmediate(() => resolve('late')))
+  return (await Promise.race([promise, late])) === 'late'
+}
+
+t.test('a copy is ready once it is registered, by whatever name, and answers', async (t) => {
+  const { doors, register } = open(t)
+  const address = await createService(t, { name: 'greeter' }).start()
+  register('greeter', address, 'another')
+  const ready = doors.whenReady(WORKLOAD, 'one', NEVER)
+  t.ok(await isPending(ready))
+  register('greeter', address, 'one')
+  await ready
+  await doors.whenReady(WORKLOAD, 'one', NEVER)
+  t.pass('it is found, too, where it was registered before')
+})
+
+t.test('one that does not answer is asked until it does, or the signal', async (t) => {
+  const { doors, register } = open(t)
+  register('greeter', '127.0.0.1:1', 'one')
+  const giving = new AbortController()
+  const ready = doors.whenReady(WORKLOAD, 'one', giving.signal)
+  t.ok(await isPending(ready))
+  giving.abort(new Error('enough'))
+  await t.rejects(ready, { message: 'enough' })
+  await t.rejects(doors.whenReady(WORKLOAD, 'two', giving.signal), { message: 'enough' })
+  const late = new AbortController()
+  const never = doors.whenReady(WORKLOAD, 'two', late.signal)
+  late.abort(new Error('too late'))
+  await t.rejects(never, { message: 'too late' })
+})
+
+t.test('a registry that tells nodes of one service only is asked for each', async (t) => {
+  const { doors, register } = open(t, (registry) => ({
+    ...registry,
+    async listServices() {
+      return (await registry.listServices()).map((service) => ({ ...service, nodes: [] }))
+    },
+  }))
+  register('greeter', await createService(t, { name: 'greeter' }).start(), 'one')
+  await doors.whenReady(WORKLOAD, 'one', NEVER)
+})
+
+t.test('a program without the SDK is registered, and leaves by draining first', async (t) => {
+  const { doors, registry } = open(t)
+  const states: unknown[] = []
+  registry.watch!(({ type, service }) => {
+    states.push([type, service.nodes[0]?.metadata['state']])
+  })
+  const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  t.match(await registry.getService('shop'), [
+    { version: 'v1', nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }] },
+  ])
+  await door.leave()
+  t.same(states, [
+    ['create', undefined],
+    ['update', 'draining'],
+    ['delete', undefined],
+  ])
+})

@@ -1,0 +1,49 @@
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { createSecretHasher } from '../../../core/auth/secret-hash.ts'
+import { createStore } from '../../../core/store/store.ts'
+import { createAccounts } from '../../../services/auth/accounts.ts'
+import { createServiceAccounts, toAccountId } from '../../../services/runtime/accounts.ts'
+
+const KEY = { namespace: 'acme', name: 'helloworld', version: 'feature/x' }
+const ID = 'helloworld@feature:x'
+
+function open(t: Test) {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  const accounts = createAccounts({ store, hasher: createSecretHasher('auth', 4), nowMs: Date.now })
+  return { accounts, services: createServiceAccounts(accounts) }
+}
+
+t.test('a service has an account of its own: type service, scope service', async (t) => {
+  const { accounts, services } = open(t)
+  const { id, secret } = await services.open(KEY)
+  t.equal(id, ID)
+  t.match(await accounts.logIn('acme', id, secret, 'x'), {
+    ...{ id, type: 'service', scopes: ['service'], issuer: 'acme' },
+  })
+  const next = await services.open(KEY)
+  t.not(next.secret, secret, 'another secret each time')
+  await t.rejects(accounts.logIn('acme', id, secret, 'x'), { code: 400 })
+  await services.remove(KEY)
+  t.equal(await accounts.find('acme', id), undefined)
+  await services.remove(KEY)
+})
+
+t.test('an account of that id which is somebody else’s is left alone', async (t) => {
+  const { accounts, services } = open(t)
+  await accounts.create('acme', { id: ID, secret: 'mine' }, 'x')
+  await t.rejects(services.open(KEY), { code: 409, message: /helloworld@feature:x.*somebody else/ })
+  await services.remove(KEY)
+  t.ok(await accounts.find('acme', ID))
+})
+
+t.test('no two objects have the same account', async (t) => {
+  const ids = [
+    ['a-b', 'c'],
+    ['a', 'b-c'],
+    ['a', 'b/c'],
+    ['a', 'b.c'],
+  ].map(([name, version]) => toAccountId({ name: name!, version: version! }))
+  t.equal(new Set(ids).size, ids.length)
+})

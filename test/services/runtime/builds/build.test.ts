@@ -1,0 +1,129 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t from 'tap'
+import { makeSource, runBuilt } from '../../../fixtures/build-source.ts'
+
+t.test('a project says itself how it is built and run', async (t) => {
+  const { folder, build, output } = makeSource(t, {
+    'mx.yaml': `
+command: [cat, made.txt]
+build: [echo first > made.txt, 'echo "second $WORD" >> made.txt']
+env: { COLOUR: blue, COUNT: 3 }
+instances: 2
+resources: { memory: 256mb, cpus: 0.5 }
+protocol: http
+port: 8080
+`,
+    'main.js': 'not this one',
+  })
+  const built = await build()
+  t.strictSame(built, {
+    folder,
+    command: ['cat', 'made.txt'],
+    env: { COLOUR: 'blue', COUNT: '3' },
+    instances: 2,
+    resources: { memoryBytes: 256 * 1024 * 1024, cpus: 0.5 },
+    protocol: 'http',
+    port: 8080,
+    language: 'node',
+  })
+  t.equal(runBuilt(built), 'first\nsecond \n')
+  t.match(output(), /^\$ echo first > made\.txt$/m)
+
+  const overridden = await build({
+    overrides: { command: ['echo', 'mine'], env: { COUNT: '4' }, resources: { cpus: 2 } },
+  })
+  t.match(overridden, {
+    command: ['echo', 'mine'],
+    env: { COLOUR: 'blue', COUNT: '4' },
+    resources: { memoryBytes: 256 * 1024 * 1024, cpus: 2 },
+    protocol: 'http',
+  })
+})
+
+t.test('a Procfile names the program that answers over HTTP', async (t) => {
+  const { build } = makeSource(t, { Procfile: 'worker: no\nweb: echo $PORT\n' })
+  const built = await build()
+  t.match(built, { command: ['/bin/sh', '-c', 'echo $PORT'], protocol: 'http' })
+  t.equal(runBuilt({ ...built, env: { PORT: '7' } }), '7\n')
+  const both = makeSource(t, { Procfile: 'web: echo x\n', 'mx.yaml': 'protocol: mx\n' })
+  t.match(await both.build(), { command: ['echo', 'x'], protocol: 'mx', language: 'command' })
+})
+
+t.test('the entrypoint is a folder or a file of the source', async (t) => {
+  const { folder, build } = makeSource(t, {
+    'services/one/main.js': 'console.log("one")',
+    'services/two.js': 'console.log("two")',
+  })
+  const one = await build({ entrypoint: 'services/one' })
+  t.equal(one.folder, join(folder, 'services/one'))
+  t.equal(runBuilt(one), 'one\n')
+  const two = await build({ entrypoint: './services/two.js' })
+  t.equal(two.folder, join(folder, 'services'))
+  t.equal(runBuilt(two), 'two\n')
+  await t.rejects(build({ entrypoint: 'services/none' }), {
+    code: 400,
+    message: 'there is no services/none in the source',
+  })
+  await t.rejects(build({ entrypoint: '../other' }), {
+    code: 400,
+    message: /the entrypoint has the path/,
+  })
+})
+
+t.test('a source without anything to run is told so', async (t) => {
+  const { build, output } = makeSource(t, { 'README.md': 'x', 'lib/helper.js': '' })
+  await t.rejects(build(), { code: 400, id: 'runtime', message: /^nothing to run in the folder: / })
+  t.match(output(), /nothing to run/, 'in its output as well')
+  await t.rejects(build({ entrypoint: 'README.md' }), { message: /^nothing to run in README\.md/ })
+})
+
+t.test('a step that fails ends the build with what it said last', async (t) => {
+  const { build, output, cacheFolder } = makeSource(t, {
+    'mx.yaml': 'command: ./x\nbuild: [echo fine, "echo to find out >&2; exit 7", touch never]\n',
+  })
+  await t.rejects(build(), {
+    code: 400,
+    message: /^build failed: echo to find out >&2; exit 7: exit status 7\nto find out$/,
+  })
+  t.match(output(), /fine\n.*to find out\n.*build failed/s)
+  t.strictSame(readdirSync(join(cacheFolder, 'homes')), [], 'nothing is left of its home')
+})
+
+t.test('a build has a home of its own and nothing of the server', async (t) => {
+  process.env['MX_BUILD_SECRET'] = 'secret'
+  t.teardown(() => delete process.env['MX_BUILD_SECRET'])
+  const { folder, build, cacheFolder } = makeSource(t, {
+    'mx.yaml': 'command: x\nbuild: [env > env.txt, "[ -d $HOME ] && touch $HOME/there"]\n',
+  })
+  await build()
+  const env = readFileSync(join(folder, 'env.txt'), 'utf8')
+  t.match(env, new RegExp(`^HOME=${cacheFolder}/homes/build-`, 'm'))
+  t.match(env, new RegExp(`^TMPDIR=${cacheFolder}/homes/build-`, 'm'))
+  t.notMatch(env, /MX_|secret/)
+})
+
+t.test('a build ends in time, or when it is given up', async (t) => {
+  const { folder, build } = makeSource(t, {
+    'mx.yaml': 'command: x\nbuild: ["touch started; trap : TERM; sleep 60; sleep 60"]\n',
+  })
+  await t.rejects(build({ timeoutMs: 500 }), {
+    code: 408,
+    message: 'the build took longer than 500ms',
+  })
+  const abort = new AbortController()
+  const building = build({ signal: abort.signal })
+  while (!existsSync(join(folder, 'started'))) await pause(10)
+  abort.abort(new Error('given up'))
+  await t.rejects(building, { message: 'given up' })
+})
+
+t.test('a flood of output is cut, its end is in the error', async (t) => {
+  const { build, output } = makeSource(t, {
+    'mx.yaml': 'command: x\nbuild: ["yes | head -c 6000000; echo the end; exit 1"]\n',
+  })
+  await t.rejects(build(), { message: /y\nthe end$/ })
+  t.ok(output().length < 4_200_000)
+  t.match(output(), /the rest of the output is not kept/)
+})

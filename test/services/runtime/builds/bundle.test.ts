@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { bundle, listPackages } from '../../../../services/runtime/builds/bundle.ts'
+import { runBuilt, writeFiles } from '../../../fixtures/build-source.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+function open(t: Test, files: Readonly<Record<string, string>>) {
+  const root = makeTempFolder(t, 'bundle')
+  writeFiles(root, files)
+  const project = { root, folder: root, file: undefined }
+  const builder = { say: () => {} } as never
+  return {
+    root,
+    list: (file: string) => listPackages(project, file, builder),
+    async run(file: string) {
+      await bundle(project, file, join(root, '.mx/main.mjs'), builder)
+      const command = [process.execPath, '--enable-source-maps', '.mx/main.mjs']
+      return runBuilt({ folder: root, command, env: {}, protocol: 'mx', language: 'node' })
+    },
+  }
+}
+
+t.test('a program of several files runs as if it had not been joined', async (t) => {
+  const { root, run } = open(t, {
+    'main.ts': `#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { place, text } from './lib/helper.ts'
+import old from './lib/old.cjs'
+import data from './data.json' with { type: 'json' }
+enum Kind { One = 1 }
+const said: string = await text()
+console.log([import.meta.url, import.meta.dirname, place, said, old, data.n, Kind.One].join('\\n'))
+`,
+    'lib/helper.ts': `
+import { readFile } from 'node:fs/promises'
+export const place: string = import.meta.filename
+export const text = () => readFile(new URL('./text.txt', import.meta.url), 'utf8')
+`,
+    'lib/old.cjs': "const { join } = require('node:path'); module.exports = join(__dirname, 'x')",
+    'lib/text.txt': 'text',
+    'data.json': '{"n": 7}',
+  })
+  t.equal(
+    await run('main.ts'),
+    `file://${root}/main.ts\n${root}\n${root}/lib/helper.ts\ntext\n${root}/lib/x\n7\n1\n`,
+  )
+})
+
+t.test('packages stay where they are, names of the source are joined', async (t) => {
+  const { root, run, list } = open(t, {
+    'main.ts':
+      "import { a } from '#own'; import { b } from '@x/b'; import fs from 'fs'; import 'mx'; import c from 'c/deep'; import d from 'd/listed'; console.log(a, b, c, d)",
+    'package.json': '{"imports": {"#own": "./src/own.ts"}}',
+    'tsconfig.json': '{"compilerOptions": {"paths": {"@x/*": ["./packages/*.ts"]}}}',
+    'src/own.ts': 'export const a: number = 1',
+    'packages/b.ts': 'export const b: number = 2',
+    'node_modules/c/deep.js': 'module.exports = 3',
+    'node_modules/d/package.json': '{"exports": {"./listed": "./x.js"}}',
+    'node_modules/d/x.js': 'module.exports = 4',
+    'node_modules/mx/index.js': '',
+  })
+  t.strictSame(await list('main.ts'), ['c', 'd'])
+  t.equal(await run('main.ts'), '1 2 3 4\n')
+  t.notMatch(readFileSync(join(root, '.mx/main.mjs'), 'utf8'), /module\.exports = 3/)
+})
+
+t.test('an error shows the line of the source', async (t) => {
+  const { run } = open(t, {
+    'main.ts': '// first\nconst x: number = 1\nthrow new Error(String(x))\n',
+  })
+  await t.rejects(run('main.ts'), { message: /main\.ts:3:7/ })
+})
+
+t.test('what does not parse is told by file, line and column', async (t) => {
+  const { run, list } = open(t, {
+    'main.ts': "import './lib.ts'",
+    'lib.ts': 'const a = 1\nconst = 2',
+    'other.ts': "import './none.ts'",
+  })
+  const wanted = { code: 400, message: /^build failed: lib\.ts:2:7: Expected identifier.*\n/ }
+  await t.rejects(run('main.ts'), wanted)
+  await t.rejects(list('main.ts'), wanted)
+  await t.rejects(run('other.ts'), { message: /^build failed: other\.ts:1:8: Could not resolve/ })
+})

@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { useCached } from '../../../../services/runtime/builds/cache.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+function open(t: Test) {
+  const cacheFolder = makeTempFolder(t, 'cache')
+  const user = makeTempFolder(t, 'user')
+  const made: string[] = []
+  return {
+    cacheFolder,
+    user,
+    made,
+    use: (what: string, by = user, fail?: Error) =>
+      useCached({ cacheFolder, kind: 'things', madeOf: [what], user: by }, async (folder) => {
+        made.push(what)
+        await pause(20)
+        await writeFile(join(folder, 'thing'), what)
+        if (fail !== undefined) throw fail
+      }),
+  }
+}
+
+t.test('an entry is made once, however many ask for it', async (t) => {
+  const { use, made } = open(t)
+  const folders = await Promise.all([use('a'), use('a'), use('b'), use('a')])
+  t.equal(new Set(folders).size, 2)
+  t.strictSame(made.sort(), ['a', 'b'])
+  t.equal(await use('a'), folders[0])
+  t.strictSame(made.length, 2)
+  t.equal(await readFile(join(folders[0]!, 'thing'), 'utf8'), 'a')
+})
+
+t.test('one that failed leaves nothing, and does not fail those that waited', async (t) => {
+  const { use, made, cacheFolder } = open(t)
+  const failing = use('a', undefined, new Error('went wrong'))
+  const waiting = use('a')
+  await t.rejects(failing, { message: 'went wrong' })
+  t.equal(await readFile(join(await waiting, 'thing'), 'utf8'), 'a')
+  t.equal(made.length, 2)
+  t.equal(readdirSync(join(cacheFolder, 'things')).length, 1)
+})
+
+t.test('one that a server did not finish is made anew', async (t) => {
+  const { use, made } = open(t)
+  const folder = await use('a')
+  rmSync(join(folder, '.whole'))
+  writeFileSync(join(folder, 'rest'), '')
+  t.equal(await use('a'), folder)
+  t.equal(made.length, 2)
+  t.notOk(existsSync(join(folder, 'rest')))
+})
+
+t.test('what nobody uses any more goes in time', async (t) => {
+  const { use, user } = open(t)
+  const gone = makeTempFolder(t, 'gone')
+  const unused = await use('unused', gone)
+  const used = await use('used', user)
+  const recent = await use('recent', gone)
+  rmSync(gone, { recursive: true })
+  const longAgo = new Date(Date.now() - 8 * 86_400_000)
+  for (const folder of [unused, used]) utimesSync(join(folder, '.whole'), longAgo, longAgo)
+  await use('other')
+  t.notOk(existsSync(unused))
+  t.ok(existsSync(used), 'its user is there')
+  t.ok(existsSync(recent), 'it was used a short while ago')
+})

@@ -1,0 +1,87 @@
+import t from 'tap'
+import type { Account, Rule } from '../../../core/contracts/auth.ts'
+import { Client } from '../../../sdk/client.ts'
+import { toPlain } from '../../fixtures/deployer.ts'
+import { openGate } from '../../fixtures/gates.ts'
+import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+
+const ALL: Rule = {
+  ...{ id: 'all', scope: '', access: 'GRANTED', priority: 0 },
+  resource: { type: '*', name: '*', endpoint: '*' },
+}
+
+t.test('members read, administrators of the namespace do the rest', async (t) => {
+  const { gate, issue } = await openGate(t, ALL)
+  const runtime = await openPlatformRuntime(t, { gate })
+  const account = (more: Partial<Account>): Account => ({
+    ...{ id: 'a', name: 'a', type: 'user', issuer: 'mx', scopes: [], metadata: {} },
+    ...more,
+  })
+  const clients = await Promise.all(
+    [{}, { scopes: ['admin'] }, { issuer: 'acme', scopes: ['admin'] }].map(async (more) => {
+      const { address } = runtime
+      const client = new Client({ address, token: await issue(account(more)), inProcess: false })
+      t.teardown(() => client.close())
+      return client
+    }),
+  )
+  const [member, admin, stranger] = clients as [Client, Client, Client]
+  const service = { name: 'shop', source: 'source://shop:latest' }
+  const read = (client: Client) => client.call('runtime', 'Runtime.Read')
+  const others = (client: Client): Promise<unknown>[] => [
+    ...['Create', 'Update', 'Delete'].map((method) =>
+      client.call('runtime', `Runtime.${method}`, { resource: { service } }),
+    ),
+    client.stream('runtime', 'Runtime.Logs', { service: 'shop' }).next(),
+    client.stream('runtime', 'Build.Read', { service }).next(),
+    client.stream('runtime', 'Source.Upload', [{ service }]).next(),
+  ]
+  await t.rejects(read(runtime.client), { code: 401, message: 'An account is required' })
+  await t.rejects(read(stranger), { code: 403, message: 'Access denied to namespace' })
+  t.same(await read(member), { services: [] })
+  t.same(await read(admin), { services: [] })
+  for (const answer of others(runtime.client)) await t.rejects(answer, { code: 401 })
+  for (const answer of others(stranger)) await t.rejects(answer, { code: 403 })
+  for (const answer of others(member))
+    await t.rejects(answer, { code: 401, message: 'Unauthorized' })
+  for (const answer of others(admin)) await t.rejects(answer, { code: /400|404/ })
+})
+
+t.test('logs are those of the last lines that are asked for', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  const logs = (more: object) =>
+    runtime.client.stream<unknown, { message: string; timestamp: number; metadata: object }>(
+      ...(['runtime', 'Runtime.Logs', { service: 'shop', ...more }] as const),
+    )
+  const { value } = await logs({ count: '1' }).next()
+  t.match(value, { message: 'up one', metadata: { stream: 'stdout', instance: /./ } })
+  t.ok(Math.abs(Date.now() - value!.timestamp) < 60_000)
+  const later = Math.ceil(Date.now() / 1000) + 60
+  t.match(await logs({ since: later }).next(), { done: true })
+  const following = logs({ stream: true })
+  t.match((await following.next()).value, { message: 'up one' })
+  await following.return()
+  await t.rejects(logs({ service: 'none' }).next(), { code: 404 })
+})
+
+t.test('each change is told, with who did it', async (t) => {
+  const events: unknown[] = []
+  const runtime = await openPlatformRuntime(t, {
+    events: async (event) => {
+      events.push(event)
+      throw new Error('no room')
+    },
+  })
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  await runtime.update('shop')
+  await runtime.call('Delete', 'shop')
+  t.match(events, [
+    { action: 'service.created', namespace: 'mx', name: 'shop', version: 'latest', account: '' },
+    { action: 'service.updated' },
+    { action: 'service.deleted' },
+  ])
+  t.match(runtime.lines.join(''), /"reason":"no room".*could not be kept/)
+})

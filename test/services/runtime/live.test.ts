@@ -1,0 +1,63 @@
+import t from 'tap'
+import type { WorkloadState } from '../../../core/contracts/runtime.ts'
+import { type Live, withLive } from '../../../services/runtime/live.ts'
+import { makeRecord, makeRevision } from './parts.ts'
+
+const KEY = { namespace: 'mx', name: 'helloworld', version: 'latest' }
+
+function toState(more: Partial<WorkloadState> = {}): WorkloadState {
+  return { ...KEY, revision: 'one', status: 'running', ready: 1, retries: 0, ...more }
+}
+
+function toLive(more: Partial<Live> = {}): Live {
+  return { deployment: undefined, state: undefined, nowMs: 5, ...more }
+}
+
+t.test('what is asked for first goes through pending, building and starting', async (t) => {
+  const record = makeRecord({ changedMs: 1 })
+  t.equal(withLive(record, toLive()), record, 'nothing has changed')
+  for (const phase of ['building', 'starting'] as const) {
+    const next = withLive(record, toLive({ deployment: { asked: 'one', phase } }))
+    t.match(next, { status: phase, changedMs: 5 })
+    t.notOk('update' in next)
+  }
+  const older = { asked: 'zero', phase: 'starting' } as const
+  t.match(withLive(record, toLive({ deployment: older })), { status: 'pending' })
+})
+
+t.test(
+  'while something older serves the status is that, and `update` says how far it is',
+  async (t) => {
+    const record = makeRecord({
+      ...{ settled: 'one', current: makeRevision('one'), status: 'running' },
+      asked: { id: 'two', kind: 'build', upload: '' },
+    })
+    const state = toState()
+    const deployment = { asked: 'two', phase: 'building' } as const
+    t.match(withLive(record, toLive({ state, deployment })), {
+      status: 'running',
+      update: 'building',
+    })
+    const over = withLive({ ...record, settled: 'two', update: 'starting' }, toLive({ state }))
+    t.notOk('update' in over)
+  },
+)
+
+t.test(
+  'what is wrong with what runs is kept, also when nothing is known of it any more',
+  async (t) => {
+    const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
+    const state = toState({ status: 'error', error: 'exited with 1', retries: 5 })
+    const broken = withLive(settled, toLive({ state }))
+    t.match(broken, { status: 'error', fault: 'exited with 1', retries: 5 })
+    t.equal(withLive(broken, toLive()), broken)
+    const well = withLive(broken, toLive({ state: toState({ startedMs: 7 }) }))
+    t.match(well, { status: 'running', startedMs: 7, retries: 0 })
+    t.notOk('fault' in well)
+  },
+)
+
+t.test('what is on its way out is stopping', async (t) => {
+  const record = makeRecord({ settled: 'one', current: makeRevision('one'), deleting: true })
+  t.match(withLive(record, toLive({ state: toState() })), { status: 'stopping' })
+})

@@ -1,0 +1,112 @@
+import t from 'tap'
+import { toPlain } from '../../fixtures/deployer.ts'
+import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+
+const SOURCE = 'source://shop:latest'
+
+t.test('what is wrong with a request is told, naming the field', async (t) => {
+  const { client, call, read } = await openPlatformRuntime(t)
+  const create = (service: object, options: object = {}) =>
+    client.call('runtime', 'Runtime.Create', { resource: { service }, options })
+  const wrong: [object, object, RegExp][] = [
+    [{}, {}, /service\.name is missing/],
+    [{ name: '../x' }, {}, /name.*must be letters/],
+    [{ name: 'shop', version: '-x' }, {}, /version.*must be a branch/],
+    [{ name: 'shop' }, {}, /service\.source is missing/],
+    [{ name: 'shop', source: SOURCE }, {}, /nothing was uploaded for shop@latest/],
+    [
+      { name: 'shop', source: 'source://other:latest' },
+      {},
+      /source must be source:\/\/shop:latest/,
+    ],
+    [{ name: 'shop', source: 'ftp://a/b' }, {}, /no address of a repository/],
+    [
+      { name: 'shop', source: SOURCE },
+      { image: 'nginx' },
+      /options\.image: this server runs programs/,
+    ],
+    [{ name: 'shop', source: SOURCE }, { env: ['no'] }, /env.*<name>=<value>/],
+    [{ name: 'shop', source: SOURCE }, { instances: 1000 }, /instances/],
+    [{ name: 'shop', source: SOURCE }, { namespace: '../x' }, /namespace/],
+  ]
+  for (const [service, options, message] of wrong)
+    await t.rejects(create(service, options), { code: 400, message }, String(message))
+  await t.rejects(call('Update', 'shop'), { code: 404, message: 'service not found: shop@latest' })
+  await t.rejects(call('Delete', 'shop'), { code: 404, message: 'service not found: shop@latest' })
+  await t.rejects(client.call('runtime', 'Runtime.Create', {}), {
+    ...{ code: 400, message: 'request.resource.service is missing' },
+  })
+  t.same(
+    await client.call('runtime', 'Runtime.Create', { resource: { namespace: { name: 'a' } } }),
+    {},
+  )
+  t.same(await read(), [])
+})
+
+t.test('what runs programs runs no images, by an update neither', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  await t.rejects(runtime.update('shop', undefined, { image: 'nginx' }), {
+    ...{ code: 400, message: /options\.image: this server runs programs/ },
+  })
+})
+
+t.test('a name that is taken is refused; with force it is updated', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await t.rejects(runtime.create('shop', toPlain('two')), {
+    ...{ code: 409, message: 'already exists: shop@latest' },
+  })
+  await runtime.settled('shop')
+  await runtime.create('shop', toPlain('two'), { force: true })
+  await runtime.settled('shop')
+  t.equal(await runtime.doors.call('shop'), 'two')
+})
+
+t.test('there is nothing to roll back to before an update', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  const rollBack = () => runtime.call('Update', 'shop', { rollback: true })
+  await t.rejects(rollBack(), { code: 400, message: /nothing shop@latest could be rolled back to/ })
+  await runtime.update('shop', toPlain('two'))
+  await runtime.settled('shop')
+  await rollBack()
+  await runtime.settled('shop')
+  t.equal(await runtime.doors.call('shop'), 'one')
+})
+
+t.test('what was uploaded once is built again with another command', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const files = { ...toPlain('one'), 'other.cjs': toPlain('other')['main.cjs']! }
+  await runtime.create('shop', files)
+  const { metadata } = await runtime.settled('shop')
+  await runtime.update('shop', undefined, { command: ['node', 'other.cjs'] })
+  const next = await runtime.settled('shop')
+  t.not(next.metadata['build'], metadata['build'])
+  t.equal(await runtime.doors.call('shop'), 'other')
+})
+
+t.test('a service of another server is left to it', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, { server: 'one' }, left)
+  await one.create('shop', toPlain('one'))
+  await one.settled('shop')
+  const two = await openPlatformRuntime(
+    t,
+    { server: 'two' },
+    { ...left, folder: `${left.folder}-2` },
+  )
+  t.match(await two.settled('shop'), { status: 4 }, 'its state is told')
+  t.same(two.doors.addresses.get('shop'), undefined, 'it is not run twice')
+  const away = { code: 503, message: /server one/ }
+  await t.rejects(two.upload('shop', toPlain('two')), away)
+  await t.rejects(two.logs('shop'), away)
+  await t.rejects(two.output('shop'), away)
+  await two.update('shop', undefined, { env: ['one=1'] })
+  t.match(await one.settled('shop'), { status: 4 }, 'an update is passed on')
+  await two.call('Delete', 'shop')
+  t.same(one.doors.addresses.get('shop'), [])
+  t.same(await one.read(), [])
+})

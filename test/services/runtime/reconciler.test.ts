@@ -1,0 +1,42 @@
+import t from 'tap'
+import { createObjects } from '../../../services/runtime/objects.ts'
+import { toPlain } from '../../fixtures/deployer.ts'
+import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+
+const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
+
+t.test('what is in error stays so over restarts, until it is updated', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  const failing = { 'main.cjs': "console.log('I give up'); process.exit(7)" }
+  await one.create('shop', { ...toPlain('one'), ...failing })
+  t.match(await one.settled('shop'), { status: 7, metadata: { error: /7[\s\S]*I give up/ } })
+  await one.close()
+  const two = await openPlatformRuntime(t, {}, left)
+  t.match(await two.settled('shop'), { status: 7, metadata: { error: /I give up/ } })
+  t.equal(two.doors.addresses.get('shop'), undefined)
+  await two.update('shop', toPlain('two'))
+  t.match(await two.settled('shop'), { status: 4 })
+  t.equal(await two.doors.call('shop'), 'two')
+})
+
+t.test('a service whose record was removed by somebody is ended', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  await createObjects(runtime.store).change(KEY, () => undefined)
+  await until(() => runtime.doors.addresses.get('shop')?.length === 0)
+  t.same(await runtime.read(), [])
+})
+
+t.test('a record of a newer version is left alone, and said to be', async (t) => {
+  const left = makeLeft(t)
+  const table = { database: 'mx', table: 'runtime' }
+  const value = Buffer.from('{"format":2}')
+  await left.store.commit([{ table, key: 'service:mx:other:latest', value }])
+  const runtime = await openPlatformRuntime(t, {}, left)
+  await runtime.create('shop', toPlain('one'))
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.match(runtime.lines.join(''), /a service cannot be read/)
+})

@@ -1,0 +1,153 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { toPlain } from '../../fixtures/deployer.ts'
+import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { openRegistry } from '../../fixtures/sdk-services.ts'
+
+t.test('it is the service runtime, and the registry says what it offers', async (t) => {
+  const registry = openRegistry(t)
+  await openPlatformRuntime(t, { registry })
+  const [service] = await registry.getService('runtime')
+  t.strictSame(
+    service!.endpoints.map(({ name, metadata }) => `${name} ${metadata['stream'] ?? ''}`.trim()),
+    [
+      'Runtime.Create',
+      'Runtime.Read',
+      'Runtime.Update',
+      'Runtime.Delete',
+      'Runtime.Watch true',
+      'Runtime.Logs true',
+      'Source.Upload true',
+      'Build.Read true',
+    ],
+  )
+})
+
+t.test('what runs is ended with it, and runs again after the next start', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  await one.create('shop', toPlain('hello'), { env: ['A=1'], secrets: { B: '2' } })
+  t.match(await one.settled('shop'), { status: 4 })
+  t.equal(await one.doors.call('shop'), 'hello')
+  await one.close()
+  t.same(one.doors.addresses.get('shop'), [])
+
+  const two = await openPlatformRuntime(t, {}, left)
+  t.match(await two.settled('shop'), { status: 4 })
+  await until(() => two.doors.addresses.get('shop')?.length === 1)
+  t.equal(await two.doors.call('shop'), 'hello')
+  await two.call('Delete', 'shop')
+})
+
+t.test('the account of a service keeps its secret over restarts, and goes with it', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  await one.create('shop', toPlain('hello'))
+  await one.settled('shop')
+  const secretOf = async ({ doors }: typeof one) => {
+    const [address] = doors.addresses.get('shop')!
+    return (await fetch(`http://${address}/MX_AUTH_SECRET`)).text()
+  }
+  const secret = await secretOf(one)
+  t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
+  const kept = await left.store.list({ database: 'mx', table: 'runtime' })
+  t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
+  await one.close()
+
+  const two = await openPlatformRuntime(t, {}, left)
+  await until(() => two.doors.addresses.get('shop')?.length === 1)
+  t.equal(await secretOf(two), secret)
+  await two.call('Delete', 'shop')
+  t.equal(await two.accounts.find('mx', 'shop@latest'), undefined)
+})
+
+t.test('of what was removed nothing is left', async (t) => {
+  const { folder, ...runtime } = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('hello'))
+  await runtime.settled('shop')
+  await runtime.upload('shop', toPlain('never run'))
+  await runtime.call('Delete', 'shop')
+  t.same(readdirSync(join(folder, 'uploads')), [])
+  t.same(readdirSync(join(folder, 'builds', 'mx', 'shop')), [])
+  const { records } = await runtime.store.list({ database: 'mx', table: 'runtime' })
+  t.same(records, [])
+})
+
+t.test('a build that a server did not finish is begun again by the next', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  await one.create('shop', toPlain('one'))
+  await one.settled('shop')
+  const gate = join(left.folder, 'gate')
+  const slow = { ...toPlain('two'), 'mx.yaml': toSlow(gate) }
+  await one.update('shop', slow)
+  for await (const { metadata } of one.follow('shop')) if (metadata['update'] === 'building') break
+  await one.close()
+  t.same(one.doors.addresses.get('shop'), [])
+
+  writeFileSync(gate, '')
+  const two = await openPlatformRuntime(t, {}, left)
+  const { metadata } = await two.settled('shop')
+  t.match({ error: metadata['error'], status: metadata['status'] }, { status: 'running' })
+  await until(() => two.doors.addresses.get('shop')?.length === 1)
+  t.equal(await two.doors.call('shop'), 'two')
+  t.same(readdirSync(join(left.folder, 'uploads')), [])
+})
+
+t.test(
+  'an update that is overtaken by another, and one of what is removed, are given up',
+  async (t) => {
+    const runtime = await openPlatformRuntime(t)
+    const gate = join(runtime.folder, 'gate')
+    const building = async () => {
+      for await (const { metadata } of runtime.follow('shop'))
+        if (metadata['status'] === 'building' || metadata['update'] === 'building') return
+    }
+    await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': toSlow(gate) })
+    await building()
+    await runtime.update('shop', toPlain('two'))
+    t.match(await runtime.settled('shop'), { status: 4 })
+    t.equal(await runtime.doors.call('shop'), 'two')
+    await runtime.update('shop', { ...toPlain('three'), 'mx.yaml': toSlow(gate) })
+    await building()
+    await runtime.call('Delete', 'shop')
+    t.same(await runtime.read(), [])
+    t.same(readdirSync(join(runtime.folder, 'builds', 'mx', 'shop')), [])
+  },
+)
+
+t.test('secrets of another key are an error that an update with new ones mends', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, {}, left)
+  await one.create('shop', toPlain('one'), { secrets: { TOKEN: 'a' } })
+  await one.settled('shop')
+  await one.close()
+  const two = await openPlatformRuntime(t, {}, { ...left, sealer: makeLeft(t).sealer })
+  for await (const { metadata } of two.follow('shop'))
+    if (metadata['error'] !== undefined) {
+      t.match(metadata, { status: 'starting', error: /the secrets cannot be decrypted/ })
+      break
+    }
+  await two.update('shop', toPlain('one'), { secrets: { TOKEN: 'b' } })
+  t.match(await two.settled('shop'), { status: 4 })
+  const [address] = two.doors.addresses.get('shop')!
+  t.equal(await (await fetch(`http://${address}/TOKEN`)).text(), 'b')
+})
+
+t.test('a server that is alone runs what it had when it was called otherwise', async (t) => {
+  const left = makeLeft(t)
+  const one = await openPlatformRuntime(t, { server: 'one' }, left)
+  await one.create('shop', toPlain('one'))
+  await one.settled('shop')
+  await one.close()
+  const two = await openPlatformRuntime(t, { server: 'two', isAlone: true }, left)
+  await until(() => two.doors.addresses.get('shop')?.length === 1)
+  t.equal(await two.doors.call('shop'), 'one')
+})
+
+/** A project whose build waits for a file. */
+function toSlow(gate: string): string {
+  return `build: while [ ! -e ${gate} ]; do sleep 0.05; done\ncommand: node main.cjs\nprotocol: http\n`
+}

@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { toPlain } from '../../fixtures/deployer.ts'
+import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+
+t.test('an upload is answered by what to name as its source', async (t) => {
+  const { upload, client } = await openPlatformRuntime(t)
+  t.equal(await upload('shop', toPlain('one')), 'source://shop:latest')
+  t.equal(await upload('shop', toPlain('one'), 'v2'), 'source://shop:v2')
+  const nameless = client.stream('runtime', 'Source.Upload', [{ data: '' }])
+  await t.rejects(nameless.next(), { code: 400, message: /service\.name of the first message/ })
+  const empty = client.stream('runtime', 'Source.Upload', [])
+  await t.rejects(empty.next(), { code: 400 })
+})
+
+t.test('the output of a build is read while it runs, and afterwards', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const gate = join(runtime.folder, 'gate')
+  const build = `echo begun && while [ ! -e ${gate} ]; do sleep 0.05; done && echo done`
+  const settings = `build: ${build}\ncommand: node main.cjs\nprotocol: http\n`
+  await runtime.create('shop', { ...toPlain('one'), 'mx.yaml': settings })
+  const output = runtime.client.stream<unknown, { data: string }>('runtime', 'Build.Read', {
+    service: { name: 'shop' },
+  })
+  let text = ''
+  for await (const { data } of output) {
+    text += Buffer.from(data, 'base64').toString()
+    if (/^begun$/m.test(text)) writeFileSync(gate, '')
+  }
+  t.match(text, /begun[\s\S]*done/)
+  await runtime.settled('shop')
+  t.equal(await runtime.output('shop'), text)
+  await t.rejects(runtime.output('none'), { code: 404 })
+})

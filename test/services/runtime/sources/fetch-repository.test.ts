@@ -1,0 +1,169 @@
+import { once } from 'node:events'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { fetchRepository } from '../../../../services/runtime/sources/fetch-repository.ts'
+import { makeGitRepository } from '../../../fixtures/git-repository.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+/** Fetches into a folder that is looked at afterwards. */
+function open(t: Test, address: string, more: { credentials?: string; timeoutMs?: number } = {}) {
+  const above = makeTempFolder(t, 'fetch')
+  let count = 0
+  return {
+    above,
+    async fetch(ref?: string, signal = new AbortController().signal) {
+      const folder = join(above, String(++count))
+      const { credentials, timeoutMs } = more
+      const source = { address, allowLocal: true, ...(credentials && { credentials }) }
+      const work = { signal, onOutput: () => {}, ...(timeoutMs && { timeoutMs }) }
+      const fetched = await fetchRepository({ ...source, ...(ref && { ref }) }, folder, work)
+      return { ...fetched, folder }
+    },
+  }
+}
+
+t.test('the default branch is fetched, its files alone', async (t) => {
+  const repository = makeGitRepository(t, 'repo')
+  repository.commit({ 'main.ts': 'old' })
+  const commit = repository.commit({ 'main.ts': 'new', 'sub/a.txt': 'a' })
+  const { above, fetch } = open(t, repository.folder)
+  const fetched = await fetch()
+  t.match(fetched, { commit, entrypoint: '' })
+  t.strictSame(readdirSync(fetched.folder).sort(), ['main.ts', 'sub'])
+  t.equal(readFileSync(join(fetched.folder, 'main.ts'), 'utf8'), 'new')
+  t.strictSame(readdirSync(above), ['1'], 'nothing else is left')
+
+  const inside = await open(t, `file://${repository.folder}/sub`).fetch('latest')
+  t.match(inside, { commit, entrypoint: 'sub' })
+})
+
+t.test('a branch, a tag and a commit are fetched by their names', async (t) => {
+  const repository = makeGitRepository(t, 'repo')
+  const first = repository.commit({ a: '1' })
+  repository.git('tag', 'v1')
+  repository.git('checkout', '--quiet', '-b', 'feature/x')
+  const branch = repository.commit({ a: '2' })
+  repository.git('checkout', '--quiet', 'main')
+  const last = repository.commit({ a: '3' })
+  const { fetch } = open(t, repository.folder)
+  t.equal((await fetch()).commit, last)
+  t.equal((await fetch('feature/x')).commit, branch)
+  t.equal((await fetch('v1')).commit, first)
+  t.equal((await fetch(first)).commit, first)
+  t.equal((await fetch(first.slice(0, 8))).commit, first)
+})
+
+t.test('what is not there is told, and nothing is left behind', async (t) => {
+  const repository = makeGitRepository(t, 'repo')
+  const { above, fetch } = open(t, repository.folder)
+  await t.rejects(fetch(), { code: 404, message: /has no branches yet/ })
+  repository.commit({ a: '1' })
+  await t.rejects(fetch('mian'), {
+    code: 404,
+    message: /no branch, tag or commit mian in .*; did you mean main\?/,
+  })
+  await t.rejects(fetch('elsewhere'), { code: 404, message: /it has the branches main/ })
+  await t.rejects(fetch('abcdef12'), { code: 404 })
+  await t.rejects(fetch('f'.repeat(40)), { code: 404 })
+  await t.rejects(fetch('--upload-pack=touch'), { code: 400 })
+  t.strictSame(readdirSync(above), [])
+})
+
+t.test(
+  'links are plain files, and neither hooks nor filters of a repository are run',
+  async (t) => {
+    const repository = makeGitRepository(t, 'repo')
+    symlinkSync('/etc/passwd', join(repository.folder, 'link'))
+    const marker = join(makeTempFolder(t, 'marker'), 'run')
+    repository.commit({ '.gitattributes': '* filter=evil', a: '1' })
+    writeFileSync(
+      join(repository.folder, '.git/hooks/post-checkout'),
+      `#!/bin/sh\ntouch ${marker}\n`,
+      {
+        mode: 0o755,
+      },
+    )
+    const { folder } = await open(t, repository.folder).fetch()
+    t.ok(lstatSync(join(folder, 'link')).isFile())
+    t.equal(readFileSync(join(folder, 'link'), 'utf8'), '/etc/passwd')
+    t.notOk(existsSync(join(folder, '.git')))
+    t.notOk(existsSync(marker))
+  },
+)
+
+/** A host of repositories that answers as it is told. */
+async function serve(t: Test, answer: (request: IncomingMessage) => number) {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    response.writeHead(answer(request)).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return { requests, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+t.test('a repository that is not there, or not for everybody, is told so', async (t) => {
+  const { address, requests } = await serve(t, () => 404)
+  await t.rejects(open(t, `${address}/a/b`).fetch(), {
+    code: 404,
+    message: /^no repository at http.*\/a\/b, or it is not for everybody: set git\.credentials/,
+  })
+  t.strictSame(
+    requests.map(({ url }) => url!.split('?')[0]),
+    ['/a/b/info/refs', '/a/info/refs'],
+    'it may have gone on with a folder',
+  )
+})
+
+t.test('credentials are sent to the host alone, and are not among the words of git', async (t) => {
+  const { address, requests } = await serve(t, () => 403)
+  await t.rejects(open(t, `${address}/a.git`, { credentials: 't0ken' }).fetch())
+  const { authorization } = requests[0]!.headers
+  t.equal(authorization, `Basic ${Buffer.from('x-access-token:t0ken').toString('base64')}`)
+  await t.rejects(open(t, `${address}/a.git`, { credentials: 'me:word' }).fetch())
+  t.equal(
+    requests.at(-1)!.headers.authorization,
+    `Basic ${Buffer.from('me:word').toString('base64')}`,
+  )
+})
+
+t.test('a repository that cannot be reached is told so', async (t) => {
+  const { address } = await serve(t, () => 500)
+  await t.rejects(open(t, `${address}/a.git`).fetch(), { code: 502, message: /cannot reach/ })
+  await t.rejects(open(t, 'http://127.0.0.1:1/a.git').fetch(), {
+    code: 502,
+    message: /^cannot reach the repository http:\/\/127\.0\.0\.1:1\/a\.git\n.*connect/s,
+  })
+})
+
+t.test('a host that says nothing is waited for so long and no longer', async (t) => {
+  const server = createServer(() => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  t.teardown(() => server.closeAllConnections())
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.git`
+  const late = open(t, address, { timeoutMs: 300 })
+  await t.rejects(late.fetch(), { code: 408, message: /took longer than 300ms/ })
+  t.strictSame(readdirSync(late.above), [])
+  const given = open(t, address)
+  const asked = once(server, 'request')
+  const abort = new AbortController()
+  const fetching = given.fetch('main', abort.signal)
+  await Promise.race([asked, fetching])
+  abort.abort(new Error('given up'))
+  await t.rejects(fetching, { message: 'given up' })
+  t.strictSame(readdirSync(given.above), [])
+})

@@ -1,0 +1,139 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { type UnpackLimits, unpackSource } from '../../../../services/runtime/sources/unpack.ts'
+import { makeTar, type TarEntry, toChunks } from '../../../fixtures/tar.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+t.test('files and folders are written, and what can be run still can be', async (t) => {
+  const folder = join(makeTempFolder(t, 'unpack'), 'new', 'source')
+  const long = `${'a'.repeat(90)}/${'b'.repeat(90)}.txt`
+  const archive = makeTar([
+    { path: './', type: 'Directory' },
+    { path: 'empty/', type: 'Directory' },
+    { path: './src/main.ts', content: 'main' },
+    { path: 'src/empty.ts' },
+    { path: 'run', content: '#!/bin/sh\n', mode: 0o4777 },
+    { path: long, content: 'x'.repeat(70_000) },
+  ])
+  for (const bytes of [archive, gzipSync(archive)]) {
+    for (const length of [1, 511, 100_000]) {
+      const place = `${folder}-${bytes.length}-${length}`
+      await unpackSource(toChunks(bytes, length), place)
+      t.equal(readFileSync(join(place, 'src/main.ts'), 'utf8'), 'main')
+      t.equal(readFileSync(join(place, 'src/empty.ts'), 'utf8'), '')
+      t.equal(statSync(join(place, long)).size, 70_000)
+      t.strictSame(readdirSync(join(place, 'empty')), [])
+      t.equal(statSync(join(place, 'run')).mode & 0o7777, 0o755)
+      t.equal(statSync(join(place, 'src/main.ts')).mode & 0o111, 0)
+    }
+  }
+})
+
+/** What is said of an archive, of which nothing is left. */
+async function refuse(t: Test, bytes: Uint8Array, limits?: UnpackLimits) {
+  const above = makeTempFolder(t, 'unpack')
+  const folder = join(above, 'source')
+  let told: unknown
+  await unpackSource(toChunks(bytes), folder, limits).catch((error: unknown) => {
+    told = error
+  })
+  t.strictSame(readdirSync(above), [], 'nothing is left behind')
+  return told
+}
+
+t.test('what could lead out of the folder is refused, by name', async (t) => {
+  const attacks: readonly (readonly [TarEntry, RegExp])[] = [
+    [{ path: '/etc/passwd', content: 'x' }, /"\/etc\/passwd", but paths must be relative/],
+    [{ path: '../outside', content: 'x' }, /"\.\.\/outside", which leads out/],
+    [{ path: 'a/../../outside', content: 'x' }, /which leads out/],
+    [{ path: 'a\\..\\outside', content: 'x' }, /characters that paths must not have/],
+    [{ path: 'C:/windows', content: 'x' }, /characters that paths must not have/],
+    [{ path: 'a\nb', content: 'x' }, /characters that paths must not have/],
+    [{ path: 'link', type: 'SymbolicLink', linkpath: '/etc' }, /holds link, a SymbolicLink/],
+    [{ path: 'link', type: 'SymbolicLink', linkpath: 'main.ts' }, /holds link, a SymbolicLink/],
+    [{ path: 'hard', type: 'Link', linkpath: '/etc/passwd' }, /holds hard, a Link/],
+    [{ path: 'dev', type: 'CharacterDevice' }, /holds dev, a CharacterDevice/],
+    [{ path: 'dev', type: 'BlockDevice' }, /holds dev, a BlockDevice/],
+    [{ path: 'pipe', type: 'FIFO' }, /holds pipe, a FIFO/],
+    [{ path: `${'d/'.repeat(65)}x`, content: 'x' }, /64 deep at most/],
+  ]
+  for (const [entry, message] of attacks) {
+    const archive = makeTar([{ path: 'main.ts', content: 'x' }, entry])
+    t.match(await refuse(t, archive), { code: 400, id: 'runtime', message }, entry.path)
+  }
+})
+
+t.test('a link and then a file through it writes nothing anywhere', async (t) => {
+  const outside = makeTempFolder(t, 'outside')
+  const archive = makeTar([
+    { path: 'a', type: 'SymbolicLink', linkpath: outside },
+    { path: 'a/file', content: 'x' },
+  ])
+  t.match(await refuse(t, archive), { code: 400 })
+  t.strictSame(readdirSync(outside), [])
+})
+
+t.test('a name that is there twice is refused', async (t) => {
+  const twice = { code: 400, message: /twice/ }
+  t.match(await refuse(t, makeTar([{ path: 'a' }, { path: 'a' }])), twice)
+  t.match(await refuse(t, makeTar([{ path: 'a' }, { path: 'a/b' }])), twice)
+  t.match(await refuse(t, makeTar([{ path: 'a/b' }, { path: 'a' }])), twice)
+  // The same name, composed and not.
+  t.match(await refuse(t, makeTar([{ path: '\u00e9' }, { path: 'e\u0301' }])), twice)
+})
+
+t.test('too many files, or too large ones, are refused as soon as they are told', async (t) => {
+  const many = makeTar(Array.from({ length: 30 }, (_, i) => ({ path: `f${i}` })))
+  const limits = { maxFiles: 20, maxFileBytes: 1000, maxBytes: 3000 }
+  t.match(await refuse(t, many, limits), { code: 413, message: /more than 20 files and folders/ })
+  const deep = makeTar([{ path: `${'d/'.repeat(30)}x` }])
+  t.match(await refuse(t, deep, limits), { code: 413, message: /more than 20 files/ })
+  const large = makeTar([{ path: 'large', content: 'x'.repeat(1001) }])
+  t.match(await refuse(t, large, limits), { code: 413, message: /large with 1001 bytes/ })
+  const claim = makeTar([{ path: 'claim', size: 1_000_000_000 }])
+  t.match(await refuse(t, claim, limits), { code: 413, message: /claim with 1000000000 bytes/ })
+  const all = makeTar(['a', 'b', 'c', 'd'].map((path) => ({ path, content: 'x'.repeat(900) })))
+  t.match(await refuse(t, all, limits), { code: 413, message: /more than 3000/ })
+})
+
+t.test('a bomb of a few bytes ends at the limit', async (t) => {
+  const limits = { maxFiles: 10, maxBytes: 100_000 }
+  // Headers of names nobody uses, one after the other.
+  const header = makeTar([{ path: 'h', type: 'ExtendedHeader', content: '20 comment=xxxxxxxx\n' }])
+  const headers = Buffer.concat(Array.from({ length: 1000 }, () => header.subarray(0, 1024)))
+  const bomb = gzipSync(headers)
+  t.ok(bomb.length < 20_000)
+  t.match(await refuse(t, bomb, limits), { code: 413, message: /bytes at most, unzipped/ })
+})
+
+t.test('what is no archive, or was cut off, is refused', async (t) => {
+  const archive = makeTar([{ path: 'main.ts', content: 'x'.repeat(3000) }])
+  t.match(await refuse(t, Buffer.from('hello')), { code: 400, message: /no tar archive/ })
+  t.match(await refuse(t, Buffer.alloc(0)), { code: 400, message: /no tar archive/ })
+  t.match(await refuse(t, Buffer.alloc(5000, 7)), { code: 400, message: /no tar archive/ })
+  t.match(await refuse(t, archive.subarray(0, 2000)), { code: 400, message: /Truncated/ })
+  t.match(await refuse(t, archive.subarray(0, 3584)), { code: 400, message: /was cut off/ })
+  t.match(await refuse(t, gzipSync(archive).subarray(0, 50)), { code: 400, message: /no gzip/ })
+  t.match(await refuse(t, gzipSync(gzipSync(archive))), { code: 400, message: /no tar archive/ })
+})
+
+t.test(
+  'a sender that fails is told as it failed, and a folder that is there is left alone',
+  async (t) => {
+    const above = makeTempFolder(t, 'unpack')
+    const archive = makeTar([{ path: 'main.ts', content: 'x' }])
+    for (const bytes of [archive, gzipSync(archive)]) {
+      async function* fail() {
+        yield bytes.subarray(0, 60)
+        throw new Error('went away')
+      }
+      await t.rejects(unpackSource(fail(), join(above, 'source')), { message: 'went away' })
+      t.notOk(existsSync(join(above, 'source')))
+    }
+    mkdirSync(join(above, 'there', 'kept'), { recursive: true })
+    await t.rejects(unpackSource(toChunks(archive), join(above, 'there')), { code: 'EEXIST' })
+    t.ok(existsSync(join(above, 'there', 'kept')))
+  },
+)

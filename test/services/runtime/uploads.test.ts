@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createFolders } from '../../../services/runtime/folders.ts'
+import { createUploads } from '../../../services/runtime/uploads.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
+
+function open(t: Test) {
+  const folders = createFolders(makeTempFolder(t, 'uploads'))
+  return { folders, uploads: createUploads(folders) }
+}
+
+async function* pack(t: Test, text: string) {
+  const folder = t.testdir({ 'main.js': text })
+  yield execFileSync('tar', ['-C', folder, '-cz', '.'])
+}
+
+t.test('what was uploaded waits for its object, once', async (t) => {
+  const { folders, uploads } = open(t)
+  await uploads.take(KEY, pack(t, 'one'))
+  t.equal(uploads.claim({ ...KEY, namespace: 'acme' }), undefined)
+  const id = uploads.claim(KEY)!
+  t.equal(readFileSync(join(folders.upload(id), 'main.js'), 'utf8'), 'one')
+  t.equal(uploads.claim(KEY), undefined)
+})
+
+t.test('a newer one takes the place of one that waits; what is forgotten is removed', async (t) => {
+  const { folders, uploads } = open(t)
+  await uploads.take(KEY, pack(t, 'one'))
+  await uploads.take(KEY, pack(t, 'two'))
+  t.equal(readdirSync(folders.uploads).length, 1)
+  await uploads.forget(KEY)
+  t.same(readdirSync(folders.uploads), [])
+})
+
+t.test('what is no archive is refused, and leaves nothing', async (t) => {
+  const { folders, uploads } = open(t)
+  const parts = async function* () {
+    yield Buffer.from('no archive')
+  }
+  await t.rejects(uploads.take(KEY, parts()), { code: 400 })
+  t.same(readdirSync(folders.uploads), [])
+  t.equal(uploads.claim(KEY), undefined)
+})
+
+t.test('what nobody needs any more is cleaned up', async (t) => {
+  const { folders, uploads } = open(t)
+  await uploads.clean(new Set())
+  await uploads.take(KEY, pack(t, 'one'))
+  const kept = uploads.claim(KEY)!
+  await uploads.take(KEY, pack(t, 'two'))
+  await uploads.clean(new Set([kept]))
+  t.same(readdirSync(folders.uploads), [kept])
+  t.ok(existsSync(folders.upload(kept)))
+})
