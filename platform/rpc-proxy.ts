@@ -1,11 +1,12 @@
 import { CallGuard } from '../core/auth/call-guard.ts'
-import type { Gate } from '../core/contracts/auth.ts'
+import type { Account, Gate } from '../core/contracts/auth.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { IncomingCall } from '../core/rpc/call.ts'
 import { GuardedCall } from '../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../core/rpc/hops.ts'
 import { isMetadata, WRONG_METADATA } from '../core/rpc/metadata.ts'
+import { isForOperators } from '../core/rpc/operators-endpoint.ts'
 import {
   checkCalledName,
   type FindUpstream,
@@ -13,6 +14,7 @@ import {
   toServiceNotFound,
 } from '../core/rpc/proxied-call.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
+import { mustBeAdmin } from '../sdk/account-checks.ts'
 import type { Dispatcher } from '../sdk/dispatch.ts'
 import type { ListenAddress } from '../sdk/listen-address.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
@@ -80,9 +82,17 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     if (upstream === undefined) throw toServiceNotFound(service)
     const { domain } = upstream
     const target = { name: service, domain, lasts: call.stream || call.more, address: '' }
+    const refuse = (refused: IncomingCall, error: GatewayError): void => refused.fail(error)
     guard.pass(call, target, {
-      serve: (admitted, metadata) => forwardCall(admitted, () => upstream, metadata),
-      refuse: (refused, error) => refused.fail(error),
+      serve(admitted, metadata, account) {
+        // A service without an account of its own asks nobody who calls.
+        if (isForOperators(call.endpoint)) {
+          const error = findObjection(account, domain, `${service}.${call.endpoint}`)
+          if (error !== undefined) return refuse(admitted, error)
+        }
+        forwardCall(admitted, () => upstream, metadata)
+      },
+      refuse,
     })
   }
   return (call) => {
@@ -96,5 +106,19 @@ function createGuardedForward(guard: CallGuard, find: FindUpstream): (call: Inco
     found
       .then((upstream) => held.release((released) => pass(released, upstream)))
       .catch((error) => held.fail(GatewayError.from(error, call.service)))
+  }
+}
+
+/** Why an account is none that administers a domain; undefined: it is one. */
+function findObjection(
+  account: Account | undefined,
+  domain: string,
+  id: string,
+): GatewayError | undefined {
+  try {
+    mustBeAdmin({ account }, domain, id)
+    return undefined
+  } catch (error) {
+    return GatewayError.from(error, id)
   }
 }

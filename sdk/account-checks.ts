@@ -6,6 +6,9 @@ import { DEFAULT_NAMESPACE } from './namespace.ts'
 /** Scopes that may administer. */
 const ADMIN_SCOPES = ['admin', 'service']
 
+/** Who calls, of whatever is called. */
+type Called = Pick<Context, 'account'>
+
 /**
  * Refuses a caller.
  *
@@ -36,7 +39,7 @@ export function createAccountChecks(gate: Gate | undefined): AccountChecks {
  * @param id of the error.
  * @throws {GatewayError} 401 for nobody, 403 for an account of another namespace.
  */
-export function mustBeMember({ account }: Context, namespace: string, id: string): Account {
+export function mustBeMember({ account }: Called, namespace: string, id: string): Account {
   if (account === undefined) throw unauthorized(id, 'An account is required')
   if (account.issuer !== namespace && !isOfPlatform(account))
     throw forbidden(id, 'Access denied to namespace')
@@ -48,7 +51,7 @@ export function mustBeMember({ account }: Context, namespace: string, id: string
  *
  * @throws {GatewayError} 401 for a member that may not.
  */
-export function mustBeAdmin(ctx: Context, namespace: string, id: string): Account {
+export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account {
   const account = mustBeMember(ctx, namespace, id)
   if (!ADMIN_SCOPES.some((scope) => account.scopes.includes(scope)))
     throw unauthorized(id, 'Unauthorized')

@@ -1,4 +1,4 @@
-import type { Gate, Session } from '../contracts/auth.ts'
+import type { Account, Gate, Session } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
 import type { IncomingCall } from '../rpc/call.ts'
 import { GuardedCall } from '../rpc/guarded-call.ts'
@@ -21,7 +21,7 @@ export interface GuardedTarget {
 /** What becomes of a call. */
 export interface GuardedEnds {
   /** Serves it, with what was found out of its caller in its metadata. */
-  readonly serve: (call: IncomingCall, metadata: string) => void
+  readonly serve: (call: IncomingCall, metadata: string, account: Account | undefined) => void
   /** Answers a call that is not let in. */
   readonly refuse: (call: IncomingCall, error: GatewayError) => void
 }
@@ -47,8 +47,10 @@ export class CallGuard {
     } catch (error) {
       return ends.refuse(call, GatewayError.from(error, name))
     }
-    if (!(admitted instanceof Promise) && !target.lasts)
-      return ends.serve(call, withCaller(call.metadata, admitted?.account, target.address))
+    if (!(admitted instanceof Promise) && !target.lasts) {
+      const account = admitted?.account
+      return ends.serve(call, withCaller(call.metadata, account, target.address), account)
+    }
     const guarded = new GuardedCall(call)
     if (!(admitted instanceof Promise))
       return this.#release(guarded, { given, target, session: admitted }, ends)
@@ -74,7 +76,8 @@ export class CallGuard {
     const { given, target, session } = admitted
     if (target.lasts && !guarded.over)
       guarded.onOver = this.#open.add(given, session, (reason) => guarded.end(reason))
-    const metadata = withCaller(given.metadata, session?.account, target.address)
-    guarded.release((call) => serve(call, metadata))
+    const account = session?.account
+    const metadata = withCaller(given.metadata, account, target.address)
+    guarded.release((call) => serve(call, metadata, account))
   }
 }

@@ -10,6 +10,7 @@ import { toClientError, toReplyHeaders } from './context.ts'
 import { deadlines } from './deadlines.ts'
 import { toBadAnswer } from './fail.ts'
 import { NodeCall } from './node-call.ts'
+import { HEALTH, isForOperators } from './operators-endpoint.ts'
 import { readTimeout } from './timeout.ts'
 
 /** Longest request body: what a frame holds, less what stands before it. */
@@ -18,9 +19,6 @@ export const BODY_MAX_BYTES: number = 16 * 1024 * 1024 - 128 * 1024
 const ATTEMPTS_MAX = 2
 /** Longest time for a stream that a client may ask for. */
 const ASKED_MAX_MS = 2 ** 31 - 1
-/** What services tell of themselves is for operators, not for whoever reaches the gateway; that they are well, is. */
-const INTERNAL = 'Debug.'
-const HEALTH = 'Debug.Health'
 
 /** How the calls of a handler are made. */
 export interface CallLimits {
@@ -57,7 +55,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     this.upstream = x.upstream
     const declared = x.upstream!.endpoints
     this.declared = declared.size === 0 ? undefined : declared.get(endpoint)
-    const hidden = endpoint.startsWith(INTERNAL) && endpoint !== HEALTH
+    const hidden = isForOperators(endpoint)
     if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== HEALTH))
       throw new GatewayError(service, 404, `endpoint not found: ${service}.${endpoint}`)
   }

@@ -97,6 +97,30 @@ for (const form of FORMS)
     },
   )
 
+t.test(
+  'what a service tells of itself is for administrators, whether or not it asks',
+  async (t) => {
+    const { told, send, show } = await openBehind(t, { domain: 'acme' })
+    const ask = async (endpoint: string, metadata: string) => {
+      const call = send(metadata, { endpoint })
+      await until(() => call.events.length > 0)
+      return call.error?.code ?? 200
+    }
+    const tenant = createAccount({ id: 'ann', issuer: 'acme', scopes: ['admin'] })
+    t.equal(await ask('Debug.Health', ''), 200)
+    for (const [metadata, code] of [
+      ['', 401],
+      [await show(), 403],
+      [await show(createAccount({ issuer: 'acme' })), 401],
+      [await show(tenant), 200],
+      [await show(ADMIN), 200],
+    ] as const)
+      for (const endpoint of ['Debug.Log', 'Debug.Trace', 'Debug.Stats'])
+        t.equal(await ask(endpoint, metadata), code, endpoint)
+    t.equal(told.length, 7)
+  },
+)
+
 t.test('what the rules deny goes to no node', async (t) => {
   const { source, told, ask, show } = await openBehind(t)
   source.setRules('mx', STAFF_ONLY)
