@@ -7,8 +7,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?::\d{1,5})?$/
 /** RFC 3986 §3.3 and what browsers send beside it; no control or non-ASCII byte, no blank, `#` or `\`. */
 const PATH = /^\/[!"$-[\]-~]*$/
-const NOT_ENCODED = 'the request target holds a character that must be percent-encoded'
 const QUERY = /^[!"$-~]*$/
+const SHORT_QUERY = 24
+const HASH = 0x23
+const NOT_ENCODED = 'the request target holds a character that must be percent-encoded'
 const LENGTH = /^\d{1,15}$/
 /** Bytes that change what a path means after decoding: NUL, `/`, `\` and malformed escapes. */
 const ENCODED_TRAP = /%(?:00|2f|5c|(?![0-9a-f]{2}))/i
@@ -86,7 +88,8 @@ export class Guard {
       case 4:
         if (name === 'host') {
           this.#hosts++
-          this.host = value
+          // Mostly that of the last request; as the same string, so that who compares it with what he knows need not look into it.
+          this.host = value === this.#lastHost ? this.#lastHost : value
           return
         }
         break
@@ -162,7 +165,7 @@ export class Guard {
       if (wrong !== undefined) return refuse(wrong)
       this.#paths.keep(path, path)
     }
-    if (query !== '' && !QUERY.test(query)) return refuse(NOT_ENCODED)
+    if (!isQuery(query)) return refuse(NOT_ENCODED)
     if (this.#connection !== '') this.#readConnection()
     switch (method) {
       case 'GET':
@@ -186,13 +189,8 @@ export class Guard {
     }
   }
 
-  /** The host of one request is mostly that of the next. */
   #isHost(host: string): boolean {
-    if (host === this.#lastHost) {
-      // The same string, too: who compares it with what he knows need not look into it.
-      this.host = this.#lastHost
-      return true
-    }
+    if (host === this.#lastHost) return true
     if (!HOST.test(host)) return false
     this.#lastHost = host
     return true
@@ -224,6 +222,16 @@ function judgePath(path: string): string | undefined {
   if ((isEscaped || path.includes('/.')) && DOT_SEGMENT.test(path))
     return 'the path must not hold "." or ".." segments'
   return undefined
+}
+
+function isQuery(query: string): boolean {
+  // A look at each character of a short one is less than beginning an expression.
+  if (query.length > SHORT_QUERY) return QUERY.test(query)
+  for (let i = 0; i < query.length; i++) {
+    const code = query.charCodeAt(i)
+    if (code < 0x21 || code > 0x7e || code === HASH) return false
+  }
+  return true
 }
 
 function refuse(detail: string): GatewayError {

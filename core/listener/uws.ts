@@ -83,11 +83,11 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
   const life: Life = { pausesWebSockets, draining: false, peers: new PeerAddresses() }
 
   const add = (name: string, value: string) => {
+    // The guard knows the host, or looks at all of it.
+    if ((name.length === 4 && name === 'host') || isAscii(value)) return guard.add(name, value)
     // The library decodes UTF-8; header values are strings of bytes.
-    if (!isAscii(value)) {
-      guard.headers.ascii = false
-      guard.add(name, Buffer.from(value, 'utf8').toString('latin1'))
-    } else guard.add(name, value)
+    guard.headers.ascii = false
+    guard.add(name, Buffer.from(value, 'utf8').toString('latin1'))
   }
   const serve = (res: HttpResponse, req: HttpRequest, context: SocketContext | undefined) => {
     guard.reset()

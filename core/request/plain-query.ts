@@ -25,7 +25,7 @@ for (const c of "!$'()*,./:;?@~") KIND[c.charCodeAt(0)] = VALUE
  */
 export function formatPlainQuery(query: string, shape: Shape | undefined): string | undefined {
   if (shape !== undefined && shape.kind !== 'object' && shape.kind !== 'any') return undefined
-  let json = '{'
+  let json = ''
   let seen: string[] | undefined
   let nameStart = 0
   let nameEnd = -1
@@ -39,7 +39,7 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
       if (seen === undefined) seen = []
       else if (seen.length === PAIRS_MAX || seen.includes(name)) return undefined
       if (isForbidden(name) || !isText(query, nameEnd + 1, i, name, shape)) return undefined
-      json += `${seen.length === 0 ? '' : ','}"${name}":"${query.slice(nameEnd + 1, i)}"`
+      json += `${seen.length === 0 ? '{"' : '","'}${name}":"${query.slice(nameEnd + 1, i)}`
       seen.push(name)
       nameStart = i + 1
       nameEnd = -1
@@ -48,7 +48,7 @@ export function formatPlainQuery(query: string, shape: Shape | undefined): strin
       else if (KIND[code] !== BOTH) return undefined
     } else if (KIND[code] === 0 || code >= 128) return undefined
   }
-  return `${json}}`
+  return `${json}"}`
 }
 
 /** By the first character: a set would have to work out the hash of every name. */

@@ -60,6 +60,10 @@ interface Line {
 export class Channel implements Carrier {
   readonly #options: ChannelOptions
   readonly #address: string
+  // Of the options, what every call asks for.
+  readonly #connections: number
+  readonly #maxCalls: number
+  readonly #background: boolean
   /** Those that take calls. */
   #open: Line[] = []
   /** Those that take no more, and still have some. */
@@ -79,9 +83,12 @@ export class Channel implements Carrier {
   }
 
   constructor(options: ChannelOptions) {
+    const { host, port, connections = 1, maxCalls = 100_000, background = false } = options
     this.#options = options
-    const { host, port } = options
     this.#address = `${isIPv6(host) ? `[${host}]` : host}:${port}`
+    this.#connections = connections
+    this.#maxCalls = maxCalls
+    this.#background = background
   }
 
   /** Calls under way, and those that wait for a connection. */
@@ -151,30 +158,29 @@ export class Channel implements Carrier {
   #pick(): Line | undefined {
     if (this.#closed) return undefined
     const open = this.#open
-    const { connections = 1 } = this.#options
-    if (open.length < connections) this.#grow(connections)
+    if (open.length < this.#connections) this.#grow()
     if (open.length <= 1) return open[0]
     this.#next = (this.#next + 1) % open.length
     return open[this.#next]
   }
 
   /** Opens one more beside those there are; the first one is opened by the calls that wait for it. */
-  #grow(connections: number): void {
+  #grow(): void {
     const open = this.#open.length
-    if (open === 0 || open + this.#connecting.size >= connections) return
+    if (open === 0 || open + this.#connecting.size >= this.#connections) return
     if (clock.nowMs >= this.#retryMs) this.#connect()
   }
 
   #send({ connection, tcp }: Line, call: OutgoingCall): void {
     const { pending } = connection
-    if (pending >= (this.#options.maxCalls ?? 100_000)) {
+    if (pending >= this.#maxCalls) {
       call.release()
       call.onLost('full', `too many calls of ${this.#address} are under way`)
       return
     }
     connection.call(call)
     // A connection without calls keeps no process alive.
-    if (pending === 0 && connection.pending > 0 && !this.#options.background) tcp.ref()
+    if (pending === 0 && connection.pending > 0 && !this.#background) tcp.ref()
   }
 
   #wait(call: OutgoingCall): void {

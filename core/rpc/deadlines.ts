@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks'
+
 /** How late a deadline may be noticed, milliseconds. */
 const TICK_MS = 20
 /** A turn of the wheel is 20 s: longer than most deadlines. Power of two. */

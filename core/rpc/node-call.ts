@@ -62,8 +62,7 @@ export abstract class NodeCall extends OutgoingCall {
     this.node = node
     node.active++
     this.chosen(node)
-    if (this.timeoutMs === 0 && this.limitMs > 0)
-      deadlines.add(this, this.limitMs - (performance.now() - this.startedMs))
+    if (this.timeoutMs === 0 && this.limitMs > 0) deadlines.add(this, this.limitMs, this.startedMs)
     node.caller.call(this)
   }
 

@@ -43,9 +43,10 @@ export class HeadMemory {
     let compared = 0
     if (words !== undefined && (at & 7) === 0) {
       const knownWords = this.#words
+      const { length: count } = knownWords
       const start = at >> 3
-      for (let i = 0; i < knownWords.length; i++) if (knownWords[i] !== words[start + i]) return 0
-      compared = knownWords.length * 8
+      for (let i = 0; i < count; i++) if (knownWords[i] !== words[start + i]) return 0
+      compared = count * 8
     }
     for (let i = compared; i < length; i++) if (known[i] !== bytes[at + i]) return 0
     head.status = this.#status

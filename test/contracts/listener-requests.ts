@@ -207,6 +207,17 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
     }
   })
 
+  t.test('a host with a byte above 0x7F in it is refused', async (t) => {
+    const { port, served } = await openListener(t, create, ok)
+    for (const host of ['a\xc3\xa9b', 'a\xe9b']) {
+      const client = new RawClient(port)
+      client.send(Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 'latin1'))
+      t.match(await client.replies(1), [/^HTTP\/1\.1 400 /])
+      client.destroy()
+    }
+    t.equal(served.length, 0)
+  })
+
   t.test('a malformed request is answered with the error body of the gateway', async (t) => {
     const { port } = await openListener(t, create, ok)
     const client = new RawClient(port)

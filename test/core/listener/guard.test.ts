@@ -268,6 +268,17 @@ t.test('targets that mean different things to different readers are refused', as
   }
 })
 
+t.test('a query is visible ASCII without #, however long it is', async (t) => {
+  for (let code = 0; code < 256; code++) {
+    const isRight = code > 0x20 && code < 0x7f && code !== 0x23
+    const wrong = [0, 22, 23, 24, 100].filter((length) => {
+      const target = `/a?${'x'.repeat(length)}${String.fromCharCode(code)}`
+      return judge('GET', target).code !== (isRight ? undefined : 400)
+    })
+    t.strictSame(wrong, [], `character ${code}`)
+  }
+})
+
 t.test('methods are tokens, and neither CONNECT nor TRACE', async (t) => {
   for (const method of [
     'GET',
