@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 
@@ -10,20 +10,23 @@ export interface Project {
   readonly entrypoint: string
 }
 
+const PACKAGE = 'package.json'
+const REPOSITORY = '.git'
 /** Files and folders that lie in the root of a project. */
 const MARKS = [
   'mx.yaml',
-  'package.json',
+  PACKAGE,
   'go.mod',
   'requirements.txt',
   'pyproject.toml',
   'Procfile',
-  '.git',
+  REPOSITORY,
 ]
 
 /**
  * Finds the project that something lies in: the nearest folder with a {@link MARKS mark}, from its own upwards, else its
- * own. The home folder and those above it are nobody's project: what is uploaded from there would be everything.
+ * own; of a package that is a workspace, the folder that all of them are installed in. The home folder and those above it
+ * are nobody's project: what is uploaded from there would be everything.
  *
  * @param path absolute, of a folder or a file.
  */
@@ -34,9 +37,31 @@ export function findProject(path: string, home: string = homedir()): Project {
 }
 
 function findRoot(own: string, home: string): string | undefined {
+  let root: string | undefined
+  for (const folder of climb(own, home)) {
+    const has = (name: string) => existsSync(join(folder, name))
+    if (root === undefined && MARKS.some(has)) root = folder
+    else if (root !== undefined && hasWorkspaces(join(folder, PACKAGE))) return folder
+    // Only packages are workspaces, and only of their repository.
+    if (has(REPOSITORY) || (root !== undefined && !existsSync(join(root, PACKAGE)))) break
+  }
+  return root
+}
+
+/** A folder and those above it that may be a project. */
+function* climb(own: string, home: string): Generator<string, void, undefined> {
   for (let folder = own; ; folder = dirname(folder)) {
-    if (folder !== own && `${home}${sep}`.startsWith(`${folder}${sep}`)) return undefined
-    if (MARKS.some((mark) => existsSync(join(folder, mark)))) return folder
-    if (folder === dirname(folder)) return undefined
+    if (folder !== own && `${home}${sep}`.startsWith(`${folder}${sep}`)) return
+    yield folder
+    if (folder === dirname(folder)) return
+  }
+}
+
+function hasWorkspaces(file: string): boolean {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).workspaces !== undefined
+  } catch {
+    // Not there, or nothing npm can read; the build says so.
+    return false
   }
 }

@@ -40,6 +40,8 @@ const START_SECONDS = 60
 /** Seconds before SIGTERM, in which gateways are told that a copy is about to end. */
 const LEAVE_SECONDS = 3
 const DEFAULT_PORT = 8080
+/** Which copy it is: nobody else says that. */
+const INSTANCE = 'MX_INSTANCE'
 /** What Deployments show; whatever else a copy is told may be secret. */
 const PLAIN: ReadonlySet<string> = new Set([
   'MX_PROFILE',
@@ -134,7 +136,7 @@ function toSecretNameOf(workload: Workload): string {
 function toData({ env }: Workload): Record<string, string> {
   const data: Record<string, string> = {}
   for (const [name, value] of Object.entries(env))
-    if (!PLAIN.has(name)) data[name] = Buffer.from(value).toString('base64')
+    if (!PLAIN.has(name) && name !== INSTANCE) data[name] = Buffer.from(value).toString('base64')
   return data
 }
 
@@ -173,13 +175,13 @@ function toEnv(workload: Workload): V1EnvVar[] {
   const told = protocol === 'mx' ? ['MX_SERVICE_ADDRESS', `:${port}`] : ['PORT', `${port}`]
   const [address = '', value = ''] = told
   const all: V1EnvVar[] = [
-    { name: 'MX_INSTANCE', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    { name: INSTANCE, valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
   ]
   if (env[address] === undefined) all.push({ name: address, value })
-  for (const [name, text] of Object.entries(env)) {
+  for (const [name, text] of Object.entries(env))
     if (PLAIN.has(name)) all.push({ name, value: toLiteral(text) })
-    else all.push({ name, valueFrom: { secretKeyRef: { name: secret, key: name } } })
-  }
+  for (const key of Object.keys(toData(workload)))
+    all.push({ name: key, valueFrom: { secretKeyRef: { name: secret, key } } })
   return all
 }
 

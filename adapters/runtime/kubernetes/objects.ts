@@ -38,6 +38,7 @@ export interface Pod extends Template {
   readonly name: string
   /** Id of the workload it is a copy of. */
   readonly workload: string
+  /** It is about to be gone, or was given up by the cluster, as when it was evicted. */
   readonly isEnding: boolean
   /** Unix time in milliseconds of since when it is ready; undefined: it is not. */
   readonly readySinceMs: number | undefined
@@ -64,6 +65,9 @@ export interface Ended {
   /** Milliseconds it ran. */
   readonly ranMs: number
 }
+
+/** Phases of pods that run no more, whatever becomes of the others. */
+const GIVEN_UP: ReadonlySet<string> = new Set(['Failed', 'Succeeded'])
 
 /** Undefined for one that mx did not make. */
 export function toDeploymentState(object: unknown): Deployment | undefined {
@@ -100,7 +104,7 @@ export function toPod(object: unknown): Pod {
   const container = status?.containerStatuses?.find(({ name }) => name === CONTAINER)
   const { waiting, running, terminated } = container?.state ?? {}
   const ended = terminated ?? container?.lastState?.terminated
-  const isEnding = metadata?.deletionTimestamp != null
+  const isEnding = metadata?.deletionTimestamp != null || GIVEN_UP.has(status?.phase ?? '')
   return {
     name: metadata?.name ?? '',
     workload: metadata?.labels?.[WORKLOAD_LABEL] ?? '',
@@ -190,6 +194,7 @@ interface RawTerminated {
 interface RawPod {
   readonly metadata?: RawMetadata
   readonly status?: {
+    readonly phase?: string
     readonly conditions?: readonly RawCondition[]
     readonly containerStatuses?: readonly {
       readonly name?: string

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const LOOPBACK = '127.0.0.1'
 /** Where programs listen that were told a port alone, or `localhost`. */
 const HOSTS = [LOOPBACK, '::1']
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
+const ESTABLISHED = '01'
 const POLL_MS = 50
 const CONNECT_MS = 1000
 
@@ -34,6 +37,28 @@ export async function whenAnswers(port: number, signal: AbortSignal): Promise<st
     if (host !== undefined) return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
     await delay(POLL_MS, undefined, { signal })
   }
+}
+
+/** Resolves once no connection to the port of this machine is open, or `timeoutMs` are over; at once where there is no `/proc`. */
+export async function whenUnused(port: number, timeoutMs: number): Promise<void> {
+  const untilMs = performance.now() + timeoutMs
+  while (isUsed(port) && performance.now() < untilMs) await delay(POLL_MS)
+}
+
+/** Whether the system lists an established connection (proc(5), `/proc/net/tcp`) whose end here has the port. */
+function isUsed(port: number): boolean {
+  const local = new RegExp(`^\\s*\\d+: [0-9A-F]+:${toHex(port)} [0-9A-F:]+ ${ESTABLISHED} `, 'm')
+  return TABLES.some((table) => {
+    try {
+      return local.test(readFileSync(table, 'latin1'))
+    } catch {
+      return false
+    }
+  })
+}
+
+function toHex(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, '0')
 }
 
 async function findAnswering(port: number): Promise<string | undefined> {

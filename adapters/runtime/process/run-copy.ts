@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import type { Workload } from '../../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../../core/done-in.ts'
 import { captureOutput } from './capture-output.ts'
@@ -7,7 +6,7 @@ import type { Cgroup } from './cgroups.ts'
 import { makeCopyFolder } from './copy-folders.ts'
 import type { Door } from './doors.ts'
 import { endGroup, endMarked } from './end-processes.ts'
-import { findPort, whenAnswers } from './ports.ts'
+import { findPort, whenAnswers, whenUnused } from './ports.ts'
 import { spawnCopy } from './spawn-copy.ts'
 import type { World } from './world.ts'
 
@@ -25,6 +24,8 @@ type Child = Awaited<ReturnType<typeof spawnCopy>>
 
 /** Of the last line, in what is told of a failure. */
 const LINE_MAX = 500
+/** How long the calls of a copy that left may take until it is asked to end. */
+const CALLS_MS = 5000
 const NO_MEMORY = 'was killed: it took more memory than it may'
 
 /**
@@ -90,7 +91,9 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
     }
   }
 
-  const exit = once(child, 'exit').then(([code, signal]) => toExit(code, signal))
+  const exit = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => resolve(toExit(code, signal)))
+  })
   const output = captureOutput(child, instance, world.openLog(workload), () =>
     log.warn(about, 'it writes more than its log takes, and is slowed down'),
   )
@@ -110,6 +113,8 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   if (early === undefined && !isExcessive) {
     await isDoneIn(readying, limits.drainMs)
     if (door !== undefined) await leave(door, limits.drainMs)
+    // Programs that know nothing of being drained end at SIGTERM, whatever they are about.
+    if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
     if (!(await endGroup(child.pid, exit, limits.drainMs)))
       log.warn(about, `it did not end within ${limits.drainMs} ms of SIGTERM, and was killed`)
   } else {

@@ -41,6 +41,7 @@ export function createBuilder(options: BuilderOptions): Builder {
   return {
     cacheFolder,
     allowScripts,
+    signal,
     say,
     run(command, cwd, env = {}) {
       say(`$ ${toTitle(command)}\n`)

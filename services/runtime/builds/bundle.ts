@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -13,10 +13,11 @@ const OWN_PLACE: Readonly<Record<string, string>> = {
   'import.meta.url': '__mx_url',
   'import.meta.dirname': '__mx_dirname',
   'import.meta.filename': '__mx_filename',
+  'import.meta.main': '__mx_main',
   __dirname: '__mx_dirname',
   __filename: '__mx_filename',
 }
-const ASKS_PLACE = /\bimport\.meta\.(url|dirname|filename)\b|\b__(dirname|filename)\b/
+const ASKS_PLACE = /\bimport\.meta\.(url|dirname|filename|main)\b|\b__(dirname|filename)\b/
 /** For files that use `require`, which modules do not have. */
 const REQUIRE =
   "import { createRequire as __mxCreateRequire } from 'node:module'; const require = __mxCreateRequire(import.meta.url);"
@@ -37,7 +38,7 @@ export async function bundle(
   outFile: string,
   { say }: Builder,
 ): Promise<void> {
-  const options = toOptions(root, join(folder, file))
+  const options = await toOptions(root, join(folder, file))
   await buildWith({ ...options, outfile: outFile, sourcemap: 'linked' }, say)
 }
 
@@ -47,7 +48,7 @@ export async function listPackages(
   file: string,
   { say }: Builder,
 ): Promise<string[]> {
-  const options = toOptions(root, join(folder, file))
+  const options = await toOptions(root, join(folder, file))
   const { outputs } = await buildWith({ ...options, write: false }, say)
   const names = Object.values(outputs).flatMap(({ imports }) =>
     imports.flatMap(({ path, external }) => (external === true ? [toPackage(path)] : [])),
@@ -72,7 +73,10 @@ function buildWith(options: BuildOptions, say: Builder['say']): Promise<Metafile
   })
 }
 
-function toOptions(root: string, file: string): BuildOptions {
+async function toOptions(givenRoot: string, givenFile: string): Promise<BuildOptions> {
+  // As esbuild tells them, also where a link leads to the folder of the server's data.
+  const root = await realpath(givenRoot)
+  const file = await realpath(givenFile)
   return {
     entryPoints: [file],
     absWorkingDir: dirname(file),
@@ -82,9 +86,10 @@ function toOptions(root: string, file: string): BuildOptions {
     format: 'esm',
     target: `node${process.versions.node}`,
     logLevel: 'silent',
-    banner: { js: REQUIRE },
+    // Programs that ask whether they were imported compare this with their own place.
+    banner: { js: `${REQUIRE} process.argv[1] = ${JSON.stringify(file)};` },
     define: { ...OWN_PLACE },
-    plugins: [leavePackages(root), keepPlaces()],
+    plugins: [leavePackages(root), keepPlaces(file)],
   }
 }
 
@@ -111,8 +116,8 @@ function leavePackages(root: string): Plugin {
   }
 }
 
-/** Has files that ask where they are told where they were. */
-function keepPlaces(): Plugin {
+/** Has files that ask where they are, and whether they are the program, told as if they had not been joined. */
+function keepPlaces(program: string): Plugin {
   return {
     name: 'keep-places',
     setup(hooks) {
@@ -122,7 +127,7 @@ function keepPlaces(): Plugin {
         const values = [pathToFileURL(path).href, dirname(path), path].map((value) =>
           JSON.stringify(value),
         )
-        const places = `const __mx_url = ${values[0]}, __mx_dirname = ${values[1]}, __mx_filename = ${values[2]};`
+        const places = `const __mx_url = ${values[0]}, __mx_dirname = ${values[1]}, __mx_filename = ${values[2]}, __mx_main = ${path === program};`
         // On the same line, so that all others keep their numbers.
         const start = /^#!.*\n/.exec(text)?.[0].length ?? 0
         const contents = text.slice(0, start) + places + text.slice(start)

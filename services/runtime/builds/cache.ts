@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isReachable } from './files.ts'
@@ -13,6 +14,8 @@ export interface CacheEntry {
   readonly madeOf: readonly string[]
   /** Who uses it for as long as it is there: a folder. */
   readonly user: string
+  /** Ends the waiting for another build that makes it. */
+  readonly signal: AbortSignal
 }
 
 /** There once it is whole; its time is that of the last use. */
@@ -25,12 +28,13 @@ const making = new Map<string, Promise<unknown>>()
 
 /** The folder of an entry, which is made first where it is not there; once, however many builds ask for it. */
 export async function useCached(
-  { cacheFolder, kind, madeOf, user }: CacheEntry,
+  { cacheFolder, kind, madeOf, user, signal }: CacheEntry,
   make: (folder: string) => Promise<void>,
 ): Promise<string> {
   const folder = join(cacheFolder, kind, hash(JSON.stringify(madeOf)))
   // One that failed, or was given up, does not fail those that waited for it.
-  while (making.has(folder)) await making.get(folder)?.catch(() => {})
+  for (let other = making.get(folder); other !== undefined; other = making.get(folder))
+    await settle(other, signal)
   const made = makeUnlessThere(folder, make)
   making.set(folder, made)
   try {
@@ -43,6 +47,15 @@ export async function useCached(
   await writeFile(join(folder, USERS, hash(user)), user)
   await prune(join(cacheFolder, kind))
   return folder
+}
+
+/** Waits until something is done or has failed. @throws the reason of the signal. */
+async function settle(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const done = new AbortController()
+  const given = once(signal, 'abort', { signal: done.signal }).catch(() => {})
+  await Promise.race([work.catch(() => {}), given])
+  done.abort()
+  signal.throwIfAborted()
 }
 
 async function makeUnlessThere(

@@ -22,7 +22,7 @@ export const go: Language = {
     const files = project.file === undefined ? await listSources(project) : [project.file]
     const what = isModule && project.file === undefined ? ['.'] : files
     const cache = join(builder.cacheFolder, 'go')
-    await builder.run(['go', 'build', '-o', program, ...what], project.folder, {
+    await builder.run(['go', 'build', '-modcacherw', '-o', program, ...what], project.folder, {
       GOPATH: cache,
       GOCACHE: join(cache, 'build'),
       ...((await isFile(USER_SETTINGS)) && { GOENV: USER_SETTINGS }),

@@ -16,6 +16,7 @@ export interface Builder {
   readonly cacheFolder: string
   /** Whether packages may run scripts when they are installed. */
   readonly allowScripts: boolean
+  readonly signal: AbortSignal
   readonly say: (text: string) => void
   /**
    * Runs a program to its end.

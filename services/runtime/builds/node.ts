@@ -29,12 +29,10 @@ export const node: Language = {
 
   async prepare(project, builder, settings) {
     const { folder, content } = await findPackage(project)
-    await installPackages(
-      { project, folder, content, settings, start: await findStart(project) },
-      builder,
-    )
-    await linkMx(folder)
     const own = await readPackage(project.folder)
+    const start = await findStart(project)
+    await installPackages({ project, folder, content, own, settings, start }, builder)
+    await linkMx(folder)
     const hasStep = own?.scripts?.['build'] !== undefined && settings.build === undefined
     if (hasStep) await builder.run(['npm', 'run', 'build'], project.folder)
     const programs = join(folder, 'node_modules', '.bin')

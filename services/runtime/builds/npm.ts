@@ -6,21 +6,22 @@ import { useCached } from './cache.ts'
 import { findFile, isFile, readIfThere } from './files.ts'
 import type { Builder, Env, Project } from './language.ts'
 import { linkMx, MX_FOLDER } from './link-mx.ts'
-import type { PackageFile } from './package-file.ts'
+import { LOCK_FILES, type PackageFile } from './package-file.ts'
 import type { ProjectSettings } from './project-file.ts'
 
 /** What is installed. */
 export interface Installation {
   readonly project: Project
-  /** Of the package: the project's, or one above. */
+  /** Of the package that is installed: the project's, or one above. */
   readonly folder: string
   readonly content: PackageFile
+  /** The project's own package; undefined where it has none. */
+  readonly own: PackageFile | undefined
   readonly settings: ProjectSettings
   /** The file the program starts with, relative to the project. */
   readonly start: string | undefined
 }
 
-const LOCK_FILES = ['npm-shrinkwrap.json', 'package-lock.json']
 const OTHER_LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb']
 /** Packages that are folders of the source: they cannot be installed without it. */
 const LOCAL_PACKAGE = /"(file|link):|"link": true/
@@ -58,6 +59,7 @@ export async function installPackages(job: Installation, builder: Builder): Prom
       kind: 'node',
       madeOf: [lock, text, settings, ...command, ...place],
       user: project.root,
+      signal: builder.signal,
     },
     async (cached) => {
       for (const name of ['package.json', lockFile, '.npmrc']) {
@@ -80,21 +82,18 @@ async function cameAlong(modules: string): Promise<boolean> {
 
 /** Whether there is anything to install: of a package above, only when the program imports something that must be. */
 async function needsPackages(
-  { project, folder, content, start }: Installation,
+  { project, content, own, start }: Installation,
   builder: Builder,
 ): Promise<boolean> {
-  const { dependencies, devDependencies, optionalDependencies } = content
+  const { dependencies, devDependencies, optionalDependencies } = own ?? content
   const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
   if (Object.keys(all).length === 0) return false
-  if (folder === project.folder || start === undefined) return true
+  if (own !== undefined || start === undefined) return true
   return (await listPackages(project, start, builder)).length > 0
 }
 
-function toInstall(
-  { project, folder, content, settings }: Installation,
-  { allowScripts }: Builder,
-): string[] {
-  const scripts = folder === project.folder ? content.scripts : undefined
+function toInstall({ own, settings }: Installation, { allowScripts }: Builder): string[] {
+  const scripts = own?.scripts
   // What a step or a start of the author's own uses are often tools for development.
   const needsTools = scripts?.['build'] ?? scripts?.['start'] ?? settings.build ?? settings.command
   const command = ['npm', 'install', '--no-audit', '--no-fund', '--no-progress', '--prefer-offline']

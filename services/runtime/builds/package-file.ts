@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { badRequest } from '../../../sdk/errors.ts'
-import { findAbove, readIfThere } from './files.ts'
+import { findFile, readIfThere } from './files.ts'
 import type { Project } from './language.ts'
 
 /** What builds read of a package.json. */
@@ -14,6 +14,13 @@ export interface PackageFile {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
+interface FoundPackage {
+  readonly folder: string
+  readonly content: PackageFile
+}
+
+/** What names the very versions of packages. */
+export const LOCK_FILES: readonly string[] = ['npm-shrinkwrap.json', 'package-lock.json']
 const ID = 'runtime'
 
 /** The package of a folder; undefined where it is none. @throws {ServiceError} 400 when it cannot be read. */
@@ -29,10 +36,19 @@ export async function readPackage(folder: string): Promise<PackageFile | undefin
   throw badRequest(ID, 'package.json must hold an object')
 }
 
-/** The package that a project is, or is a part of; a folder without one is a package of no content. */
-export async function findPackage(
-  project: Project,
-): Promise<{ readonly folder: string; readonly content: PackageFile }> {
-  const folder = (await findAbove(project, 'package.json')) ?? project.folder
-  return { folder, content: (await readPackage(folder)) ?? {} }
+/**
+ * The package whose installation has what a project needs: its own, the nearest above, or the one above that it is a workspace of.
+ * A folder without any is a package of no content.
+ */
+export async function findPackage({ root, folder }: Project): Promise<FoundPackage> {
+  let nearest: FoundPackage | undefined
+  for (let at = folder; ; at = dirname(at)) {
+    const content = await readPackage(at)
+    if (content !== undefined) {
+      if (nearest === undefined || content.workspaces !== undefined)
+        nearest = { folder: at, content }
+      if ((await findFile(at, LOCK_FILES)) !== undefined) return nearest
+    }
+    if (at === root) return nearest ?? { folder, content: {} }
+  }
 }

@@ -60,6 +60,7 @@ async function installRequirements(
       kind: 'python',
       madeOf: [text, version],
       user: project.root,
+      signal: builder.signal,
     },
     (cached) => install(cached, folder, what, builder),
   )

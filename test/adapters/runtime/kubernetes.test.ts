@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
+import { createKubernetesRegistry } from '../../../adapters/registry/kubernetes.ts'
 import {
   createKubernetesRuntime,
   type KubernetesRuntimeOptions,
@@ -16,6 +17,7 @@ import {
   openKubernetesApi,
 } from '../../fixtures/kubernetes-api.ts'
 import { type Copy, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
+import { makeSlice } from '../../fixtures/kubernetes-objects.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
 /** Environments of the copies so far, by the name of their pod. */
@@ -40,6 +42,11 @@ const IMAGES: Readonly<Record<string, (copy: Copy) => void>> = {
     setImmediate(copy.listen)
   },
 }
+interface ServicePort {
+  readonly name: string
+  readonly port: number
+}
+
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
 const api = await openKubernetesApi(t)
@@ -96,32 +103,31 @@ t.test('a copy is told its environment, what may be secret by a Secret alone', a
   t.equal(state.ready, 1)
 })
 
-t.test(
-  'the Service is one the registry of Kubernetes knows by the name of the service',
-  async (t) => {
-    const runtime = open(t)
-    const env = { MX_SERVICE_NAME: 'go.mx.api.shop' }
-    const program = { kind: 'image' as const, image: 'serves' }
-    await runtime.apply(toWorkload('serves', { env }))
-    await runtime.apply({
-      ...toWorkload('serves'),
-      name: 'web',
-      program,
-      protocol: 'http',
-      port: 80,
-    })
-    t.match(list('services', runtime.space), [
-      {
-        metadata: { annotations: { 'mx/name': 'go.mx.api.shop', 'mx/version': 'latest' } },
-        spec: { ports: [{ name: 'mx', port: 8080 }] },
-      },
-      {
-        metadata: { annotations: { 'mx/name': 'web' } },
-        spec: { ports: [{ name: 'http', port: 80 }] },
-      },
-    ])
-  },
-)
+t.test('the registry of Kubernetes finds the copies by the name of the service', async (t) => {
+  const runtime = open(t)
+  const { space: namespace } = runtime
+  const env = { MX_SERVICE_NAME: 'go.mx.api.shop' }
+  await runtime.apply(toWorkload('serves', { env, version: 'feature/x' }))
+  await runtime.apply(toWorkload('serves', { name: 'web', protocol: 'http', port: 80 }))
+  for (const { metadata, ...rest } of list('services', namespace)) {
+    const [{ name, port }] = (rest as unknown as { spec: { ports: [ServicePort] } }).spec.ports
+    const slice = makeSlice(metadata.name, metadata.name, ['10.0.0.1'], { ports: [{ name, port }] })
+    api.write('endpointslices', { ...slice, metadata: { ...slice.metadata, namespace } })
+  }
+  const registry = createKubernetesRegistry({ accountFolder: api.accountFolder, namespace })
+  const before = api.access.length
+  t.teardown(async () => {
+    await registry.close?.()
+    // What the registry needs is no part of the runtime's role.
+    api.access.splice(before)
+  })
+  t.match(await registry.getService('go.mx.api.shop'), [
+    { version: 'feature/x', nodes: [{ address: '10.0.0.1:8080', metadata: { protocol: 'mx' } }] },
+  ])
+  t.match(await registry.getService('web'), [
+    { version: 'latest', metadata: { handler: 'proxy' }, nodes: [{ address: '10.0.0.1:80' }] },
+  ])
+})
 
 t.test('a runtime that starts anew finds what is there, and restarts nothing of it', async (t) => {
   const before = open(t)

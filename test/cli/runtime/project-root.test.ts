@@ -7,6 +7,15 @@ const folder = t.testdir({
     'package.json': '{}',
     loose: { deep: { 'main.js': '' } },
     node: { 'package.json': '{}', services: { mail: { 'main.ts': '' } } },
+    all: {
+      '.git': {},
+      'package.json': '{"workspaces":["packages/*"]}',
+      packages: {
+        mail: { 'package.json': '{}', 'mx.yaml': '', src: { 'main.ts': '' } },
+        loose: { 'mx.yaml': '' },
+      },
+      other: { '.git': {}, 'package.json': '{}' },
+    },
     repository: { '.git': {}, own: { 'mx.yaml': '', 'main.ts': '' }, go: { 'go.mod': '' } },
   },
 })
@@ -20,6 +29,16 @@ t.test('a project is the nearest folder with a file that says so', async (t) => 
   t.same(find('node/services/mail/main.ts'), { root: node, entrypoint: 'services/mail/main.ts' })
   t.same(find('repository/own'), { root: join(home, 'repository', 'own'), entrypoint: '' })
   t.same(find('repository/go'), { root: join(home, 'repository', 'go'), entrypoint: '' })
+})
+
+t.test('of a workspace the project is the folder all of them are installed in', async (t) => {
+  const root = join(home, 'all')
+  t.same(find('all/packages/mail/src'), { root, entrypoint: 'packages/mail/src' })
+  t.same(find('all'), { root, entrypoint: '' })
+  const loose = join(root, 'packages', 'loose')
+  t.same(find('all/packages/loose'), { root: loose, entrypoint: '' }, 'it is no package')
+  const other = join(root, 'other')
+  t.same(find('all/other'), { root: other, entrypoint: '' }, 'it is another repository')
 })
 
 t.test('the home folder is no project of what lies in it', async (t) => {

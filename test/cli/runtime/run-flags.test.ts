@@ -22,6 +22,11 @@ t.test(
   },
 )
 
+t.test('a command that takes a shell gets one', async (t) => {
+  for (const command of ['serve --port $PORT', 'migrate && serve', 'node *.js'])
+    t.same(toOptions({ command })['command'], ['/bin/sh', '-c', `${command} "$@"`, 'sh'])
+})
+
 t.test('of a name that is given twice the last value counts', async (t) => {
   t.same(toPairs('env_vars', ['A=1', 'A=2']), { A: '2' })
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { toTable } from '../../../services/config/records.ts'
+import { TABLE as RUNTIME } from '../../../services/runtime/records.ts'
 import { toBlobTables } from '../../../services/store/blobs.ts'
 import { refuseReserved } from '../../../services/store/reserved.ts'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
@@ -7,6 +8,7 @@ import { openPlatformStore } from '../../fixtures/platform-store.ts'
 const RESERVED = [
   { database: 'mx', table: 'auth' },
   toTable('mx'),
+  RUNTIME,
   ...Object.values(toBlobTables('mx')),
 ]
 
@@ -17,7 +19,7 @@ t.test('the tables of built-in services are reserved, in every database', async 
         id: 'id',
         code: 403,
         message:
-          /^the table \S+ is reserved for (the service (auth|config)|BlobStore), which alone/,
+          /^the table \S+ is reserved for (the service (auth|config|runtime)|BlobStore), which alone/,
       })
   for (const table of ['mx', 'greeter', 'configs', 'blobs.other'])
     refuseReserved({ database: 'mx', table }, 'id')

@@ -62,6 +62,13 @@ t.test('what may be secret is in the Secret, and nowhere else', async (t) => {
   )
 })
 
+t.test('which copy it is a copy is told by the cluster alone', async (t) => {
+  const env = { MX_INSTANCE: 'mine', MX_SERVICE_ADDRESS: ':1', PORT: '2' }
+  const names = toContainer({ env }).env!.map(({ name }) => name)
+  t.equal(new Set(names).size, names.length, 'no name twice, which Kubernetes refuses')
+  t.equal(toSecret({ ...WORKLOAD, env }).data!['MX_INSTANCE'], undefined)
+})
+
 t.test('dollars are text', async (t) => {
   const { command, args, env } = toContainer({ env: { MX_PROXY: '$(X)' } })
   t.same([command, args], [['serve', '$$(HOME)'], ['$$$$']])

@@ -57,6 +57,13 @@ t.test('of a pod that ends nothing is ready', async (t) => {
   t.match(toPod({ ...pod, metadata }), { isEnding: true, readySinceMs: undefined })
 })
 
+t.test('a pod the cluster gave up, as one that was evicted, is no copy any more', async (t) => {
+  for (const phase of ['Failed', 'Succeeded'])
+    t.match(toPod({ status: { phase } }), { isEnding: true })
+  for (const phase of ['Pending', 'Running', 'Unknown'])
+    t.match(toPod({ status: { phase } }), { isEnding: false })
+})
+
 t.test('how a container ended is that of now, else that of before', async (t) => {
   const toEnded = (state: object, lastState: object = {}) =>
     toPod({

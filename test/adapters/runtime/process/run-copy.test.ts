@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { readProcess } from '../../../../adapters/runtime/process/processes.ts'
 import type { Runtime, Workload } from '../../../../core/contracts/runtime.ts'
@@ -34,6 +35,7 @@ async function readNumbers(
     const texts = await readTexts(runtime, workload)
     const numbers = texts.map(Number).filter(Number.isInteger)
     if (numbers.length >= count) return numbers
+    await delay(10)
   }
 }
 
@@ -139,6 +141,23 @@ t.test('a program behind a shell is asked once to end, and may take its time', a
   await runtime.close()
   await reading
   t.strictSame(texts.slice(1), ['asked', 'done'])
+})
+
+t.test('a program that knows nothing of being drained ends its calls first', async (t) => {
+  const { runtime, doors } = openProcessRuntime(t)
+  const source = `require('node:http').createServer((_, reply) => {
+    console.log('called')
+    setTimeout(() => reply.end('done'), 500)
+  }).listen(process.env.PORT)`
+  const workload = makeWorkload(t, source)
+  await startRunning(runtime, workload)
+  // By its address: the doors of this test know nothing of the call.
+  const calling = fetch(`http://${doors.addresses.get('shop')![0]}/`, {
+    headers: { connection: 'close' },
+  })
+  while ((await readTexts(runtime, workload)).length === 0) await delay(10)
+  await runtime.remove(workload)
+  t.equal(await (await calling).text(), 'done')
 })
 
 t.test('a copy that takes more memory than it may is killed, and that is told', async (t) => {

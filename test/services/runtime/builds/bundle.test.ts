@@ -1,17 +1,22 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { bundle, listPackages } from '../../../../services/runtime/builds/bundle.ts'
 import { runBuilt, writeFiles } from '../../../fixtures/build-source.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
+/** Its folder is reached by a link, as that of a server's data may be. */
 function open(t: Test, files: Readonly<Record<string, string>>) {
-  const root = makeTempFolder(t, 'bundle')
+  const above = makeTempFolder(t, 'bundle')
+  const root = join(above, 'link')
+  mkdirSync(join(above, 'real'))
+  symlinkSync(join(above, 'real'), root)
   writeFiles(root, files)
   const project = { root, folder: root, file: undefined }
   const builder = { say: () => {} } as never
   return {
     root,
+    real: join(above, 'real'),
     list: (file: string) => listPackages(project, file, builder),
     async run(file: string) {
       await bundle(project, file, join(root, '.mx/main.mjs'), builder)
@@ -22,9 +27,9 @@ function open(t: Test, files: Readonly<Record<string, string>>) {
 }
 
 t.test('a program of several files runs as if it had not been joined', async (t) => {
-  const { root, run } = open(t, {
+  const { real, run } = open(t, {
     'main.ts': `#!/usr/bin/env node
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { place, text } from './lib/helper.ts'
 import old from './lib/old.cjs'
 import data from './data.json' with { type: 'json' }
@@ -43,7 +48,7 @@ export const text = () => readFile(new URL('./text.txt', import.meta.url), 'utf8
   })
   t.equal(
     await run('main.ts'),
-    `file://${root}/main.ts\n${root}\n${root}/lib/helper.ts\ntext\n${root}/lib/x\n7\n1\n`,
+    `file://${real}/main.ts\n${real}\n${real}/lib/helper.ts\ntext\n${real}/lib/x\n7\n1\n`,
   )
 })
 
@@ -63,6 +68,15 @@ t.test('packages stay where they are, names of the source are joined', async (t)
   t.strictSame(await list('main.ts'), ['c', 'd'])
   t.equal(await run('main.ts'), '1 2 3 4\n')
   t.notMatch(readFileSync(join(root, '.mx/main.mjs'), 'utf8'), /module\.exports = 3/)
+})
+
+t.test('a file knows whether it is the program', async (t) => {
+  const asks = `
+import { fileURLToPath } from 'node:url'
+console.log(process.argv[1] === fileURLToPath(import.meta.url), (import.meta as { main?: boolean }).main)
+`
+  const { run } = open(t, { 'main.ts': `import './lib.ts'${asks}`, 'lib.ts': asks })
+  t.equal(await run('main.ts'), 'false false\ntrue true\n')
 })
 
 t.test('an error shows the line of the source', async (t) => {

@@ -14,13 +14,16 @@ function open(t: Test) {
     cacheFolder,
     user,
     made,
-    use: (what: string, by = user, fail?: Error) =>
-      useCached({ cacheFolder, kind: 'things', madeOf: [what], user: by }, async (folder) => {
-        made.push(what)
-        await pause(20)
-        await writeFile(join(folder, 'thing'), what)
-        if (fail !== undefined) throw fail
-      }),
+    use: (what: string, by = user, fail?: Error, signal = new AbortController().signal) =>
+      useCached(
+        { cacheFolder, kind: 'things', madeOf: [what], user: by, signal },
+        async (folder) => {
+          made.push(what)
+          await pause(20)
+          await writeFile(join(folder, 'thing'), what)
+          if (fail !== undefined) throw fail
+        },
+      ),
   }
 }
 
@@ -42,6 +45,22 @@ t.test('one that failed leaves nothing, and does not fail those that waited', as
   t.equal(await readFile(join(await waiting, 'thing'), 'utf8'), 'a')
   t.equal(made.length, 2)
   t.equal(readdirSync(join(cacheFolder, 'things')).length, 1)
+})
+
+t.test('whoever gives up does not wait for others', async (t) => {
+  const { use, made } = open(t)
+  const making = use('a')
+  const abort = new AbortController()
+  const waiting = use('a', undefined, undefined, abort.signal)
+  abort.abort(new Error('given up'))
+  let isMade = false
+  const done = making.then(() => {
+    isMade = true
+  })
+  await t.rejects(waiting, { message: 'given up' })
+  t.notOk(isMade)
+  await done
+  t.strictSame(made, ['a'])
 })
 
 t.test('one that a server did not finish is made anew', async (t) => {

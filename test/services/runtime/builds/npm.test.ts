@@ -82,6 +82,19 @@ t.test('a program in a folder of a package needs only what it imports', async (t
   t.equal(runBuilt(await build({ entrypoint: 'two' })), 'hello\n')
 })
 
+t.test('a workspace is installed with the others, which it can import', async (t) => {
+  const { url } = await serve(t)
+  const { build } = makeSource(t, {
+    'package.json': '{"workspaces": ["packages/*"]}',
+    'packages/lib/package.json': '{"name": "@x/lib", "version": "1.0.0", "main": "lib.ts"}',
+    'packages/lib/lib.ts': 'export const text: string = "lib"',
+    'packages/app/package.json': JSON.stringify({ dependencies: { greeting: url, '@x/lib': '*' } }),
+    'packages/app/main.ts':
+      "import greeting from 'greeting'\nimport { text } from '@x/lib'\nconsole.log(greeting, text)\n",
+  })
+  t.equal(runBuilt(await build({ entrypoint: 'packages/app' })), 'hello lib\n')
+})
+
 t.test('scripts of packages run where they are allowed', async (t) => {
   const { url } = await serve(t)
   const { folder, build } = makeSource(t, toFiles(url))

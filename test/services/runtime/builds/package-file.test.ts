@@ -15,6 +15,19 @@ t.test('the package of a project is its own, one above, or none', async (t) => {
   t.strictSame(await findPackage(project), { folder: join(root, 'a'), content: {} })
 })
 
+t.test('a workspace is installed with the package it belongs to', async (t) => {
+  const root = makeTempFolder(t, 'package')
+  const project = { root, folder: join(root, 'packages/a'), file: undefined }
+  writeFiles(root, {
+    'package.json': '{"workspaces": ["packages/*"]}',
+    'package-lock.json': '{}',
+    'packages/a/package.json': '{"main": "a.js"}',
+  })
+  t.equal((await findPackage(project)).folder, root)
+  writeFiles(root, { 'packages/a/package-lock.json': '{}' })
+  t.equal((await findPackage(project)).folder, project.folder, 'it has a lock file of its own')
+})
+
 t.test('one that cannot be read is named', async (t) => {
   const folder = makeTempFolder(t, 'package')
   writeFiles(folder, { 'package.json': '{"a": }' })

@@ -1,0 +1,96 @@
+import t, { type Test } from 'tap'
+import { createKubernetesRuntime } from '../../../adapters/runtime/kubernetes.ts'
+import { type KubernetesApi, openKubernetesApi } from '../../fixtures/kubernetes-api.ts'
+import { type Copy, startKubelet } from '../../fixtures/kubernetes-kubelet.ts'
+import {
+  type Left,
+  makeLeft,
+  openPlatformRuntime,
+  type PlatformRuntime,
+} from '../../fixtures/platform-runtime.ts'
+
+t.setTimeout(60_000)
+
+interface Cluster {
+  readonly api: KubernetesApi
+  /** Those that were started. */
+  readonly copies: Copy[]
+  readonly left: Left
+}
+
+/** A cluster with the images `shop:1` and `shop:2`, which serve, and `broken`. */
+async function openCluster(t: Test): Promise<Cluster> {
+  const api = await openKubernetesApi(t)
+  api.enterCluster()
+  const copies: Copy[] = []
+  const serve = (copy: Copy): void => {
+    copies.push(copy)
+    copy.write(`up as ${copy.env['MX_AUTH_ID']}`)
+    setImmediate(copy.listen)
+  }
+  const broken = ({ write, exit }: Copy): void => {
+    write('no such table')
+    setImmediate(() => exit(2))
+  }
+  startKubelet(api, { images: { 'shop:1': serve, 'shop:2': serve, broken } })
+  return { api, copies, left: makeLeft(t) }
+}
+
+/** The service `runtime` of a server in the cluster. */
+function openServer(t: Test, { api, left }: Cluster): Promise<PlatformRuntime> {
+  const runtime = createKubernetesRuntime({ accountFolder: api.accountFolder })
+  return openPlatformRuntime(t, { runtime }, left)
+}
+
+const run = (server: PlatformRuntime, method: string, options: object): Promise<unknown> =>
+  server.call(method, 'shop', { options })
+
+t.test('an image is run, updated, found by the next server, and ended', async (t) => {
+  const cluster = await openCluster(t)
+  const { api, copies } = cluster
+  const server = await openServer(t, cluster)
+  await run(server, 'Create', { image: 'shop:1', env: ['GREETING=hello'] })
+  const settled = await server.settled('shop')
+  t.match(settled.metadata, { status: 'running', error: undefined })
+  t.match(copies[0]!.env, { GREETING: 'hello', MX_SERVICE_NAME: 'shop', MX_PROXY: '127.0.0.1:1' })
+  const secret = copies[0]!.env['MX_AUTH_SECRET']!
+  t.ok(secret)
+  t.notMatch(JSON.stringify(api.list('deployments')), secret)
+  t.match(await server.logs('shop'), [`up as ${copies[0]!.env['MX_AUTH_ID']}`])
+
+  await run(server, 'Update', { image: 'shop:2' })
+  t.match((await server.settled('shop')).metadata, { status: 'running', error: undefined })
+  t.equal(copies.length, 2)
+
+  await server.close()
+  const next = await openServer(t, cluster)
+  t.match((await next.settled('shop')).metadata, { status: 'running' })
+  t.equal(copies.length, 2, 'nothing was restarted')
+
+  await run(next, 'Delete', {})
+  for (const collection of ['deployments', 'pods', 'services', 'secrets'] as const)
+    t.same(api.list(collection), [], collection)
+})
+
+t.test('an update to an image that fails leaves the old one serving, and says why', async (t) => {
+  const cluster = await openCluster(t)
+  const server = await openServer(t, cluster)
+  await run(server, 'Create', { image: 'shop:1' })
+  await server.settled('shop')
+  const [pod] = cluster.api.list('pods')
+  await run(server, 'Update', { image: 'broken' })
+  const { metadata } = await server.settled('shop')
+  t.match(metadata, { status: 'running', error: /exit code 2: no such table/ })
+  t.ok(cluster.api.list('pods').some((one) => one.metadata.name === pod!.metadata.name))
+  await run(server, 'Update', { image: 'shop:2' })
+  t.match((await server.settled('shop')).metadata, { status: 'running', error: undefined })
+})
+
+t.test('an image that is not there is in error with the reason of the cluster', async (t) => {
+  const server = await openServer(t, await openCluster(t))
+  await run(server, 'Create', { image: 'nobody/knows:1' })
+  t.match((await server.settled('shop')).metadata, {
+    status: 'error',
+    error: /ErrImagePull: failed to pull image "nobody\/knows:1": not found/,
+  })
+})
