@@ -117,6 +117,8 @@ t.test('the registry of Kubernetes finds the copies by the name of the service',
   const registry = createKubernetesRegistry({ accountFolder: api.accountFolder, namespace })
   const before = api.access.length
   t.teardown(async () => {
+    const watched = () => new Set([...api.watchers].map(({ collection }) => collection))
+    await until(() => watched().has('services') && watched().has('endpointslices'))
     await registry.close?.()
     // What the registry needs is no part of the runtime's role.
     api.access.splice(before)
