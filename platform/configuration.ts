@@ -65,7 +65,7 @@ async function read(file: string, command: Command, others: GivenSettings): Prom
     return await readConfig(file, command)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    throw new SettingsError([...error.problems, ...findWrongValues(others)], { cause: error.cause })
+    throw new SettingsError([...error.problems, ...findWrongValues(others)], { cause: error })
   }
 }
 

@@ -113,7 +113,12 @@ t.test('what is malformed is 400, naming it, and nothing is stored', async (t) =
     ['Stream.Publish', { topic: 'x'.repeat(254) }, 400, /request\.topic must be letters/],
     ['Stream.Publish', { topic: 5 }, 400, /request\.topic/],
     ['Stream.Publish', { topic, payload: '*' }, 400, /request\.payload must be base64/],
-    ['Stream.Publish', { topic, payload: 'A'.repeat(16) }, 400, /^request\.payload must be at most 10/],
+    [
+      'Stream.Publish',
+      { topic, payload: 'A'.repeat(16) },
+      400,
+      /^request\.payload must be at most 10/,
+    ],
     ['Stream.Publish', { topic, metadata: { a: 5 } }, 400, /request\.metadata\.a/],
     ['Stream.Publish', { topic, metadata: { a: 'x'.repeat(17_000) } }, 400, /request\.metadata/],
     ['Stream.Publish', { topic, timestamp: -1 }, 400, /request\.timestamp must be a whole number/],
