@@ -252,7 +252,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   #isUnserved(kind: LostKind): boolean {
-    return !this.started && kind !== 'closed' && kind !== 'timeout'
+    return !this.started && kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout'
   }
 
   #mayTryAnother(): boolean {

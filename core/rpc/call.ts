@@ -8,9 +8,10 @@ import { deadlines, type Timed } from './deadlines.ts'
  * - `full`: too many calls wait already; not sent.
  * - `unsent`: certainly not served, so it may go elsewhere whatever it is: the node takes no more calls, or the connection ended before it was written.
  * - `closed`: the connection ended; whether it was served is unknown.
+ * - `stopped`: the node takes no more calls, and did not wait for the end of this one; whether it was served is unknown.
  * - `timeout`: its time is over.
  */
-export type LostKind = 'connect' | 'foreign' | 'full' | 'unsent' | 'closed' | 'timeout'
+export type LostKind = 'connect' | 'foreign' | 'full' | 'unsent' | 'closed' | 'stopped' | 'timeout'
 
 /** Who carries a call to its service: see the methods of {@link OutgoingCall}. */
 export interface Carrier {

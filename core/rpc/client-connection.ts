@@ -66,6 +66,8 @@ export class ClientConnection implements Carrier, FrameReceiver {
   readonly #calls = new CallTable<OutgoingCall>()
   /** Calls whose bodies the slow socket held up. */
   #held = new Set<OutgoingCall>()
+  /** The service has said that it takes no more calls. */
+  #isLeft = false
   #lastId: number
 
   /** @param lastId stream id before the first one it uses. */
@@ -279,6 +281,7 @@ export class ClientConnection implements Carrier, FrameReceiver {
 
   /** No call with a greater id than `lastId` is served. */
   #goAway(lastId: number): undefined {
+    this.#isLeft = true
     this.#retire()
     for (const call of this.#calls.list()) {
       if (call.id <= lastId || call.carrier !== this) continue
@@ -338,7 +341,7 @@ export class ClientConnection implements Carrier, FrameReceiver {
       if (call.carrier !== this) continue
       this.#calls.delete(call.id)
       call.release()
-      call.onLost(call.id > sentCallId ? 'unsent' : 'closed', detail)
+      call.onLost(call.id > sentCallId ? 'unsent' : this.#isLeft ? 'stopped' : 'closed', detail)
     }
     return true
   }

@@ -30,6 +30,10 @@ export function toLostError(
           : `bad gateway: ${who} does not speak the call protocol: another program listens at its address`,
         { cause: detail },
       )
+    case 'stopped':
+      return new GatewayError(service, 503, `${service} was stopped before it had answered`, {
+        cause: detail,
+      })
     default:
       return new GatewayError(service, 502, `bad gateway: ${who} went away`, { cause: detail })
   }

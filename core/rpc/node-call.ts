@@ -111,7 +111,7 @@ export abstract class NodeCall extends OutgoingCall {
     this.note(detail)
     if (kind === 'connect' || kind === 'foreign') upstream.failed(node, 'connect')
     else if (kind === 'closed') upstream.failed(node, 'gateway')
-    if (kind !== 'closed' && kind !== 'timeout') {
+    if (kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout') {
       this.#tried ??= []
       this.#tried.push(node)
       if (!this.started && mayTryAnother(upstream, this.#tried)) return this.again()

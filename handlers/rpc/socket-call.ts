@@ -16,6 +16,8 @@ import { Outflow } from './outflow.ts'
 const NORMAL = 1000
 const POLICY_VIOLATION = 1008
 const INTERNAL_ERROR = 1011
+/** IANA WebSocket Close Code Number Registry: the client may connect again. */
+const SERVICE_RESTART = 1012
 /** IANA WebSocket Close Code Number Registry: try again later. */
 const OVERLOADED = 1013
 /** Bytes of requests that wait for the service before the client is no longer read. */
@@ -33,7 +35,7 @@ const FIRST_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+/
  * is the end of the requests. Query and path variables, where there are any, are the first request.
  *
  * The end of the answers closes the WebSocket with 1000; an error is the last message, then 1008 where the
- * client may not call, else 1011. A client that closes cancels the call.
+ * client may not call, 1012 where the service was stopped meanwhile, else 1011. A client that closes cancels the call.
  *
  * A service that speaks the plain form takes one request: the query, else the first message.
  */
@@ -51,6 +53,7 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   readonly #outflow: Outflow
   /** The WebSocket ends once the client has taken the answer. */
   #isLast = false
+  #isStopped = false
 
   constructor(x: Exchange, limits: CallLimits, maxMessageBytes: number = PAYLOAD_MAX_BYTES) {
     super(x, limits)
@@ -140,6 +143,7 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
   }
 
   override onLost(kind: LostKind, detail: string): void {
+    this.#isStopped = kind === 'stopped'
     super.onLost(kind, detail)
     // Sent to another node, which may take requests at once.
     if (!this.over && this.more) this.onCredit()
@@ -181,8 +185,12 @@ export class SocketCall extends ForwardedCall implements SocketReceiver {
     this.#outflow.flush()
     const socket = this.#socket
     socket?.send(JSON.stringify(error.toBody()), false)
-    const denied = error.code === 401 || error.code === 403
-    socket?.close(denied ? POLICY_VIOLATION : INTERNAL_ERROR, error.message)
+    socket?.close(this.#toCloseCode(error), error.message)
+  }
+
+  #toCloseCode({ code }: GatewayError): number {
+    if (code === 401 || code === 403) return POLICY_VIOLATION
+    return this.#isStopped ? SERVICE_RESTART : INTERNAL_ERROR
   }
 
   /** Takes the only request of a service that speaks the plain form. */

@@ -396,6 +396,14 @@ t.test('after GOAWAY calls that are not served are given back, the others go on'
   t.strictSame(told, ['retired', 'closed'])
 })
 
+t.test('a call whose end a service that goes away did not wait for was stopped', async (t) => {
+  const { connection, call, receive } = open()
+  const one = await call()
+  receive(goAway(1))
+  connection.onClose(1001, 'going away')
+  t.strictSame(one.lost, { kind: 'stopped', detail: 'connection closed (1001 going away)' })
+})
+
 t.test('GOAWAY without calls closes the connection', async (t) => {
   const { socket, told, receive } = open()
   receive(goAway(0))

@@ -1,13 +1,14 @@
 import t from 'tap'
 import { toLostError } from '../../../core/rpc/lost-error.ts'
 
-t.test('connect refused or lost: 502; too slow: 408; full: 503 with Retry-After', async (t) => {
+t.test('connect refused or lost: 502; too slow: 408; full: 503 with Retry-After; stopped: 503', async (t) => {
   const where = 'no connection to 10.0.0.1:9000'
   const codes = {
     connect: 502,
     foreign: 502,
     closed: 502,
     unsent: 502,
+    stopped: 503,
     timeout: 408,
     full: 503,
   } as const

@@ -1,0 +1,96 @@
+// An update drops no call, and tells whoever streams to connect again (reference 15.24).
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import { openDeployer } from '../fixtures/deployer.ts'
+import { until } from '../fixtures/raw-backend.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
+import { startServerProcess } from '../fixtures/server-process.ts'
+
+// Each update starts a program, and the last copies end only after their drain time.
+t.setTimeout(120_000)
+
+const UPDATES = 20
+const CALLERS = 4
+const STREAMS = 4
+/** IANA WebSocket Close Code Number Registry: service restart. */
+const RESTART = 1012
+
+/** Answers calls, and streams without an end. */
+const toTicking = (answer: string) => ({
+  'main.ts': `
+import { endpoint, Service, Type } from 'mx'
+
+const Answer = Type.Object({ answer: Type.String() })
+await new Service({ name: 'ticker' })
+  .handle('Ticker', {
+    call: endpoint({ response: Answer, handle: () => ({ answer: '${answer}' }) }),
+    ticks: endpoint({
+      response: Answer,
+      stream: 'server',
+      async *handle() {
+        for (;;) {
+          yield { answer: '${answer}' }
+          await new Promise((resolve) => setTimeout(resolve, 50))
+        }
+      },
+    }),
+  })
+  .run()
+`,
+})
+
+t.test('20 updates under load: no call fails, and WebSockets end with 1012 alone', async (t) => {
+  const server = await startServerProcess(t)
+  const { create, update, settled } = openDeployer(
+    t,
+    openClient(t, { proxy: server.proxy, token: server.token }),
+  )
+  await create('ticker', toTicking('0'))
+  t.match(await settled('ticker'), { status: 4 })
+
+  let isOver = false
+  const failed: unknown[] = []
+  const answers = new Set<string>()
+  const codes = new Map<number, number>()
+  let calls = 0
+  const callers = Array.from({ length: CALLERS }, async () => {
+    while (!isOver) {
+      const reply = await fetch(`${server.gateway}/ticker/call`)
+      const body = (await reply.json()) as { answer: string }
+      if (reply.status === 200) answers.add(body.answer)
+      else failed.push(body)
+      calls++
+      await delay(1)
+    }
+  })
+  const streamed = new Set<string>()
+  const streams = Array.from({ length: STREAMS }, async () => {
+    while (!isOver) {
+      const socket = new WebSocket(`${server.gateway.replace('http', 'ws')}/ticker/ticks`)
+      socket.once('open', () => socket.send('{}'))
+      socket.on('message', (data) => {
+        const { answer } = JSON.parse(String(data)) as { answer?: string }
+        if (answer !== undefined) streamed.add(answer)
+        if (isOver) socket.close(1000)
+      })
+      const code = await new Promise<number>((resolve, reject) => {
+        socket.once('close', resolve)
+        socket.once('error', reject)
+      })
+      if (!isOver) codes.set(code, (codes.get(code) ?? 0) + 1)
+    }
+  })
+  for (let i = 1; i <= UPDATES; i++) {
+    await update('ticker', toTicking(String(i)))
+    t.match(await settled('ticker'), { status: 4 })
+    await until(() => answers.has(String(i)))
+  }
+  // Streams of copies that were replaced end with their drain time, and begin again at the last one.
+  await until(() => streamed.has(String(UPDATES)))
+  isOver = true
+  await Promise.all([...callers, ...streams])
+  t.strictSame(failed, [])
+  t.strictSame([...codes.keys()], [RESTART])
+  t.comment(`${calls} calls, ${codes.get(RESTART)} WebSockets`)
+})
