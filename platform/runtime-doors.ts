@@ -15,6 +15,7 @@ export interface RuntimeDoorsOptions {
 
 /** In the metadata of nodes: which copy of a workload they are (docs/runtime.md). */
 const INSTANCE = 'instance'
+const NOTHING = { name: '', type: '', values: [] }
 const HEALTH_MS = 1000
 const HEALTH_PAUSE_MS = 50
 /** Gateways and clients have heard by then that a copy leaves. */
@@ -51,11 +52,13 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
   }
 }
 
-/** A copy of a program that knows nothing of the platform, as others find it. */
+/** A copy of a program that knows nothing of the platform, as others find it: gateways pass on to it whatever its paths are. */
 function toEntry({ name, version }: Workload, instance: string, address: string): Service {
   const metadata = { protocol: 'http', [INSTANCE]: instance }
   const node: Node = { id: `${name}-${instance}`, address, metadata }
-  return { name, version, metadata: {}, endpoints: [], nodes: [node] }
+  const route = { path: `/${name},/${name}/**`, handler: 'web' }
+  const endpoint = { name: 'Http.Any', request: NOTHING, response: NOTHING, metadata: route }
+  return { name, version, metadata: {}, endpoints: [endpoint], nodes: [node] }
 }
 
 /** Waits until a copy has registered, by whatever name. */

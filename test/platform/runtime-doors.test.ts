@@ -77,7 +77,11 @@ t.test('a program without the SDK is registered, and leaves by draining first', 
   })
   const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
   t.match(await registry.getService('shop'), [
-    { version: 'v1', nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }] },
+    {
+      version: 'v1',
+      endpoints: [{ metadata: { path: '/shop,/shop/**', handler: 'web' } }],
+      nodes: [{ address: '127.0.0.1:5', metadata: { protocol: 'http' } }],
+    },
   ])
   await door.leave()
   t.same(states, [

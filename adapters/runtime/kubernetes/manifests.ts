@@ -99,6 +99,7 @@ export function toService(workload: Workload): V1Service {
   const { name, version, env, protocol } = workload
   const id = toId(workload)
   const metadata = toMetadata(workload)
+  const service = env['MX_SERVICE_NAME'] || name
   return {
     apiVersion: 'v1',
     kind: 'Service',
@@ -107,8 +108,13 @@ export function toService(workload: Workload): V1Service {
       name: id,
       annotations: {
         ...metadata.annotations,
-        'mx/name': env['MX_SERVICE_NAME'] || name,
+        'mx/name': service,
         'mx/version': env['MX_SERVICE_VERSION'] || version,
+        // Gateways pass on to it whatever its paths are.
+        ...(protocol === 'http' && {
+          'mx/path': `/${service},/${service}/**`,
+          'mx/handler': 'web',
+        }),
       },
     },
     spec: {
