@@ -43,7 +43,10 @@ async function makeFolder(path: string): Promise<void> {
     if (code === 'EEXIST') return
     if (code !== 'ENOENT' || path === dirname(path)) throw error
     await makeFolder(dirname(path))
-    await mkdir(path, { mode: 0o700 })
+    // Another server may make it at the same time.
+    await mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
   }
 }
 

@@ -1,9 +1,10 @@
 // The commands mx run, update, logs, status and kill at a real server, with programs and repositories of this machine.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runKill } from '../../cli/kill.ts'
+import { logIn } from '../../cli/login.ts'
 import { runLogs } from '../../cli/logs.ts'
 import { runRun } from '../../cli/run.ts'
 import { runStatus } from '../../cli/status.ts'
@@ -20,6 +21,8 @@ process.env['HOME'] = home
 process.env['MX_ENV_LOCAL_ADDRESS'] = server.proxy
 const work = makeTempFolder(t, 'work')
 process.chdir(work)
+const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
+await read(t, () => logIn(toCli('login', 'admin', `--password=${password}`)))
 
 const run = (...words: string[]) => runRun(toCli('run', ...words))
 const update = (...words: string[]) => runUpdate(toCli('update', ...words))

@@ -229,6 +229,7 @@ t.test('what is wrongly asked for is told at once, with status 2', async (t) => 
     [
       'mx: unknown flag --profil, did you mean --profile?',
       'mx: unknown flag --workers: it is a setting of mx api, not of mx server',
+      'mx: --store must be memory, lmdb (a file) or postgres://user@host:port/database, got "redis://a:1"',
       '',
     ].join('\n'),
   )

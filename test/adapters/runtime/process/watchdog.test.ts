@@ -2,13 +2,18 @@ import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { createWatchdog, type Watched } from '../../../../adapters/runtime/process/watchdog.ts'
 
+/** A process that leads a group. */
+function startGroup(t: Test, words: string): number {
+  const { pid } = spawn('sh', ['-c', words], { detached: true, stdio: 'ignore' })
+  t.teardown(() => process.kill(-pid!, 'SIGKILL'))
+  return pid!
+}
+
 /** Resolves with what a group of processes is told to have in excess. */
 function watchGroup(t: Test, words: string, limits: Partial<Watched>): Promise<string> {
-  const child = spawn('sh', ['-c', words], { detached: true, stdio: 'ignore' })
-  t.teardown(() => process.kill(-child.pid!, 'SIGKILL'))
   return new Promise((resolve) => {
     createWatchdog(20).watch({
-      pid: child.pid!,
+      pid: startGroup(t, words),
       memoryBytes: undefined,
       processes: 100,
       onExcess: resolve,
@@ -34,7 +39,7 @@ t.test('too much memory, of all processes together', async (t) => {
 t.test('nothing is told of what is watched no more', async (t) => {
   const watchdog = createWatchdog(5)
   const told: string[] = []
-  const copy = { pid: process.pid, memoryBytes: 1, processes: 100 }
+  const copy = { pid: startGroup(t, 'sleep 1000'), memoryBytes: 1, processes: 100 }
   const unwatch = watchdog.watch({ ...copy, onExcess: () => told.push('unwatched') })
   unwatch()
   await new Promise<void>((resolve) => {
