@@ -1,27 +1,30 @@
 import t from 'tap'
 import { toLostError } from '../../../core/rpc/lost-error.ts'
 
-t.test('connect refused or lost: 502; too slow: 408; full: 503 with Retry-After; stopped: 503', async (t) => {
-  const where = 'no connection to 10.0.0.1:9000'
-  const codes = {
-    connect: 502,
-    foreign: 502,
-    closed: 502,
-    unsent: 502,
-    stopped: 503,
-    timeout: 408,
-    full: 503,
-  } as const
-  for (const [kind, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
-    const error = toLostError('greeter', kind, where)
-    t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
-    if (kind === 'full') t.strictSame(error.headers, ['retry-after', '1'])
-    else {
-      t.notMatch(error.message, /10\.0\.0\.1/, 'addresses are for logs')
-      t.equal(error.cause, where)
+t.test(
+  'connect refused, lost: 502; too slow: 408; stopped, full: 503, that with Retry-After',
+  async (t) => {
+    const where = 'no connection to 10.0.0.1:9000'
+    const codes = {
+      connect: 502,
+      foreign: 502,
+      closed: 502,
+      unsent: 502,
+      stopped: 503,
+      timeout: 408,
+      full: 503,
+    } as const
+    for (const [kind, code] of Object.entries(codes) as [keyof typeof codes, number][]) {
+      const error = toLostError('greeter', kind, where)
+      t.match(error.toBody(), { Id: 'greeter', Code: code }, kind)
+      if (kind === 'full') t.strictSame(error.headers, ['retry-after', '1'])
+      else {
+        t.notMatch(error.message, /10\.0\.0\.1/, 'addresses are for logs')
+        t.equal(error.cause, where)
+      }
     }
-  }
-})
+  },
+)
 
 t.test('it says who was called', async (t) => {
   const texts = (['connect', 'foreign', 'closed'] as const).map(
