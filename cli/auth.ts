@@ -1,6 +1,8 @@
 import type { CAC } from 'cac'
+import { GatewayError } from '../core/errors.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
+import { ask } from './prompt.ts'
 import { openSession, SESSION_FLAGS, type Session } from './session.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 import { formatTable } from './table.ts'
@@ -104,7 +106,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
           resource: toResource(flags.resource),
           priority: toPriority(flags.priority ?? '0'),
         }
-        await call('auth', 'Rules.Create', { rule, force, options })
+        await changeRules(call, 'Rules.Create', { rule, options }, force)
         print(flags, rule, 'Rule created\n')
       }),
   },
@@ -125,7 +127,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     args: ['ID'],
     run: ([id], flags) =>
       withSession(flags, async ({ call, options }) => {
-        await call('auth', 'Rules.Delete', { id, force: flags.force ?? false, options })
+        await changeRules(call, 'Rules.Delete', { id, options }, flags.force ?? false)
         print(flags, { id }, 'Rule deleted\n')
       }),
   },
@@ -175,6 +177,32 @@ async function withSession(
   } finally {
     session.close()
   }
+}
+
+/** Asks at a terminal before a change after which nobody could log in, or its maker change the rules any more (reference 15.14). */
+async function changeRules(
+  call: Session['call'],
+  endpoint: string,
+  request: object,
+  force: boolean,
+): Promise<void> {
+  try {
+    await call('auth', endpoint, { ...request, force })
+  } catch (error) {
+    const lost = findLost(error)
+    if (lost === undefined || !process.stdin.isTTY) throw error
+    const answer = await ask(`${lost}. Do it nonetheless? [y/N] `, '--force')
+    if (!/^y(?:es)?$/i.test(answer.trim()))
+      throw new CliError('nothing was changed', { cause: error })
+    await call('auth', endpoint, { ...request, force: true })
+  }
+}
+
+/** What could not be done any more; undefined: that is not what is wrong. */
+function findLost(error: unknown): string | undefined {
+  if (!(error instanceof CliError && error.cause instanceof GatewayError)) return undefined
+  const { code, message } = error.cause
+  return code === 409 ? /^(.+); set request\.force/.exec(message)?.[1] : undefined
 }
 
 function print({ output = 'text' }: AuthFlags, value: unknown, text: string): void {
