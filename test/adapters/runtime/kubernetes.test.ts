@@ -127,7 +127,11 @@ t.test('the registry of Kubernetes finds the copies by the name of the service',
     { version: 'feature/x', nodes: [{ address: '10.0.0.1:8080', metadata: { protocol: 'mx' } }] },
   ])
   t.match(await registry.getService('web'), [
-    { version: 'latest', metadata: { handler: 'proxy' }, nodes: [{ address: '10.0.0.1:80' }] },
+    {
+      version: 'latest',
+      endpoints: [{ metadata: { handler: 'web', path: '/web,/web/**' } }],
+      nodes: [{ address: '10.0.0.1:80' }],
+    },
   ])
 })
 
