@@ -1,6 +1,7 @@
 // Specification, by way of docs/events.md: with three replicas, one server of a cluster may be killed at any time: events go on.
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { createJetStreamEvents, type JetStreamEvents } from '../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../adapters/nats/url.ts'
@@ -14,12 +15,20 @@ const BATCH = 50
 const STEPS = [2000, 6000, 10_000] as const
 t.setTimeout(120_000)
 
+/** One below those the system gives out: until it is taken, none of the tests beside this one gets it. */
 async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
+  for (;;) {
+    const port = 10_000 + randomInt(20_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 async function startCluster(t: Test): Promise<readonly NatsServer[] | undefined> {

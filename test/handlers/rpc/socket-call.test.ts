@@ -97,8 +97,13 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
         const slow = await connect(t, gateway, 'hello')
         slow.socket.pause()
         slow.send({ name: long })
+        let how: string | undefined
+        void slow.closed.then((told) => {
+          how = told
+        })
         // It waits in the service first, then in the gateway.
-        await until(() => replyMemory.usedBytes > 1024 * 1024)
+        await until(() => replyMemory.usedBytes > 1024 * 1024 || how !== undefined)
+        t.equal(how, undefined)
         for (let i = 0; i < 3; i++) await settled(() => replyMemory.usedBytes)
         t.ok(replyMemory.usedBytes > 1024 * 1024)
         const { maxBytes } = replyMemory
