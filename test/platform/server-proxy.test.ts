@@ -97,7 +97,7 @@ t.test('what takes longer than drain_timeout is cut off', async (t) => {
   const call = openClient(t, { proxy: toText(proxy), retries: 0 }).call('slow', 'Slow.Wait')
   await until(() => calls === 1)
   await proxy.drain()
-  await Promise.all([t.rejects(call, { code: 502 }), proxy.close()])
+  await Promise.all([t.rejects(call, { code: 503 }), proxy.close()])
 })
 
 t.test('its services are registered where others reach them', async (t) => {

@@ -455,7 +455,7 @@ for (const listener of ['uws', 'node'] as const) {
       await until(() => begun === 1)
       const startMs = performance.now()
       const stopped = service.stop({ timeoutMs: 50 })
-      await t.rejects(pending, { code: 502 })
+      await t.rejects(pending, { code: 503 })
       await stopped
       t.ok(performance.now() - startMs < 8000)
       t.ok(aborted)
