@@ -1,6 +1,7 @@
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const SOURCE = 'source://shop:latest'
 
@@ -96,7 +97,7 @@ t.test('a service of another server is left to it', async (t) => {
   const two = await openPlatformRuntime(
     t,
     { server: 'two' },
-    { ...left, folder: `${left.folder}-2` },
+    { ...left, folder: makeTempFolder(t, 'runtime') },
   )
   t.match(await two.settled('shop'), { status: 4 }, 'its state is told')
   t.same(two.doors.addresses.get('shop'), undefined, 'it is not run twice')

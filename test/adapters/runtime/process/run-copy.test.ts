@@ -32,7 +32,7 @@ async function readNumbers(
   count: number,
 ): Promise<readonly number[]> {
   for (;;) {
-    const texts = await readTexts(runtime, workload)
+    const texts = await readTexts(runtime, workload, count)
     const numbers = texts.map(Number).filter(Number.isInteger)
     if (numbers.length >= count) return numbers
     await delay(10)
@@ -54,7 +54,7 @@ t.test(
       env: { MX_PROXY: 'a', TZ: 'UTC', MX_INSTANCE: 'b', PORT: '1' },
     })
     await startRunning(runtime, workload)
-    const { env, cwd } = JSON.parse((await readTexts(runtime, workload))[1]!)
+    const { env, cwd } = JSON.parse((await readTexts(runtime, workload, 2))[1]!)
     const { PATH, LANG, HOME, TMPDIR, PORT, MX_INSTANCE, ...others } = env
     t.strictSame(others, { MX_PROXY: 'a', TZ: 'UTC' })
     t.equal(PATH, process.env['PATH'])
@@ -155,7 +155,7 @@ t.test('a program that knows nothing of being drained ends its calls first', asy
   const calling = fetch(`http://${doors.addresses.get('shop')![0]}/`, {
     headers: { connection: 'close' },
   })
-  while ((await readTexts(runtime, workload)).length === 0) await delay(10)
+  await readTexts(runtime, workload, 1)
   await runtime.remove(workload)
   t.equal(await (await calling).text(), 'done')
 })
