@@ -1,19 +1,20 @@
-import { once } from 'node:events'
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
 import { parseDuration } from '../core/units.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
+import { formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
+import { printStream } from './print-stream.ts'
 import { parseObject } from './runtime/objects.ts'
 import { openSession, SESSION_FLAGS } from './session.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
   follow: 'boolean',
   lines: 'string',
   since: 'string',
   version: 'string',
-  output: 'string',
 } as const
 
 /** As the service `runtime` tells it (reference 7.1). */
@@ -33,9 +34,8 @@ export async function runLogs(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   if (words.length !== 1) throw usage('one name is needed')
   const { name, version } = parseObject(words[0]!)
-  const { output = 'text', follow = false } = flags
-  if (!['text', 'json'].includes(output))
-    throw usage(`Invalid output: ${output}, must be text or json`)
+  const { follow = false } = flags
+  const format = toFormat(flags)
   const { count, since } = toRange(flags)
   const session = openSession(flags)
   const { namespace } = session
@@ -43,13 +43,10 @@ export async function runLogs(cli: CAC): Promise<void> {
     ...{ service: name, version: flags.version ?? version, stream: follow },
     ...{ count, since, options: { namespace } },
   }
-  // Whoever reads has seen enough, such as `head`.
-  process.stdout.on('error', () => process.exit(EXIT.ok))
   try {
-    for await (const record of session.stream<LogRecord>('runtime', 'Runtime.Logs', request)) {
-      const line = output === 'json' ? JSON.stringify(record) : record.message
-      if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain')
-    }
+    await printStream(session.stream<LogRecord>('runtime', 'Runtime.Logs', request), (record) =>
+      format === 'text' ? `${record.message}\n` : formatEach(format, record),
+    )
   } catch (error) {
     if (!isUnknown(error)) throw error
     throw new CliError(`Logs not found for service ${name}`, { cause: error })

@@ -1,5 +1,6 @@
 import type { CAC } from 'cac'
 import { readCommandLine } from './command-line.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { formatAgo } from './runtime/format-ago.ts'
 import {
@@ -12,7 +13,7 @@ import {
 import { openSession, SESSION_FLAGS } from './session.ts'
 import { formatTable } from './table.ts'
 
-const FLAGS = { ...SESSION_FLAGS, output: 'string' } as const
+const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
 const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'METADATA']
 const NONE = 'n/a'
 const BUILD_LENGTH = 7
@@ -22,11 +23,9 @@ const TOLD = ['owner', 'group', 'update', 'error']
 /** Shows what runs (reference 7.6): all, or one of a name. @throws {CliError} */
 export async function runStatus(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
-  const { output = 'text' } = flags
   if (words.length > 2)
     throw usage(`a name and a version at most, got ${words.join(', ')}. See 'mx status --help'`)
-  if (!['text', 'json'].includes(output))
-    throw usage(`Invalid output: ${output}, must be text or json`)
+  const format = toFormat(flags)
   const session = openSession(flags)
   try {
     const [text, version] = words
@@ -35,15 +34,11 @@ export async function runStatus(cli: CAC): Promise<void> {
       named === undefined
         ? await listObjects(session)
         : [await findObject(session, named.name, version ?? named.version)]
-    process.stdout.write(output === 'json' ? toJson(objects) : toText(objects))
+    const told = objects.map((object) => ({ ...object, status: toStatus(object) }))
+    await print(format, told, toText(objects))
   } finally {
     session.close()
   }
-}
-
-function toJson(objects: readonly RuntimeObject[]): string {
-  const told = objects.map((object) => ({ ...object, status: toStatus(object) }))
-  return `${JSON.stringify(told, undefined, '\t')}\n`
 }
 
 /** Nothing at all when nothing runs. */

@@ -5,7 +5,7 @@ export function registerStatus(cli: CAC): void {
   cli
     .command('status [...words]', 'Show what runs')
     .usage('status [<name or source> [<version>]] [flags]')
-    .option('-o, --output <format>', 'text or json (default: text)')
+    .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace it runs in (default: that of the login)')
     .allowUnknownOptions()

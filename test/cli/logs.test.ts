@@ -63,7 +63,7 @@ t.test('what was asked for wrongly is refused with what would be right', async (
   await t.rejects(logs(t), { message: "one name is needed. See 'mx logs --help'", status: 2 })
   await t.rejects(logs(t, 'mail', '--lines=x'), { message: /^--lines must be .*, got x\./ })
   await t.rejects(logs(t, 'mail', '--since=soon'), { message: /^--since must be a span/ })
-  await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text or json/ })
+  await t.rejects(logs(t, 'mail', '-o', 'xml'), { message: /text, json or yaml/ })
 })
 
 t.test('-f goes on with what is written, until it is ended', async (t) => {

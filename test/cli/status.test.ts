@@ -58,5 +58,5 @@ t.test('as JSON it is all there is, the state by its name', async (t) => {
     { name: 'crash', status: 'error', metadata: { error: 'build failed: exit 1\nno table' } },
     { name: 'mail', status: 'running', source: 'source://mail:latest' },
   ])
-  await t.rejects(status(t, '-o', 'xml'), { message: /text or json/, status: 2 })
+  await t.rejects(status(t, '-o', 'xml'), { message: /text, json or yaml/, status: 2 })
 })

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises'
+import { findJsonFault } from '../core/request/json-fault.ts'
+import { CliError, EXIT } from './output.ts'
+
+const STANDARD_INPUT = '-'
+const FILE = '@'
+/** A text, which is left as it is, or a number of JSON. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
+
+/**
+ * What an argument stands for: standard input where it is `-`, a file where it is `@path`, else itself; `@@x` is `@x`.
+ *
+ * @throws {CliError} when the file cannot be read.
+ */
+export async function readBytes(argument: string): Promise<Buffer> {
+  if (argument === STANDARD_INPUT) return readStandardInput()
+  if (!argument.startsWith(FILE)) return Buffer.from(argument)
+  const path = argument.slice(1)
+  if (path.startsWith(FILE)) return Buffer.from(path)
+  try {
+    return await readFile(path)
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new CliError(`${path || FILE} cannot be read: ${message}`, { status: EXIT.usage, cause })
+  }
+}
+
+/**
+ * JSON out of an argument, as {@link readBytes} has it. Integers beyond 2^53 are texts: as numbers they would be rounded.
+ *
+ * @param what it is called in errors.
+ * @throws {CliError} when it is not JSON, with the position of the first fault.
+ */
+export async function readJson(argument: string, what: string): Promise<unknown> {
+  return parseExactJson(String(await readBytes(argument)), what)
+}
+
+/** As {@link readJson}, from the text itself. */
+export function parseExactJson(text: string, what: string): unknown {
+  try {
+    JSON.parse(text)
+  } catch (cause) {
+    throw new CliError(`${what} must be JSON: ${findJsonFault(text)}`, {
+      status: EXIT.usage,
+      cause,
+    })
+  }
+  return JSON.parse(text.replace(TOKEN, quoteUnsafe))
+}
+
+function quoteUnsafe(token: string): string {
+  const isSafe = !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))
+  return isSafe ? token : `"${token}"`
+}
+
+/** All of standard input. */
+export async function readStandardInput(): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
