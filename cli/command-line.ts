@@ -19,7 +19,20 @@ export interface CommandLine<T extends FlagTypes> {
 }
 
 /** Flags that have a letter, too, wherever they are flags. */
-const LETTERS: Readonly<Record<string, string>> = { output: 'o', follow: 'f', lines: 'n' }
+const LETTERS: Readonly<Record<string, string>> = {
+  output: 'o',
+  follow: 'f',
+  lines: 'n',
+  database: 'd',
+  table: 't',
+  prefix: 'p',
+  limit: 'l',
+  expiry: 'e',
+  verbose: 'v',
+}
+
+/** Before a word such as `-5`, which is a value and no flag, while it is read: no word of a command line has it. */
+const VALUE = '\0'
 
 /**
  * Reads the command line of a command; `--a-b` is `--a_b` (reference 15.6).
@@ -36,11 +49,12 @@ export function readCommandLine<T extends FlagTypes>(cli: CAC, types: T): Comman
   }
   try {
     const { values, positionals } = parseArgs({
-      args: args.map(toUnderscores),
+      args: args.map((word) => (/^-\d/.test(word) ? VALUE + word : toUnderscores(word))),
       options,
       allowPositionals: true,
     })
-    return { words: positionals, flags: values as CommandLine<T>['flags'] }
+    const flags = Object.entries(values).map(([name, value]) => [name, withoutMark(value)])
+    return { words: positionals.map(toText), flags: Object.fromEntries(flags) }
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException
     const name = /'--?([^' =]+)/.exec(message)?.[1] ?? ''
@@ -56,6 +70,15 @@ function explain(name: string, code: string | undefined, types: FlagTypes): stri
     return types[name] === 'boolean' ? `--${name} takes no value.` : `--${name} needs a value.`
   const meant = suggest(name, Object.keys(types))
   return `unknown flag --${name}${meant === undefined ? '.' : `, did you mean --${meant}?`}`
+}
+
+function toText(word: string): string {
+  return word.startsWith(VALUE) ? word.slice(1) : word
+}
+
+function withoutMark<V>(value: V): V | string | readonly unknown[] {
+  if (Array.isArray(value)) return value.map(withoutMark)
+  return typeof value === 'string' ? toText(value) : value
 }
 
 function toUnderscores(word: string): string {

@@ -5,7 +5,7 @@ import { CliError, EXIT } from './output.ts'
 export interface Subcommand<F> {
   /** Those behind the first. */
   readonly words: string
-  /** Names of its arguments, for errors. */
+  /** Names of its arguments, for errors: `[PATH]` may be missing, `ADDRESS...` are one or more. */
   readonly args: readonly string[]
   readonly run: (args: readonly string[], flags: F) => Promise<void>
 }
@@ -29,16 +29,31 @@ export async function runSubcommand<F>(
   if (found === undefined || (found.words === '' && given.length > found.args.length))
     throw new CliError(explain(command, subcommands, given), { status: EXIT.usage })
   const args = given.slice(count(found))
-  const { length } = found.args
-  if (args.length !== length) {
-    const what = length === 1 ? 'one argument' : `${length || 'no'} arguments`
-    const names = length === 0 ? '' : `: ${found.args.join(' ')}`
-    const much = args.length > length ? 'Too many' : 'Too few'
-    throw new CliError(`${much} arguments, expected ${what}${names}. See 'mx ${command} --help'`, {
-      status: EXIT.usage,
-    })
-  }
+  checkCount(command, found.args, args.length)
   await found.run(args, flags)
+}
+
+/** @throws {CliError} */
+function checkCount(command: string, names: readonly string[], given: number): void {
+  const least = names.filter((name) => !name.startsWith('[')).length
+  const most = names.some((name) => name.endsWith('...')) ? Number.POSITIVE_INFINITY : names.length
+  if (given >= least && given <= most) return
+  const what = formatCount(least, most)
+  const all = names.length === 0 ? '' : `: ${names.join(' ')}`
+  const much = given > most ? 'Too many' : 'Too few'
+  throw new CliError(`${much} arguments, expected ${what}${all}. See 'mx ${command} --help'`, {
+    status: EXIT.usage,
+  })
+}
+
+function formatCount(least: number, most: number): string {
+  if (most === Number.POSITIVE_INFINITY) return `at least ${formatArguments(least)}`
+  if (least === most) return formatArguments(least)
+  return least === 0 ? `at most ${formatArguments(most)}` : `${least} to ${formatArguments(most)}`
+}
+
+function formatArguments(n: number): string {
+  return n === 1 ? 'one argument' : `${n || 'no'} arguments`
 }
 
 function count({ words }: { readonly words: string }): number {

@@ -36,6 +36,12 @@ t.test('a flag of several texts has them in order', async (t) => {
   t.same({ ...read('--env_vars=B=1', '--env-vars', 'A=2').flags }, { env_vars: ['B=1', 'A=2'] })
 })
 
+t.test('a number below 0 is a value', async (t) => {
+  const { words, flags } = read('-5', '-1.5e3', '--lines', '-1', '--env_vars', '-2', '--force')
+  t.same(words, ['-5', '-1.5e3'])
+  t.same({ ...flags }, { lines: '-1', env_vars: ['-2'], force: true })
+})
+
 const wrong: [args: string[], message: string][] = [
   [['--pasword=x'], "unknown flag --pasword, did you mean --password? See 'mx login --help'"],
   [['--zzzzzzzz'], "unknown flag --zzzzzzzz. See 'mx login --help'"],

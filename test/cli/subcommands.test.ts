@@ -14,6 +14,9 @@ const COMMANDS = [
   toCommand('namespace'),
   toCommand('namespace set', 'NAME'),
   toCommand('copy', 'FROM', 'TO'),
+  toCommand('list', '[PATH]'),
+  toCommand('publish', 'TOPIC', '[MESSAGE]'),
+  toCommand('connect', 'ADDRESS...'),
 ]
 const run = async (...words: string[]): Promise<string | undefined> => {
   ran.length = 0
@@ -28,6 +31,12 @@ t.test('the longest that fits is run, with what is behind it', async (t) => {
   t.equal(await run('copy', 'a', 'b'), 'copy(a b) flags')
 })
 
+t.test('arguments in brackets may be missing, and there are more of those with dots', async (t) => {
+  t.equal(await run('list'), 'list() flags')
+  t.equal(await run('list', 'a'), 'list(a) flags')
+  t.equal(await run('connect', 'a', 'b', 'c'), 'connect(a b c) flags')
+})
+
 const wrong: [words: string[], message: string][] = [
   [
     ['namspace'],
@@ -35,7 +44,7 @@ const wrong: [words: string[], message: string][] = [
   ],
   [
     ['zzzzzzz'],
-    "Unrecognized subcommand for mx user: zzzzzzz, the subcommands are namespace, namespace set, copy. See 'mx user --help'",
+    "Unrecognized subcommand for mx user: zzzzzzz, the subcommands are namespace, namespace set, copy, list, publish, connect. See 'mx user --help'",
   ],
   [['namespace', 'set'], "Too few arguments, expected one argument: NAME. See 'mx user --help'"],
   [['namespace', 'acme'], "Too many arguments, expected no arguments. See 'mx user --help'"],
@@ -44,6 +53,18 @@ const wrong: [words: string[], message: string][] = [
     "Too many arguments, expected one argument: NAME. See 'mx user --help'",
   ],
   [['copy', 'a'], "Too few arguments, expected 2 arguments: FROM TO. See 'mx user --help'"],
+  [
+    ['list', 'a', 'b'],
+    "Too many arguments, expected at most one argument: [PATH]. See 'mx user --help'",
+  ],
+  [
+    ['publish'],
+    "Too few arguments, expected 1 to 2 arguments: TOPIC [MESSAGE]. See 'mx user --help'",
+  ],
+  [
+    ['connect'],
+    "Too few arguments, expected at least one argument: ADDRESS.... See 'mx user --help'",
+  ],
 ]
 for (const [words, message] of wrong)
   t.test(`mx user ${words.join(' ')} is refused with what would be right`, async (t) => {
