@@ -11,6 +11,12 @@ interface Followed {
   readonly stop: () => void
 }
 
+/** What listeners know of a service that is followed from now on: what they read themselves, nothing, or perhaps less than there is. */
+type Start = 'read' | 'new' | 'missed'
+
+/** Milliseconds until a registry that was away, or took no more watches, is asked again. */
+const RETRY_MS = 5000
+
 /**
  * Watches all services of a registry, with their nodes: where it tells of them without (`Registry.watch`), each is watched
  * by itself, too, as long as anybody listens.
@@ -19,13 +25,14 @@ interface Followed {
  */
 export function createWatchAll(
   registry: Registry,
+  retryMs: number = RETRY_MS,
 ): ((listener: Listener) => () => void) | undefined {
   if (registry.watch === undefined) return undefined
   const watchers = createWatchers()
   let stop = (): void => {}
   return (listener) => {
     const unwatch = watchers.watch(listener)
-    if (watchers.size === 1) stop = follow(registry, watchers.emit)
+    if (watchers.size === 1) stop = follow(registry, watchers.emit, retryMs)
     return () => {
       unwatch()
       if (watchers.size === 0) stop()
@@ -33,9 +40,12 @@ export function createWatchAll(
   }
 }
 
-function follow(registry: Registry, emit: Listener): () => void {
+function follow(registry: Registry, emit: Listener, retryMs: number): () => void {
   const watch = registry.watch!
   const followed = new Map<string, Followed>()
+  /** Services that could not be followed yet and that nobody was told of. */
+  const untold = new Set<string>()
+  let retry: NodeJS.Timeout | undefined
   let stopped = false
 
   function tell({ type, service }: RegistryEvent, versions: Map<string, Service>): void {
@@ -50,8 +60,7 @@ function follow(registry: Registry, emit: Listener): () => void {
     else if (!isSameService(known, service)) emit({ type: 'update', service })
   }
 
-  /** @param isNew nobody has been told of it. */
-  async function begin(name: string, isNew: boolean): Promise<void> {
+  async function begin(name: string, start: Start): Promise<void> {
     if (stopped || followed.has(name)) return
     const versions = new Map<string, Service>()
     const hear = (event: RegistryEvent): void => tell(event, versions)
@@ -59,10 +68,14 @@ function follow(registry: Registry, emit: Listener): () => void {
     const idleMs = (): number => Number.POSITIVE_INFINITY
     followed.set(name, { versions, stop: watch(hear, { service: name, idleMs }) })
     for (const service of await registry.getService(name)) {
-      if (service.nodes.length === 0) continue
-      if (isNew) tell({ type: 'create', service }, versions)
-      else if (!versions.has(service.version)) versions.set(service.version, service)
+      const isKnown = versions.has(service.version)
+      const isRunning = service.nodes.length > 0
+      if (start === 'new' && isRunning) tell({ type: 'create', service }, versions)
+      if (start === 'new' || isKnown) continue
+      if (isRunning) versions.set(service.version, service)
+      if (start === 'missed') emit({ type: isRunning ? 'update' : 'delete', service })
     }
+    untold.delete(name)
   }
 
   function end(name: string): void {
@@ -70,14 +83,25 @@ function follow(registry: Registry, emit: Listener): () => void {
     followed.delete(name)
   }
 
-  function tryBegin(name: string, isNew: boolean): void {
-    // The registry is away, or takes no more watches: the next change tries again.
-    begin(name, isNew).catch(() => end(name))
+  function tryBegin(name: string, start: Start): void {
+    begin(name, start).catch(() => {
+      end(name)
+      if (start === 'new') untold.add(name)
+      askAgain()
+    })
   }
 
-  async function beginAll(): Promise<void> {
+  async function beginAll(start: Start): Promise<void> {
     for (const { name, nodes } of await registry.listServices())
-      if (nodes.length === 0) tryBegin(name, false)
+      if (nodes.length === 0) tryBegin(name, untold.has(name) ? 'new' : start)
+  }
+
+  function askAgain(): void {
+    if (stopped) return
+    retry ??= setTimeout(() => {
+      retry = undefined
+      beginAll('missed').catch(askAgain)
+    }, retryMs).unref()
   }
 
   const stopAll = watch((event) => {
@@ -85,15 +109,16 @@ function follow(registry: Registry, emit: Listener): () => void {
     const { name, nodes } = service
     const known = followed.get(name)
     if (known === undefined && (type === 'delete' || nodes.length > 0)) emit(event)
-    else if (known === undefined) tryBegin(name, true)
+    else if (known === undefined) tryBegin(name, 'new')
     else if (type === 'delete') {
       tell(event, known.versions)
       if (known.versions.size === 0) end(name)
     }
   })
-  beginAll().catch(() => {})
+  beginAll('read').catch(askAgain)
   return () => {
     stopped = true
+    clearTimeout(retry)
     stopAll()
     for (const name of [...followed.keys()]) end(name)
   }

@@ -77,6 +77,38 @@ t.test('those who listen share the watches, and the last one ends them', async (
   t.equal(watched.size, 0)
 })
 
+t.test(
+  'a registry that is away when one begins to watch is asked again, and what was missed is told',
+  async (t) => {
+    const { memory, registry, watched } = openBare(t)
+    await memory.register!(makeService('a', ['a:1']))
+    await memory.register!(makeService('b', ['b:1']))
+    let away = true
+    const whileThere = async <T>(ask: () => T): Promise<Awaited<T>> => {
+      if (away) throw new Error('away')
+      return await ask()
+    }
+    const told: string[] = []
+    const unwatch = createWatchAll(
+      {
+        ...registry,
+        getService: (name) => whileThere(() => memory.getService(name)),
+        listServices: () => whileThere(() => registry.listServices()),
+      },
+      5,
+    )!((event) => void told.push(toText(event)))
+    await memory.register!(makeService('c', ['c:1']))
+    await memory.register!(makeService('a', ['a:2']))
+    away = false
+    await until(() => watched.size === 3 && told.length >= 3)
+    t.same([...told].sort(), ['create c c:1', 'update a a:1 a:2', 'update b b:1'])
+    await memory.register!(makeService('b', ['b:2']))
+    t.equal(told.at(-1), 'update b b:1 b:2', 'and what changes from then on')
+    unwatch()
+    t.same([...watched], [])
+  },
+)
+
 t.test('what has its nodes is told as it comes', async (t) => {
   const memory = createMemoryRegistry()
   t.teardown(() => memory.close?.())
