@@ -1,12 +1,11 @@
 import type { CAC } from 'cac'
-import { GatewayError } from '../core/errors.ts'
-import { parseDuration } from '../core/units.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
 import { parseObject } from './runtime/objects.ts'
-import { openSession, SESSION_FLAGS } from './session.ts'
+import { isNotFound, openSession, SESSION_FLAGS } from './session.ts'
+import { parseSince } from './since.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
@@ -48,21 +47,11 @@ export async function runLogs(cli: CAC): Promise<void> {
       format === 'text' ? `${record.message}\n` : formatEach(format, record),
     )
   } catch (error) {
-    if (!isUnknown(error)) throw error
+    if (!isNotFound(error)) throw error
     throw new CliError(`Logs not found for service ${name}`, { cause: error })
   } finally {
     session.close()
   }
-}
-
-/** Whether it is the object that is not there, rather than the service `runtime`. */
-function isUnknown(error: unknown): boolean {
-  return (
-    error instanceof CliError &&
-    error.status === EXIT.refused &&
-    error.cause instanceof GatewayError &&
-    error.cause.code === 404
-  )
 }
 
 /** How many lines, and since when in Unix seconds, as the service takes it; 0: all. */
@@ -74,25 +63,8 @@ function toRange({ lines, since }: CommandLine<typeof FLAGS>['flags']) {
   if (Number(wanted) === 0) return { count: 0, since: Math.ceil(Date.now() / 1000) }
   return {
     count: wanted === ALL ? 0 : Number(wanted),
-    since: since === undefined ? 0 : toSeconds(since),
+    since: since === undefined ? 0 : Math.floor(parseSince(since, '--since') / 1000),
   }
-}
-
-/** @param since a span before now, or a time. */
-function toSeconds(since: string): number {
-  const time = /^\d{4}-/.test(since) ? Date.parse(since) : Number.NaN
-  if (!Number.isNaN(time)) return Math.floor(time / 1000)
-  try {
-    const seconds = Math.floor((Date.now() - parseDuration(since)) / 1000)
-    if (seconds > 0) return seconds
-  } catch {
-    // Told below.
-  }
-  throw usage(`--since must be a span such as 10m or 2h, or a time such as ${exampleTime()}`)
-}
-
-function exampleTime(): string {
-  return new Date(0).toISOString().replace('.000', '')
 }
 
 function usage(message: string): CliError {

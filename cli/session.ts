@@ -151,6 +151,29 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
   }
 }
 
+/** Opens a session for as long as it is used. @throws {CliError} */
+export async function withSession(
+  flags: CommandLine<typeof SESSION_FLAGS>['flags'],
+  use: (session: Session) => Promise<void>,
+): Promise<void> {
+  const session = openSession(flags)
+  try {
+    await use(session)
+  } finally {
+    session.close()
+  }
+}
+
+/** Whether a service said that there is no such thing, rather than that there is no such service. */
+export function isNotFound(error: unknown): error is CliError {
+  return (
+    error instanceof CliError &&
+    error.status === EXIT.refused &&
+    error.cause instanceof GatewayError &&
+    error.cause.code === 404
+  )
+}
+
 /** The first of some namespaces where the account is logged in: who administers the platform does so in all of them. */
 function findOwner(
   { address }: Environment,

@@ -2,7 +2,7 @@ import type { CAC } from 'cac'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, readInput } from './prompt.ts'
-import { openSession, SESSION_FLAGS, type Session, toNamespaceName } from './session.ts'
+import { SESSION_FLAGS, type Session, toNamespaceName, withSession } from './session.ts'
 import { readBaseUrl } from './state/base-url.ts'
 import { readConfig, writeConfig } from './state/config.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
@@ -84,18 +84,6 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
 export async function runUser(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   await runSubcommand('user', SUBCOMMANDS, words, flags)
-}
-
-async function withSession(
-  flags: UserFlags,
-  use: (session: Session) => Promise<void>,
-): Promise<void> {
-  const session = openSession(flags)
-  try {
-    await use(session)
-  } finally {
-    session.close()
-  }
 }
 
 /** Asked twice: nobody sees what is typed. @throws {CliError} */
