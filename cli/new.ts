@@ -1,0 +1,73 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import type { CAC } from 'cac'
+import { suggest } from '../core/suggest.ts'
+import { readCommandLine } from './command-line.ts'
+import { CliError, EXIT, formatColumns } from './output.ts'
+import { gateway } from './scaffold/gateway.ts'
+import { plugin } from './scaffold/plugin.ts'
+import { service } from './scaffold/service.ts'
+import type { Template } from './scaffold/template.ts'
+
+const TEMPLATES: readonly Template[] = [service, plugin, gateway]
+/** It is part of file names, of identifiers and of paths of the gateway. */
+const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
+const NAME_MAX = 60
+const SEE_HELP = "See 'mx new --help'"
+const WIDTH = 100
+
+/** Makes a folder of the name with the files of a template in it (reference 8.5). @throws {CliError} and leaves what is there as it is. */
+export function runNew(cli: CAC): void {
+  const { words } = readCommandLine(cli, {})
+  const { template, path } = readWords(words)
+  const folder = resolve(path)
+  const name = basename(folder)
+  if (!NAME.test(name) || name.length > NAME_MAX)
+    throw usage(
+      `a name is lower-case letters and digits, with single dashes between them, at most ${NAME_MAX} characters, got ${name}`,
+    )
+  if (existsSync(folder) && !isEmptyFolder(folder))
+    throw new CliError(`${path} is there already: choose another name, or an empty folder`)
+  const files = Object.entries(template.files(name))
+  try {
+    mkdirSync(folder, { recursive: true })
+    for (const [file, text] of files) writeFileSync(join(folder, file), text, { flag: 'wx' })
+  } catch (cause) {
+    throw new CliError(`cannot write to ${path}: ${(cause as Error).message}`, { cause })
+  }
+  const tree = files.map(([file], i) => `${i === files.length - 1 ? '└──' : '├──'} ${file}\n`)
+  const next = [[`cd ${path}`, 'its folder'] as const, ...template.next(name)]
+  const lines = formatColumns(next, process.stdout.columns ?? WIDTH)
+  process.stdout.write(
+    `Creating ${template.kind} ${name}\n\n${path}\n${tree.join('')}\nNext:\n${lines}\n`,
+  )
+}
+
+function readWords(words: readonly string[]): { template: Template; path: string } {
+  const [kind, ...rest] = words.length === 1 ? [service.kind, ...words] : words
+  const kinds = TEMPLATES.map((each) => each.kind)
+  const path = rest[0]
+  if (kind === undefined || path === undefined) throw usage(`a name is missing. ${SEE_HELP}`)
+  const template = TEMPLATES.find((each) => each.kind === kind)
+  if (template === undefined) {
+    const meant = suggest(kind, kinds)
+    const hint = meant === undefined ? `there are ${kinds.join(', ')}.` : `did you mean ${meant}?`
+    throw usage(`unknown template ${kind}, ${hint} ${SEE_HELP}`)
+  }
+  if (rest.length > 1) throw usage(`one name, got ${rest.join(', ')}. ${SEE_HELP}`)
+  if (words.length === 1 && kinds.includes(path))
+    throw usage(`a name is missing: mx new ${path} <name>`)
+  return { template, path }
+}
+
+function isEmptyFolder(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0
+  } catch {
+    return false
+  }
+}
+
+function usage(message: string): CliError {
+  return new CliError(message, { status: EXIT.usage })
+}

@@ -1,0 +1,95 @@
+import {
+  findPackageFolder,
+  formatPackage,
+  GITIGNORE,
+  type Template,
+  TSCONFIG,
+  toCamelCase,
+  toPascalCase,
+} from './template.ts'
+
+const SCRIPTS = {
+  dev: 'tsx watch main.ts',
+  check: 'tsc',
+  test: 'node --import tsx --test',
+}
+
+/** A service in TypeScript: two endpoints, one of them a stream, and their test. */
+export const service: Template = {
+  kind: 'service',
+
+  files: (name) => ({
+    [`${name}.ts`]: `import { endpoint, Service, Type } from 'mx'
+
+const Message = Type.Object({ message: Type.String() })
+
+export const ${toCamelCase(name)} = new Service({ name: '${name}' }).handle('${toPascalCase(name)}', {
+  call: endpoint({
+    description: 'Says hello.',
+    request: Type.Object({
+      name: Type.String({ minLength: 1, description: 'Who is greeted.' }),
+    }),
+    response: Message,
+    handle: ({ name }) => ({ message: \`Hello \${name}\` }),
+  }),
+  stream: endpoint({
+    description: 'Counts, a message a number.',
+    request: Type.Object({
+      count: Type.Integer({ minimum: 0, default: 3, description: 'How far.' }),
+    }),
+    response: Message,
+    stream: 'server',
+    *handle({ count }) {
+      for (let n = 1; n <= count; n++) yield { message: \`\${n} of \${count}\` }
+    },
+  }),
+})
+`,
+    'main.ts': `import { ${toCamelCase(name)} } from './${name}.ts'
+
+await ${toCamelCase(name)}.run()
+`,
+    [`${name}.test.ts`]: `import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Client } from 'mx'
+import { ${toCamelCase(name)} } from './${name}.ts'
+
+const client = new Client({ services: [${toCamelCase(name)}] })
+const { ${toPascalCase(name)} } = client.service<typeof ${toCamelCase(name)}>('${name}')
+
+test('it says hello', async () => {
+  assert.deepEqual(await ${toPascalCase(name)}.call({ name: 'John' }), { message: 'Hello John' })
+})
+
+test('it counts', async () => {
+  const messages: string[] = []
+  for await (const { message } of ${toPascalCase(name)}.stream.stream({ count: 2 })) messages.push(message)
+  assert.deepEqual(messages, ['1 of 2', '2 of 2'])
+})
+`,
+    'package.json': formatPackage(name, { scripts: SCRIPTS }),
+    'tsconfig.json': TSCONFIG,
+    '.gitignore': GITIGNORE,
+    'README.md': `# ${name}
+
+A service. \`${name}.ts\` declares its endpoints, \`main.ts\` runs it.
+
+\`\`\`sh
+mx run .                                  # have a server run it; mx update . after a change
+mx ${name} call --name=John
+curl 'localhost:8080/${name}/call?name=John'
+\`\`\`
+
+To write it with types and tests: \`npm install\`, and \`npm install --no-save <folder of mx>\` for the types of \`mx\`, which the server that
+runs it brings along. Then \`npm test\`, \`npm run check\`, and \`MX_PROXY=127.0.0.1:8081 npm run dev\` to run it yourself.
+`,
+  }),
+
+  next: (name) => [
+    ['npm install', 'compiler and types'],
+    [`npm install --no-save ${findPackageFolder()}`, 'the types of mx'],
+    ['npm test', 'calls its endpoints'],
+    ['mx run .', "has 'mx server' run it"],
+    [`mx ${name} call --name=John`, 'calls it'],
+  ],
+}

@@ -1,0 +1,52 @@
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** A beginning of something: its files, and how one goes on. */
+export interface Template {
+  /** As in `mx new <kind>`. */
+  readonly kind: string
+  /** Texts by their paths in the new folder. */
+  readonly files: (name: string) => Readonly<Record<string, string>>
+  /** Command lines that follow in its folder, in the order they are typed, each with what it does. */
+  readonly next: (name: string) => readonly (readonly [line: string, what: string])[]
+}
+
+/** The folder of the package `mx` that runs: what new projects install while they are written. */
+export function findPackageFolder(): string {
+  return dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
+}
+
+/** For editors, `npm run check` and tests: `mx` itself is installed beside, since whoever runs the project has its own. */
+export function formatPackage(name: string, more: object = {}): string {
+  const content = {
+    ...{ name, version: '0.1.0', private: true, type: 'module' },
+    ...more,
+    devDependencies: { '@types/node': '^20.19.0', tsx: '^4.20.0', typescript: '^6.0.0' },
+  }
+  return `${JSON.stringify(content, undefined, 2)}\n`
+}
+
+export const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2023",
+    "module": "nodenext",
+    "strict": true,
+    "noEmit": true,
+    "allowImportingTsExtensions": true,
+    "skipLibCheck": true,
+    "types": ["node"]
+  }
+}
+`
+
+export const GITIGNORE = 'node_modules/\n'
+
+/** `mail-box` is `MailBox`. */
+export function toPascalCase(name: string): string {
+  return name.replaceAll(/(?:^|-)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** `mail-box` is `mailBox`. */
+export function toCamelCase(name: string): string {
+  return name.replaceAll(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
