@@ -1,126 +1,77 @@
 #!/usr/bin/env node
-import { type CAC, cac } from 'cac'
+import { COMMANDS, type CommandEntry } from './command-table.ts'
+import { splitGlobals } from './global-flags.ts'
 import { CliError, EXIT, printProblems } from './output.ts'
 
-interface CommandEntry {
-  readonly name: string
-  readonly description: string
-  /** Loaded when the command is used, so that the others cost nothing. */
-  readonly load: () => Promise<(cli: CAC) => Promise<void> | void>
-}
+/** Flags that are commands. */
+const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
 
-/** All commands, in the order of help. */
-const COMMANDS: readonly CommandEntry[] = [
-  {
-    name: 'server',
-    description: 'Start the whole system',
-    load: async () => (await import('./commands/server.ts')).registerServer,
-  },
-  {
-    name: 'api',
-    description: 'Start the gateway alone',
-    load: async () => (await import('./commands/api.ts')).registerApi,
-  },
-  {
-    name: 'login',
-    description: 'Log in to an environment',
-    load: async () => (await import('./commands/login.ts')).registerLogin,
-  },
-  {
-    name: 'logout',
-    description: 'Log out of an environment',
-    load: async () => (await import('./commands/logout.ts')).registerLogout,
-  },
-  {
-    name: 'user',
-    description: 'Show who is logged in, a token, the namespace',
-    load: async () => (await import('./commands/user.ts')).registerUser,
-  },
-  {
-    name: 'auth',
-    description: 'Manage accounts and rules',
-    load: async () => (await import('./commands/auth.ts')).registerAuth,
-  },
-  {
-    name: 'run',
-    description: 'Run a service from a folder or a repository',
-    load: async () => (await import('./commands/run.ts')).registerRun,
-  },
-  {
-    name: 'update',
-    description: 'Take what runs to its newest code, without losing a call',
-    load: async () => (await import('./commands/update.ts')).registerUpdate,
-  },
-  {
-    name: 'kill',
-    description: 'End what runs',
-    load: async () => (await import('./commands/kill.ts')).registerKill,
-  },
-  {
-    name: 'logs',
-    description: 'Show what a service has written',
-    load: async () => (await import('./commands/logs.ts')).registerLogs,
-  },
-  {
-    name: 'status',
-    description: 'Show what runs',
-    load: async () => (await import('./commands/status.ts')).registerStatus,
-  },
-  {
-    name: 'bench',
-    description: 'Drive one route of a running gateway and measure it',
-    load: async () => (await import('./commands/bench.ts')).registerBench,
-  },
-]
-
-/** Runs the command of `argv` (as `process.argv`); returns the exit status, or undefined while it goes on running. */
-async function main(argv: readonly string[]): Promise<number | undefined> {
-  const word = argv[2]!
-  const entry = COMMANDS.find(({ name }) => name === word)
-  if (entry === undefined && !['-h', '--help', '-v', '--version'].includes(word)) {
-    const { suggest } = await import('../core/suggest.ts')
-    const meant = suggest(
-      word,
-      word.startsWith('-') ? ['--help', '--version'] : COMMANDS.map(({ name }) => name),
-    )
-    const what = word.startsWith('-') ? 'flag' : 'command'
-    const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
-    printProblems([`unrecognized ${what}: ${word}${hint} See 'mx --help'`])
-    return EXIT.usage
-  }
-  const { readVersion } = await import('../platform/version.ts')
-  const cli = cac('mx').help().version(readVersion())
-  for (const { name, description } of COMMANDS)
-    if (name !== entry?.name) cli.command(name, description)
-  if (entry !== undefined) await (await entry.load())(cli)
+/** Runs the command of the words that were typed; returns the exit status, or undefined while it goes on running. */
+async function main(words: readonly string[]): Promise<number | undefined> {
+  let command = ''
   try {
-    cli.parse([argv[0]!, argv[1]!, word, ...argv.slice(3)], { run: false })
-    await cli.runMatchedCommand()
+    const { globals, rest } = splitGlobals(toCommandLine(words))
+    const [first = '--help', ...args] = rest
+    command = WORDS[first] ?? first
+    const entry = COMMANDS.find(({ name }) => name === command)
+    if (command.startsWith('-')) await showHelp(command)
+    else if (entry !== undefined && !isOfService(entry, args))
+      await runBuiltIn(entry, [...globals, ...args])
+    else return await runOther(command, args, globals)
     return undefined
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    // A worker process has told what is wrong, and how it ends.
-    if (error.name === 'WorkerStartError' && 'status' in error) return Number(error.status)
-    printProblems(explain(error, cli))
-    if (error instanceof CliError) return error.status
-    return error.name === 'CACError' || error.name === 'SettingsError' ? EXIT.usage : EXIT.failed
+    const { explainError } = await import('./explain-error.ts')
+    const { status, problems } = explainError(error, command)
+    printProblems(problems)
+    return status
   }
 }
 
-function explain(error: Error, cli: CAC): readonly string[] {
-  if ('problems' in error) return error.problems as readonly string[]
-  const seeHelp = `See 'mx ${cli.matchedCommandName} --help'`
-  return [
-    error.name === 'CACError' ? `${error.message.replaceAll('`', '')}. ${seeHelp}` : error.message,
-  ]
+/** Whether a word follows that means an endpoint of the service of the same name. */
+function isOfService({ subcommands }: CommandEntry, [next = '-']: readonly string[]): boolean {
+  return subcommands !== undefined && !next.startsWith('-') && !subcommands.includes(next)
 }
 
-/** `mx help api` is `mx api --help`, and no word at all asks for help too. */
-function toCommandLine([node, program, word, ...rest]: readonly string[]): readonly string[] {
-  if (word !== undefined && word !== 'help') return [node!, program!, word, ...rest]
-  return [node!, program!, ...rest.slice(0, 1), '--help']
+async function runBuiltIn({ name, load }: CommandEntry, args: readonly string[]): Promise<void> {
+  const [{ cac }, register] = await Promise.all([import('cac'), load()])
+  const cli = cac('mx').help()
+  await register(cli)
+  cli.parse(['node', 'mx', name, ...args], { run: false })
+  await cli.runMatchedCommand()
 }
 
-const status = await main(toCommandLine(process.argv))
+/** A program, else a service (reference 8.2). */
+async function runOther(
+  word: string,
+  args: readonly string[],
+  globals: readonly string[],
+): Promise<number | undefined> {
+  const { findExternal, runExternal } = await import('./external.ts')
+  const program = findExternal(word)
+  if (program !== undefined) return runExternal(program, args, globals)
+  const { runDynamic } = await import('./dynamic.ts')
+  await runDynamic(word, args, globals)
+  return undefined
+}
+
+/** @throws {CliError} for a flag that is not `--help`. */
+async function showHelp(flag: string): Promise<void> {
+  if (flag !== '-h' && flag !== '--help') {
+    const { suggest } = await import('../core/suggest.ts')
+    const meant = suggest(flag, ['--help', '--version'])
+    const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
+    throw new CliError(`unrecognized flag: ${flag}${hint} See 'mx --help'`, { status: EXIT.usage })
+  }
+  const { formatHelp } = await import('./help.ts')
+  process.stdout.write(await formatHelp())
+}
+
+/** `mx help api` is `mx api --help`. */
+function toCommandLine([word, ...rest]: readonly string[]): readonly string[] {
+  return word === 'help' ? [...rest, '--help'] : [word ?? '--help', ...rest]
+}
+
+const status = await main(process.argv.slice(2))
 // Not exitCode: the channel of a worker process to its primary would keep it running.
 if (status !== undefined) process.exit(status)

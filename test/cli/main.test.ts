@@ -10,8 +10,6 @@ const cwd = t.testdir({
 })
 
 const refused: [words: string[], message: string | RegExp, env?: Record<string, string>][] = [
-  [['aip'], "mx: unrecognized command: aip, did you mean api? See 'mx --help'\n"],
-  [['zzzzzz'], "mx: unrecognized command: zzzzzz. See 'mx --help'\n"],
   [['bench'], "mx: a path or URL is missing, such as /greeter/hello. See 'mx bench --help'\n"],
   [['--hlep'], "mx: unrecognized flag: --hlep, did you mean --help? See 'mx --help'\n"],
   [
@@ -81,8 +79,22 @@ for (const command of ['api', 'server'] as const) {
   })
 }
 
-t.test('mx --version tells the version', async (t) => {
-  const { code, stdout } = await runMx(['--version'], { cwd })
-  t.match(stdout, /^mx\/\d+\.\d+\.\d+ /)
-  t.equal(code, 0)
+t.test('with MX_DEBUG=1 an error has its stack, without it is one line', async (t) => {
+  const words = ['user', 'token', '--env=no']
+  t.match(await runMx(words, { cwd }), { stderr: /^mx: Env "no" not found.*\n$/ })
+  const env = { MX_DEBUG: '1' }
+  t.match(await runMx(words, { cwd, env }), { stderr: /^mx: Env "no" not found.*\nmx: .*\n +at / })
+})
+
+t.test('flags before the command hold for it, those behind it go before them', async (t) => {
+  for (const [words, stdout] of [
+    [['--output=json', 'version'], /^\{\n\t"version"/],
+    [['-o', 'yaml', 'version'], /^version: /],
+    [['-o', 'yaml', 'version', '-o', 'json'], /^\{/],
+  ] as const)
+    t.match(await runMx(words, { cwd }), { stdout, code: 0 })
+  t.match(await runMx(['--env'], { cwd }), { stderr: "mx: --env needs a value. See 'mx --help'\n" })
+  t.match(await runMx(['--env=no', 'user', 'token'], { cwd }), {
+    stderr: /^mx: Env "no" not found/,
+  })
 })

@@ -1,0 +1,86 @@
+import type { CAC } from 'cac'
+
+/** A built-in command. */
+export interface CommandEntry {
+  readonly name: string
+  readonly description: string
+  /** Loaded when the command is used, so that the others cost nothing. */
+  readonly load: () => Promise<(cli: CAC) => Promise<void> | void>
+  /** Where a service has the same name: what may follow the command. Any other word is an endpoint of the service. */
+  readonly subcommands?: readonly string[]
+}
+
+/** All commands, in the order of help. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'server',
+    description: 'Start the whole system',
+    load: async () => (await import('./commands/server.ts')).registerServer,
+  },
+  {
+    name: 'api',
+    description: 'Start the gateway alone',
+    load: async () => (await import('./commands/api.ts')).registerApi,
+  },
+  {
+    name: 'login',
+    description: 'Log in to an environment',
+    load: async () => (await import('./commands/login.ts')).registerLogin,
+  },
+  {
+    name: 'logout',
+    description: 'Log out of an environment',
+    load: async () => (await import('./commands/logout.ts')).registerLogout,
+  },
+  {
+    name: 'user',
+    description: 'Show who is logged in, a token, the namespace',
+    load: async () => (await import('./commands/user.ts')).registerUser,
+  },
+  {
+    name: 'auth',
+    description: 'Manage accounts and rules',
+    subcommands: ['list', 'create', 'delete', 'test', 'update'],
+    load: async () => (await import('./commands/auth.ts')).registerAuth,
+  },
+  {
+    name: 'run',
+    description: 'Run a service from a folder or a repository',
+    load: async () => (await import('./commands/run.ts')).registerRun,
+  },
+  {
+    name: 'update',
+    description: 'Take what runs to its newest code, without losing a call',
+    load: async () => (await import('./commands/update.ts')).registerUpdate,
+  },
+  {
+    name: 'kill',
+    description: 'End what runs',
+    load: async () => (await import('./commands/kill.ts')).registerKill,
+  },
+  {
+    name: 'logs',
+    description: 'Show what a service has written',
+    load: async () => (await import('./commands/logs.ts')).registerLogs,
+  },
+  {
+    name: 'status',
+    description: 'Show what runs',
+    load: async () => (await import('./commands/status.ts')).registerStatus,
+  },
+  {
+    name: 'new',
+    description: 'Begin a service, a plugin or a gateway',
+    load: async () => (await import('./commands/new.ts')).registerNew,
+  },
+  {
+    name: 'version',
+    description: 'Show the version of this program',
+    load: async () => (await import('./commands/version.ts')).registerVersion,
+  },
+  {
+    name: 'bench',
+    description: 'Drive one route of a running gateway and measure it',
+    load: async () => (await import('./commands/bench.ts')).registerBench,
+  },
+]

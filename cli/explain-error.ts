@@ -1,0 +1,37 @@
+import { inspect } from 'node:util'
+import { CliError, EXIT } from './output.ts'
+
+/** How a command ended that failed. */
+export interface Failure {
+  /** Of the process. */
+  readonly status: number
+  /** One a line. */
+  readonly problems: readonly string[]
+}
+
+/** @param command that failed; empty: none was found. */
+export function explainError(error: Error, command: string): Failure {
+  // A worker process has told what is wrong, and how it ends.
+  if (error.name === 'WorkerStartError' && 'status' in error)
+    return { status: Number(error.status), problems: [] }
+  const isUsage = error.name === 'CACError' || error.name === 'SettingsError'
+  return {
+    status: error instanceof CliError ? error.status : isUsage ? EXIT.usage : EXIT.failed,
+    problems: [...toProblems(error, command), ...toStack(error)],
+  }
+}
+
+function toProblems(error: Error, command: string): readonly string[] {
+  if ('problems' in error) return error.problems as readonly string[]
+  const { name, message } = error
+  return [
+    name === 'CACError'
+      ? `${message.replaceAll('`', '')}. See 'mx ${`${command} --help`.trim()}'`
+      : message,
+  ]
+}
+
+/** Where it came from, and what from, for whoever looks for a defect. */
+function toStack(error: Error): readonly string[] {
+  return process.env['MX_DEBUG'] ? [inspect(error)] : []
+}
