@@ -44,6 +44,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/auth.ts')).registerAuth,
   },
   {
+    name: 'config',
+    description: 'Read and change the configuration of services',
+    subcommands: ['get', 'set', 'del', 'list', 'history', 'rollback'],
+    load: async () => (await import('./commands/config.ts')).registerConfig,
+  },
+  {
     name: 'run',
     description: 'Run a service from a folder or a repository',
     load: async () => (await import('./commands/run.ts')).registerRun,

@@ -26,6 +26,22 @@ export async function readBytes(argument: string): Promise<Buffer> {
 }
 
 /**
+ * As {@link readBytes}, as text; a line feed at the end of a file, or of standard input, does not belong to it.
+ *
+ * @param what it is called in errors.
+ * @throws {CliError} when it is not UTF-8.
+ */
+export async function readText(argument: string, what: string): Promise<string> {
+  const bytes = await readBytes(argument)
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return isTyped(argument) ? text : text.replace(/\r?\n$/, '')
+  } catch (cause) {
+    throw new CliError(`${what} must be UTF-8`, { status: EXIT.usage, cause })
+  }
+}
+
+/**
  * JSON out of an argument, as {@link readBytes} has it. Integers beyond 2^53 are texts: as numbers they would be rounded.
  *
  * @param what it is called in errors.
@@ -46,6 +62,12 @@ export function parseExactJson(text: string, what: string): unknown {
     })
   }
   return JSON.parse(text.replace(TOKEN, quoteUnsafe))
+}
+
+/** Whether it stands for itself. */
+function isTyped(argument: string): boolean {
+  const isFile = argument.startsWith(FILE) && !argument.startsWith(FILE + FILE)
+  return argument !== STANDARD_INPUT && !isFile
 }
 
 function quoteUnsafe(token: string): string {

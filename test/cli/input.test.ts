@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseExactJson, readBytes, readJson } from '../../cli/input.ts'
+import { parseExactJson, readBytes, readJson, readText } from '../../cli/input.ts'
 
 const folder = t.testdir()
 const file = join(folder, 'bytes')
@@ -12,6 +12,13 @@ t.test('@path is the bytes of a file, @@x is @x, anything else itself', async (t
   t.equal(String(await readBytes('@@you')), '@you')
   t.equal(String(await readBytes('größe')), 'größe')
   await t.rejects(readBytes(`@${file}x`), { message: /bytesx cannot be read: ENOENT/, status: 2 })
+})
+
+t.test('text of a file has no line feed at its end, what is typed keeps it', async (t) => {
+  writeFileSync(join(folder, 'text'), 'one\ntwo\r\n')
+  t.equal(await readText(`@${join(folder, 'text')}`, 'VALUE'), 'one\ntwo')
+  t.equal(await readText('@@you\n', 'VALUE'), '@you\n')
+  await t.rejects(readText(`@${file}`, 'VALUE'), { message: 'VALUE must be UTF-8', status: 2 })
 })
 
 t.test('what is no JSON is refused with the place of the first fault', async (t) => {
