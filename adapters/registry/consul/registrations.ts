@@ -1,5 +1,6 @@
 import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/service-entry.ts'
+import { createExpiry } from '../memory/expiry.ts'
 import type { ConsulClient } from './client.ts'
 import { isConsulError } from './errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
@@ -20,8 +21,15 @@ interface Known {
 const MIN_DEREGISTER_SECONDS = 60
 const REASON = 'mx: draining'
 
-export function createRegistrations(client: ConsulClient, domain: string): Registrations {
+/** @param nowMs milliseconds that only grow. */
+export function createRegistrations(
+  client: ConsulClient,
+  domain: string,
+  nowMs: () => number = () => performance.now(),
+): Registrations {
   const known = new Map<string, Known>()
+  /** Ids of nodes that are kept alive: of those that died elsewhere nobody says that they did. */
+  const expiry = createExpiry<string>()
   /** The last thing done about a node: what is told of it must arrive in the order it was said. */
   const turns = new Map<string, Promise<void>>()
 
@@ -36,7 +44,7 @@ export function createRegistrations(client: ConsulClient, domain: string): Regis
   }
 
   async function tell(registration: Registration): Promise<void> {
-    const { id, draining } = registration
+    const { id, draining, ttlSeconds } = registration
     const text = JSON.stringify({ ...registration, draining: undefined })
     const old = known.get(id)
     if (old?.text === text && (await isKept(registration))) {
@@ -47,9 +55,10 @@ export function createRegistrations(client: ConsulClient, domain: string): Regis
       // One that was killed while it drained may have left its id in maintenance.
       await maintain(registration)
       // An agent that is restarted remembers what passed, not what was registered as passing.
-      if (registration.ttlSeconds > 0) await pass(registration)
+      if (ttlSeconds > 0) await pass(registration)
     }
     known.set(id, { text, draining })
+    expiry.set(id, ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY)
   }
 
   /** Gives a sign of life; false: the agent has forgotten the node. */
@@ -98,6 +107,7 @@ export function createRegistrations(client: ConsulClient, domain: string): Regis
 
   async function remove(name: string, id: string): Promise<void> {
     known.delete(id)
+    expiry.delete(id)
     try {
       await client.ask((consul, call) => consul.agent.service.deregister({ id, ...call }), {
         needs: toWrite(name),
@@ -112,6 +122,7 @@ export function createRegistrations(client: ConsulClient, domain: string): Regis
       checkService(service)
       if (service.nodes.length === 0)
         throw new TypeError(`service ${service.name} must be registered with a node`)
+      for (const id of expiry.takeDue(nowMs())) known.delete(id)
       const registrations = service.nodes.map((node) =>
         toRegistration(service, node, domain, ttlSeconds),
       )

@@ -10,10 +10,10 @@ import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 const SERVICE = makeService('greeter', ['10.0.0.1:80'])
 
-function open(t: Test, double: ConsulDouble): Registrations {
+function open(t: Test, double: ConsulDouble, nowMs?: () => number): Registrations {
   const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
   t.teardown(client.close)
-  return createRegistrations(client, 'mx')
+  return createRegistrations(client, 'mx', nowMs)
 }
 
 function told({ requests }: ConsulDouble): string[] {
@@ -118,4 +118,20 @@ t.test('what is said of a node arrives in the order it was said', async (t) => {
   const words = told(double)
   t.equal(words.length, 4)
   t.equal(words.at(-1), 'service/deregister')
+})
+
+t.test('of a node that is not kept alive nothing is remembered after its TTL', async (t) => {
+  const double = await startConsulDouble(t, (_, response) => response.end())
+  const clock = { ms: 0 }
+  const { register } = open(t, double, () => clock.ms)
+  await register(SERVICE, { ttlSeconds: 90 })
+  clock.ms = 89_000
+  await register(SERVICE, { ttlSeconds: 90 })
+  clock.ms = 178_000
+  told(double)
+  await register(SERVICE, { ttlSeconds: 90 })
+  t.same(told(double), ['check/pass'], 'each sign of life restarts it')
+  clock.ms = 269_000
+  await register(SERVICE, { ttlSeconds: 90 })
+  t.same(told(double), ['service/register', 'service/maintenance false', 'check/pass'])
 })
