@@ -9,30 +9,34 @@ export interface SortedList {
   readonly close: () => void
 }
 
-/** Orders the services of a registry; one that tells of no changes is sorted each time. */
+/**
+ * Orders the services of a registry. One that answers later may know more than it has told: what it lists is sorted unless it is the
+ * very list of before. One that tells of no changes is sorted each time.
+ */
 export function createSortedList(registry: Registry): SortedList {
   let changes = 0
+  let listed: readonly Service[] | undefined
   let sorted: readonly Service[] = []
   let sortedAt = -1
   const stop = registry.watch?.(() => {
     changes++
   })
 
-  const sort = (services: readonly Service[], before: number): readonly Service[] => {
-    // What has expired is told while the registry is asked.
-    if (stop !== undefined && sortedAt === changes) return sorted
+  const sort = (services: readonly Service[]): readonly Service[] => {
+    listed = services
     sorted = [...services].sort(compareServices)
-    sortedAt = before
     return sorted
   }
 
   return {
     list() {
-      const before = changes
       const services = registry.listServices()
-      return services instanceof Promise
-        ? services.then((all) => sort(all, before))
-        : sort(services, before)
+      if (services instanceof Promise)
+        return services.then((later) => (later === listed ? sorted : sort(later)))
+      // What has expired is told while the registry is asked.
+      if (stop !== undefined && sortedAt === changes) return sorted
+      sortedAt = changes
+      return sort(services)
     },
     close: () => stop?.(),
   }

@@ -98,3 +98,20 @@ t.test('the order does not depend on the language of the machine', async (t) => 
   t.equal(compareServices(of('b', '1'), of('a', '2')), 1)
   t.equal(compareServices(of('a', '10'), of('a', '9')), -1)
 })
+
+t.test('what a registry lists before it tells of it is listed', async (t) => {
+  let services = [makeService('a', [])]
+  const { list } = createSortedList({
+    name: 'remote',
+    getService: () => [],
+    listServices: async () => services,
+    watch: () => () => {},
+  })
+  const first = await list()
+  t.equal(await list(), first, 'sorted once')
+  services = [makeService('b', []), makeService('a', [])]
+  t.same(
+    (await list()).map(({ name }) => name),
+    ['a', 'b'],
+  )
+})
