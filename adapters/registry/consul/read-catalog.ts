@@ -72,11 +72,13 @@ export function createCatalogReader({
 
   /** @throws {SyntaxError} when the answer is no JSON object. */
   return async (body) => {
+    // Another answer may be read between two turns of this one.
+    const before = { known, listed }
     const read: typeof known = new Map()
     let changes = 0
     await scanCatalog(body, ({ name, hash, readTags }) => {
       if (name === CONSUL_ITSELF) return
-      const old = known.get(name)
+      const old = before.known.get(name)
       if (old?.hash === hash) {
         read.set(name, old)
         return
@@ -87,7 +89,7 @@ export function createCatalogReader({
       const sorted = Array.isArray(tags) ? tags.sort() : tags
       read.set(name, { hash, ...readService(name, sorted) })
     })
-    if (changes === 0 && read.size === known.size) return listed
+    if (changes === 0 && read.size === before.known.size) return before.listed
     known = read
     listed = [...known.values()].flatMap(({ services }) => services)
     onDomains?.(new Set([...known.values()].flatMap(({ domains }) => [...domains])))
@@ -96,7 +98,7 @@ export function createCatalogReader({
 }
 
 function listVersions({ marked, versions, domains }: ReadTags, domain: string): readonly string[] {
-  if (versions.length > 0) return versions
+  if (marked && versions.length > 0) return versions
   const here = domains.size === 0 ? domain === DEFAULT_DOMAIN : domains.has(domain)
   // Registered by mx, its version is a tag: in this domain there is none.
   return here && !(marked && domains.size > 0) ? [DEFAULT_VERSION] : []

@@ -79,3 +79,23 @@ t.test('the order of tags, another one each time, says nothing', async (t) => {
   const read = (list: readonly string[]) => reader(Buffer.from(JSON.stringify({ web: list })))
   t.equal(await read(tags), await read(tags.toReversed()), 'the same list')
 })
+
+t.test('an answer says what is in it, whatever another one says meanwhile', async (t) => {
+  const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
+  const read = async (catalog: object) =>
+    (await reader(Buffer.from(JSON.stringify(catalog)))).map(({ name }) => name)
+  // Long enough to be read in several turns.
+  const long = { a: ['x'.repeat(16_000_000)], b: [] }
+  await read(long)
+  const slow = read(long)
+  t.same(await read({ c: [], b: [] }), ['c', 'b'])
+  t.same(await slow, ['a', 'b'])
+})
+
+t.test('the version of a plain service is latest, whatever its tags say', async (t) => {
+  const { read } = create()
+  t.same(await read({ shop: ['mx.path=/x', 'mx.version=2'], plain: ['mx.version='] }), [
+    'shop latest Http.Any',
+    'plain latest',
+  ])
+})
