@@ -1,6 +1,6 @@
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 import { parseAddress } from '../../../core/upstream/parse-node.ts'
-import { DEFAULT_DOMAIN, DEFAULT_VERSION, formatTag, MARKER } from './tags.ts'
+import { DEFAULT_DOMAIN, DEFAULT_VERSION, formatTag, MARKER, MAX_TAG } from './tags.ts'
 
 /** A node as Consul is told of it. */
 export interface Registration {
@@ -66,6 +66,12 @@ export function toRegistration(
       ? []
       : [formatTag('node', domain, JSON.stringify(Object.fromEntries(rest)))]),
   ]
+  const long = tags.find((tag) => tag.length > MAX_TAG)
+  if (long !== undefined) {
+    throw new TypeError(
+      `service ${name} must be described in tags of at most ${MAX_TAG} characters where Consul is the registry, got ${long.length}: ${long.slice(0, 80)}`,
+    )
+  }
   const registration: Registration = {
     id: toConsulId(name, node.id),
     name,

@@ -30,7 +30,7 @@ export interface ReadTags {
 }
 
 /** Longest tag read, characters. */
-const MAX_TAG = 65_536
+export const MAX_TAG = 65_536
 /** Most tags read of a service. */
 const MAX_TAGS = 4096
 const TAG = /^mx\.([a-z]+)(?:@([^=]+))?=(.*)$/s

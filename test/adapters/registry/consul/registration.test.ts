@@ -1,5 +1,6 @@
 import t from 'tap'
 import { toConsulId, toRegistration } from '../../../../adapters/registry/consul/registration.ts'
+import { parseTags } from '../../../../adapters/registry/consul/tags.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 const NODE = makeNode('10.0.0.1:80')
@@ -62,4 +63,24 @@ t.test('ids are unique on an agent, and paths carry them', async (t) => {
   t.equal(toConsulId('greeter', 'greeter:1'), 'greeter:greeter:1')
   for (const id of ['a/b', 'a%2f', '..?', 'a#b', 'a b'])
     t.throws(() => toConsulId('greeter', id), /node id must be letters, digits and/)
+})
+
+t.test('a description that readers would leave out is refused', async (t) => {
+  const none = { name: '', type: '', values: [] }
+  const register = (length: number) => {
+    const description = 'x'.repeat(length)
+    const endpoints = [
+      { name: 'Greeter.Hello', request: none, response: none, metadata: { description } },
+    ]
+    return toRegistration({ ...SERVICE, endpoints }, NODE, 'mx', 90)
+  }
+  const { tags } = register(65_000)
+  const warnings: string[] = []
+  parseTags(tags, 'mx', (warning) => warnings.push(warning))
+  t.same(warnings, [])
+  t.throws(() => register(66_000), {
+    name: 'TypeError',
+    message:
+      /^service greeter must be described in tags of at most 65536 characters .* got 66\d{3}: mx\.endpoint={"name":"Greeter\.Hello"/,
+  })
 })
