@@ -50,7 +50,7 @@ export function createPrepare({ folders, allowLocal, openSecret }: PrepareOption
       const { namespace } = record
       const place = { namespace, key: toObjectKey(record), what: 'credentials' } as const
       const credentials = openSecret(place, wish.credentials)
-      const from = { address: source, ref: version, allowLocal }
+      const from = { address: source, ref: version, allowLocal, cacheFolder: folders.cache }
       return fetchRepository({ ...from, ...(credentials && { credentials }) }, folder, work)
     }
     const before = current?.build ? folders.build(record, current.build) : ''

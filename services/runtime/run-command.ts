@@ -33,6 +33,8 @@ export interface CommandEnd {
 /** What the shell says where there is no such program. */
 const NO_PROGRAM = 127
 const TAIL_CHARS = 4096
+/** How long what it wrote may take to be read once it has ended: something that left its group may hold its outputs for ever. */
+const READ_MS = 2000
 /**
  * Becomes the program, which leads the group; beside it something waits that kills the group when this process ends, however
  * it ends.
@@ -65,17 +67,25 @@ export async function runCommand(
   }
   child.stdout!.setEncoding('utf8').on('data', onStdout ?? keep)
   child.stderr!.setEncoding('utf8').on('data', keep)
+  let late: NodeJS.Timeout | undefined
   const killGroup = (): void => {
     try {
       // What waits beside the program keeps the number of the group taken until then.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     } catch {}
   }
+  const end = (): void => {
+    killGroup()
+    late = setTimeout(() => {
+      child.stdout!.destroy()
+      child.stderr!.destroy()
+    }, READ_MS)
+  }
   signal.addEventListener('abort', killGroup, { once: true })
   try {
     return await new Promise((resolve, reject) => {
       child.once('error', reject)
-      child.once('exit', killGroup)
+      child.once('exit', end)
       child.once('close', (code, by) => {
         if (signal.aborted) reject(signal.reason)
         const how = by ?? (code === NO_PROGRAM ? 'there is no such program' : `exit status ${code}`)
@@ -83,6 +93,7 @@ export async function runCommand(
       })
     })
   } finally {
+    clearTimeout(late)
     signal.removeEventListener('abort', killGroup)
     tie.destroy()
   }

@@ -29,6 +29,7 @@ import { createTell, type RuntimeEvent } from './tell.ts'
 import { createUploads } from './uploads.ts'
 import { createWatches } from './watches.ts'
 import { openVariables } from './wishes.ts'
+import { endLeftWork } from './work-home.ts'
 import { toWorkload } from './workload.ts'
 
 /** What the runtime service is told. */
@@ -180,6 +181,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
 
     async begin() {
       if (isAlone) await adopt()
+      await endLeftWork(folders.cache)
       await reconciler.begin()
       const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)
       await uploads.clean(new Set(asked))

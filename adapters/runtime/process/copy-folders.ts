@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { endMarked } from './end-processes.ts'
-import { readProcess, signal } from './processes.ts'
+import { endMarked } from '../../../core/process/end-marked.ts'
+import { readProcess, signal } from '../../../core/process/processes.ts'
+import { toMark } from './environment.ts'
 
 /** What a copy has of its own on the disk, as long as it runs. */
 export interface CopyFolder {
@@ -43,7 +44,7 @@ export async function endLeftCopies(parent: string): Promise<number> {
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const instances = await readdir(parent)
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
-  const marked = await endMarked(instances)
+  const marked = await endMarked(instances.map(toMark))
   await Promise.all(instances.map((instance) => removeFolder(join(parent, instance))))
   return new Set([...noted, ...marked]).size
 }

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDoneIn } from '../../../core/done-in.ts'
-import { toMark } from './environment.ts'
-import { findByVariable, readProcesses, signal } from './processes.ts'
+import { readProcesses, signal } from '../../../core/process/processes.ts'
 
 /** How long what was killed takes to be gone, at most. */
 const KILLED_MS = 5000
@@ -31,29 +30,6 @@ export async function endGroup(
   await isDoneIn(exited, KILLED_MS)
   await isGroupGoneBy(pid, performance.now() + KILLED_MS)
   return false
-}
-
-/**
- * Ends what belongs to copies by the mark in its environment, wherever it went.
- *
- * @returns the processes that were there.
- * @throws {Error} when some do not end.
- */
-export async function endMarked(instances: readonly string[]): Promise<ReadonlySet<number>> {
-  const marks = instances.map(toMark)
-  const ended = new Set<number>()
-  const untilMs = performance.now() + KILLED_MS
-  for (;;) {
-    const pids = await findByVariable(marks)
-    if (pids.length === 0) return ended
-    if (performance.now() > untilMs)
-      throw new Error(`processes ${pids.join(', ')} were killed and do not end`)
-    for (const pid of pids) {
-      signal(pid, 'SIGKILL')
-      ended.add(pid)
-    }
-    await delay(POLL_MS)
-  }
 }
 
 async function isGroupGoneBy(group: number, untilMs: number): Promise<boolean> {

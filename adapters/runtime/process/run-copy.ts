@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Workload } from '../../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../../core/done-in.ts'
+import { endMarked } from '../../../core/process/end-marked.ts'
 import { captureOutput } from './capture-output.ts'
 import type { Cgroup } from './cgroups.ts'
 import { makeCopyFolder } from './copy-folders.ts'
 import type { Door } from './doors.ts'
-import { endGroup, endMarked } from './end-processes.ts'
+import { endGroup } from './end-processes.ts'
+import { toMark } from './environment.ts'
 import { findPort, whenAnswers, whenUnused } from './ports.ts'
 import { spawnCopy } from './spawn-copy.ts'
 import type { World } from './world.ts'
@@ -46,7 +48,7 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
       return await attend({ child, workload, instance, port, group }, life, world)
     } finally {
       await group?.remove()
-      await endMarked([instance])
+      await endMarked([toMark(instance)])
       await folder.remove()
     }
   } catch (error) {

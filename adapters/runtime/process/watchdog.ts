@@ -1,4 +1,4 @@
-import { type ProcessInfo, readProcesses } from './processes.ts'
+import { type ProcessInfo, readProcesses } from '../../../core/process/processes.ts'
 
 /** A copy that is watched. */
 export interface Watched {

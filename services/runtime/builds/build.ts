@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { badRequest, ServiceError } from '../../../sdk/errors.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Work } from '../run-command.ts'
 import { toSafePath } from '../sources/safe-path.ts'
 import { toPath } from '../work-environment.ts'
+import { withWorkHome } from '../work-home.ts'
 import { createBuilder } from './builder.ts'
 import { executable } from './executable.ts'
 import { readIfThere } from './files.ts'
@@ -60,19 +61,17 @@ export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram
   return withDeadline('the build', TIMEOUT_MS, work, async (signal) => {
     const { folder, entrypoint = '', cacheFolder, allowScripts = false } = input
     const project = await findProject(folder, entrypoint)
-    const homes = join(cacheFolder, 'homes')
-    await mkdir(homes, { recursive: true })
-    const home = await mkdtemp(join(homes, 'build-'))
     try {
-      const { onOutput } = work
-      const builder = createBuilder({ home, cacheFolder, allowScripts, onOutput, signal })
-      return await build(project, await readSettings(project, input.overrides), builder)
+      const settings = await readSettings(project, input.overrides)
+      return await withWorkHome(cacheFolder, (home) => {
+        const { onOutput } = work
+        const builder = createBuilder({ home, cacheFolder, allowScripts, onOutput, signal })
+        return build(project, settings, builder)
+      })
     } catch (error) {
       // What follows the first line was told as it came.
       if (error instanceof ServiceError) work.onOutput(`${error.message.split('\n')[0]}\n`)
       throw error
-    } finally {
-      await rm(home, { recursive: true, force: true })
     }
   })
 }

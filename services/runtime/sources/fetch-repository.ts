@@ -4,6 +4,7 @@ import { suggest } from '../../../core/suggest.ts'
 import { notFound, ServiceError } from '../../../sdk/errors.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Work } from '../run-command.ts'
+import { withWorkHome } from '../work-home.ts'
 import { createGit, type Git } from './git.ts'
 import { pinHost } from './pin-host.ts'
 import {
@@ -25,6 +26,8 @@ export interface RepositorySource {
   readonly credentials?: string
   /** Whether repositories of this machine (`file://`, a path), `http://` and SSH may be fetched. */
   readonly allowLocal: boolean
+  /** Folder of this server, for all builds. */
+  readonly cacheFolder: string
 }
 
 export interface FetchedRepository {
@@ -51,27 +54,25 @@ export function fetchRepository(
   folder: string,
   work: Work,
 ): Promise<FetchedRepository> {
-  const { address, ref = LATEST, allowLocal } = source
+  const { address, ref = LATEST, allowLocal, credentials, cacheFolder } = source
   return withDeadline(`fetching ${address}`, TIMEOUT_MS, work, async (signal) => {
     checkRef(ref)
     const places = toRepositoryPlaces(address, allowLocal)
-    const home = `${folder}.home`
     await mkdir(dirname(folder), { recursive: true })
     await mkdir(folder)
-    await mkdir(home)
     try {
-      return await fetchFirst(places, ref, async (url) => {
-        const pin = allowLocal ? undefined : await pinHost(url)
-        const { onOutput } = work
-        const { credentials } = source
-        return createGit({ folder, home, url, credentials, allowLocal, pin, onOutput, signal })
-      })
+      return await withWorkHome(cacheFolder, (home) =>
+        fetchFirst(places, ref, async (url) => {
+          const pin = allowLocal ? undefined : await pinHost(url)
+          const { onOutput } = work
+          return createGit({ folder, home, url, credentials, allowLocal, pin, onOutput, signal })
+        }),
+      )
     } catch (error) {
       await rm(folder, { recursive: true, force: true })
       throw error
     } finally {
       await rm(join(folder, '.git'), { recursive: true, force: true })
-      await rm(home, { recursive: true, force: true })
     }
   })
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readProcess } from '../../../adapters/runtime/process/processes.ts'
 import type { Workload } from '../../../core/contracts/runtime.ts'
+import { readProcess } from '../../../core/process/processes.ts'
 import { testRuntime, whenState } from '../../contracts/runtime.ts'
 import {
   ANSWERS,

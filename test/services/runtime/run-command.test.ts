@@ -84,6 +84,19 @@ t.test('nothing of its group is left, whether it ends by itself or is ended', as
   await t.rejects(run(t, 'echo', { signal: abort.signal }).ended, { message: 'enough' })
 })
 
+t.test('what left its group, and holds its outputs, keeps nobody waiting', async (t) => {
+  const abort = new AbortController()
+  const left = run(t, 'setsid sleep 60 & echo $!', { signal: abort.signal })
+  t.match(await left.ended, { isDone: true })
+  process.kill(Number(left.told()), 'SIGKILL')
+
+  const given = run(t, 'setsid sleep 60 & echo $!; sleep 60', { signal: abort.signal })
+  await until(() => given.told() !== '')
+  abort.abort(new Error('enough'))
+  await t.rejects(given.ended, { message: 'enough' })
+  process.kill(Number(given.told()), 'SIGKILL')
+})
+
 t.test('a folder that is not there is told', async (t) => {
   const cwd = join(makeTempFolder(t, 'run'), 'none')
   await t.rejects(run(t, 'echo', { cwd }).ended, { code: 'ENOENT' })

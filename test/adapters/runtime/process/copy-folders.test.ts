@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { endLeftCopies, makeCopyFolder } from '../../../../adapters/runtime/process/copy-folders.ts'
-import { readProcess } from '../../../../adapters/runtime/process/processes.ts'
+import { readProcess } from '../../../../core/process/processes.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
-import { endGroup, endMarked } from '../../../../adapters/runtime/process/end-processes.ts'
-import { readProcess, readProcesses } from '../../../../adapters/runtime/process/processes.ts'
+import { endGroup } from '../../../../adapters/runtime/process/end-processes.ts'
+import { readProcess, readProcesses } from '../../../../core/process/processes.ts'
 
 /** A group whose shell has written a line: what it runs is there. */
 async function startGroup(
@@ -34,13 +34,3 @@ t.test(
     }
   },
 )
-
-t.test('what has the mark of a copy ends, wherever it is', async (t) => {
-  const words = 'setsid sh -c "echo; exec sleep 1000" & wait'
-  const { pid } = await startGroup(t, words, { MX_INSTANCE: 'c0ffee' })
-  const { pid: other } = await startGroup(t, words, { MX_INSTANCE: 'c0ffee0' })
-  t.equal((await endMarked(['c0ffee'])).size, 2)
-  t.equal(readProcess(pid), undefined)
-  t.ok(readProcess(other))
-  t.equal((await endMarked(['c0ffee0', 'none'])).size, 2)
-})

@@ -4,8 +4,8 @@ import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { readProcess } from '../../../../adapters/runtime/process/processes.ts'
 import type { Runtime, Workload } from '../../../../core/contracts/runtime.ts'
+import { readProcess } from '../../../../core/process/processes.ts'
 import { whenState } from '../../../contracts/runtime.ts'
 import {
   ANSWERS,

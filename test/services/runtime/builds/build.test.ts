@@ -99,8 +99,8 @@ t.test('a build has a home of its own and nothing of the server', async (t) => {
   })
   await build()
   const env = readFileSync(join(folder, 'env.txt'), 'utf8')
-  t.match(env, new RegExp(`^HOME=${cacheFolder}/homes/build-`, 'm'))
-  t.match(env, new RegExp(`^TMPDIR=${cacheFolder}/homes/build-`, 'm'))
+  t.match(env, new RegExp(`^HOME=${cacheFolder}/homes/work-`, 'm'))
+  t.match(env, new RegExp(`^TMPDIR=${cacheFolder}/homes/work-`, 'm'))
   t.notMatch(env, /MX_|secret/)
 })
 

@@ -18,13 +18,14 @@ import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 /** Fetches into a folder that is looked at afterwards. */
 function open(t: Test, address: string, more: { credentials?: string; timeoutMs?: number } = {}) {
   const above = makeTempFolder(t, 'fetch')
+  const cacheFolder = makeTempFolder(t, 'cache')
   let count = 0
   return {
     above,
     async fetch(ref?: string, signal = new AbortController().signal) {
       const folder = join(above, String(++count))
       const { credentials, timeoutMs } = more
-      const source = { address, allowLocal: true, ...(credentials && { credentials }) }
+      const source = { address, allowLocal: true, cacheFolder, ...(credentials && { credentials }) }
       const work = { signal, onOutput: () => {}, ...(timeoutMs && { timeoutMs }) }
       const fetched = await fetchRepository({ ...source, ...(ref && { ref }) }, folder, work)
       return { ...fetched, folder }

@@ -7,7 +7,7 @@ import {
   readProcess,
   readProcesses,
   signal,
-} from '../../../../adapters/runtime/process/processes.ts'
+} from '../../../core/process/processes.ts'
 
 const FIELDS = '7 8 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 1000 25'
 

@@ -1,0 +1,39 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { endMarked } from '../../core/process/end-marked.ts'
+
+/**
+ * Does work in a home folder of its own (`HOME` of the programs it runs). Nothing of it is left then: neither files nor programs
+ * that went their own way, which are known by that home.
+ *
+ * @param cacheFolder of this server, for all builds.
+ */
+export async function withWorkHome<T>(
+  cacheFolder: string,
+  run: (home: string) => Promise<T>,
+): Promise<T> {
+  const homes = toHomes(cacheFolder)
+  await mkdir(homes, { recursive: true, mode: 0o700 })
+  const home = await mkdtemp(join(homes, 'work-'))
+  try {
+    return await run(home)
+  } finally {
+    await endHomes([home])
+  }
+}
+
+/** Ends and removes what a server that was killed left of its work. @throws {Error} when some of it does not end. */
+export async function endLeftWork(cacheFolder: string): Promise<void> {
+  const homes = toHomes(cacheFolder)
+  const names = await readdir(homes).catch(() => [])
+  await endHomes(names.map((name) => join(homes, name)))
+}
+
+function toHomes(cacheFolder: string): string {
+  return join(cacheFolder, 'homes')
+}
+
+async function endHomes(homes: readonly string[]): Promise<void> {
+  await endMarked(homes.map((home) => `HOME=${home}`))
+  for (const home of homes) await rm(home, { recursive: true, force: true, maxRetries: 3 })
+}
