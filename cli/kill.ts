@@ -26,7 +26,9 @@ export async function runKill(cli: CAC): Promise<void> {
       options: { namespace: session.namespace, ...(flags.force && { force: true }) },
     }
     // Calls under way may take as long as they are given.
-    await session.call('runtime', 'Runtime.Delete', request, Number.POSITIVE_INFINITY)
+    await session.call('runtime', 'Runtime.Delete', request, {
+      timeoutMs: Number.POSITIVE_INFINITY,
+    })
     steps.end()
     printDone(`${name} was killed`)
   } finally {

@@ -7,8 +7,12 @@ export const EXIT = {
   usage: 2,
   /** The platform wants somebody who is logged in, or somebody else (reference 8.4). */
   unauthorized: 2,
+  /** It names no method of a service. */
+  malformed: 3,
   /** Nobody answers, or nobody knows the service. */
   unreachable: 4,
+  /** The service does not know the method. */
+  unknownMethod: 5,
   /** A typed error of a service. */
   refused: 127,
 } as const

@@ -1,10 +1,11 @@
 import { isNotTaken } from '../core/auth/authorize.ts'
 import { GatewayError } from '../core/errors.ts'
-import { Client } from '../sdk/client.ts'
+import { type CallOptions, Client } from '../sdk/client.ts'
 import { createContext } from '../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { CommandLine } from './command-line.ts'
 import { type Environment, findEnvironment } from './environments.ts'
+import { explainCall } from './explain-call.ts'
 import { CliError, EXIT } from './output.ts'
 import { readConfig } from './state/config.ts'
 import { EDIT_MS } from './state/state-file.ts'
@@ -21,6 +22,9 @@ export const SESSION_FLAGS: { readonly env: 'string'; readonly namespace: 'strin
   namespace: 'string',
 }
 
+/** How one call is made, where that is not as usual. */
+export type SessionCall = Pick<CallOptions, 'timeoutMs' | 'address' | 'metadata' | 'namespace'>
+
 /** A platform as a command has it: the environment, the namespace, and whoever is logged in there. */
 export interface Session {
   readonly environment: Environment
@@ -33,16 +37,15 @@ export interface Session {
   /** A token that holds for a while; undefined: nobody is logged in, or no longer. */
   readonly token: () => Promise<string | undefined>
   /**
-   * Calls an endpoint of the platform as whoever is logged in.
+   * Calls an endpoint of the platform as whoever is logged in. Whatever is at an address of its own is shown the login, too.
    *
-   * @param timeoutMs milliseconds for the call; Infinity: as long as it takes. @default 10000
    * @throws {CliError} that says what to do, with the status of reference 8.4.
    */
   readonly call: <R>(
     service: string,
     endpoint: string,
-    request: object,
-    timeoutMs?: number,
+    request: unknown,
+    options?: SessionCall,
   ) => Promise<R>
   /**
    * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up.
@@ -52,7 +55,8 @@ export interface Session {
   readonly stream: <R>(
     service: string,
     endpoint: string,
-    requests: object | AsyncIterable<object>,
+    requests: unknown,
+    options?: SessionCall,
   ) => AsyncGenerator<R, void, undefined>
   /** As {@link call}, as nobody. */
   readonly callAnonymously: Session['call']
@@ -103,19 +107,18 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     shown: string | undefined,
     service: string,
     endpoint: string,
-    request: object,
-    timeoutMs?: number,
+    request: unknown,
+    options?: SessionCall,
   ): Promise<R> {
     try {
-      const options = { ...withToken(shown), ...(timeoutMs !== undefined && { timeoutMs }) }
-      return await client.call<R>(service, endpoint, request, options)
+      return await client.call<R>(service, endpoint, request, { ...options, ...withToken(shown) })
     } catch (error) {
       if (shown !== undefined && error instanceof GatewayError && isNotTaken(error)) {
         token = renew(client, owner, shown)
         const next = await token
-        if (next !== shown) return callAs(next, service, endpoint, request, timeoutMs)
+        if (next !== shown) return callAs(next, service, endpoint, request, options)
       }
-      throw explain(error, { environment, service, account, token: shown })
+      throw explainCall(error, { environment, service, endpoint, account, token: shown })
     }
   }
 
@@ -127,13 +130,15 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
   async function* stream<R>(
     service: string,
     endpoint: string,
-    requests: object | AsyncIterable<object>,
+    requests: unknown,
+    options?: SessionCall,
   ): AsyncGenerator<R, void, undefined> {
     const shown = await getToken()
     try {
-      yield* client.stream<object, R>(service, endpoint, requests, withToken(shown))
+      const how = { ...options, ...withToken(shown) }
+      yield* client.stream<unknown, R>(service, endpoint, requests, how)
     } catch (error) {
-      throw explain(error, { environment, service, account, token: shown })
+      throw explainCall(error, { environment, service, endpoint, account, token: shown })
     }
   }
 
@@ -144,9 +149,10 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     owner,
     token: getToken,
     stream,
-    call: async (service, endpoint, request, timeoutMs) =>
-      callAs(await getToken(), service, endpoint, request, timeoutMs),
-    callAnonymously: (service, endpoint, request) => callAs(undefined, service, endpoint, request),
+    call: async (service, endpoint, request, options) =>
+      callAs(await getToken(), service, endpoint, request, options),
+    callAnonymously: (service, endpoint, request, options) =>
+      callAs(undefined, service, endpoint, request, options),
     close: () => client.close(),
   }
 }
@@ -227,41 +233,4 @@ export function toCredentials({ token }: TokenReply): Credentials {
 function withToken(token: string | undefined) {
   const metadata = token === undefined ? {} : { authorization: `Bearer ${token}` }
   return { context: createContext({ metadata }) }
-}
-
-interface Attempt {
-  readonly environment: Environment
-  readonly service: string
-  /** Empty: nobody. */
-  readonly account: string
-  /** That was shown; undefined: none. */
-  readonly token: string | undefined
-}
-
-function explain(error: unknown, { environment, service, account, token }: Attempt): Error {
-  if (!(error instanceof GatewayError)) return error as Error
-  const { address, name } = environment
-  const { code, message } = error
-  if (code === 401) {
-    const status = EXIT.unauthorized
-    const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
-    const isUnknown = token === undefined || isNotTaken(error)
-    const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
-    return new CliError(`Not authorized to perform this request: ${message} (${hint})`, {
-      status,
-      cause: error,
-    })
-  }
-  if (code === 502 && error.id === service)
-    return new CliError(
-      `Failed to connect to mx server at ${address}${name === 'local' ? ": start one with 'mx server'" : ''}`,
-      { status: EXIT.unreachable, cause: error },
-    )
-  if (code === 404 && error.id === service)
-    return new CliError(`Service "${service}" not found`, {
-      status: EXIT.unreachable,
-      cause: error,
-    })
-  if (code === 408) return new CliError('Request timed out', { cause: error })
-  return new CliError(message, { status: EXIT.refused, cause: error })
 }

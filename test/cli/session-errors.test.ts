@@ -9,12 +9,19 @@ const UNKNOWN = { resource: { service: { name: 'mail', version: 'latest' } } }
 
 t.test('a service that is not there is told by its name', async (t) => {
   await t.rejects(session.call('nobody', 'Nobody.Call', {}), {
-    message: 'Service "nobody" not found',
+    message: 'Service "nobody" not found. See \'mx services\'',
     status: 4,
   })
   await t.rejects(session.stream('nobody', 'Nobody.Call', {}).next(), {
-    message: 'Service "nobody" not found',
+    message: 'Service "nobody" not found. See \'mx services\'',
     status: 4,
+  })
+})
+
+t.test('an endpoint that is not there is told by its name', async (t) => {
+  await t.rejects(session.call('runtime', 'Runtime.Raed', {}), {
+    message: 'Service method "Runtime.Raed" not found. See \'mx runtime --help\'',
+    status: 5,
   })
 })
 
