@@ -1,6 +1,6 @@
 import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
+import { createExpiry } from '../../../core/expiry.ts'
 import { checkService } from '../../../core/service-entry.ts'
-import { createExpiry } from '../memory/expiry.ts'
 import type { ConsulClient } from './client.ts'
 import { isConsulError } from './errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createExpiry } from '../../../../adapters/registry/memory/expiry.ts'
+import { createExpiry } from '../../core/expiry.ts'
 
 t.test('what has ended is taken once, and what was set anew ends later', async (t) => {
   const expiry = createExpiry<string>()
