@@ -66,12 +66,6 @@ export function toRegistration(
       ? []
       : [formatTag('node', domain, JSON.stringify(Object.fromEntries(rest)))]),
   ]
-  const long = tags.find((tag) => tag.length > MAX_TAG)
-  if (long !== undefined) {
-    throw new TypeError(
-      `service ${name} must be described in tags of at most ${MAX_TAG} characters where Consul is the registry, got ${long.length}: ${long.slice(0, 80)}`,
-    )
-  }
   const registration: Registration = {
     id: toConsulId(name, node.id),
     name,
@@ -87,6 +81,12 @@ export function toRegistration(
   if (bytes > MAX_BYTES) {
     throw new TypeError(
       `service ${name} must fit into ${MAX_BYTES} bytes with its endpoints and metadata, got ${bytes}`,
+    )
+  }
+  const long = tags.find((tag) => tag.length > MAX_TAG)
+  if (long !== undefined) {
+    throw new TypeError(
+      `service ${name} must be described in tags of at most ${MAX_TAG} characters where Consul is the registry, got ${long.length}: ${long.slice(0, 80)}`,
     )
   }
   return registration
