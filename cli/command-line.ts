@@ -3,12 +3,13 @@ import type { CAC } from 'cac'
 import { suggest } from '../core/suggest.ts'
 import { CliError, EXIT } from './output.ts'
 
-/** Flags of a command by name: whether they take a text, texts as often as they are given, or are there or not. */
-export type FlagTypes = Readonly<Record<string, 'string' | 'strings' | 'boolean'>>
+/** Flags of a command by name: whether they take a text, texts as often as they are given, a text or none (then it is empty), or are there or not. */
+export type FlagTypes = Readonly<Record<string, 'string' | 'strings' | 'optional' | 'boolean'>>
 
 interface FlagValues {
   readonly string: string
   readonly strings: readonly string[]
+  readonly optional: string
   readonly boolean: boolean
 }
 
@@ -49,7 +50,7 @@ export function readCommandLine<T extends FlagTypes>(cli: CAC, types: T): Comman
   }
   try {
     const { values, positionals } = parseArgs({
-      args: args.map((word) => (/^-\d/.test(word) ? VALUE + word : toUnderscores(word))),
+      args: prepare(args, types),
       options,
       allowPositionals: true,
     })
@@ -70,6 +71,22 @@ function explain(name: string, code: string | undefined, types: FlagTypes): stri
     return types[name] === 'boolean' ? `--${name} takes no value.` : `--${name} needs a value.`
   const meant = suggest(name, Object.keys(types))
   return `unknown flag --${name}${meant === undefined ? '.' : `, did you mean --${meant}?`}`
+}
+
+/** The words as `parseArgs` wants them; those behind `--` are values. */
+function prepare(args: readonly string[], types: FlagTypes): string[] {
+  const end = args.indexOf('--')
+  const last = end < 0 ? args.length : end
+  return args.map((word, i) => {
+    if (i >= last) return word
+    if (/^-\d/.test(word)) return VALUE + word
+    const flag = toUnderscores(word)
+    const name = Object.keys(types).find(
+      (each) => flag === `--${each}` || flag === `-${LETTERS[each]}`,
+    )
+    const hasValue = i + 1 < last && !/^-\D/.test(args[i + 1]!)
+    return name !== undefined && types[name] === 'optional' && !hasValue ? `--${name}=` : flag
+  })
 }
 
 function toText(word: string): string {

@@ -11,6 +11,7 @@ const TYPES = {
   output: 'string',
   lines: 'string',
   follow: 'boolean',
+  prefix: 'optional',
 } as const
 const read = (...args: string[]) =>
   readCommandLine({ rawArgs: ['node', 'mx', 'login', ...args] } as unknown as CAC, TYPES)
@@ -40,6 +41,21 @@ t.test('a number below 0 is a value', async (t) => {
   const { words, flags } = read('-5', '-1.5e3', '--lines', '-1', '--env_vars', '-2', '--force')
   t.same(words, ['-5', '-1.5e3'])
   t.same({ ...flags }, { lines: '-1', env_vars: ['-2'], force: true })
+})
+
+t.test('a flag that takes a text or none is empty where it has none', async (t) => {
+  for (const words of [['-p', 'x'], ['--prefix', 'x'], ['--prefix=x']])
+    t.same({ ...read(...words).flags }, { prefix: 'x' })
+  for (const words of [['-p'], ['--prefix', '--force'], ['--prefix=', '--force'], ['-p', '--']])
+    t.match({ ...read(...words).flags }, { prefix: '' })
+  t.same({ ...read('-p', '-5').flags }, { prefix: '-5' })
+  t.same({ ...read('-p', '-').flags }, { prefix: '-' })
+})
+
+t.test('what stands behind -- is no flag', async (t) => {
+  const { words, flags } = read('a', '--', '--old-password', '-5', '-p')
+  t.same(words, ['a', '--old-password', '-5', '-p'])
+  t.same({ ...flags }, {})
 })
 
 const wrong: [args: string[], message: string][] = [
