@@ -28,7 +28,7 @@ export interface Deployments {
   readonly get: (key: string) => Deployment | undefined
   /** Begins what an object was asked for; what becomes of it is written into its record. */
   readonly begin: (record: ServiceRecord) => void
-  /** Gives up what is on its way for an object, and removes what it left; resolves once nothing of it goes on. */
+  /** Gives up what is on its way for an object; resolves once nothing of it goes on. One that came up by then is what serves. */
   readonly giveUp: (key: string) => Promise<void>
   /** Stops all of them, to be begun again by the next server. */
   readonly close: () => Promise<void>
@@ -42,12 +42,26 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
     { readonly deployment: Deployment; readonly record: ServiceRecord }
   >()
 
-  /** Writes down how it ended, unless something else was asked for meanwhile. */
-  async function settle(record: ServiceRecord, outcome: Partial<ServiceRecord>): Promise<void> {
+  /** Writes down how it ended: where something else was asked for meanwhile, what serves until that does, and no failure. */
+  async function settle(
+    record: ServiceRecord,
+    outcome: { readonly current: Revision } | { readonly failure: string },
+  ): Promise<void> {
+    const before = record.current
+    const serving = {
+      ...('current' in outcome && outcome),
+      ...('current' in outcome && before !== undefined && { previous: before }),
+    }
     await objects.change(record, (now) => {
-      if (now.asked.id !== record.asked.id) return now
+      if (now.asked.id !== record.asked.id)
+        return 'current' in outcome ? { ...now, ...serving } : now
       const { failure: _, ...rest } = now
-      return withLive({ ...rest, settled: now.asked.id, ...outcome })
+      const isFirstFailure = 'failure' in outcome && before === undefined
+      return withLive({
+        ...{ ...rest, ...serving, settled: now.asked.id },
+        ...('failure' in outcome && outcome),
+        ...(isFirstFailure && { status: 'error' }),
+      })
     })
   }
 
@@ -57,17 +71,16 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
     try {
       const current = await done
       if (isOver()) return
-      const previous = record.current
-      await settle(record, { current, ...(previous !== undefined && { previous }) })
+      await settle(record, { current })
     } catch (error) {
       if (isOver()) return
       const failure = toMessage(error)
       log.info({ service: record.name, reason: failure }, 'a deployment failed')
-      const isFirst = record.current === undefined
-      await settle(record, { failure, ...(isFirst && { status: 'error' }) })
+      await settle(record, { failure })
       await removeFolder(folders.build(record, record.asked.id))
     }
-    running.delete(key)
+    // Another one may have begun meanwhile.
+    if (!isOver()) running.delete(key)
     onChange(key)
     await tidy(record)
   }
@@ -108,9 +121,11 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       running.delete(key)
       const { deployment, record } = found
       await deployment.stop()
-      const { upload, id } = record.asked
+      const current = await deployment.done.catch(() => undefined)
+      if (current !== undefined) await settle(record, { current })
+      // Its copies may be there still: its build goes with those that the next one has no use for.
+      const { upload } = record.asked
       if (upload !== '') await removeFolder(folders.upload(upload))
-      await removeFolder(folders.build(record, id))
     },
 
     async close() {

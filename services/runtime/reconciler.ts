@@ -105,20 +105,29 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (record.deleting) return remove(record)
     const { asked, settled, current, status } = record
     const isUnderWay = asked.id !== settled
-    const isNew = isUnderWay && deployments.get(key)?.asked !== asked.id
-    if (isNew) {
+    if (isUnderWay && deployments.get(key)?.asked !== asked.id) {
       await deployments.giveUp(key)
-      // A first one that was given up may run by now.
-      if (current === undefined && applied.has(key)) await end(record)
+      // What was given up may have come up just then.
+      const now = await objects.read(record)
+      if (now?.deleting === false) await begin(now)
+    } else if (current !== undefined && status !== 'error') {
+      if (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id)
+        await applyCurrent(record, current)
     }
-    const isWanted = current !== undefined && status !== 'error'
-    if (isWanted && (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id))
-      await applyCurrent(record, current).catch((error: unknown) => {
-        // What was asked for may be what mends it.
-        if (!isNew) throw error
-      })
-    if (isNew) deployments.begin(record)
     await keep(key)
+  }
+
+  /** Begins what is asked for; what is to serve until then does, and nothing that was given up. */
+  async function begin(record: ServiceRecord): Promise<void> {
+    const { current, status } = record
+    const given = applied.get(toObjectKey(record))
+    if (current === undefined || status === 'error') {
+      if (given !== undefined && given !== current?.id) await end(record)
+    } else if (given !== current.id) {
+      // What is asked for may be what mends it.
+      await applyCurrent(record, current).catch(() => {})
+    }
+    deployments.begin(record)
   }
 
   async function apply(record: ServiceRecord, revision: Revision): Promise<void> {
