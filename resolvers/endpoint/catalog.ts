@@ -38,6 +38,8 @@ export interface Catalog {
 /** A version of a service, read. */
 interface Entry {
   readonly endpoints: Service['endpoints']
+  /** Asked for by the service itself. */
+  readonly handler: string | undefined
   readonly routes: Declared['routes']
 }
 
@@ -108,7 +110,7 @@ export function createCatalog({
     for (const problem of problems.slice(0, MAX_TOLD)) onWarning(problem)
     const more = problems.length - MAX_TOLD
     if (more > 0) onWarning(`service ${service.name}: ${more} more problems with its endpoints`)
-    return { endpoints: service.endpoints, routes }
+    return { endpoints: service.endpoints, handler: service.metadata['handler'], routes }
   }
 
   function arrive(services: readonly Service[]): void {
@@ -196,8 +198,9 @@ export function createCatalog({
   }
 }
 
-/** Whether a version says the same about its endpoints, as far as routes are made of it. */
-function isSame({ endpoints }: Entry, service: Service): boolean {
+/** Whether a version says the same about its endpoints and handler, as far as routes are made of it. */
+function isSame({ endpoints, handler }: Entry, service: Service): boolean {
+  if (handler !== service.metadata['handler']) return false
   return (
     endpoints === service.endpoints ||
     (endpoints.length === service.endpoints.length &&

@@ -55,9 +55,12 @@ const MAX_SHOWN = 200
  * | `handler` | `api`, `event`, `http` or `proxy`, `rpc`, `web`; empty: none is asked for |
  * | `endpoint` | name to call it by; empty: its own |
  */
-export function readDeclared({ name: service, endpoints }: Service): Declared {
+export function readDeclared({ name: service, metadata, endpoints }: Service): Declared {
   const routes: EndpointRoute[] = []
   const problems: string[] = []
+  const wanted = Object.hasOwn(metadata, 'handler') ? metadata['handler']! : ''
+  if (endpoints.length === 0 && wanted !== '' && !HANDLERS.has(wanted))
+    problems.push(`service ${service}: ${toNoHandler(wanted)}`)
   for (const endpoint of [...endpoints].sort(byName)) {
     const report = (reason: string): void => {
       problems.push(`endpoint ${show(endpoint.name)} of service ${service}: ${reason}`)
@@ -87,8 +90,7 @@ function declare(
   const hosts = readList(metadata, 'host').map(toHost)
   const wanted = read(metadata, 'handler')
   const handler = HANDLERS.get(wanted)
-  if (wanted !== '' && handler === undefined)
-    report(`there is no handler ${show(wanted)}; served as if it asked for none`)
+  if (wanted !== '' && handler === undefined) report(toNoHandler(wanted))
   for (const path of paths) {
     let template: PathTemplate
     try {
@@ -133,6 +135,11 @@ function readList(metadata: Endpoint['metadata'], key: string): string[] {
   const texts = parts.map((part) => part.trim()).filter((part) => part !== '')
   if (texts.length > MAX_PARTS) throw new RangeError(`${key} lists more than ${MAX_PARTS}`)
   return texts
+}
+
+function toNoHandler(wanted: string): string {
+  const known = [...HANDLERS.keys()].join(', ')
+  return `there is no handler ${show(wanted)}, only ${known}; served as if it asked for none`
 }
 
 function show(text: string): string {

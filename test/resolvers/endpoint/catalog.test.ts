@@ -275,6 +275,22 @@ t.test('what is left out is told, of one service no more than ten times', async 
   t.equal(warnings.length, 11, 'and not again while it stays')
 })
 
+t.test(
+  'a handler that is none is told of a service without endpoints, and of the next one',
+  (t) => {
+    const plain = (handler: string): Service => ({
+      ...makeDeclaring('ns.shop', {}),
+      metadata: { handler },
+    })
+    const registry = createStaticRegistry([plain('poxy')])
+    const { warnings } = open(t, registry)
+    for (const handler of ['poxy', 'prxy', 'proxy']) registry.replace([plain(handler)])
+    t.match(warnings, [/there is no handler "poxy"/, /there is no handler "prxy"/])
+    t.equal(warnings.length, 2)
+    t.end()
+  },
+)
+
 t.test('nothing is heard after it is closed', async (t) => {
   const { registry, answer, emit } = createSlow()
   const { catalog, changes } = open(t, registry)

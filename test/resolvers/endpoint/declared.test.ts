@@ -68,6 +68,23 @@ t.test('an unknown handler is as none, and told', async (t) => {
   }
 })
 
+t.test('an unknown handler of a service without endpoints is told', async (t) => {
+  const plain = (handler: string): string[] => [
+    ...readDeclared({
+      name: 'shop',
+      version: 'latest',
+      metadata: { handler },
+      endpoints: [],
+      nodes: [],
+    }).problems,
+  ]
+  t.same(plain('poxy'), [
+    'service shop: there is no handler "poxy", only api, event, http, proxy, rpc, web; served as if it asked for none',
+  ])
+  t.equal(plain('x'.repeat(9000))[0]!.length < 600, true, 'and the reason is short')
+  for (const handler of ['proxy', 'web', '']) t.same(plain(handler), [])
+})
+
 t.test('the name to call it by may be another than its own', async (t) => {
   t.equal(read({ path: '/users', endpoint: 'People.Find' }).routes[0]?.endpoint, 'People.Find')
   t.equal(read({ path: '/users', endpoint: '' }).routes[0]?.endpoint, 'Users.Get')
