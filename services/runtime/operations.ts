@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../core/done-in.ts'
+import { isShared } from '../../core/network/names.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { RunOptions, ServiceMessage } from './messages.ts'
@@ -48,6 +49,8 @@ export interface OperationsOptions {
 /** What is removed is waited for as long, here and at another server. */
 const OWN_MS = 60_000
 const OTHER_SERVER_MS = 10_000
+/** What a service is registered as where the runtime registers images. */
+const SERVICE_NAME = 'MX_SERVICE_NAME'
 
 export function createOperations(options: OperationsOptions): Operations {
   const { objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs } = options
@@ -82,6 +85,19 @@ export function createOperations(options: OperationsOptions): Operations {
     throw badRequest(errorId, `nothing was uploaded for ${formatObject(key)} to this server`)
   }
 
+  /** Who stands in the place of `auth` is shown the secrets of all who log in. */
+  function checkNames(name: string, { env, secrets }: RunOptions, errorId: string): void {
+    const told = env.flatMap((line) =>
+      line.startsWith(`${SERVICE_NAME}=`) ? [line.slice(SERVICE_NAME.length + 1)] : [],
+    )
+    const taken = [name, ...told, secrets[SERVICE_NAME] ?? ''].find((one) => !isShared(one))
+    if (taken !== undefined)
+      throw badRequest(
+        errorId,
+        `${taken} is a service of the platform, and nothing else can be called so: choose another name`,
+      )
+  }
+
   function toAsked(kind: Asked['kind'], upload = ''): Asked {
     return { id: randomUUID(), kind, upload }
   }
@@ -90,6 +106,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const { namespace, service, options, account, errorId } = order
     const { name, version: given, source, metadata } = service
     if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
+    checkNames(name, options, errorId)
     const key = { namespace, name, version: given || LATEST }
     const there = await objects.read(key)
     if (there !== undefined) {
@@ -118,6 +135,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const { namespace, service, options, errorId } = order
     const there = await objects.find(namespace, service, errorId)
     const { name, version } = there
+    checkNames(name, options, errorId)
     const key = { namespace, name, version }
     const wish = toWish(key, options, secrets, there.wish, service.source !== '')
     if (isRollback && there.previous === undefined)

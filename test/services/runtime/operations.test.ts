@@ -26,6 +26,13 @@ t.test('what is wrong with a request is told, naming the field', async (t) => {
       { image: 'nginx' },
       /options\.image: this server runs programs/,
     ],
+    [{ name: 'auth', source: 'source://auth:latest' }, {}, /^auth is a service of the platform/],
+    [
+      { name: 'shop', source: SOURCE },
+      { env: ['MX_SERVICE_NAME=store'] },
+      /^store is a service of/,
+    ],
+    [{ name: 'shop', source: SOURCE }, { secrets: { MX_SERVICE_NAME: 'auth' } }, /^auth is a serv/],
     [{ name: 'shop', source: SOURCE }, { env: ['no'] }, /env.*<name>=<value>/],
     [{ name: 'shop', source: SOURCE }, { instances: 1000 }, /instances/],
     [{ name: 'shop', source: SOURCE }, { namespace: '../x' }, /namespace/],
