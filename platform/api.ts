@@ -1,7 +1,5 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { createAddressSet } from '../core/address-set.ts'
 import { replyMemory } from '../core/body-memory.ts'
-import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
@@ -10,19 +8,16 @@ import type { Listener } from '../core/listener/listener.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import { type Closing, createClosing } from './closing.ts'
 import { type Configuration, keepFixed } from './configuration.ts'
+import { openDeciding } from './deciding.ts'
 import type { Domains } from './domains.ts'
 import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
-import { createGatewayRouting } from './gateway-routing.ts'
-import { createForwarding, type EventSinks } from './handlers.ts'
+import type { EventSinks } from './handlers.ts'
 import { chooseListener, openTls, reloadTls } from './listening.ts'
 import type { Log } from './log.ts'
 import { openBroker } from './open-broker.ts'
-import { createOutsideCheck } from './outside-namespace.ts'
-import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
-import { buildPlugins } from './plugin-list.ts'
+import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
-import { createConfiguredRegistry } from './registries.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { reportReload } from './report-reload.ts'
 import { listNames, listServices } from './services.ts'
@@ -110,49 +105,20 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     findCaller,
     log,
   })
-  const source = options.registry ?? settings.registry
-  const { registry, loaded, replace } = createConfiguredRegistry(
-    source,
-    listServices(configuration),
-  )
-  closing.add(() => registry.close?.())
-  await loaded
-  const events = options.events ?? (await openSinks(settings, log, closing))
-  const gate = options.gate ?? (await openRemoteGate(settings, log, closing))
-  const routing = createGatewayRouting({
-    settings,
-    registry,
-    domains,
-    upstream: upstreams.of,
-    onServices: createOutsideCheck({
-      settings: () => current.settings,
-      configured: () => listNames(current),
-      onWarning: (message) => log.warn(message),
-    }),
-    log,
-  })
-  closing.add(routing.close)
-
-  const buildChain = async (
-    next: Configuration,
-    planned: readonly PlannedPlugin[],
-  ): Promise<Chain> => {
-    const plugins = await buildPlugins(planned, {
+  const deciding = await openDeciding(
+    {
+      configuration,
+      current: () => current,
+      registry: options.registry,
+      domains,
+      events: options.events ?? (await openSinks(settings, log, closing)),
+      gate: options.gate ?? (await openRemoteGate(settings, log, closing)),
+      upstream: upstreams.of,
       log,
-      nowMs: Date.now,
-      configDir: next.config.folder,
-      gate,
-    })
-    const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
-    const context = { events, find: routing.find, upstream: upstreams.of, callAddresses }
-    const forwarding = createForwarding(next.settings, context, routing.route)
-    const chain = compileChain(plugins, forwarding.route, forwarding.handle)
-    const close = async (onFault: ReportFault): Promise<void> => {
-      await chain.close(onFault)
-      await forwarding.close()
-    }
-    return { ...chain, close }
-  }
+    },
+    closing,
+  )
+  const { routing, buildChain } = deciding
 
   const gateway = new Gateway({
     chain: await buildChain(configuration, plan),
@@ -193,7 +159,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     plan = nextPlan
     upstreams.use(merged)
     log.level = settings.logLevel
-    replace(services)
+    deciding.replace(services)
     // Whoever takes a service out of the configuration knows that it is gone.
     routing.reconfigure([...listNames(before), ...listNames(merged)])
     gateway.use(chain)

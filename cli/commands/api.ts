@@ -6,12 +6,20 @@ import { inlineMore } from '../inline-more.ts'
 export async function registerApi(cli: CAC): Promise<void> {
   const command = cli
     .command('api [...words]', 'Start the gateway alone')
-    .usage('api [flags]')
+    .usage(
+      'api [check | explain [METHOD] <path> [-H "name: value"] [-d <body>] [--server]] [flags]',
+    )
     .example((bin) => `  ${bin} api --backend greeter=127.0.0.1:9001,127.0.0.1:9002`)
     .example((bin) => `  ${bin} api --handler=web --address :8080 --config mx.yaml`)
+    .example((bin) => `  ${bin} api check --config mx.yaml`)
+    .example((bin) => `  ${bin} api explain GET /greeter/hello -H 'Host: example.com'`)
+    .example((bin) => `  ${bin} api explain GET /helloworld/call --server`)
     // The flags are read by the platform, from the words as they were typed.
     .allowUnknownOptions()
     .action(async () => {
+      const [first, ...rest] = cli.rawArgs.slice(3)
+      if (first === 'check') return (await import('../api/check.ts')).runCheck(rest)
+      if (first === 'explain') return (await import('../api/explain.ts')).runExplain(rest)
       const { readFlags } = await import('../../platform/settings-flags.ts')
       const flags = readFlags(cli.rawArgs.slice(3), 'api')
       const { runApi } = await import('../../platform/run-api.ts')

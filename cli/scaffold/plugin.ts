@@ -42,9 +42,12 @@ test('it sets its field', async () => {
   assert.equal(headers.get('x-${name}'), 'yes')
 })
 `,
-    'mx.yaml': `# mx api takes this file from the folder it is started in.
+    'mx.yaml': `# mx api takes this file from the folder it is started in. The list is all that runs, in this order.
 plugins:
   - request-id
+  - access-log
+  - namespace
+  - body-limit
   - ./${name}.ts:
       value: hello
 `,

@@ -1,0 +1,42 @@
+import { print, toFormat } from '../format.ts'
+import { takeFlags } from './take-flags.ts'
+
+/** `mx api check`: whether a gateway would start with the configuration. @throws {CliError}, {@link SettingsError} */
+export async function runCheck(words: readonly string[]): Promise<void> {
+  const { taken, rest } = takeFlags(words, { '-o': 'output', '--output': 'output' })
+  const [output] = taken.output ?? []
+  const format = toFormat({ ...(output !== undefined && { output }) })
+  const [
+    { readFlags },
+    { configurationFrom },
+    { checkApi },
+    { createLog },
+    { createClosing },
+    env,
+  ] = await Promise.all([
+    import('../../platform/settings-flags.ts'),
+    import('../../platform/configuration.ts'),
+    import('../../platform/check-api.ts'),
+    import('../../platform/log.ts'),
+    import('../../platform/closing.ts'),
+    import('../../platform/settings-env.ts'),
+  ])
+  const configuration = await configurationFrom(readFlags(rest, 'api'), process.env)()
+  const closing = createClosing()
+  try {
+    const checked = await checkApi(configuration, createLog('silent'), closing)
+    const warnings = [...env.findMisspelt(process.env), ...checked.warnings]
+    const { file = 'the configuration', address, handler, services, plugins } = checked
+    const text = [
+      `${file} is right`,
+      `  address   ${address}`,
+      `  handler   ${handler}`,
+      `  services  ${services.join(', ') || 'none'}`,
+      `  plugins   ${plugins.join(', ') || 'none'}`,
+      ...warnings.map((warning) => `warning: ${warning}`),
+    ]
+    await print(format, { ...checked, warnings }, `${text.join('\n')}\n`)
+  } finally {
+    await closing.close()
+  }
+}

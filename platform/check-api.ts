@@ -1,0 +1,65 @@
+import type { Closing } from './closing.ts'
+import type { Configuration } from './configuration.ts'
+import { openDeciding } from './deciding.ts'
+import { findOddities } from './find-oddities.ts'
+import { openTls } from './listening.ts'
+import type { Log } from './log.ts'
+import { planPlugins } from './plan-plugins.ts'
+import { openRemoteGate } from './remote-gate.ts'
+import { listNames } from './services.ts'
+import { formatAddress } from './settings-values.ts'
+import { createUpstreams } from './upstreams.ts'
+
+/** What a gateway would serve by its configuration. */
+export interface CheckedApi {
+  /** As named; undefined: there is none. */
+  readonly file: string | undefined
+  readonly address: string
+  readonly handler: string
+  /** Names of plugins in the order they run. */
+  readonly plugins: readonly string[]
+  readonly services: readonly string[]
+  /** What is right and yet may not be what was meant. */
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Builds all of a gateway but its port, and closes it.
+ *
+ * @throws {SettingsError} naming what is wrong with plugins, certificates or settings.
+ */
+export async function checkApi(
+  configuration: Configuration,
+  log: Log,
+  closing: Closing,
+): Promise<CheckedApi> {
+  const { settings, file } = configuration
+  const upstreams = createUpstreams(configuration, {
+    maxConnections: 1,
+    findCaller: undefined,
+    log,
+  })
+  const plan = planPlugins(configuration)
+  const { buildChain } = await openDeciding(
+    {
+      configuration,
+      events: {},
+      gate: await openRemoteGate(settings, log, closing),
+      upstream: upstreams.of,
+      log,
+    },
+    closing,
+  )
+  const chain = await buildChain(configuration, plan)
+  closing.add(() => chain.close(() => {}))
+  const tls = openTls(settings, log)
+  closing.add(() => tls?.close())
+  return {
+    file,
+    address: formatAddress(settings.address),
+    handler: settings.handler,
+    plugins: plan.map(({ specifier }) => specifier),
+    services: listNames(configuration),
+    warnings: findOddities(configuration),
+  }
+}

@@ -1,0 +1,98 @@
+import { createAddressSet } from '../core/address-set.ts'
+import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
+import type { Gate } from '../core/contracts/auth.ts'
+import type { Registry, Service } from '../core/contracts/registry.ts'
+import type { UpstreamOptions } from '../core/upstream/upstream.ts'
+import type { Closing } from './closing.ts'
+import type { Configuration } from './configuration.ts'
+import type { Domains } from './domains.ts'
+import { createGatewayRouting } from './gateway-routing.ts'
+import { createForwarding, type EventSinks } from './handlers.ts'
+import type { Log } from './log.ts'
+import { createOutsideCheck } from './outside-namespace.ts'
+import type { PlannedPlugin } from './plan-plugins.ts'
+import { buildPlugins } from './plugin-list.ts'
+import { createConfiguredRegistry } from './registries.ts'
+import type { Routing } from './routing.ts'
+import { listNames, listServices } from './services.ts'
+import type { Settings } from './settings.ts'
+
+export interface DecidingOptions {
+  readonly configuration: Configuration
+  /** The one in force by now. @default always the first */
+  readonly current?: () => Configuration
+  /** Where services are looked up besides those of the configuration. @default by the settings */
+  readonly registry?: Registry | undefined
+  readonly domains?: Domains | undefined
+  readonly events: EventSinks
+  /** Undefined: everybody is let in. */
+  readonly gate: Gate | undefined
+  /** How the nodes of a service are reached and chosen. */
+  readonly upstream: (service: string) => UpstreamOptions
+  readonly log: Log
+}
+
+/** All of a gateway that decides what becomes of a request: everything but its port. */
+export interface Deciding {
+  readonly routing: Routing
+  readonly registry: Registry
+  /** Takes over another list of services. */
+  readonly replace: (services: readonly Service[]) => void
+  /**
+   * The chain of a configuration.
+   *
+   * @throws {SettingsError} when a plugin cannot be built.
+   */
+  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<Chain>
+}
+
+/** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
+export async function openDeciding(options: DecidingOptions, closing: Closing): Promise<Deciding> {
+  const { configuration, domains, events, gate, upstream, log } = options
+  const { current = () => configuration } = options
+  const { settings } = configuration
+  const source: Registry | Settings['registry'] = options.registry ?? settings.registry
+  const { registry, loaded, replace } = createConfiguredRegistry(
+    source,
+    listServices(configuration),
+  )
+  closing.add(() => registry.close?.())
+  await loaded
+  const routing = createGatewayRouting({
+    settings,
+    registry,
+    domains,
+    upstream,
+    onServices: createOutsideCheck({
+      settings: () => current().settings,
+      configured: () => listNames(current()),
+      onWarning: (message) => log.warn(message),
+    }),
+    log,
+  })
+  closing.add(routing.close)
+
+  return {
+    routing,
+    registry,
+    replace,
+
+    async buildChain(next, plan) {
+      const plugins = await buildPlugins(plan, {
+        log,
+        nowMs: Date.now,
+        configDir: next.config.folder,
+        gate,
+      })
+      const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
+      const context = { events, find: routing.find, upstream, callAddresses }
+      const forwarding = createForwarding(next.settings, context, routing.route)
+      const chain = compileChain(plugins, forwarding.route, forwarding.handle)
+      const close = async (onFault: ReportFault): Promise<void> => {
+        await chain.close(onFault)
+        await forwarding.close()
+      }
+      return { ...chain, close }
+    },
+  }
+}

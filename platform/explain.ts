@@ -1,0 +1,224 @@
+import { type Chain, runSteps, type Stage } from '../core/chain.ts'
+import type { Gate, Rule } from '../core/contracts/auth.ts'
+import type { Registry } from '../core/contracts/registry.ts'
+import { isDoneIn } from '../core/done-in.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Exchange } from '../core/exchange.ts'
+import { inTime } from '../core/in-time.ts'
+import type { Caller } from '../core/rpc/caller.ts'
+import type { Pool } from '../core/upstream/pool.ts'
+import type { UpstreamOptions } from '../core/upstream/upstream.ts'
+import { TestExchange, type TestRequest } from '../sdk/testing.ts'
+import type { Closing } from './closing.ts'
+import type { Configuration } from './configuration.ts'
+import { openDeciding } from './deciding.ts'
+import type { EventSinks } from './handlers.ts'
+import type { Log } from './log.ts'
+import { planPlugins } from './plan-plugins.ts'
+import { createUpstreams } from './upstreams.ts'
+
+/** What a request would meet on its way through a gateway. */
+export interface Explanation {
+  /** Stages it passed, in order: hooks of plugins, `route`, `handle`. */
+  readonly stages: readonly Stage[]
+  /** Where it goes; undefined: no route was found. */
+  readonly route: Exchange['route']
+  /** Prefix of service names; empty: none. */
+  readonly namespace: string
+  /** Who calls; empty: nobody that is known. */
+  readonly account: string
+  /** What the rules were asked, in order. */
+  readonly rulings: readonly ExplainedRuling[]
+  /** Nodes of the service; undefined: it was not looked up. */
+  readonly nodes: readonly ExplainedNode[] | undefined
+  /** Endpoints that the service declares. */
+  readonly endpoints: readonly string[]
+  /** Id of the node it would go to, or `topic`; undefined: it is answered before. */
+  readonly sentTo: string | undefined
+  /** The answer of the gateway itself; undefined: it is that of whoever it goes to. */
+  readonly answer:
+    | { readonly status: number; readonly body: string; readonly error: GatewayError | undefined }
+    | undefined
+  /** Names of the services there are, where its own was not found. */
+  readonly known: readonly string[]
+}
+
+export interface ExplainedRuling {
+  readonly namespace: string
+  /** `type:name:endpoint` that is asked for. */
+  readonly resource: string
+  readonly granted: boolean
+  /** The one that decided; undefined: none applied. */
+  readonly rule: Rule | undefined
+}
+
+export interface ExplainedNode {
+  readonly id: string
+  readonly address: string
+  readonly protocol: string
+  readonly draining: boolean
+}
+
+export interface ExplainOptions {
+  readonly configuration: Configuration
+  readonly gate: Gate | undefined
+  readonly log: Log
+}
+
+/** What a registry that does not answer costs. */
+const REGISTRY_MS = 3000
+/** Rules and keys may have to be fetched. */
+const ANSWER_MS = 10_000
+const TOPIC = 'topic'
+
+/**
+ * Leads a request through the chain of a configuration as a gateway would, but for the last yard: nothing is sent, published or
+ * logged. What is told was decided by the very code that serves.
+ *
+ * @throws {SettingsError} for a configuration that no gateway would start with.
+ */
+export async function explain(
+  request: TestRequest,
+  { configuration, gate, log }: ExplainOptions,
+  closing: Closing,
+): Promise<Explanation> {
+  let reach: (where: string) => void = () => {}
+  const reached = new Promise<string>((resolve) => {
+    reach = resolve
+  })
+  const rulings: ExplainedRuling[] = []
+  const { registry, routing, buildChain } = await openDeciding(
+    {
+      configuration,
+      events: toSinks(() => reach(TOPIC)),
+      gate: gate && noteRulings(gate, rulings),
+      upstream: createDryUpstreams(configuration, log, () => reach('')),
+      log,
+    },
+    closing,
+  )
+  if (routing.ready !== undefined) await isDoneIn(routing.ready, REGISTRY_MS)
+  const chain = await buildChain(configuration, planPlugins(configuration))
+  closing.add(() => chain.close(() => {}))
+  const passed: Stage[] = []
+  const x = new DryExchange(request, () => reach(''))
+  x.begin(
+    { ...toTold(chain, passed), onReply: [], onDone: [] },
+    () => {},
+    () => {},
+  )
+  const walk = async (): Promise<void> => {
+    try {
+      await runSteps(x.chain.steps, x)
+    } catch (thrown) {
+      x.giveUp(GatewayError.from(thrown, x.route?.service))
+    }
+  }
+  void walk()
+  const { body = '' } = request
+  if (body.length > 0) x.sendBody(body, true)
+  const sent = reached.then((where) => where || x.node)
+  const sentTo = await inTime(Promise.race([x.done.then(() => undefined), sent]), ANSWER_MS)
+  const { route, upstream, namespace, session, error } = x
+  const isMissing = error?.code === 404 && error.message.startsWith('service not found')
+  return {
+    stages: passed,
+    route,
+    namespace,
+    account: session?.account.id ?? '',
+    rulings,
+    nodes: upstream?.nodes.map(({ id, host, port, protocol, draining }) => ({
+      ...{ id, protocol, draining },
+      address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    })),
+    endpoints: [...(upstream?.endpoints.keys() ?? [])],
+    sentTo,
+    answer: sentTo === undefined ? { status: x.status, body: x.body, error } : undefined,
+    known: isMissing ? await listNames(registry) : [],
+  }
+}
+
+/** The steps of a chain, which tell that they are reached. */
+function toTold(chain: Chain, passed: Stage[]): Chain {
+  const steps = chain.steps.map((step, i) => (x: Exchange) => {
+    passed.push(chain.stages.steps[i]!)
+    return step(x)
+  })
+  return { ...chain, steps }
+}
+
+function noteRulings(gate: Gate, rulings: ExplainedRuling[]): Gate {
+  return {
+    ...gate,
+    async judge(access) {
+      const ruling = await gate.judge(access)
+      const { type, name, endpoint } = access.resource
+      rulings.push({
+        namespace: access.namespace,
+        resource: `${type}:${name}:${endpoint}`,
+        ...ruling,
+      })
+      return ruling
+    },
+  }
+}
+
+/** Nodes as those of a gateway, but that nothing is sent to them. */
+function createDryUpstreams(
+  configuration: Configuration,
+  log: Log,
+  reach: () => void,
+): (service: string) => UpstreamOptions {
+  const upstreams = createUpstreams(configuration, {
+    maxConnections: 1,
+    findCaller: undefined,
+    log,
+  })
+  const caller: Caller = { pending: 0, call: reach, drain: () => {}, close: () => {} }
+  return (service) => {
+    const options = upstreams.of(service)
+    const createPool = (address: Parameters<UpstreamOptions['createPool']>[0]): Pool =>
+      Object.assign(options.createPool(address), { dispatch: reach, cancel: () => {} })
+    return { ...options, createPool, findCaller: () => caller }
+  }
+}
+
+function toSinks(reach: () => void): EventSinks {
+  const publish = (): Promise<never> => {
+    reach()
+    return new Promise(() => {})
+  }
+  return { broker: { publish, maxBodyBytes: Number.POSITIVE_INFINITY } }
+}
+
+async function listNames(registry: Registry): Promise<readonly string[]> {
+  try {
+    const services = await inTime(Promise.resolve(registry.listServices()), REGISTRY_MS)
+    return [...new Set(services.map(({ name }) => name))].sort()
+  } catch {
+    // That it does not answer is what the request was told, or the log.
+    return []
+  }
+}
+
+/** Its WebSockets are not carried on. */
+class DryExchange extends TestExchange {
+  /** It was answered with. */
+  error: GatewayError | undefined = undefined
+  readonly #reach: () => void
+
+  constructor(request: TestRequest, reach: () => void) {
+    super(request)
+    this.#reach = reach
+  }
+
+  override tunnel(): Promise<void> {
+    this.#reach()
+    return new Promise(() => {})
+  }
+
+  override fail(error: GatewayError): void {
+    this.error ??= error
+    super.fail(error)
+  }
+}

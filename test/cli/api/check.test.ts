@@ -1,0 +1,41 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runMx } from '../../fixtures/mx.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+async function check(t: Test, config: string, ...words: string[]) {
+  const cwd = makeTempFolder(t, 'check')
+  if (config !== '') writeFileSync(join(cwd, 'mx.yaml'), config)
+  return runMx(['api', 'check', ...words], { cwd, env: { HOME: cwd } })
+}
+
+t.test('mx api check: what a gateway would serve', async (t) => {
+  const config = 'address: 127.0.0.1:7\nservices: { greeter: 127.0.0.1:9001 }\n'
+  const { code, stdout, stderr } = await check(t, config)
+  t.same([code, stderr], [0, ''])
+  t.match(stdout, /^mx\.yaml is right\n {2}address +127\.0\.0\.1:7\n {2}handler +meta\n/)
+  t.match(stdout, /\n {2}services +go\.mx\.api\.greeter\n/)
+  t.match(JSON.parse((await check(t, config, '-o', 'json')).stdout), {
+    file: 'mx.yaml',
+    services: ['go.mx.api.greeter'],
+    warnings: [],
+  })
+})
+
+t.test('all that is wrong is told, and nothing is started', async (t) => {
+  const config = 'handler: prox\nservices: { greeter: 127.0.0.1 }\nplugins: [body-limt]\n'
+  const { code, stdout, stderr } = await check(t, config)
+  t.same([code, stdout], [2, ''])
+  t.match(stderr, /mx\.yaml:1:\d+.*handler/)
+  t.equal((await check(t, 'plugins:\n  - body-limit: { limit: many }\n')).code, 2)
+  const tls = ['--enable_tls', '--tls_cert_file=none.pem', '--tls_key_file=none.pem']
+  t.match(await check(t, '', ...tls), { code: 1, stderr: /none\.pem/ })
+  t.match(await check(t, '', 'now'), { code: 2, stderr: /^mx: unexpected argument "now"/ })
+})
+
+t.test('what is right and yet may not be meant is a warning', async (t) => {
+  const { code, stdout } = await check(t, '')
+  t.equal(code, 0)
+  t.match(stdout, /\nwarning: no service is known: /)
+})

@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runMx } from '../../fixtures/mx.ts'
+import { openServer } from '../../fixtures/server.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const CONFIG = `
+handler: proxy
+services:
+  greeter:
+    - 127.0.0.1:9001
+    - 127.0.0.1:9002
+  old: mx://127.0.0.1:9003
+`
+
+/** What `mx api explain` tells as JSON. */
+async function explain(t: Test, words: readonly string[], env = {}, config = CONFIG) {
+  const cwd = makeTempFolder(t, 'explain')
+  if (config !== '') writeFileSync(join(cwd, 'mx.yaml'), config)
+  const options = { cwd, env: { HOME: cwd, ...env } }
+  const { code, stdout, stderr } = await runMx(['api', 'explain', ...words, '-o', 'json'], options)
+  t.same([code, stderr], [0, ''])
+  return JSON.parse(stdout)
+}
+
+t.test('mx api explain: which way a request goes, and to which node', async (t) => {
+  const told = await explain(t, ['GET', '/greeter/hello?a=1'])
+  t.match(told, {
+    namespace: 'go.mx.api',
+    route: { service: 'go.mx.api.greeter', endpoint: '' },
+    nodes: [{ address: '127.0.0.1:9001', protocol: 'http' }, { address: '127.0.0.1:9002' }],
+    sentTo: told.nodes[0].id,
+  })
+  t.notOk(told.answer)
+  t.same(
+    told.stages.filter(({ hook }: { hook: string }) => hook === 'route' || hook === 'handle')
+      .length,
+    2,
+  )
+})
+
+t.test(
+  'why there is no way: a service nobody registered, with the one that was meant',
+  async (t) => {
+    t.match(await explain(t, ['/greter/hello']), {
+      answer: { status: 404, Detail: 'service not found: go.mx.api.greter' },
+      why: /^did you mean go\.mx\.api\.greeter\?/,
+    })
+  },
+)
+
+t.test('the plugin that answers is named', async (t) => {
+  const config = `${CONFIG}plugins:\n  - namespace\n  - body-limit: { limit: 3 }\n`
+  t.match(await explain(t, ['POST', '/greeter/hello', '-d', '12345'], {}, config), {
+    answer: { status: 413 },
+    why: 'plugin body-limit (onRequest) refuses it',
+  })
+})
+
+t.test('a WebSocket and an event are told as such', async (t) => {
+  const socket = await explain(t, ['/greeter/x', '-H', 'Upgrade: websocket', '--handler=web'])
+  t.equal(socket.sentTo, socket.nodes[0].id)
+  const event = await explain(t, ['POST', '/user/created', '--handler=event'])
+  t.match(event, { sentTo: 'topic', route: { service: 'go.mx.api.user', endpoint: 'created' } })
+})
+
+t.test('--server: with the services and rules of a server that runs', async (t) => {
+  const { proxy, post } = await openServer(t)
+  const env = { MX_ENV_LOCAL_ADDRESS: proxy, MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'mx' }
+  const words = ['GET', '/registry/listServices', '--server', '--profile=test']
+  t.match(await explain(t, words, env, ''), {
+    route: { service: 'registry', endpoint: 'Registry.ListServices' },
+    rulings: [
+      {
+        granted: true,
+        rule: { id: 'default' },
+        resource: 'service:registry:Registry.ListServices',
+      },
+    ],
+    sentTo: String,
+  })
+  t.match(await explain(t, ['/registry/nothing', '--server', '--profile=test'], env, ''), {
+    answer: { status: 404, Detail: 'endpoint not found: registry.Registry.Nothing' },
+    why: /^the service declares .*Registry\.ListServices/,
+  })
+  const rule = {
+    ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
+    resource: { type: 'service', name: 'store', endpoint: '*' },
+  }
+  t.equal((await post('/auth/rules/create', { rule })).status, 200)
+  t.match(await explain(t, ['/store/list', '--server', '--profile=test'], env, ''), {
+    rulings: [{ granted: false, rule: { id: 'closed' } }],
+    answer: { status: 401, Status: 'Unauthorized' },
+    why: /^rule closed denies it to nobody that is known: show who calls/,
+  })
+})
+
+t.test('as text, and what is wrong with the words', async (t) => {
+  const cwd = makeTempFolder(t, 'explain')
+  writeFileSync(join(cwd, 'mx.yaml'), CONFIG)
+  const run = (...words: string[]) => runMx(['api', 'explain', ...words], { cwd })
+  const { stdout } = await run('GET', '/greeter/hello')
+  t.match(stdout, /^GET \/greeter\/hello\n {2}plugins +request-id/)
+  t.match(stdout, /\n {2}nodes +127\.0\.0\.1:9001 \(http\) next, 127\.0\.0\.1:9002 \(http\)\n/)
+  t.match(await run(), { code: 2, stderr: /^mx: a method and a path are expected/ })
+  t.match(await run('/x', '-H', 'bad'), {
+    code: 2,
+    stderr: /^mx: a header is written "name: value"/,
+  })
+  t.match(await run('/x', '--adress=1'), { code: 2, stderr: /did you mean --address/ })
+})
