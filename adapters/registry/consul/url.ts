@@ -1,4 +1,5 @@
 import { hideSecret } from '../../../core/hide-secret.ts'
+import { isServiceName } from '../../../core/service-name.ts'
 import { suggest } from '../../../core/suggest.ts'
 import { readWorkerCount } from '../../../core/worker-count.ts'
 import type { ConsulAddress } from './http-agent.ts'
@@ -42,11 +43,16 @@ export function parseConsulUrl(text: string, env: Environment = process.env): Co
   const parameters = readParameters(url)
   const given = readAddress(url) ?? readEnvAddress(env['CONSUL_HTTP_ADDR'] ?? '')
   const secure =
-    url.protocol === 'consuls:' || (given.secure ?? isTrue(env['CONSUL_HTTP_SSL'] ?? ''))
+    url.protocol === 'consuls:' || (given.secure ?? readSsl(env['CONSUL_HTTP_SSL'] ?? ''))
   const token = decode(url.username) || env['CONSUL_HTTP_TOKEN'] || undefined
   if (token !== undefined && !TOKEN.test(token))
     throw new RangeError('the token for Consul must be visible ASCII characters')
   const { dc, domain } = parameters
+  if (domain !== undefined && !isServiceName(domain)) {
+    throw new RangeError(
+      `consul://...?domain= must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(domain.slice(0, 64))}`,
+    )
+  }
   const caFile = parameters['ca'] || env['CONSUL_CACERT']
   const certFile = parameters['cert'] || env['CONSUL_CLIENT_CERT']
   const keyFile = parameters['key'] || env['CONSUL_CLIENT_KEY']
@@ -146,8 +152,14 @@ function decode(text: string): string {
   }
 }
 
-function isTrue(text: string): boolean {
-  return ['1', 'true', 't'].includes(text.toLowerCase())
+/** What is neither true nor false must not send a token unencrypted. */
+function readSsl(text: string): boolean {
+  const value = text.toLowerCase()
+  if (['1', 't', 'true'].includes(value)) return true
+  if (['', '0', 'f', 'false'].includes(value)) return false
+  throw new RangeError(
+    `CONSUL_HTTP_SSL must be true or false, got ${JSON.stringify(text.slice(0, 64))}`,
+  )
 }
 
 function toBare(host: string): string {

@@ -48,7 +48,11 @@ t.test('what the text leaves open the variables of Consul say', async (t) => {
     t.match(parseConsulUrl('consul://', { CONSUL_HTTP_ADDR }), wanted, CONSUL_HTTP_ADDR)
   for (const [text, port] of [
     ['true', 8501],
+    ['T', 8501],
+    ['1', 8501],
     ['false', 8500],
+    ['0', 8500],
+    ['', 8500],
   ] as const)
     t.match(parseConsulUrl('consul://', { CONSUL_HTTP_SSL: text }), { port, secure: port === 8501 })
 })
@@ -83,6 +87,10 @@ t.test('a mistake is named, and no token is shown', async (t) => {
     ],
     ['consul://secret@h?dc=', /\?dc= must have a value/],
     ['consul://secret@h?ca=/x', /certificates are for consuls/],
+    [
+      'consul://secret@h?domain=a%20b',
+      /\?domain= must be letters, digits and inner dots, dashes or underscores, got "a b"/,
+    ],
     ['consul://secret%0d@h', /must be visible ASCII/],
     ['consul://%zz@h', /percent-encoded|must be given/],
   ]
@@ -96,5 +104,10 @@ t.test('a mistake is named, and no token is shown', async (t) => {
   }
   for (const CONSUL_HTTP_ADDR of ['unix:///x.sock', 'a b', 'h:0', 'h:70000', 'tok@h:1']) {
     t.throws(() => parseConsulUrl('consul://', { CONSUL_HTTP_ADDR }), /CONSUL_HTTP_ADDR must be/)
+  }
+  for (const CONSUL_HTTP_SSL of ['yes', 'on', 'ture']) {
+    const message = `CONSUL_HTTP_SSL must be true or false, got "${CONSUL_HTTP_SSL}"`
+    t.throws(() => parseConsulUrl('consul://h', { CONSUL_HTTP_SSL }), { message })
+    t.equal(parseConsulUrl('consuls://h', { CONSUL_HTTP_SSL }).secure, true, 'where it is said')
   }
 })
