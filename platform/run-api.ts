@@ -20,7 +20,7 @@ import { listNames } from './services.ts'
 import { findMisspelt } from './settings-env.ts'
 import type { GivenSettings } from './settings-sources.ts'
 import type { Address } from './settings-values.ts'
-import { endAfter, obeySignals, surviveFaults } from './signals.ts'
+import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { PORT_VARIABLE, READY, startWorkers, type WorkerOrder } from './workers.ts'
 
@@ -34,6 +34,7 @@ export async function runApi(flags: GivenSettings, env: NodeJS.ProcessEnv): Prom
   const configuration = await load()
   const { settings } = configuration
   const log = createLog(settings.logLevel)
+  logWarnings(log)
   if (!cluster.isWorker) for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
   const workerPort = env[PORT_VARIABLE]

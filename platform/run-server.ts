@@ -8,7 +8,7 @@ import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 import { findMisspelt } from './settings-env.ts'
 import type { GivenSettings } from './settings-sources.ts'
-import { obeySignals, surviveFaults } from './signals.ts'
+import { logWarnings, obeySignals, surviveFaults } from './signals.ts'
 
 /**
  * Runs `mx server` in this process until a signal ends it, however early. Returns once it serves; undefined: it will not, for a
@@ -24,6 +24,7 @@ export async function runServer(
   const configuration = await load()
   const { settings, file } = configuration
   const log = createLog(settings.logLevel)
+  logWarnings(log)
   for (const problem of findMisspelt(env)) log.warn(problem)
   const stopper = new AbortController()
   const starting = startServer({ configuration, log, signal: stopper.signal })

@@ -69,5 +69,10 @@ export function surviveFaults(log: Log): void {
       'unhandled rejection',
     )
   })
+}
+
+/** Has what the process warns of in the log, in place of the lines of text that Node.js writes to standard error. */
+export function logWarnings(log: Log): void {
+  process.removeAllListeners('warning')
   process.on('warning', (warning) => log.warn({ name: warning.name }, warning.message))
 }

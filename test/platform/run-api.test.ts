@@ -241,6 +241,21 @@ t.test('workers share the port, are replaced when they crash, and drain together
   t.equal(await mx.ended, 0)
 })
 
+t.test(
+  'what the process warns of is a line of the log, and nothing besides, also at the start',
+  async (t) => {
+    const warns =
+      "process.emitWarning('mind the step')\nexport default { onDone() { process.emitWarning('again') } }\n"
+    const cwd = t.testdir({ 'warns.ts': warns })
+    const mx = start(t, ['--plugin', './warns.ts'], { cwd })
+    await fetch(`${await mx.url()}/nobody`)
+    await mx.until(/"msg":"again"/)
+    for (const msg of ['mind the step', 'again'])
+      t.equal(mx.log().filter((line) => line['msg'] === msg).length, 1, msg)
+    t.notMatch(mx.output.stderr, /^\(/m)
+  },
+)
+
 t.test('of a plugin that is none and a port in use, the plugin is told', async (t) => {
   const { server } = await startBackend(t, 'one')
   const { port } = server.address() as AddressInfo
