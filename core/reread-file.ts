@@ -23,20 +23,24 @@ export function rereadFile<T>(
   { parse, onChange, log }: RereadOptions<T>,
 ): { readonly value: T; readonly close: () => void } {
   let version = readVersion(file)
+  let told = ''
   const value = parse(readFileSync(file, 'utf8'))
   const timer = setInterval(() => {
     try {
       const now = readVersion(file)
-      if (now === version) return
+      const text = now === version ? undefined : readFileSync(file, 'utf8')
+      // What is wrong is not looked at again before the next edit; what cannot be read is.
       version = now
-      onChange(parse(readFileSync(file, 'utf8')))
-      log.info({ file }, 'read again')
+      if (text !== undefined) {
+        onChange(parse(text))
+        log.info({ file }, 'read again')
+      }
+      told = ''
     } catch (error) {
       const { message } = error as Error
-      if (version === message) return
-      // Told once.
-      version = message
-      log.error({ file, reason: message }, 'not read; what it said before stays')
+      if (message !== told)
+        log.error({ file, reason: message }, 'not read; what it said before stays')
+      told = message
     }
   }, CHECK_MS).unref()
   return { value, close: () => clearInterval(timer) }
