@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { type CallerLine, parseCallerLines } from '../core/auth/caller-lines.ts'
 import { createIdentity, refuse } from '../core/auth/identity.ts'
+import { createLoginLimit } from '../core/auth/login-limit.ts'
 import { createSecretHasher } from '../core/auth/secret-hash.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
@@ -36,7 +37,7 @@ const options = Type.Object({
 
 /** Longest credentials taken, characters of base64. */
 const CREDENTIALS_MAX = 2048
-/** Credentials remembered, so that each is hashed once. */
+/** Accounts and addresses whose password is remembered, so that it is hashed once. */
 const REMEMBERED_MAX = 10_000
 const REALM = /^[ !#-[\]-~]{1,100}$/
 const BASIC = /^basic +([\w+/-]+=*)$/i
@@ -65,35 +66,55 @@ const plugin: PluginDefinition = definePlugin({
     const opened = file === '' ? undefined : rereadFile(path, { parse, onChange: use, log })
     let known = opened?.value ?? toUsers(own)
     const hasher = createSecretHasher(GATEWAY_ID)
-    /** By a digest of what was shown, which says nothing to whoever reads the memory of a process that has ended. */
-    let verified = new LRUCache<string, Session>({ max: REMEMBERED_MAX })
+    const limit = createLoginLimit(nowMs)
+    /** By account and address: who guesses elsewhere finds nothing remembered that would tell what is right. */
+    let verified = new LRUCache<string, Verified>({ max: REMEMBERED_MAX })
     const key = randomBytes(32)
 
-    async function verify(id: string, password: string, digest: string): Promise<Session> {
+    function recall({ place, digest }: Shown): Session | undefined {
+      const found = verified.get(place)
+      return found?.digest === digest ? found.session : undefined
+    }
+
+    async function verify(shown: Shown): Promise<Session> {
+      // By one that came at the same time.
+      const session = recall(shown)
+      if (session !== undefined) return session
+      const { id, password, place, digest } = shown
       const users = known
       const user = users.get(id)
       const isRight = await hasher.matches(password, user?.hash)
       // By a list that was replaced meanwhile: judged by that one.
-      if (users !== known) return verify(id, password, digest)
+      if (users !== known) return verify(shown)
       if (user === undefined || !isRight)
         throw refuse(GATEWAY_ID, 'name or password not correct', challenge)
-      verified.set(digest, user.session)
+      verified.set(place, { digest, session: user.session })
       return user.session
     }
 
+    async function logIn(shown: Shown, address: string): Promise<Session> {
+      try {
+        const attempt = { namespace, account: shown.id, address }
+        return await limit.run(attempt, GATEWAY_ID, () => verify(shown))
+      } catch (error) {
+        // While guesses are refused, nothing tells the right one from others.
+        verified.delete(shown.place)
+        throw error
+      }
+    }
+
     const identity = createIdentity({
-      identify({ headers }) {
+      identify({ headers, clientAddress }) {
         const authorization = headers.get('authorization')
         if (authorization === undefined || !/^basic(?: |$)/i.test(authorization)) return undefined
         if (headers.getAll('authorization').length > 1)
           throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')
-        const digest = createHmac('sha256', key).update(authorization).digest('base64')
-        const session = verified.get(digest)
-        if (session !== undefined) return session
         const [id, password] = readCredentials(authorization)
         if (id === undefined || password === undefined)
           throw refuse(GATEWAY_ID, 'malformed name and password', challenge)
-        return verify(id, password, digest)
+        const digest = createHmac('sha256', key).update(`${id}:${password}`).digest('base64')
+        const shown = { id, password, digest, place: `${id} ${clientAddress}` }
+        return recall(shown) ?? logIn(shown, clientAddress)
       },
       isKnown: (session) => known.get(session.account.id)?.session === session,
       detail: 'a name and a password are needed',
@@ -118,6 +139,22 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
+
+/** What a request shows. */
+interface Shown {
+  readonly id: string
+  readonly password: string
+  /** Of both, which says nothing to whoever reads the memory of a process that has ended. */
+  readonly digest: string
+  /** Account and address. */
+  readonly place: string
+}
+
+/** What was right. */
+interface Verified {
+  readonly digest: string
+  readonly session: Session
+}
 
 interface KnownUser {
   readonly hash: string

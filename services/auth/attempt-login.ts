@@ -1,7 +1,7 @@
+import type { LoginLimit } from '../../core/auth/login-limit.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'
-import type { LoginLimit } from './login-limit.ts'
 import { idOf } from './messages.ts'
 
 /** Does what needs a secret of an account, `id`: with too many that were wrong it is refused, and each is told. */

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createSecretHasher } from '../../core/auth/secret-hash.ts'
 import plugin from '../../plugins/basic-auth.ts'
 import { buildPlugin, createTestEnv, runPlugin } from '../../sdk/testing.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 // As cheap as may be: what it costs is the hasher's own test.
@@ -12,10 +13,15 @@ const PASSWORD = 'päss:word'
 const HASH = await hasher.hash(PASSWORD)
 
 function open(t: Test, options: object, folder?: string) {
-  const built = buildPlugin(plugin, options, createTestEnv(folder))
+  const env = createTestEnv(folder)
+  const built = buildPlugin(plugin, options, env)
   t.teardown(() => built.close?.())
-  return (authorization?: string | string[]) =>
-    runPlugin(built, authorization === undefined ? {} : { headers: { authorization } })
+  const run = (authorization?: string | string[], remoteAddress = '192.0.2.1') =>
+    runPlugin(built, {
+      remoteAddress,
+      ...(authorization !== undefined && { headers: { authorization } }),
+    })
+  return Object.assign(run, { messages: env.messages })
 }
 
 const basic = (id: string, password: string, scheme = 'Basic'): string =>
@@ -79,6 +85,34 @@ t.test('what is not right is 401 with a challenge', async (t) => {
   t.equal((await optional(basic('shop', 'wrong'))).status, 401)
 })
 
+t.test('after too many wrong passwords it is 429, for whoever guesses', async (t) => {
+  const others = Array.from({ length: 25 }, (_, i) => `a${i} ${HASH}`)
+  const run = open(t, { users: [`shop ${HASH}`, `bank ${HASH}`, ...others] })
+  for (const address of ['192.0.2.1', '192.0.2.9'])
+    t.equal((await run(basic('shop', PASSWORD), address)).status, 200)
+  for (let i = 0; i < 5; i++) t.equal((await run(basic('shop', `wrong ${i}`))).status, 401)
+  for (const password of ['wrong', PASSWORD]) {
+    const { status, headers, body } = await run(basic('shop', password))
+    t.equal(status, 429)
+    t.match(headers.get('retry-after'), /^\d\d?$/)
+    t.match(JSON.parse(body), { Detail: /^too many failed logins, try again in \d+ s$/ })
+  }
+  t.equal((await run(basic('bank', PASSWORD))).status, 200, 'others may')
+  t.equal((await run(basic('shop', PASSWORD), '192.0.2.9')).status, 200)
+  for (let i = 0; i < 25; i++) t.equal((await run(basic(`a${i}`, 'wrong'))).status, 401)
+  t.equal((await run(basic('bank', PASSWORD))).status, 200, 'who is remembered goes on')
+  for (const password of ['wrong', PASSWORD])
+    t.equal((await run(basic('bank', password))).status, 429, 'but tells nobody what is right')
+})
+
+t.test('what many show at the same time is hashed once', async (t) => {
+  const slow = await createSecretHasher('test', 12).hash(PASSWORD)
+  const run = open(t, { users: [`shop ${slow}`] })
+  // More than may wait to be hashed.
+  const all = Array.from({ length: 300 }, () => run(basic('shop', PASSWORD)))
+  t.same(new Set((await Promise.all(all)).map(({ status }) => status)), new Set([200]))
+})
+
 t.test('an edit of the file counts within a second', async (t) => {
   const folder = makeTempFolder(t, 'keys')
   const write = (text: string) => writeFileSync(join(folder, 'users.txt'), text)
@@ -86,9 +120,7 @@ t.test('an edit of the file counts within a second', async (t) => {
   const run = open(t, { file: 'users.txt' }, folder)
   t.equal((await run(basic('shop', PASSWORD))).status, 200)
   write(`shop ${await hasher.hash('new')}\n# edited\n`)
-  const endMs = Date.now() + 3000
-  while ((await run(basic('shop', 'new'))).status !== 200 && Date.now() < endMs)
-    await new Promise((resolve) => setImmediate(resolve))
+  await until(() => run.messages.length > 0)
   t.equal((await run(basic('shop', 'new'))).status, 200)
   t.equal((await run(basic('shop', PASSWORD))).status, 401, 'also one that was remembered')
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createContext } from '../../../sdk/context.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { createAttemptLogin } from '../../../services/auth/attempt-login.ts'
-import { createLoginLimit } from '../../../services/auth/login-limit.ts'
+import { createLoginLimit } from '../../../core/auth/login-limit.ts'
 
 const WHAT = { namespace: 'mx', id: 'jane' }
 

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { parseAddress } from '../../core/address-set.ts'
-import { GatewayError } from '../../core/errors.ts'
-import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
+import { parseAddress } from '../address-set.ts'
+import { GatewayError } from '../errors.ts'
 
 /** Who tries to log in. */
 export interface LoginAttempt {
@@ -15,7 +14,7 @@ export interface LoginAttempt {
 export interface LoginLimit {
   /**
    * Does what may turn out to be a failed login. Of those at the same time only as many begin as may fail: whole crowds may log in
-   * at once, as long as they know their secrets.
+   * at once, as long as they know their secrets. What `logIn` throws with 400 or 401 is a failed login; the rest is nobody's guess.
    *
    * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait; whatever `logIn` throws.
    */
@@ -65,7 +64,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
 
   function wait(errorId: string): Promise<void> {
     if (waiting.length >= WAITING_MAX)
-      throw unavailable(errorId, 'too many log in at the same time, try again later', {
+      throw new GatewayError(errorId, 503, 'too many log in at the same time, try again later', {
         headers: ['retry-after', '5'],
       })
     return new Promise((resolve) => waiting.push(resolve))
@@ -97,9 +96,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
           known.set(both, true)
           return done
         } catch (error) {
-          // The server's own faults are nobody's guesses.
-          if (error instanceof GatewayError && error.code === 400)
-            for (const [bucket] of limits) bucket.failed++
+          if (isWrong(error)) for (const [bucket] of limits) bucket.failed++
           throw error
         } finally {
           settle(limits)
@@ -107,6 +104,10 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
       }
     },
   }
+}
+
+function isWrong(error: unknown): boolean {
+  return error instanceof GatewayError && (error.code === 400 || error.code === 401)
 }
 
 /** What one of those who fail has for sure: of IPv6 a whole /64, in which every address is free to take (RFC 4291 §2.5.1). */
@@ -118,7 +119,7 @@ function toNetwork(address: string): string {
 
 function tooMany(waitMs: number, errorId: string): Error {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  return tooManyRequests(errorId, `too many failed logins, try again in ${seconds} s`, {
+  return new GatewayError(errorId, 429, `too many failed logins, try again in ${seconds} s`, {
     headers: ['retry-after', String(seconds)],
   })
 }

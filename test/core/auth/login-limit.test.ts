@@ -1,6 +1,6 @@
 import t from 'tap'
+import { createLoginLimit, type LoginAttempt } from '../../../core/auth/login-limit.ts'
 import { badRequest } from '../../../sdk/errors.ts'
-import { createLoginLimit, type LoginAttempt } from '../../../services/auth/login-limit.ts'
 
 const ID = 'auth.Auth.Token'
 const JANE: LoginAttempt = { namespace: 'mx', account: 'jane', address: '192.0.2.1' }
