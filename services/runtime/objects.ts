@@ -26,9 +26,15 @@ export interface Objects {
   /**
    * The one that is meant: without a version `latest`, or the only one there is.
    *
+   * @param which `staying`: none that is on its way out. @default 'staying'
    * @throws {GatewayError} 404, 400 where it may be one of several.
    */
-  readonly find: (namespace: string, named: Named, errorId: string) => Promise<ServiceRecord>
+  readonly find: (
+    namespace: string,
+    named: Named,
+    errorId: string,
+    which?: 'staying' | 'all',
+  ) => Promise<ServiceRecord>
   /** False: there is one already. */
   readonly add: (record: ServiceRecord) => Promise<boolean>
   /**
@@ -71,9 +77,10 @@ export function createObjects(store: Store): Objects {
       return record && parseServiceRecord(record)
     },
 
-    async find(namespace, { name, version }, errorId) {
+    async find(namespace, { name, version }, errorId, which = 'staying') {
       if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
-      const there = (await list(namespace, name)).filter(({ deleting }) => !deleting)
+      const all = await list(namespace, name)
+      const there = which === 'all' ? all : all.filter(({ deleting }) => !deleting)
       const versions = there.map((record) => record.version)
       const isOnly = version === '' && versions.length === 1
       const wanted = isOnly ? versions[0]! : version || LATEST

@@ -43,17 +43,28 @@ export interface OperationsOptions {
   readonly runtime: Runtime
   readonly server: string
   readonly allowLocal: boolean
+  /** How long another server may take to remove something, milliseconds. */
+  readonly otherServerMs: number
   readonly nowMs: () => number
 }
 
-/** What is removed is waited for as long, here and at another server. */
+/** What is removed here is waited for as long. */
 const OWN_MS = 60_000
-const OTHER_SERVER_MS = 10_000
 /** What a service is registered as where the runtime registers images. */
 const SERVICE_NAME = 'MX_SERVICE_NAME'
 
 export function createOperations(options: OperationsOptions): Operations {
-  const { objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs } = options
+  const {
+    objects,
+    reconciler,
+    uploads,
+    secrets,
+    runtime,
+    server,
+    allowLocal,
+    otherServerMs,
+    nowMs,
+  } = options
 
   function checkImage(image: string, errorId: string): void {
     const runsImages = runtime.runs === 'image'
@@ -111,7 +122,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const there = await objects.read(key)
     if (there !== undefined) {
       if (options.force && !there.deleting) return { record: await update(order), isNew: false }
-      throw conflict(errorId, `already exists: ${formatObject(key)}`)
+      throw there.deleting ? toLeaving(key, errorId) : toTaken(key, errorId)
     }
     const wish = toWish(key, options, secrets)
     checkImage(wish.image, errorId)
@@ -125,8 +136,7 @@ export function createOperations(options: OperationsOptions): Operations {
       ...{ settled: '', secret: '', status: 'pending', startedMs: 0, retries: 0, deleting: false },
       changedMs: nowMs(),
     }
-    if (!(await objects.add(record)))
-      throw conflict(errorId, `already exists: ${formatObject(key)}`)
+    if (!(await objects.add(record))) throw toTaken(key, errorId)
     await reconciler.refresh()
     return { record, isNew: true }
   }
@@ -165,21 +175,20 @@ export function createOperations(options: OperationsOptions): Operations {
         changedMs: nowMs(),
       }
     })
-    if (record?.asked.id !== asked.id)
-      throw conflict(errorId, `${formatObject(key)} is being removed`)
+    if (record?.asked.id !== asked.id) throw toLeaving(key, errorId)
     await reconciler.refresh()
     return record
   }
 
   async function remove(order: Order): Promise<ServiceRecord> {
     const { namespace, service, options, errorId } = order
-    const there = await objects.find(namespace, service, errorId)
+    const there = await objects.find(namespace, service, errorId, 'all')
     const isOwn = there.server === server
     const gone = waitFor(toObjectKey(there))
     try {
       await objects.change(there, (now) => ({ ...now, deleting: true, status: 'stopping' }))
       await reconciler.refresh()
-      if (await isDoneIn(gone.done, isOwn ? OWN_MS : OTHER_SERVER_MS)) return there
+      if (await isDoneIn(gone.done, isOwn ? OWN_MS : otherServerMs)) return there
     } finally {
       gone.stop()
     }
@@ -206,4 +215,12 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 
   return { create, update, remove }
+}
+
+function toTaken(key: WorkloadKey, errorId: string) {
+  return conflict(errorId, `already exists: ${formatObject(key)}`)
+}
+
+function toLeaving(key: WorkloadKey, errorId: string) {
+  return conflict(errorId, `${formatObject(key)} is being removed`)
 }

@@ -58,6 +58,8 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly builds?: number
   /** Milliseconds between two looks at everything. @default 5000 */
   readonly everyMs?: number
+  /** How long another server may take to remove something, milliseconds. @default 10000 */
+  readonly otherServerMs?: number
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -86,6 +88,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     events,
     builds = 2,
     everyMs = 5000,
+    otherServerMs = 10_000,
     nowMs = Date.now,
     ...rest
   } = more
@@ -163,6 +166,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const watches = createWatches(reconciler)
   const operations = createOperations({
     ...{ objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs },
+    otherServerMs,
   })
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
   const ofSources = { objects, uploads, reconciler, folders, server, checks }

@@ -118,3 +118,27 @@ t.test('a service of another server is left to it', async (t) => {
   t.same(one.doors.addresses.get('shop'), [])
   t.same(await one.read(), [])
 })
+
+t.test(
+  'what a server that is gone ran is forgotten with force, also asked for a second time',
+  async (t) => {
+    const left = makeLeft(t)
+    const one = await openPlatformRuntime(t, { server: 'one' }, left)
+    await one.create('shop', toPlain('one'))
+    await one.settled('shop')
+    await one.close()
+    const elsewhere = { ...left, folder: makeTempFolder(t, 'runtime') }
+    const two = await openPlatformRuntime(t, { server: 'two', otherServerMs: 50 }, elsewhere)
+    const away = { code: 503, message: /server one, which runs it, does not answer; with force/ }
+    await t.rejects(two.call('Delete', 'shop'), away)
+    await t.rejects(two.call('Delete', 'shop'), away, 'it is not taken for gone')
+    const again = two.call('Create', 'shop', {
+      resource: { service: { name: 'shop', source: SOURCE } },
+    })
+    await t.rejects(again, { code: 409, message: 'shop@latest is being removed' })
+    await two.call('Delete', 'shop', { options: { force: true } })
+    t.same(await two.read(), [])
+    await two.create('shop', toPlain('two'))
+    t.match(await two.settled('shop'), { status: 4 })
+  },
+)
