@@ -1,3 +1,4 @@
+import { belongsTo } from '../core/auth/belongs-to.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Account, Context } from './context.ts'
 import { forbidden, unauthorized } from './errors.ts'
@@ -41,8 +42,7 @@ export function createAccountChecks(gate: Gate | undefined): AccountChecks {
  */
 export function mustBeMember({ account }: Called, namespace: string, id: string): Account {
   if (account === undefined) throw unauthorized(id, 'An account is required')
-  if (account.issuer !== namespace && !isOfPlatform(account))
-    throw forbidden(id, 'Access denied to namespace')
+  if (!belongsTo(account, namespace)) throw forbidden(id, 'Access denied to namespace')
   return account
 }
 
@@ -66,8 +66,4 @@ export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account
 export function mustBeOperator(ctx: Context, id: string): void {
   const { scopes } = mustBeAdmin(ctx, DEFAULT_NAMESPACE, id)
   if (!scopes.includes('admin')) throw unauthorized(id, 'Unauthorized: it takes the scope admin')
-}
-
-function isOfPlatform({ issuer, type, scopes }: Account): boolean {
-  return issuer === DEFAULT_NAMESPACE && (type === 'service' || scopes.includes('admin'))
 }

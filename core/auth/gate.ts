@@ -10,6 +10,8 @@ import type {
   TokenKnowledge,
 } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
+import { DEFAULT_DOMAIN } from '../service-entry.ts'
+import { belongsTo } from './belongs-to.ts'
 import { KeptWatch } from './kept-watch.ts'
 import { isLoggingIn } from './logging-in.ts'
 import { RuleBook } from './rule-book.ts'
@@ -23,7 +25,10 @@ export interface GateOptions {
   readonly onRefused?: (reason: string) => void
   /** Milliseconds a call waits for rules or keys that were never had. @default 5000 */
   readonly waitMs?: number
-  /** Namespaces whose rules are kept; those asked for longest ago are given up. @default 1000 */
+  /**
+   * Namespaces whose rules are kept; those asked for longest ago are given up. A tenth as many are kept besides for callers that do not
+   * belong to the namespace they name: whatever strangers name, what others use stays. @default 1000
+   */
   readonly maxNamespaces?: number
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
@@ -80,20 +85,27 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
     isRevoked: (session) => tokens.value!.isRevoked(session),
     nowMs,
   })
-  const namespaces = new LRUCache<string, KeptWatch<RuleBook>>({
-    max: maxNamespaces,
-    dispose(watch) {
-      watch.close()
-      // What changes there from now on is not heard of: whoever was let in is judged again, which begins to watch again.
-      changed()
-    },
-  })
-  const watchNamespace = (namespace: string): KeptWatch<RuleBook> => {
+  const createWatches = (max: number) =>
+    new LRUCache<string, KeptWatch<RuleBook>>({
+      max,
+      dispose(watch) {
+        watch.close()
+        // What changes there from now on is not heard of: whoever was let in is judged again, which begins to watch again.
+        changed()
+      },
+    })
+  const namespaces = createWatches(maxNamespaces)
+  const ofStrangers = createWatches(Math.ceil(maxNamespaces / 10))
+  const watchNamespace = ({ namespace, account }: Access): KeptWatch<RuleBook> => {
+    const isOwn =
+      namespace === DEFAULT_DOMAIN || (account !== undefined && belongsTo(account, namespace))
+    const found = isOwn ? undefined : ofStrangers.get(namespace)
+    if (found !== undefined) return found
     const watch = keep(
       (signal) => toBooks(namespace, source.watchRules(namespace, signal)),
       changed,
     )
-    namespaces.set(namespace, watch)
+    ;(isOwn ? namespaces : ofStrangers).set(namespace, watch)
     return watch
   }
   const judgeLater = async (watch: KeptWatch<RuleBook>, access: Access): Promise<Ruling> => {
@@ -122,7 +134,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
     identify: (token) => sessions.recall(token) ?? verify(token),
 
     judge(access): Maybe<Ruling> {
-      const watch = namespaces.get(access.namespace) ?? watchNamespace(access.namespace)
+      const watch = namespaces.get(access.namespace) ?? watchNamespace(access)
       const book = watch.value
       return book === undefined ? judgeLater(watch, access) : rule(book, access)
     },
@@ -140,6 +152,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
       listeners.clear()
       tokens.close()
       namespaces.clear()
+      ofStrangers.clear()
     },
   }
 }

@@ -160,7 +160,8 @@ t.test('why a token is not taken is told once', async (t) => {
 
 t.test('rules of so many namespaces are kept, and of those asked for last', async (t) => {
   const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
-  const ask = (namespace: string) => isGranted(undefined, { namespace })
+  const admin = createAccount({ scopes: ['admin'] })
+  const ask = (namespace: string) => isGranted(admin, { namespace })
   await ask('mx')
   await ask('a')
   await ask('mx')
@@ -174,6 +175,27 @@ t.test('rules of so many namespaces are kept, and of those asked for last', asyn
   t.pass('whoever was let in by rules that are not watched any more is judged again')
   source.setRules('b', STAFF_ONLY)
   t.equal(await ask('b'), false)
+})
+
+t.test('whatever namespaces strangers name, what others use is kept', async (t) => {
+  const { isGranted, source } = open(t, { maxNamespaces: 10 })
+  const own = ['mx', 'acme', 'shop']
+  const askAll = async () => {
+    await isGranted()
+    await isGranted(JANE)
+    await isGranted(createAccount({ issuer: 'acme' }), { namespace: 'acme' })
+    await isGranted(createAccount({ type: 'service' }), { namespace: 'shop' })
+  }
+  await askAll()
+  for (let i = 0; i < 100; i++)
+    for (const account of [undefined, JANE]) await isGranted(account, { namespace: `random-${i}` })
+  await askAll()
+  await isGranted(undefined, { namespace: 'acme' })
+  t.same(
+    own.map((namespace) => source.watched.get(namespace)),
+    [1, 1, 1],
+  )
+  t.equal(source.watched.get('random-0'), 1, 'what they named last is kept, too')
 })
 
 t.test('closed, it watches nothing', async (t) => {

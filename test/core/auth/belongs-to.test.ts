@@ -1,0 +1,19 @@
+import t from 'tap'
+import { belongsTo } from '../../../core/auth/belongs-to.ts'
+import { createAccount } from '../../fixtures/auth-source.ts'
+
+t.test('who is of a namespace belongs to it, services and administrators of mx to all', (t) => {
+  const rows: [account: Parameters<typeof createAccount>[0], mx: boolean, acme: boolean][] = [
+    [{}, true, false],
+    [{ scopes: ['service'] }, true, false],
+    [{ scopes: ['admin'] }, true, true],
+    [{ type: 'service' }, true, true],
+    [{ issuer: 'acme' }, false, true],
+    [{ issuer: 'other', type: 'service', scopes: ['admin'] }, false, false],
+  ]
+  for (const [given, mx, acme] of rows) {
+    const account = createAccount(given)
+    t.same([belongsTo(account, 'mx'), belongsTo(account, 'acme')], [mx, acme])
+  }
+  t.end()
+})
