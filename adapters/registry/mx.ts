@@ -223,7 +223,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
       return Object.assign(refusal, { denied: code !== 429 })
     }
     const reason = typeof cause === 'string' && cause !== '' ? cause : message
-    const told = secure ? explainTls(reason, 'mx://') : reason
+    const told = secure ? explainTls(reason, 'mx://', 'NODE_EXTRA_CA_CERTS') : reason
     return new Error(`the registry ${url} does not answer: ${told}`, { cause: error })
   }
 

@@ -78,6 +78,7 @@ interface Context extends EventEmitter {
 }
 
 const TIMEOUT_MS = 5000
+const AUTHORITIES = '?ca= or CONSUL_CACERT'
 /** A kept connection the agent closed in this moment: nothing was done, or what is done twice makes no difference. */
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 /** How often a call is tried whose connection was one too many, or closed in this moment, and the pause before the third time. */
@@ -194,7 +195,7 @@ export function createConsulClient({
           const reason =
             code === '' || !message.includes(code) ? `${message} ${code}`.trim() : message
           if (code === '' && isPapi === undefined) throw error
-          const told = secure ? explainTls(hide(reason), 'consul://') : hide(reason)
+          const told = secure ? explainTls(hide(reason), 'consul://', AUTHORITIES) : hide(reason)
           throw createConsulError(`Consul at ${where} does not answer: ${told}`, { crowded })
         }
       }

@@ -16,6 +16,8 @@ import {
 
 /** Consul's servers list themselves; what they serve is not for others to call. */
 export const CONSUL_ITSELF = 'consul'
+const NOTHING =
+  'Consul lists no service, not even itself: unless it has only just started, the token may see none, or is missing; it needs service:read and node:read'
 
 export interface CatalogOptions extends ReadOptions {
   /** Told which domains the services say to be in, when that may have changed. */
@@ -76,7 +78,9 @@ export function createCatalogReader({
     const before = { known, listed }
     const read: typeof known = new Map()
     let changes = 0
+    let isEmpty = true
     await scanCatalog(body, ({ name, hash, readTags }) => {
+      isEmpty = false
       if (name === CONSUL_ITSELF) return
       const old = before.known.get(name)
       if (old?.hash === hash) {
@@ -89,6 +93,8 @@ export function createCatalogReader({
       const sorted = Array.isArray(tags) ? tags.sort() : tags
       read.set(name, { hash, ...readService(name, sorted) })
     })
+    // Consul before 1.11 does not tell what it hides from a token.
+    if (isEmpty) warn(NOTHING)
     if (changes === 0 && read.size === before.known.size) return before.listed
     known = read
     listed = [...known.values()].flatMap(({ services }) => services)

@@ -65,6 +65,18 @@ t.test('names that are none are left out, __proto__ among them', async (t) => {
   for (const catalog of [[], null, 7]) await t.rejects(read(catalog), { name: 'SyntaxError' })
 })
 
+t.test(
+  'a catalog without anything, even Consul itself, is told: the token may see none',
+  async (t) => {
+    const { read, warnings } = create()
+    await read({ consul: [] })
+    await read({ web: [] })
+    t.same(warnings, [])
+    t.same(await read({}), [])
+    t.match(warnings, [/^Consul lists no service, not even itself.*service:read and node:read$/])
+  },
+)
+
 t.test('what a service says is read again when it says something else', async (t) => {
   const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
   const read = (tag: string) => reader(Buffer.from(JSON.stringify({ a: [tag], b: ['x'] })))
