@@ -33,19 +33,18 @@ const MAX_VALUE_DEPTH = 16
 /** What a field must be: whether it is, and how an error says it. */
 export type Demand<T> = readonly [holds: (value: T) => boolean, message: () => string]
 
-export const SERVICE_NAME: Demand<string> = [
-  isServiceName,
-  () => 'must be letters, digits and inner dots, dashes or underscores',
-]
+const NAME = 'letters, digits and inner dots, dashes or underscores, at most 253'
+
+export const SERVICE_NAME: Demand<string> = [isServiceName, () => `must be ${NAME}`]
 
 export const SERVICE_NAME_OR_EMPTY: Demand<string> = [
   (text) => text === '' || isServiceName(text),
-  () => 'must be empty, or letters, digits and inner dots, dashes or underscores',
+  () => `must be empty, or ${NAME}`,
 ]
 
 export const DOMAIN: Demand<string> = [
   (text) => text === '' || text === '*' || isServiceName(text),
-  () => 'must be *, empty, or letters, digits and inner dots, dashes or underscores',
+  () => `must be *, empty, or ${NAME}`,
 ]
 
 export const TEXT: Demand<string> = [isEntryText, () => 'must be 1 to 253 visible ASCII characters']

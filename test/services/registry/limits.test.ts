@@ -16,7 +16,7 @@ async function refused(t: Test, method: string, cases: readonly [object, string 
 t.test(
   'a registration that is wrong is refused by the path of its first wrong field',
   async (t) => {
-    const name = 'must be letters, digits and inner dots, dashes or underscores'
+    const name = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
     const text = 'must be 1 to 253 visible ASCII characters'
     const deep = (levels: number): object => (levels === 0 ? {} : { values: [deep(levels - 1)] })
     await refused(t, 'Register', [
@@ -76,7 +76,7 @@ t.test(
       ],
       [
         { ...ENTRY, options: { domain: 'a b' } },
-        'request.options.domain must be *, empty, or letters, digits and inner dots, dashes or underscores, got "a b"',
+        'request.options.domain must be *, empty, or letters, digits and inner dots, dashes or underscores, at most 253, got "a b"',
       ],
     ])
   },
