@@ -127,7 +127,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
       // One that is under way would bring the node back.
       await pending
       const spentMs = performance.now() - startMs
-      await inTime(Promise.resolve(send()), Math.max(1, leftMs - spentMs))
+      await inTime(Promise.resolve(send()), Math.max(1, Math.round(leftMs - spentMs)))
     } catch (error) {
       log.warn({ reason: toError(error).message, registry: registry.name }, `could not ${what}`)
     }

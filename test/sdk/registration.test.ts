@@ -310,5 +310,6 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
   await registration.end()
   t.same(asked, ['register draining', 'deregister'])
   t.match(lines, [/could not tell of draining/, /could not deregister/])
+  for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
   t.ok(performance.now() - startMs < 390, 'once, not for each of them')
 })
