@@ -4,6 +4,7 @@ import { isDoneIn } from '../../core/done-in.ts'
 import { isShared } from '../../core/network/names.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
+import type { ServiceAccounts } from './accounts.ts'
 import type { RunOptions, ServiceMessage } from './messages.ts'
 import { LATEST } from './names.ts'
 import type { Objects } from './objects.ts'
@@ -40,6 +41,7 @@ export interface OperationsOptions {
   readonly reconciler: Reconciler
   readonly uploads: Uploads
   readonly secrets: Secrets
+  readonly accounts: Pick<ServiceAccounts, 'remove'>
   readonly runtime: Runtime
   readonly server: string
   readonly allowLocal: boolean
@@ -64,6 +66,7 @@ export function createOperations(options: OperationsOptions): Operations {
     allowLocal,
     otherServerMs,
     nowMs,
+    accounts,
   } = options
 
   function checkImage(image: string, errorId: string): void {
@@ -186,7 +189,11 @@ export function createOperations(options: OperationsOptions): Operations {
     const isOwn = there.server === server
     const gone = waitFor(toObjectKey(there))
     try {
-      await objects.change(there, (now) => ({ ...now, deleting: true, status: 'stopping' }))
+      const leaving = await objects.change(there, (now) => ({
+        ...now,
+        ...{ deleting: true, status: 'stopping' },
+      }))
+      if (leaving === undefined) return there
       await reconciler.refresh()
       if (await isDoneIn(gone.done, isOwn ? OWN_MS : otherServerMs)) return there
     } finally {
@@ -198,6 +205,7 @@ export function createOperations(options: OperationsOptions): Operations {
         errorId,
         `server ${there.server}, which runs it, does not answer; with force it is forgotten`,
       )
+    await accounts.remove(there)
     await objects.change(there, () => undefined)
     await reconciler.refresh()
     return there

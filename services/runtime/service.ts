@@ -165,7 +165,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   })
   const watches = createWatches(reconciler)
   const operations = createOperations({
-    ...{ objects, reconciler, uploads, secrets, runtime, server, allowLocal, nowMs },
+    ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowLocal, nowMs },
     otherServerMs,
   })
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })

@@ -138,6 +138,7 @@ t.test(
     await t.rejects(again, { code: 409, message: 'shop@latest is being removed' })
     await two.call('Delete', 'shop', { options: { force: true } })
     t.same(await two.read(), [])
+    t.equal(await two.accounts.find('mx', 'shop@latest'), undefined, 'its account is gone, too')
     await two.create('shop', toPlain('two'))
     t.match(await two.settled('shop'), { status: 4 })
   },
