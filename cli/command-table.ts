@@ -50,6 +50,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/config.ts')).registerConfig,
   },
   {
+    name: 'store',
+    description: 'Read and write records of the store',
+    subcommands: ['read', 'list', 'write', 'delete', 'databases', 'tables', 'snapshot', 'restore'],
+    load: async () => (await import('./commands/store.ts')).registerStore,
+  },
+  {
     name: 'run',
     description: 'Run a service from a folder or a repository',
     load: async () => (await import('./commands/run.ts')).registerRun,
@@ -73,6 +79,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'status',
     description: 'Show what runs',
     load: async () => (await import('./commands/status.ts')).registerStatus,
+  },
+  {
+    name: 'gen',
+    description: 'Write a client of services that run',
+    load: async () => (await import('./commands/gen.ts')).registerGen,
   },
   {
     name: 'new',

@@ -15,6 +15,8 @@ export const EXIT = {
   unknownMethod: 5,
   /** A typed error of a service. */
   refused: 127,
+  /** Ctrl-C gave something up that was half done: 128 and the number of SIGINT, as shells have it. */
+  interrupted: 130,
 } as const
 
 export interface CliErrorOptions extends ErrorOptions {

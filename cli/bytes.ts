@@ -1,0 +1,27 @@
+/**
+ * Bytes as a field of a document: a text where they are UTF-8, else in base64, in a field of its own.
+ *
+ * @param name of the field; in base64 `<name>_base64`.
+ */
+export function toField(name: string, bytes: Uint8Array): Readonly<Record<string, string>> {
+  const text = decodeText(bytes)
+  return text === undefined
+    ? { [`${name}_base64`]: Buffer.from(bytes).toString('base64') }
+    : { [name]: text }
+}
+
+/** Bytes as a cell of a table: what would break its line is told as JSON has it. */
+export function toCell(bytes: Uint8Array): string {
+  const text = decodeText(bytes)
+  if (text === undefined) return `base64:${Buffer.from(bytes).toString('base64')}`
+  return /[\x00-\x1f\x7f-\x9f]/.test(text) ? JSON.stringify(text) : text
+}
+
+/** Undefined: it is not UTF-8. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}

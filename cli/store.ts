@@ -1,0 +1,219 @@
+import type { CAC } from 'cac'
+import { parseDuration } from '../core/units.ts'
+import { toCell, toField } from './bytes.ts'
+import { collect } from './collect.ts'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { readBytes } from './input.ts'
+import { CliError, EXIT } from './output.ts'
+import { printStream } from './print-stream.ts'
+import { printDone } from './runtime/steps.ts'
+import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session.ts'
+import { formatSpan } from './span.ts'
+import {
+  listNames,
+  type ReadRequest,
+  readRecords,
+  type StoredRecord,
+  type Table,
+} from './store/records.ts'
+import { runSubcommand, type Subcommand } from './subcommands.ts'
+import { formatTable } from './table.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
+  database: 'string',
+  table: 'string',
+  prefix: 'optional',
+  suffix: 'optional',
+  from: 'string',
+  to: 'string',
+  order: 'string',
+  limit: 'string',
+  offset: 'string',
+  expiry: 'string',
+  verbose: 'boolean',
+  destination: 'string',
+  source: 'string',
+  all: 'boolean',
+} as const
+type StoreFlags = CommandLine<typeof FLAGS>['flags']
+
+/** Of a record that never ends (reference 4). */
+const NEVER = 'None'
+
+/** `mx store` and what may follow it (reference 4). */
+const SUBCOMMANDS: readonly Subcommand<StoreFlags>[] = [
+  {
+    words: 'read',
+    args: ['[KEY]'],
+    run: ([key], flags) =>
+      withSession(flags, async (session) => {
+        const isRaw = flags.output === 'raw'
+        const format = isRaw ? 'text' : toFormat(flags)
+        const records = readRecords(session, toRead(key, flags, session))
+        try {
+          if (format === 'text' && !flags.verbose) {
+            const end = Buffer.from(isRaw ? '' : '\n')
+            await printStream(records, ({ value }) => Buffer.concat([toBytes(value), end]))
+          } else {
+            const all = await collect(records)
+            await print(format, all.map(toDocument), formatRecords(all))
+          }
+        } catch (error) {
+          throw isNotFound(error) ? new CliError(error.message, { cause: error }) : error
+        }
+      }),
+  },
+  {
+    words: 'list',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const { options } = toRead(undefined, { ...flags, prefix: flags.prefix ?? '' }, session)
+        const pages = session.stream<{ keys: string[] }>('store', 'Store.List', { options })
+        if (format === 'text')
+          return printStream(pages, ({ keys }) => keys.map((key) => `${key}\n`).join(''))
+        const all = await collect(pages)
+        await print(
+          format,
+          all.flatMap(({ keys }) => keys),
+          '',
+        )
+      }),
+  },
+  {
+    words: 'write',
+    args: ['KEY', 'VALUE'],
+    run: ([key, given], flags) =>
+      withSession(flags, async (session) => {
+        const value = (await readBytes(given!)).toString('base64')
+        const record = { key, value, expiry: toExpiry(flags.expiry) }
+        await session.call('store', 'Store.Write', { record, options: toTable(flags, session) })
+        printDone(`${key} was written`)
+      }),
+  },
+  {
+    words: 'delete',
+    args: ['KEY...'],
+    run: (keys, flags) =>
+      withSession(flags, async (session) => {
+        const options = toTable(flags, session)
+        for (const key of keys) await session.call('store', 'Store.Delete', { key, options })
+        printDone(`${keys.join(', ')} ${keys.length === 1 ? 'was' : 'were'} deleted`)
+      }),
+  },
+  {
+    words: 'databases',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) =>
+        printNames(flags, await listNames(session, 'databases', {})),
+      ),
+  },
+  {
+    words: 'tables',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        const { database } = toTable(flags, session)
+        await printNames(flags, await listNames(session, 'tables', { database }))
+      }),
+  },
+  {
+    words: 'snapshot',
+    args: ['[FILE]'],
+    run: ([file], flags) =>
+      withSession(flags, async (session) => {
+        const { takeSnapshot } = await import('./store/snapshot.ts')
+        const { database, table, all } = flags
+        await takeSnapshot(session, file ?? flags.destination, { database, table, all })
+      }),
+  },
+  {
+    words: 'restore',
+    args: ['[FILE]'],
+    run: ([file], flags) =>
+      withSession(flags, async (session) => {
+        const { restoreSnapshot } = await import('./store/restore.ts')
+        const { database, table } = flags
+        await restoreSnapshot(session, file ?? flags.source, { database, table })
+      }),
+  },
+]
+
+/** @throws {CliError} */
+export async function runStore(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  await runSubcommand('store', SUBCOMMANDS, words, flags)
+}
+
+function toTable({ database, table = '' }: StoreFlags, { namespace }: Session): Table {
+  return { database: database || namespace, table }
+}
+
+/** @param key where a prefix or a suffix is without a text: what keys begin or end with. */
+function toRead(key: string | undefined, flags: StoreFlags, session: Session): ReadRequest {
+  const { prefix, suffix, from, to, order } = flags
+  if (key === undefined && [prefix, suffix, from, to].every((flag) => flag === undefined))
+    throw usage('the key is missing; --prefix, --suffix, --from or --to read several')
+  if (order !== undefined && order !== 'asc' && order !== 'desc')
+    throw usage(`Invalid order: ${order}, must be asc or desc`)
+  const toPart = (text: string): string | true => (text === '' && key !== undefined ? true : text)
+  return {
+    ...(key !== undefined && { key }),
+    options: {
+      ...toTable(flags, session),
+      ...(prefix !== undefined && { prefix: toPart(prefix) }),
+      ...(suffix !== undefined && { suffix: toPart(suffix) }),
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+      ...(order !== undefined && { order }),
+      limit: toCount(flags.limit, 'limit'),
+      offset: toCount(flags.offset, 'offset'),
+    },
+  }
+}
+
+function toCount(text: string | undefined, flag: string): number {
+  if (text === undefined) return 0
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw usage(`--${flag} must be a whole number, got ${text}`)
+}
+
+/** Seconds; 0: never. */
+function toExpiry(text = 'none'): number {
+  try {
+    const milliseconds = parseDuration(text)
+    return Number.isFinite(milliseconds) ? Math.ceil(milliseconds / 1000) : 0
+  } catch (cause) {
+    throw new CliError(`--expiry ${(cause as Error).message}`, { status: EXIT.usage, cause })
+  }
+}
+
+function toDocument({ key, value, expiry, metadata, version }: StoredRecord): object {
+  return { key, ...toField('value', toBytes(value)), expiry, metadata, version }
+}
+
+function formatRecords(records: readonly StoredRecord[]): string {
+  const rows = records.map(({ key, value, expiry }) => [
+    toCell(Buffer.from(key)),
+    toCell(toBytes(value)),
+    expiry === 0 ? NEVER : formatSpan(expiry),
+  ])
+  return formatTable([['KEY', 'VALUE', 'EXPIRY'], ...rows], 0)
+}
+
+async function printNames(flags: StoreFlags, names: readonly string[]): Promise<void> {
+  await print(toFormat(flags), names, names.map((name) => `${name}\n`).join(''))
+}
+
+function toBytes(base64: string): Buffer {
+  return Buffer.from(base64, 'base64')
+}
+
+function usage(message: string): CliError {
+  return new CliError(`${message}. See 'mx store --help'`, { status: EXIT.usage })
+}

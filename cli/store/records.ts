@@ -1,0 +1,79 @@
+import type { Session } from '../session.ts'
+
+/** A table, and whose it is. */
+export interface Table {
+  readonly database: string
+  /** Empty: that of whoever names none. */
+  readonly table: string
+}
+
+/** A record, as the service `store` tells it (specification: Store record). */
+export interface StoredRecord {
+  readonly key: string
+  /** Base64. */
+  readonly value: string
+  /** Seconds until it ends; 0: never. */
+  readonly expiry: number
+  readonly metadata: Readonly<Record<string, object>>
+  readonly version: number
+}
+
+/** Which records, as the service takes it (reference 4). */
+export interface ReadRequest {
+  readonly key?: string
+  readonly options: Table & {
+    readonly prefix?: string | true
+    readonly suffix?: string | true
+    readonly from?: string
+    readonly to?: string
+    readonly order?: string
+    /** 0: no limit. */
+    readonly limit: number
+    readonly offset: number
+  }
+}
+
+interface RecordPage {
+  readonly records: readonly StoredRecord[]
+  /** There are more: read after this key. */
+  readonly next?: string
+}
+
+/** Reads records page by page. */
+export async function* readRecords(
+  { call }: Session,
+  { key, options }: ReadRequest,
+): AsyncGenerator<StoredRecord, void, undefined> {
+  let { limit, offset } = options
+  let after: string | undefined
+  for (;;) {
+    const request = {
+      ...(key !== undefined && { key }),
+      options: { ...options, limit, offset, ...(after !== undefined && { after }) },
+    }
+    const { records, next }: RecordPage = await call('store', 'Store.Read', request)
+    yield* records
+    if (limit > 0) limit -= records.length
+    const isEnough = limit === 0 && options.limit > 0
+    if (next === undefined || isEnough) return
+    offset = 0
+    after = next
+  }
+}
+
+/** Names of databases, or of tables, page by page. */
+export async function listNames(
+  { call }: Session,
+  kind: 'databases' | 'tables',
+  request: object,
+): Promise<readonly string[]> {
+  const endpoint = kind === 'databases' ? 'Store.Databases' : 'Store.Tables'
+  const names: string[] = []
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    type Page = { readonly [K in typeof kind]?: readonly string[] } & { readonly next?: string }
+    const page: Page = await call('store', endpoint, { ...request, after })
+    names.push(...(page[kind] ?? []))
+    after = page.next
+  }
+  return names
+}

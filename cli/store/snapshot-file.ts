@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { CliError } from '../output.ts'
+import type { StoredRecord, Table } from './records.ts'
+
+/*
+ * A snapshot is lines of JSON: what it is, a line for each record, and how many there are, with the SHA-256 of all bytes before. So one that
+ * was cut off, or changed, is known before anything of it is used.
+ */
+
+const NAME = 'mx store'
+const VERSION = 1
+const LINE_FEED = 0x0a
+/** Longest line: a record of a store is at most some 1.5 MiB in base64. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024
+
+/** A line of a snapshot. */
+export interface SnapshotRecord extends Table {
+  readonly key: string
+  /** Base64. */
+  readonly value: string
+  /** Unix time in seconds; 0: never. */
+  readonly expires: number
+  readonly metadata: StoredRecord['metadata']
+}
+
+/** Makes the lines of a snapshot. */
+export interface SnapshotLines {
+  readonly header: () => string
+  readonly record: (record: SnapshotRecord) => string
+  readonly footer: () => string
+}
+
+export function createSnapshotLines(now: Date): SnapshotLines {
+  const hash = createHash('sha256')
+  let records = 0
+  const toLine = (value: object): string => {
+    const line = `${JSON.stringify(value)}\n`
+    hash.update(line)
+    return line
+  }
+  return {
+    header: () => toLine({ snapshot: NAME, version: VERSION, created: now.toISOString() }),
+    record(record) {
+      records++
+      return toLine(record)
+    },
+    footer: () => `${JSON.stringify({ records, sha256: hash.digest('hex') })}\n`,
+  }
+}
+
+/** What is in a snapshot. */
+export interface SnapshotSummary {
+  readonly records: number
+  readonly databases: ReadonlySet<string>
+}
+
+/** Goes through a snapshot to its end. @throws {CliError} what is wrong with it. */
+export async function checkSnapshot(file: FileHandle): Promise<SnapshotSummary> {
+  const hash = createHash('sha256')
+  const databases = new Set<string>()
+  let records = -1
+  let last: Buffer | undefined
+  for await (const line of readLines(file)) {
+    if (last !== undefined) {
+      if (records === -1) checkHeader(last)
+      else databases.add(checkRecord(last, records + 1).database)
+      hash.update(last).update('\n')
+      records++
+    }
+    last = line
+  }
+  const footer = last === undefined ? undefined : parse(last)
+  if (records === -1 || typeof footer?.['sha256'] !== 'string') throw damaged('its end is missing')
+  if (footer['records'] !== records)
+    throw damaged(`it should have ${footer['records']} records, and has ${records}`)
+  if (footer['sha256'] !== hash.digest('hex')) throw damaged('its bytes were changed')
+  return { records, databases }
+}
+
+/** The records of a snapshot that was checked. */
+export async function* readSnapshot(
+  file: FileHandle,
+  records: number,
+): AsyncGenerator<SnapshotRecord, void, undefined> {
+  let i = -1
+  for await (const line of readLines(file)) {
+    if (++i > records) return
+    if (i > 0) yield JSON.parse(String(line))
+  }
+}
+
+function checkHeader(line: Buffer): void {
+  const { snapshot, version } = parse(line) ?? {}
+  if (snapshot !== NAME) throw new CliError('this is no snapshot of a store')
+  if (version !== VERSION)
+    throw new CliError(
+      `this is a snapshot of version ${version}, and this program knows version ${VERSION}`,
+    )
+}
+
+function checkRecord(line: Buffer, number: number): SnapshotRecord {
+  const record = parse(line) ?? {}
+  const { database, table, key, value, expires, metadata } = record
+  const areTexts = [database, table, key, value].every((part) => typeof part === 'string')
+  const isRecord = areTexts && Number.isInteger(expires) && typeof metadata === 'object'
+  if (!isRecord) throw damaged(`record ${number} is none`)
+  return record as unknown as SnapshotRecord
+}
+
+/** Undefined: it is no object. */
+function parse(line: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(String(line))
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function damaged(why: string): CliError {
+  return new CliError(`the snapshot is damaged: ${why}; nothing was written`)
+}
+
+/** Lines of a file from its start on, without their line feeds; what stands behind the last one is damaged. */
+async function* readLines(file: FileHandle): AsyncGenerator<Buffer, void, undefined> {
+  let parts: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) {
+    let rest = chunk as Buffer
+    for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED)) {
+      yield Buffer.concat([...parts, rest.subarray(0, at)])
+      rest = rest.subarray(at + 1)
+      parts = []
+      bytes = 0
+    }
+    parts.push(rest)
+    bytes += rest.length
+    if (bytes > MAX_LINE_BYTES) throw damaged('a line is too long')
+  }
+  if (bytes > 0) throw damaged('its last line is cut off')
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { createSnapshotLines } from '../../../cli/store/snapshot-file.ts'
+import { runStore } from '../../../cli/store.ts'
+import { openCliServer } from '../../fixtures/cli-server.ts'
+
+const { home, run, mx } = await openCliServer(t)
+const store = (...words: string[]) => run(runStore, 'store', ...words)
+const toRecord = (key: string, expires = 0) => ({
+  ...{ database: 'mx', table: 'shop', key, value: 'AP8=', expires },
+  metadata: { from: { type: 'string', value: 'me' } },
+})
+const toSnapshot = (records: readonly ReturnType<typeof toRecord>[]): string => {
+  const lines = createSnapshotLines(new Date())
+  return [lines.header(), ...records.map(lines.record), lines.footer()].join('')
+}
+const write = (name: string, text: string): void => writeFileSync(join(home, name), text)
+const inOneHour = Math.floor(Date.now() / 1000) + 3600
+
+t.test('more than a page is restored as it was, but for what has ended', async (t) => {
+  const keys = Array.from({ length: 1100 }, (_, i) => `k${String(i).padStart(4, '0')}`)
+  write('many', toSnapshot([...keys.map((key) => toRecord(key)), toRecord('ended', 1)]))
+  t.equal(await store('restore', 'many'), '')
+  t.equal(await store('list', '-t', 'shop'), keys.map((key) => `${key}\n`).join(''))
+  const read = JSON.parse(await store('read', '-p', '-t', 'shop', '-o', 'json', '-l', '1050'))
+  t.same(
+    read.map(({ key }: { key: string }) => key),
+    keys.slice(0, 1050),
+  )
+  t.match(read[0], { value_base64: 'AP8=', metadata: { from: { value: 'me' } }, expiry: 0 })
+  await store('snapshot', 'again')
+  const toRecords = (name: string) => readFileSync(join(home, name), 'utf8').split('\n').slice(1)
+  t.same(toRecords('again').slice(0, -2), toRecords('many').slice(0, -3))
+})
+
+t.test('a snapshot goes to another database, or but a table of it', async (t) => {
+  const other = { ...toRecord('b', inOneHour), table: 'other' }
+  write('two', toSnapshot([toRecord('a', inOneHour), other]))
+  await store('restore', 'two', '-d', 'acme', '-t', 'other')
+  t.equal(await store('tables', '-d', 'acme'), 'other\n')
+  t.match(JSON.parse(await store('read', 'b', '-d', 'acme', '-t', 'other', '-o', 'json')), [
+    { key: 'b', expiry: Number },
+  ])
+  write('mixed', toSnapshot([toRecord('a'), { ...toRecord('b'), database: 'acme' }]))
+  await t.rejects(store('restore', 'mixed', '-d', 'else'), {
+    message: '--database is where one goes, and there are 2: mx, acme; nothing was written',
+    status: 2,
+  })
+})
+
+t.test('a damaged snapshot is refused before anything is written', async (t) => {
+  const whole = toSnapshot([toRecord('new/1'), toRecord('new/2')])
+  const lines = whole.split('\n')
+  const damaged = {
+    'its end is missing': `${lines.slice(0, 3).join('\n')}\n`,
+    'its last line is cut off': whole.slice(0, -10),
+    'its bytes were changed': whole.replace('new/2', 'new/3'),
+    'it should have 2 records, and has 1': [lines[0], lines[1], ...lines.slice(3)].join('\n'),
+    'record 1 is none': whole.replace('"key":"new/1"', '"key":1'),
+  }
+  for (const [why, text] of Object.entries(damaged)) {
+    write('damaged', text)
+    await t.rejects(store('restore', 'damaged'), {
+      message: `the snapshot is damaged: ${why}; nothing was written`,
+      status: 1,
+    })
+  }
+  write('damaged', 'something else\n{}\n')
+  await t.rejects(store('restore', 'damaged'), { message: 'this is no snapshot of a store' })
+  write('damaged', whole.replace('"version":1', '"version":9'))
+  await t.rejects(store('restore', 'damaged'), { message: /^this is a snapshot of version 9/ })
+  write('damaged', '')
+  await t.rejects(store('restore', 'damaged'), { message: /its end is missing/ })
+  t.equal(await store('list', '-t', 'shop', '-p', 'new/'), '')
+  await t.rejects(store('restore', 'nowhere'), { message: /^nowhere cannot be read: ENOENT/ })
+})
+
+t.test('a snapshot comes from standard input, of which no copy is left', async (t) => {
+  const listCopies = () => readdirSync(tmpdir()).filter((name) => name.startsWith('mx-restore-'))
+  const before = listCopies()
+  const text = toSnapshot([toRecord('piped')])
+  t.same(await mx(['store', 'restore'], text), { code: 0, stdout: '', stderr: '' })
+  t.equal(await store('list', '-t', 'shop', '-p', 'piped'), 'piped\n')
+  t.match(await mx(['store', 'restore'], text.slice(0, -9)), { code: 1, stderr: /damaged/ })
+  t.same(listCopies(), before)
+})
+
+t.test('what the service refuses ends it, and tells how far it came', async (t) => {
+  write('reserved', toSnapshot([{ ...toRecord('x'), table: 'auth' }]))
+  await t.rejects(store('restore', 'reserved'), {
+    message: /reserved for the service auth.*; 0 records were written before$/,
+    status: 127,
+  })
+})
