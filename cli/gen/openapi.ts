@@ -1,0 +1,113 @@
+import type { EndpointInterface, Interfaces, ServiceInterface } from './interface.ts'
+import { REF } from './interface.ts'
+import { toLower, toPascal } from './names.ts'
+
+const ERROR = {
+  type: 'object',
+  required: ['Id', 'Code', 'Detail', 'Status'],
+  properties: {
+    Id: { type: 'string', description: 'Service, or the id it chose.' },
+    Code: { type: 'integer', description: 'HTTP status.' },
+    Detail: { type: 'string' },
+    Status: { type: 'string' },
+  },
+}
+const METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'PUT',
+  'POST',
+  'DELETE',
+  'OPTIONS',
+  'HEAD',
+  'PATCH',
+  'TRACE',
+])
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
+const VARIABLE = /\{([^{}=]+)(?:=[^{}]*)?\}/g
+
+/**
+ * An OpenAPI 3.1 document of services as a gateway serves them (specification: Server API gateway).
+ *
+ * @param url of the gateway.
+ */
+export function toOpenApi({ services, schemas }: Interfaces, url: string): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const service of services)
+    for (const endpoint of service.endpoints)
+      for (const [method, path] of listPlaces(service, endpoint)) {
+        const operation = toOperation(service, endpoint, method, path)
+        const key = method.toLowerCase()
+        paths[path] = { ...paths[path], [key]: paths[path]?.[key] ?? operation }
+      }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: services.map(({ name }) => name).join(', '),
+      version: services.map(({ version }) => version).join(', '),
+    },
+    servers: [{ url }],
+    // Whether a token is needed is for the rules of access to say.
+    security: [{}, { token: [] }],
+    tags: services.map(({ name }) => ({ name })),
+    paths,
+    components: {
+      schemas: { ...schemas, Error: ERROR },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+/** The routes it declares, else where the gateway serves every call. */
+function listPlaces(
+  service: ServiceInterface,
+  endpoint: EndpointInterface,
+): readonly (readonly [method: string, path: string])[] {
+  const { route, handler, method } = endpoint
+  if (route !== undefined)
+    return route.methods
+      .filter((each) => METHODS.has(each))
+      .flatMap((each) =>
+        route.paths.map((path) => [each, path.replaceAll(VARIABLE, '{$1}')] as const),
+      )
+  const words = handler === toPascal(service.name) ? [method] : [handler, method]
+  return [['POST', `/${[service.name.replaceAll('.', '/'), ...words.map(toLower)].join('/')}`]]
+}
+
+function toOperation(
+  { name }: ServiceInterface,
+  endpoint: EndpointInterface,
+  method: string,
+  path: string,
+): object {
+  const { handler, method: own, description, isStream, request, response } = endpoint
+  const variables = [...path.matchAll(VARIABLE)].map(([, variable]) => variable!)
+  const isOnly = endpoint.route === undefined
+  return {
+    operationId: `${name}.${handler}.${own}${isOnly ? '' : ` ${method} ${path}`}`,
+    tags: [name],
+    ...(description !== '' && { summary: description }),
+    ...(variables.length > 0 && {
+      parameters: variables.map((variable) => ({
+        ...{ name: variable, in: 'path', required: true },
+        schema: { type: 'string' },
+      })),
+    }),
+    ...(!WITHOUT_BODY.has(method) && {
+      requestBody: { content: { 'application/json': { schema: { $ref: REF + request } } } },
+    }),
+    responses: {
+      200: {
+        description: isStream ? 'A document a line, until it ends.' : 'The response.',
+        content: {
+          [isStream ? 'application/x-ndjson' : 'application/json']: {
+            schema: { $ref: REF + response },
+          },
+        },
+      },
+      default: {
+        description: 'What went wrong.',
+        content: { 'application/json': { schema: { $ref: `${REF}Error` } } },
+      },
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { itemsOf, type JsonSchema, mapValuesOf, placesOf, typesOf } from '../../sdk/json-schema.ts'
+import { type EndpointInterface, type Interfaces, REF, type ServiceInterface } from './interface.ts'
+import { toLower, toPascal } from './names.ts'
+
+const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
+const STREAMS = "import type { CallOptions, CallStream, Client } from 'mx'"
+const CALLS = "import type { CallOptions, Client } from 'mx'"
+
+/** A module of TypeScript: types of all messages, and a function for each service that makes its client of a `Client`. */
+export function toTypeScript({ services, schemas }: Interfaces): string {
+  const hasStream = services.some(({ endpoints }) => endpoints.some(({ isStream }) => isStream))
+  const names = services.map(({ name, version }) => `${name} (${version})`).join(', ')
+  return [
+    `// Made of ${names} by mx gen client; not to be edited.`,
+    hasStream ? STREAMS : CALLS,
+    ...Object.entries(schemas).map(([name, schema]) => formatMessage(name, schema)),
+    ...services.map(formatService),
+  ]
+    .join('\n\n')
+    .concat('\n')
+}
+
+function formatMessage(name: string, schema: JsonSchema): string {
+  const isRequest = name.includes('Request')
+  const body = toType(schema, '', isRequest)
+  const isObject = body.startsWith('{') && body.endsWith('}') && schema.properties !== undefined
+  return `${formatComment(schema.description, '')}export ${isObject ? `interface ${name} ${body}` : `type ${name} = ${body}`}`
+}
+
+function formatService({ name, endpoints }: ServiceInterface): string {
+  const type = `${toPascal(name)}Client`
+  const handlers = [...new Set(endpoints.map(({ handler }) => handler))].map((handler) => {
+    const methods = endpoints
+      .filter((endpoint) => endpoint.handler === handler)
+      .map((endpoint) => formatMethod(endpoint))
+    return `  readonly ${handler}: {\n${methods.join('')}  }\n`
+  })
+  return `/** The service \`${name}\`. */
+export interface ${type} {
+${handlers.join('')}}
+
+export function create${type}(client: Client): ${type} {
+  return client.service(${JSON.stringify(name)}) as unknown as ${type}
+}`
+}
+
+function formatMethod({
+  method,
+  description,
+  isStream,
+  request,
+  response,
+}: EndpointInterface): string {
+  const comment = formatComment(description, '    ')
+  const name = toLower(method)
+  if (!isStream)
+    return `${comment}    readonly ${name}: (request: ${request}, options?: CallOptions) => Promise<${response}>\n`
+  return `${comment}    readonly ${name}: {
+      readonly stream: (
+        requests?: ${request} | AsyncIterable<${request}>,
+        options?: CallOptions,
+      ) => CallStream<${request}, ${response}>
+    }\n`
+}
+
+/** @param isRequest what has a default may be left out. */
+function toType(schema: JsonSchema, indent: string, isRequest: boolean): string {
+  const inner = (each: JsonSchema): string => toType(each, indent, isRequest)
+  const { $ref, enum: choices, anyOf, oneOf, allOf } = schema
+  if ($ref !== undefined) return $ref.slice(REF.length)
+  if ('const' in schema) return JSON.stringify(schema.const)
+  if (choices !== undefined) return choices.map((each) => JSON.stringify(each)).join(' | ')
+  const options = anyOf ?? oneOf
+  if (options !== undefined) return join(options.map(inner), ' | ')
+  if (allOf !== undefined) return join(allOf.map(inner), ' & ')
+  const types = typesOf(schema)
+  if (types.length === 0)
+    return schema.properties === undefined ? 'unknown' : toObject(schema, indent, isRequest)
+  return join(
+    types.map((type) => toTyped(type, schema, indent, isRequest)),
+    ' | ',
+  )
+}
+
+function toTyped(type: string, schema: JsonSchema, indent: string, isRequest: boolean): string {
+  switch (type) {
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return type
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'array': {
+      const places = placesOf(schema)
+      if (places.length > 0)
+        return `[${places.map((each) => toType(each, indent, isRequest)).join(', ')}]`
+      const items = itemsOf(schema)
+      return `readonly ${wrap(items === undefined ? 'unknown' : toType(items, indent, isRequest))}[]`
+    }
+    case 'object':
+      return toObject(schema, indent, isRequest)
+    default:
+      return 'unknown'
+  }
+}
+
+function toObject(schema: JsonSchema, indent: string, isRequest: boolean): string {
+  const { properties, required = [] } = schema
+  if (properties === undefined) {
+    const values = mapValuesOf(schema)
+    return `Readonly<Record<string, ${values === undefined ? 'unknown' : toType(values, indent, isRequest)}>>`
+  }
+  const deeper = `${indent}  `
+  const lines = Object.entries(properties).map(([name, field]) => {
+    const isOptional = !required.includes(name) || (isRequest && field.default !== undefined)
+    const key = IDENTIFIER.test(name) ? name : JSON.stringify(name)
+    const type = toType(field, deeper, isRequest)
+    return `${formatComment(field.description, deeper)}${deeper}readonly ${key}${isOptional ? '?' : ''}: ${type}\n`
+  })
+  return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`
+}
+
+/** One of several is one; what is none of anything may be anything. */
+function join(types: readonly string[], by: string): string {
+  const all = [...new Set(types)]
+  return all.length === 0
+    ? 'unknown'
+    : all.map((type) => (all.length > 1 ? wrap(type) : type)).join(by)
+}
+
+function wrap(type: string): string {
+  return /[|&]|^readonly /.test(type) && !type.startsWith('{') ? `(${type})` : type
+}
+
+/** What a service says of itself ends no comment. */
+function formatComment(text: string | undefined, indent: string): string {
+  if (text === undefined || text === '') return ''
+  return `${indent}/** ${text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')} */\n`
+}
