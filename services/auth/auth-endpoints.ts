@@ -175,7 +175,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         const errorId = idOf(ctx)
         const given = token || refresh_token
         if (given !== '') {
-          const owner = await tokens.revoke(given)
+          const owner = await tokens.revoke(given, errorId)
           if (owner !== undefined)
             audit(ctx, 'token.revoke', { namespace: owner.namespace, target: owner.account })
           return {}

@@ -64,10 +64,16 @@ export async function openRevoked({ store, nowMs, onWarning }: RevokedOptions): 
   }
 }
 
-/** Revokes a token, or those of a session, by what their ids begin with. */
-export function revokeToken(id: string, nowMs: number): StoreWrite {
-  const revocation = { id, namespace: '', account: '', before: 0, ends: nowMs + LIFE_MS }
+/** Revokes a token that is not taken from `endsMs` on. */
+export function revokeToken(id: string, endsMs: number): StoreWrite {
+  const ends = endsMs + SKEW_S * 1000
+  const revocation = { id, namespace: '', account: '', before: 0, ends }
   return toWrite(toRevokedTokenKey(id), revocation)
+}
+
+/** Revokes the tokens of a session: `id` is what theirs begin with. */
+export function revokeSession(id: string, nowMs: number): StoreWrite {
+  return revokeToken(id, nowMs + (TOKEN_LIFE_MAX_S + SKEW_S) * 1000)
 }
 
 /** Revokes the tokens that were issued to an account before. */

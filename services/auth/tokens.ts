@@ -14,7 +14,8 @@ import {
   TABLE,
   toFamilyKey,
 } from './records.ts'
-import { type Revoked, revokeToken } from './revoked.ts'
+import { createRevokeLimit } from './revoke-limit.ts'
+import { type Revoked, revokeSession, revokeToken } from './revoked.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** What a login, or a refresh, gives. */
@@ -63,8 +64,9 @@ export interface Tokens {
    * nothing anyway does not matter.
    *
    * @returns whose it was.
+   * @throws {GatewayError} 429 after too many access tokens of an account.
    */
-  readonly revoke: (token: string) => Promise<Owner | undefined>
+  readonly revoke: (token: string, errorId: string) => Promise<Owner | undefined>
 }
 
 /** Whose a token is. */
@@ -89,6 +91,7 @@ const FORM = /^[\w-]{68}$/
 
 export function createTokens(options: TokensOptions): Tokens {
   const { store, accounts, keys, revoked, nowMs } = options
+  const countRevocation = createRevokeLimit(nowMs)
 
   async function issue(account: Account, session: string, issuedMs: number, lifeS: number) {
     const id = `${session}.${randomUUID()}`
@@ -106,7 +109,7 @@ export function createTokens(options: TokensOptions): Tokens {
   async function end(family: string): Promise<void> {
     await store.commit([
       { table: TABLE, key: toFamilyKey(family) },
-      revokeToken(toSession(family), nowMs()),
+      revokeSession(toSession(family), nowMs()),
     ])
   }
 
@@ -173,7 +176,7 @@ export function createTokens(options: TokensOptions): Tokens {
       return session
     },
 
-    async revoke(token) {
+    async revoke(token, errorId) {
       if (FORM.test(token)) {
         const family = familyOf(token)
         const record = await store.read(TABLE, toFamilyKey(family))
@@ -182,9 +185,11 @@ export function createTokens(options: TokensOptions): Tokens {
         return parseFamilyRecord(record)
       }
       try {
-        const { id, account } = await this.inspect(token)
-        await store.commit([revokeToken(id, nowMs())])
-        return { namespace: account.issuer, account: account.id }
+        const { id, account, endsMs } = await this.inspect(token)
+        const owner = { namespace: account.issuer, account: account.id }
+        countRevocation(owner, errorId)
+        await store.commit([revokeToken(id, endsMs)])
+        return owner
       } catch (error) {
         if (error instanceof TokenError) return undefined
         throw error

@@ -1,8 +1,8 @@
 import t from 'tap'
+import { createLoginLimit } from '../../../core/auth/login-limit.ts'
 import { createContext } from '../../../sdk/context.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { createAttemptLogin } from '../../../services/auth/attempt-login.ts'
-import { createLoginLimit } from '../../../core/auth/login-limit.ts'
 
 const WHAT = { namespace: 'mx', id: 'jane' }
 

@@ -1,6 +1,11 @@
 import t from 'tap'
 import type { Session } from '../../../core/contracts/auth.ts'
-import { nextSecond, revokeAccount, revokeToken } from '../../../services/auth/revoked.ts'
+import {
+  nextSecond,
+  revokeAccount,
+  revokeSession,
+  revokeToken,
+} from '../../../services/auth/revoked.ts'
 import { until } from '../../contracts/registry.ts'
 import { openAuthParts } from '../../fixtures/auth-parts.ts'
 
@@ -14,7 +19,7 @@ const SESSION: Session = {
 t.test('what is revoked counts for all servers of a store, until it has ended', async (t) => {
   const one = await openAuthParts(t)
   const { store, clock } = one
-  await store.commit([revokeToken('s1', clock.ms)])
+  await store.commit([revokeSession('s1', clock.ms)])
   const two = await openAuthParts(t, { store, clock })
   t.ok(two.revoked.isRevoked(SESSION), 'also for one that starts later')
   await until(() => one.revoked.isRevoked(SESSION))
@@ -29,17 +34,30 @@ t.test('what is revoked counts for all servers of a store, until it has ended', 
   })
 })
 
+t.test(
+  'a token that is revoked alone is remembered until no clock takes it any more',
+  async (t) => {
+    const { store, clock, revoked } = await openAuthParts(t)
+    await store.commit([revokeToken('s1.t1', SESSION.endsMs)])
+    await until(() => revoked.isRevoked(SESSION))
+    clock.ms = SESSION.endsMs + 29_999
+    t.equal(revoked.list().length, 1)
+    clock.ms += 1
+    t.same(revoked.list(), [])
+  },
+)
+
 t.test('each is told once to who listens', async (t) => {
   const { store, clock, revoked } = await openAuthParts(t)
   const told: unknown[] = []
   const stop = revoked.onRevoked((news) => void told.push(...news))
-  await store.commit([revokeToken('a', clock.ms)])
-  await store.commit([revokeToken('a', clock.ms)])
-  await store.commit([revokeToken('b', clock.ms)])
+  await store.commit([revokeSession('a', clock.ms)])
+  await store.commit([revokeSession('a', clock.ms)])
+  await store.commit([revokeSession('b', clock.ms)])
   await until(() => told.length === 2)
   t.match(told, [{ id: 'a' }, { id: 'b' }])
   stop()
-  await store.commit([revokeToken('c', clock.ms)])
+  await store.commit([revokeSession('c', clock.ms)])
   await until(() => revoked.list().length === 3)
   t.equal(told.length, 2)
 })

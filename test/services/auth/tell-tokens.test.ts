@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { StoreWrite } from '../../../core/store/store.ts'
-import { revokeToken } from '../../../services/auth/revoked.ts'
+import { revokeSession } from '../../../services/auth/revoked.ts'
 import { tellTokens } from '../../../services/auth/tell-tokens.ts'
 import { until } from '../../contracts/registry.ts'
 import { openAuthParts } from '../../fixtures/auth-parts.ts'
@@ -9,7 +9,7 @@ import { nextOf } from '../../fixtures/platform-auth.ts'
 t.test('keys and revocations are told, pages of them where there are many', async (t) => {
   const { store, clock, keys, revoked } = await openAuthParts(t)
   const writes: StoreWrite[] = []
-  for (let i = 0; i < 1500; i++) writes.push(revokeToken(`t${i}`, clock.ms))
+  for (let i = 0; i < 1500; i++) writes.push(revokeSession(`t${i}`, clock.ms))
   await store.commit(writes)
   await until(() => revoked.list().length === 1500)
   const stop = new AbortController()
@@ -19,7 +19,7 @@ t.test('keys and revocations are told, pages of them where there are many', asyn
   t.same([first.keys.length, first.revoked.length], [1, 1000])
   t.equal((await nextOf(told)).revoked.length, 500)
   const next = told.next()
-  await store.commit([revokeToken('last', clock.ms)])
+  await store.commit([revokeSession('last', clock.ms)])
   t.match(await next, { value: { revoked: [{ id: 'last' }] } })
   const end = told.next()
   stop.abort()
@@ -33,7 +33,7 @@ t.test('who is not told of a revocation is told nothing', async (t) => {
   const told = tellTokens(options)[Symbol.asyncIterator]()
   t.same((await nextOf(told)).revoked, [])
   const next = told.next()
-  await store.commit([revokeToken('one', clock.ms)])
+  await store.commit([revokeSession('one', clock.ms)])
   await until(() => revoked.list().length === 1)
   await keys.rotate(false, 'auth')
   t.match(await next, { value: { keys: { length: 2 }, revoked: [] } })

@@ -20,7 +20,8 @@ async function open(t: Test) {
       ({ account }) => account.id,
       (error: Error) => error.message,
     )
-  return { ...parts, tokens, account, reused, refresh, look }
+  const revoke = (token: string) => tokens.revoke(token, ID)
+  return { ...parts, tokens, account, reused, refresh, look, revoke }
 }
 
 t.test('an access token says what the account is, for as long as it was asked for', async (t) => {
@@ -183,20 +184,32 @@ t.test('all tokens of an account can be revoked at once', async (t) => {
 t.test(
   'a token can be revoked: an access token alone, a refresh token with its login',
   async (t) => {
-    const { tokens, account, refresh, look } = await open(t)
+    const { tokens, account, refresh, look, revoke } = await open(t)
     const pair = await tokens.begin(account, 60)
     const next = await refresh(pair.refreshToken)
-    t.match(await tokens.revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
+    t.match(await revoke(pair.accessToken), { namespace: 'mx', account: 'jane' })
     t.equal(await look(pair.accessToken), 'revoked')
     t.equal(await look(next.accessToken), 'jane')
-    t.match(await tokens.revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
+    t.match(await revoke(next.refreshToken), { namespace: 'mx', account: 'jane' })
     t.equal(await look(next.accessToken), 'revoked')
     await t.rejects(refresh(next.refreshToken), WRONG)
-    t.equal(await tokens.revoke(next.refreshToken), undefined)
-    t.equal(await tokens.revoke(next.accessToken), undefined)
-    t.equal(await tokens.revoke('nonsense'), undefined)
+    t.equal(await revoke(next.refreshToken), undefined)
+    t.equal(await revoke(next.accessToken), undefined)
+    t.equal(await revoke('nonsense'), undefined)
   },
 )
+
+t.test('what is remembered of revoked tokens has a bound, and other ways to revoke', async (t) => {
+  const { tokens, account, refresh, revoke, revoked, accounts } = await open(t)
+  const pair = await tokens.begin(account, 60)
+  const issued = await Promise.all(Array.from({ length: 3600 }, () => tokens.issue(account)))
+  for (const token of issued) await revoke(token)
+  await t.rejects(revoke(pair.accessToken), { id: ID, code: 429 })
+  t.ok(revoked.list().length <= 3600)
+  t.match(await revoke(pair.refreshToken), { account: 'jane' })
+  await t.rejects(refresh(pair.refreshToken), WRONG)
+  await accounts.revoke('mx', 'jane', ID)
+})
 
 t.test('parts of the platform get tokens for whom they like', async (t) => {
   const { tokens, look } = await open(t)
