@@ -2,7 +2,7 @@ import type { RegisterOptions, Service } from '../../../core/contracts/registry.
 import { createExpiry } from '../../../core/expiry.ts'
 import { checkService } from '../../../core/service-entry.ts'
 import type { ConsulClient } from './client.ts'
-import { isConsulError } from './errors.ts'
+import { createConsulError, isConsulError } from './errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
 
 /** The nodes this process registers with its agent. */
@@ -20,6 +20,8 @@ interface Known {
 /** Shortest time Consul takes for `DeregisterCriticalServiceAfter`, seconds. */
 const MIN_DEREGISTER_SECONDS = 60
 const REASON = 'mx: draining'
+/** Longest text of others repeated in a message. */
+const MAX_SHOWN = 80
 
 /** @param nowMs milliseconds that only grow. */
 export function createRegistrations(
@@ -89,12 +91,19 @@ export function createRegistrations(
       status: draining ? 'critical' : 'passing',
       deregistercriticalserviceafter: `${Math.max(MIN_DEREGISTER_SECONDS, ttlSeconds)}s`,
     }
-    await client.ask(
+    const { body } = await client.ask(
       (consul, call) =>
         consul.agent.service.register({ ...entry, ...(ttlSeconds > 0 && { check }), ...call }),
       // The library knows no weights.
       { needs: toWrite(entry.name), extra: { Weights: { Passing: weight, Warning: 1 } } },
     )
+    // Consul says nothing to it; a server that takes whatever it is sent does.
+    if (body.length > 0) {
+      const shown = JSON.stringify(body.toString().slice(0, MAX_SHOWN))
+      throw createConsulError(`what answers a registration with ${shown} is no Consul`, {
+        denied: true,
+      })
+    }
   }
 
   async function maintain({ id, name, draining }: Registration): Promise<void> {

@@ -25,6 +25,15 @@ function told({ requests }: ConsulDouble): string[] {
   })
 }
 
+t.test('what takes every registration, but not as Consul does, is none', async (t) => {
+  const double = await startConsulDouble(t, (_, response) => response.end('welcome'))
+  const { register } = open(t, double)
+  await t.rejects(register(SERVICE, { ttlSeconds: 90 }), {
+    denied: true,
+    message: 'what answers a registration with "welcome" is no Consul',
+  })
+})
+
 t.test('the first time all is said, then only that it lives', async (t) => {
   const double = await startConsulDouble(t, (_, response) => response.end())
   const { register, deregister } = open(t, double)
