@@ -1,0 +1,134 @@
+// Issue: external identity. The plugins that know callers of others, one behind the other in a gateway of its own in front of plain HTTP.
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createSecretHasher } from '../../core/auth/secret-hash.ts'
+import { startMx } from '../fixtures/mx.ts'
+import { createPair, openOidcIssuer } from '../fixtures/oidc-issuer.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+import {
+  closeOf,
+  connectWebSocket,
+  openBackendServer,
+  refusedWebSocket,
+} from '../fixtures/web-gateway.ts'
+
+t.setTimeout(60_000)
+
+const hasher = createSecretHasher('test', 4)
+const toKeyLine = (key: string): string =>
+  `shop ${createHash('sha256').update(key).digest('hex')} orders\n`
+const toUserLine = async (password: string): Promise<string> =>
+  `bank ${await hasher.hash(password)}\n`
+
+type Fields = Record<string, string>
+const bearer = (token: string): Fields => ({ authorization: `Bearer ${token}` })
+const apiKey = (key: string): Fields => ({ 'x-api-key': key })
+const basic = (id: string, password: string): Fields => ({
+  authorization: `Basic ${Buffer.from(`${id}:${password}`).toString('base64')}`,
+})
+
+async function open(t: Test) {
+  const issuer = await openOidcIssuer(t)
+  const seen: Fields[] = []
+  const backend = await openBackendServer(t, {}, (req, res) => {
+    seen.push(req.headers as Fields)
+    if (req.url !== '/app/events') return void res.end('plain')
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n')
+  })
+  const cwd = makeTempFolder(t, 'identity')
+  const write = (name: string, text: string): void => writeFileSync(join(cwd, name), text)
+  write('keys.txt', toKeyLine('a key'))
+  write('users.txt', await toUserLine('a password'))
+  write(
+    'mx.yaml',
+    `address: 127.0.0.1:0
+handler: web
+services: { app: [127.0.0.1:${backend.port}] }
+plugins:
+  - namespace
+  - api-keys: { file: keys.txt, required: false }
+  - basic-auth: { file: users.txt, required: false }
+  - oidc: { issuer: '${issuer.issuer}', audience: [app] }
+`,
+  )
+  const mx = startMx(['api'], { cwd })
+  t.teardown(() => mx.child.kill('SIGKILL'))
+  const url = await mx.url()
+  const ask = (headers: Fields) => fetch(`${url}/app/`, { headers })
+  const port = Number(new URL(url).port)
+  /** Opens a stream and a WebSocket, and tells how they end. */
+  const watch = async (headers: Fields): Promise<{ ends: Promise<string>[] }> => {
+    const reply = await fetch(`${url}/app/events`, { headers })
+    t.equal(reply.status, 200)
+    const socket = await connectWebSocket(t, port, [], { headers })
+    const stream = reply.text().then(
+      () => 'whole',
+      () => 'cut',
+    )
+    return { ends: [stream, closeOf(socket)] }
+  }
+  return { issuer, seen, write, mx, port, ask, watch }
+}
+
+t.test('who is known by a key, a password or a token is let in, and nobody else', async (t) => {
+  const { issuer, seen, ask, port, mx } = await open(t)
+  const nowS = Math.floor(Date.now() / 1000)
+  const foreign = await createPair('ES256', 'one')
+  const rows: [what: string, headers: Fields, challenge: string | undefined][] = [
+    ['a token', bearer(await issuer.issue()), undefined],
+    ['a key', apiKey('a key'), undefined],
+    ['a password', basic('bank', 'a password'), undefined],
+    ['a wrong key beside a token', { ...apiKey('x'), ...bearer(await issuer.issue()) }, undefined],
+    ['a token of a clock that is ahead', bearer(await issuer.issue({ nbf: nowS + 25 })), undefined],
+    [
+      'a token of a clock that is behind',
+      bearer(await issuer.issue({ exp: nowS - 15 })),
+      undefined,
+    ],
+    ['nothing', {}, 'Bearer'],
+    ['a wrong key', apiKey('x'), 'ApiKey header="X-Api-Key"'],
+    ['a wrong password', basic('bank', 'x'), 'Basic realm="mx", charset="UTF-8"'],
+    ['another audience', bearer(await issuer.issue({ aud: 'x' })), 'Bearer error="invalid_token"'],
+    ['expired', bearer(await issuer.issue({ exp: nowS - 40 })), 'Bearer error="invalid_token"'],
+    [
+      'not valid yet',
+      bearer(await issuer.issue({ nbf: nowS + 60 })),
+      'Bearer error="invalid_token"',
+    ],
+    ['a foreign key', bearer(await issuer.issue({}, {}, foreign)), 'Bearer error="invalid_token"'],
+  ]
+  for (const [what, headers, challenge] of rows) {
+    const reply = await ask(headers)
+    t.equal(reply.status, challenge === undefined ? 200 : 401, what)
+    t.equal(reply.headers.get('www-authenticate') ?? undefined, challenge, what)
+    const text = await reply.text()
+    if (challenge !== undefined) t.match(JSON.parse(text), { Id: 'go.mx.api.app', Code: 401 })
+  }
+  t.equal(seen.length, 6)
+  t.notOk(seen.some(({ authorization }) => authorization !== undefined))
+  t.equal((await refusedWebSocket(port, { headers: apiKey('x') })).status, 401)
+  t.notMatch(mx.output.stderr, /\n +at |a password|a key"/, 'no stack and no secret is told')
+})
+
+t.test('streams and WebSockets end with the token they were opened with', async (t) => {
+  const { issuer, watch } = await open(t)
+  // With what clocks may differ by, it ends in three to four seconds.
+  const exp = Math.floor(Date.now() / 1000) - 26
+  const { ends } = await watch(bearer(await issuer.issue({ exp })))
+  t.same(await Promise.all(ends), ['cut', '4401 Unauthorized'])
+})
+
+t.test('streams and WebSockets end when their key or password is taken away', async (t) => {
+  const { write, ask, watch } = await open(t)
+  const shown = [apiKey('a key'), basic('bank', 'a password')]
+  const watched = await Promise.all(shown.map(watch))
+  write('keys.txt', toKeyLine('another key'))
+  write('users.txt', await toUserLine('another password'))
+  const ends = await Promise.all(watched.flatMap(({ ends }) => ends))
+  t.same(ends, ['cut', '4401 Unauthorized', 'cut', '4401 Unauthorized'])
+  for (const headers of shown) t.equal((await ask(headers)).status, 401)
+  t.equal((await ask(apiKey('another key'))).status, 200)
+  t.equal((await ask(basic('bank', 'another password'))).status, 200)
+})
