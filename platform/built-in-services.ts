@@ -214,6 +214,7 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     server: network.id,
     allowLocal: settings.profile === 'local',
     isAlone: isOfOneServer(settings),
+    minFreeDiskBytes: settings.minFreeDiskBytes,
     reachedAt: host.address,
     events: (event) => keepEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, made),
   })

@@ -99,6 +99,12 @@ export function parseLimit(text: string): number {
   return bytes
 }
 
+/** {@link parseLimit} of what is to be kept free; none: 0. */
+export function parseRoom(text: string): number {
+  const bytes = parseLimit(text)
+  return Number.isFinite(bytes) ? bytes : 0
+}
+
 /** {@link parseLimit}, or the word `auto`. */
 export function parseLimitOrAuto(text: string): number | 'auto' {
   return text.trim() === 'auto' ? 'auto' : parseLimit(text)

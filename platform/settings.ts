@@ -37,6 +37,7 @@ import {
   parseOneOf,
   parseOrigins,
   parseRegistryText,
+  parseRoom,
   parseServerTiming,
   parseSwitch,
   parseTimeout,
@@ -87,6 +88,8 @@ export interface Settings {
   readonly eventSink: (typeof SINKS)[number]
   /** What runs services: processes of this machine, Kubernetes, or nothing does. */
   readonly runtime: (typeof RUNTIMES)[number]
+  /** What of the disk of the data folder stays free of uploads and builds; 0: nothing has to. */
+  readonly minFreeDiskBytes: number
   /** Name of the network of servers this one links in. */
   readonly network: string
   /** Servers to link with: `mx://host:port` or `mxs://host:port` of their RPC proxies. */
@@ -447,6 +450,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseOneOf(RUNTIMES)),
+  },
+  minFreeDiskBytes: {
+    name: 'min_free_disk',
+    kind: 'text',
+    form: 'size',
+    description:
+      'Room on the disk of the data folder that sources and builds of services leave, else they are refused with 507; or none: they may fill it',
+    default: '256mb',
+    only: 'server',
+    live: false,
+    parse: one(parseRoom),
   },
   network: {
     name: 'network',

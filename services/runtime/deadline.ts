@@ -13,7 +13,7 @@ const ID = 'runtime'
 export async function withDeadline<T>(
   what: string,
   defaultMs: number,
-  { signal, timeoutMs = defaultMs }: Work,
+  { signal, timeoutMs = defaultMs }: Pick<Work, 'signal' | 'timeoutMs'>,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = AbortSignal.timeout(timeoutMs)

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Resources } from '../../core/contracts/runtime.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { type BuiltProgram, buildSource } from './builds/build.ts'
+import type { DiskRoom } from './disk-room.ts'
 import { type Folders, removeFolder } from './folders.ts'
 import { type Revision, type ServiceRecord, toObjectKey, type Wish } from './records.ts'
 import type { SecretPlace } from './secrets.ts'
@@ -10,6 +11,7 @@ import { fetchRepository } from './sources/fetch-repository.ts'
 
 export interface PrepareOptions {
   readonly folders: Folders
+  readonly room: DiskRoom
   /** Whether repositories may be files of this machine. */
   readonly allowLocal: boolean
   readonly openSecret: (place: SecretPlace, sealed: string) => string
@@ -41,7 +43,7 @@ export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' |
  *
  * It throws what callers are told: errors of git, of the build, of the project.
  */
-export function createPrepare({ folders, allowLocal, openSecret }: PrepareOptions): Prepare {
+export function createPrepare({ folders, room, allowLocal, openSecret }: PrepareOptions): Prepare {
   /** Fills the folder of a build. Returns what is known of the source. */
   async function fetch(record: ServiceRecord, folder: string, work: Work) {
     const { source, version, asked, wish, current } = record
@@ -61,11 +63,8 @@ export function createPrepare({ folders, allowLocal, openSecret }: PrepareOption
     return { commit: '', entrypoint: '' }
   }
 
-  return async (record, work) => {
-    const { asked, wish, current, previous } = record
-    if (asked.kind === 'rollback' && previous !== undefined) return { ...previous, id: asked.id }
-    if (wish.image !== '') return toImageRevision(record)
-    if (asked.kind === 'restart' && current !== undefined) return toRestarted(current, record)
+  async function make(record: ServiceRecord, work: Work): Promise<Revision> {
+    const { asked, wish } = record
     const folder = folders.build(record, asked.id)
     // One that a server did not finish.
     await removeFolder(folder)
@@ -81,6 +80,14 @@ export function createPrepare({ folders, allowLocal, openSecret }: PrepareOption
       work,
     )
     return toBuiltRevision(record, built, commit)
+  }
+
+  return async (record, work) => {
+    const { asked, wish, current, previous } = record
+    if (asked.kind === 'rollback' && previous !== undefined) return { ...previous, id: asked.id }
+    if (wish.image !== '') return toImageRevision(record)
+    if (asked.kind === 'restart' && current !== undefined) return toRestarted(current, record)
+    return room.use(work.signal, (signal) => make(record, { ...work, signal }))
   }
 }
 

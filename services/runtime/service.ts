@@ -9,6 +9,8 @@ import {
   type ServiceAccount,
   toAccountId,
 } from './accounts.ts'
+import { pruneCaches } from './builds/cache.ts'
+import { createDiskRoom } from './disk-room.ts'
 import { createRuntimeEndpoints } from './endpoints.ts'
 import { createFolders, removeFolder } from './folders.ts'
 import { createObjects } from './objects.ts'
@@ -54,6 +56,8 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly reachedAt: string
   /** Keeps what was done. @default nothing does */
   readonly events?: (event: RuntimeEvent) => Promise<void>
+  /** Bytes of the disk that uploads and builds leave free. @default 0, they may fill it */
+  readonly minFreeDiskBytes?: number
   /** Builds at a time. @default 2 */
   readonly builds?: number
   /** Milliseconds between two looks at everything. @default 5000 */
@@ -86,6 +90,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     allowLocal,
     reachedAt,
     events,
+    minFreeDiskBytes = 0,
     builds = 2,
     everyMs = 5000,
     otherServerMs = 10_000,
@@ -99,7 +104,11 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const objects = createObjects(store)
   const secrets = createSecrets(sealer)
   const accounts = createServiceAccounts(keeper)
-  const uploads = createUploads(folders)
+  const room = createDiskRoom({
+    ...{ folder, leastBytes: minFreeDiskBytes },
+    makeRoom: () => pruneCaches(folders.cache),
+  })
+  const uploads = createUploads(folders, room)
   const logIns = new Map<string, Promise<ServiceAccount>>()
 
   /** What an object logs in with: the same as long as it can be kept. */
@@ -155,7 +164,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const reconciler = createReconciler({
     ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
     toWorkload: buildWorkload,
-    prepare: createPrepare({ folders, allowLocal, openSecret: secrets.open }),
+    prepare: createPrepare({ folders, room, allowLocal, openSecret: secrets.open }),
     async cleanUp(record) {
       logIns.delete(toObjectKey(record))
       await accounts.remove(record)

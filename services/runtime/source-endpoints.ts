@@ -51,7 +51,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
           for (let next = await messages.next(); next.done !== true; next = await messages.next())
             yield next.value.data
         })()
-        await uploads.take(key, parts)
+        await uploads.take(key, parts, ctx.signal)
         return { id: toUploadedSource(key) }
       },
     }),

@@ -23,6 +23,8 @@ const WHOLE = '.whole'
 const USERS = '.users'
 /** What nobody uses is kept for so long. */
 const KEPT_MS = 7 * 86_400_000
+/** The same where there is no room: a build may be about to use it. */
+const KEPT_SHORT_OF_ROOM_MS = 60_000
 /** Entries that are being made. */
 const making = new Map<string, Promise<unknown>>()
 
@@ -75,12 +77,19 @@ async function makeUnlessThere(
   }
 }
 
+/** Deletes all entries that nobody uses. */
+export async function pruneCaches(cacheFolder: string): Promise<void> {
+  const kinds = await readdir(cacheFolder, { withFileTypes: true }).catch(() => [])
+  for (const kind of kinds)
+    if (kind.isDirectory()) await prune(join(cacheFolder, kind.name), KEPT_SHORT_OF_ROOM_MS)
+}
+
 /** Deletes the entries whose users are all gone, some time after the last use. */
-async function prune(kindFolder: string): Promise<void> {
+async function prune(kindFolder: string, keptMs = KEPT_MS): Promise<void> {
   for (const name of await readdir(kindFolder)) {
     const folder = join(kindFolder, name)
     const used = await stat(join(folder, WHOLE)).catch(() => undefined)
-    if (used === undefined || Date.now() - used.mtimeMs < KEPT_MS) continue
+    if (used === undefined || Date.now() - used.mtimeMs < keptMs) continue
     if (!(await hasUsers(folder))) await rm(folder, { recursive: true, force: true })
   }
 }

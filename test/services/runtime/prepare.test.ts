@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { createDiskRoom } from '../../../services/runtime/disk-room.ts'
 import { createFolders } from '../../../services/runtime/folders.ts'
 import { createPrepare, isUploaded, toUploadedSource } from '../../../services/runtime/prepare.ts'
 import type { ServiceRecord } from '../../../services/runtime/records.ts'
@@ -9,7 +10,8 @@ import { makeRecord, makeRevision } from './parts.ts'
 
 function open(t: Test) {
   const folders = createFolders(makeTempFolder(t, 'prepare'))
-  const prepare = createPrepare({ folders, allowLocal: true, openSecret: () => '' })
+  const room = createDiskRoom({ folder: folders.cache, leastBytes: 0 })
+  const prepare = createPrepare({ folders, room, allowLocal: true, openSecret: () => '' })
   const signal = new AbortController().signal
   const run = (record: ServiceRecord) => prepare(record, { onOutput: () => {}, signal })
   return { folders, run }

@@ -2,15 +2,30 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
+import { createDiskRoom } from '../../../services/runtime/disk-room.ts'
 import { createFolders } from '../../../services/runtime/folders.ts'
 import { createUploads } from '../../../services/runtime/uploads.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-function open(t: Test) {
+function open(t: Test, timeoutMs?: number) {
+  // What ends uploads in time keeps no program running: connections do.
+  const connection = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(connection))
   const folders = createFolders(makeTempFolder(t, 'uploads'))
-  return { folders, uploads: createUploads(folders) }
+  const room = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
+  const all = createUploads(folders, room, timeoutMs)
+  const { signal } = new AbortController()
+  const take = (key: WorkloadKey, parts: AsyncIterable<Uint8Array>) => all.take(key, parts, signal)
+  return { folders, uploads: { ...all, take } }
+}
+
+/** An upload whose client has stopped to send. */
+async function* stall(): AsyncGenerator<Uint8Array> {
+  await new Promise(() => {})
+  yield new Uint8Array()
 }
 
 async function* pack(t: Test, text: string) {
@@ -55,4 +70,22 @@ t.test('what nobody needs any more is cleaned up', async (t) => {
   await uploads.clean(new Set([kept]))
   t.same(readdirSync(folders.uploads), [kept])
   t.ok(existsSync(folders.upload(kept)))
+})
+
+t.test('an upload that comes to a stop ends, and leaves nothing', async (t) => {
+  const { folders, uploads } = open(t, 50)
+  const late = { code: 408, message: 'the upload took longer than 50ms' }
+  await t.rejects(uploads.take(KEY, stall()), late)
+  t.same(readdirSync(folders.uploads), [])
+})
+
+t.test('uploads of one namespace leave some for the others', async (t) => {
+  const { uploads } = open(t, 500)
+  const taken = Array.from({ length: 8 }, () => uploads.take(KEY, stall()))
+  await t.rejects(uploads.take(KEY, pack(t, 'one')), {
+    ...{ code: 429, message: '8 uploads are under way already' },
+  })
+  await uploads.take({ ...KEY, namespace: 'acme' }, pack(t, 'one'))
+  await Promise.allSettled(taken)
+  await uploads.take(KEY, pack(t, 'one'))
 })
