@@ -1,5 +1,5 @@
 import type { Registry, Service } from '../contracts/registry.ts'
-import { watchJoined } from './joined-watch.ts'
+import { choose, watchJoined } from './joined-watch.ts'
 import type { RouteRegistry } from './route-registry.ts'
 
 /** A registry that can be watched. */
@@ -18,7 +18,7 @@ export function createJoinedRegistry(
 ): Watchable {
   const sides = { registry, network, isOwn }
   const orNetwork = (name: string, services: readonly Service[]): readonly Service[] =>
-    services.length > 0 ? services : network.getService(name)
+    choose(services, network.getService(name))
 
   const addNetwork = (services: readonly Service[]): readonly Service[] => {
     const names = new Set(services.map(({ name }) => name))

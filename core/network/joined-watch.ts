@@ -76,12 +76,12 @@ export function watchJoined(
 
   /** Tells what there is of a service, and what is not there any more. */
   function tell(name: string, own: readonly Service[]): void {
-    const services = own.length > 0 ? own : network.getService(name)
+    const services = choose(own, network.getService(name))
     const before = given.get(name) ?? new Set<string>()
     const isKnown = (version: string): boolean =>
       before.has(version) || mine.get(name)?.has(version) === true
     const now = new Set(services.map(({ version }) => version))
-    if (own.length > 0 || now.size === 0) given.delete(name)
+    if (services === own) given.delete(name)
     else given.set(name, now)
     for (const service of services)
       listener({ type: isKnown(service.version) ? 'update' : 'create', service })
@@ -100,6 +100,11 @@ export function watchJoined(
     stopOwn()
     stopNetwork()
   }
+}
+
+/** The registry's own services go before those of others, unless they are only known, not running, and the others' are there. */
+export function choose(own: readonly Service[], others: readonly Service[]): readonly Service[] {
+  return others.length === 0 || own.some(({ nodes }) => nodes.length > 0) ? own : others
 }
 
 function note(versions: Versions, { type, service: { name, version } }: RegistryEvent): void {

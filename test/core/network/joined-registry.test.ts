@@ -75,3 +75,43 @@ t.test('it is not closed by whoever was given it', async (t) => {
   const { network } = await open(false)
   t.equal(network.registry.close, undefined)
 })
+
+t.test('a service that is known here and does not run is called where it does', async (t) => {
+  const memory = createMemoryRegistry()
+  t.teardown(() => memory.close?.())
+  const known = makeService('s', [], 'v2')
+  const registry: Registry = {
+    ...memory,
+    // As Consul and Kubernetes do.
+    getService: (name) => {
+      const services = memory.getService(name)
+      return name === 's' && services.length === 0 ? [known] : services
+    },
+  }
+  const network = createNetwork({ id: 'a', registry })
+  await network.start()
+  network.nodes.set('b', makeNode('b:1'))
+  network.table.setPeer('b', 1)
+  const find = async () => (await network.registry.getService('s')).map(toText)
+  const told = new Map<string, string>()
+  const stop = network.registry.watch!(
+    ({ type, service }) => {
+      if (type === 'delete') told.delete(service.version)
+      else told.set(service.version, toText(service))
+    },
+    { service: 's' },
+  )
+  const isTold = async (...texts: string[]): Promise<void> => {
+    await turn()
+    t.strictSame([await find(), [...told.values()].sort()], [texts, texts])
+  }
+  t.strictSame(await find(), ['v2@'], 'it is known')
+  network.table.learn('b', 's', THEIRS)
+  await isTold('v1@b:1', 'v2@b:1')
+  const own = makeService('s', ['own:1'], 'v2')
+  await network.registry.register!(own)
+  await isTold('v2@own:1')
+  await network.registry.deregister!(own)
+  await isTold('v1@b:1', 'v2@b:1')
+  stop()
+})
