@@ -9,7 +9,7 @@ import type { Upstream, UpstreamOptions } from './upstream/upstream.ts'
 export interface DirectoryOptions {
   /** How the nodes of a service are reached and chosen. Asked once per service, and again by {@link Directory.reconfigure}. */
   readonly upstream: (service: string) => UpstreamOptions
-  /** How often services in use are asked for again where the registry has no `watch`, and unused ones looked for; milliseconds. @default 5000 */
+  /** How often services in use are asked for again where the registry has no `watch`, or they have no nodes, and unused ones looked for; milliseconds. @default 5000 */
   readonly sweepMs?: number
   /** Milliseconds without a request after which a service counts as unused. @default 60000 */
   readonly unusedMs?: number
@@ -113,7 +113,7 @@ export class Directory {
     }
   }
 
-  /** Forgets services unused for long, lets go of what was held long enough, and asks again where the registry has no `watch`. Runs by itself. */
+  /** Forgets services unused for long, lets go of what was held long enough, and asks again where the registry has no `watch`, or told of no nodes. Runs by itself. */
   sweep(): void {
     const { unusedMs = 60_000, maxUnused = 1000 } = this.#options
     const watched = this.#registry.watch !== undefined
@@ -129,7 +129,8 @@ export class Directory {
       }
       const idle = now - entry.usedMs >= unusedMs
       if (idle && !upstream.nodes.some((node) => node.active > 0)) unused.push(entry)
-      else if (!watched) this.#refresh(upstream.name)
+      // Of the end of one that is known and does not run no event tells.
+      else if (!watched || upstream.nodes.length === 0) this.#refresh(upstream.name)
     }
     // What nobody keeps up to date could lead to an address that is another service's by now.
     const kept = watched ? maxUnused : 0

@@ -85,7 +85,10 @@ export interface WatchOptions {
  */
 export interface Registry {
   readonly name: string
-  /** All versions of a service, with their nodes; empty when there is none. @throws {Error} when the registry cannot be asked. */
+  /**
+   * All versions of a service, with their nodes; empty when there is none. A version that is known and does not run may be there
+   * without nodes, of which no event tells. @throws {Error} when the registry cannot be asked.
+   */
   readonly getService: (name: string) => Maybe<readonly Service[]>
   /**
    * All versions of all services, to be looked at, not called: where reading the nodes would be a question for each service,

@@ -5,6 +5,7 @@ import type { KubernetesService, Slice } from './objects.ts'
 import { toService } from './to-service.ts'
 
 export interface PictureOptions {
+  /** Told of versions that have nodes, as if there were no others. */
   readonly onEvent: (event: RegistryEvent) => void
   /** Told once of every Service that cannot be used as it is. */
   readonly onProblem: (message: string) => void
@@ -13,9 +14,11 @@ export interface PictureOptions {
 /** A Service not to be reached is undefined. */
 export type Services = KubernetesService | undefined
 
-/** What the namespace holds, as services with nodes. */
+/** What the namespace holds, as services. */
 export interface Picture {
+  /** Versions without a ready endpoint, too: they have no nodes. */
   readonly getService: (name: string) => readonly Service[]
+  /** Those that have nodes. */
   readonly listServices: () => Service[]
   readonly replaceServices: (items: ReadonlyMap<string, Services>) => void
   readonly changeServices: (changes: readonly Change<Services>[]) => void
@@ -51,18 +54,17 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
     dirty.add(slice.service)
   }
 
-  /** Undefined: not to be reached, without nodes, or with a problem. */
+  /** Undefined: not to be reached, or with a problem. */
   function read(name: string): Service | undefined {
     const from = services!.get(name)
     let problem: string | undefined
     try {
       if (from === undefined) return undefined
       const names = [...(slicesOf.get(name) ?? [])]
-      const service = toService(
+      return toService(
         from,
         names.map((slice) => slices!.get(slice)!),
       )
-      return service.nodes.length > 0 ? service : undefined
     } catch (error) {
       problem = `Kubernetes service ${name} is left out: ${(error as Error).message}`
       if (problem !== problems.get(name)) onProblem(problem)
@@ -99,7 +101,7 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
         versions.delete(name)
         parts.delete(name)
       }
-      events.push(...findChanges(before, after))
+      events.push(...findChanges(before.filter(isRunning), after.filter(isRunning)))
     }
     // Listeners may ask: the picture is whole before the first is told.
     for (const event of events) onEvent(event)
@@ -107,7 +109,7 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
 
   return {
     getService: (name) => versions.get(name) ?? [],
-    listServices: () => [...versions.values()].flat(),
+    listServices: () => [...versions.values()].flat().filter(isRunning),
 
     replaceServices(items) {
       const old = services ?? new Map<string, Services>()
@@ -143,6 +145,10 @@ export function createPicture({ onEvent, onProblem }: PictureOptions): Picture {
   }
 }
 
+function isRunning({ nodes }: Service): boolean {
+  return nodes.length > 0
+}
+
 /** Whether an object was written since it was told last; a list tells of all. */
 function isNew(
   old: { revision: string } | undefined,
@@ -151,10 +157,12 @@ function isNew(
   return old?.revision !== item?.revision || item?.revision === ''
 }
 
-/** One entry for each version, the description that of the first Service by name, the nodes those of all. */
+/** One entry for each version, the description that of the first Service by name that has nodes, the nodes those of all. */
 function merge(parts: ReadonlyMap<string, Service>): Service[] {
   const merged = new Map<string, Service>()
-  for (const [, service] of [...parts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  const sorted = [...parts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, service]) => service)
+  const [running, others] = [sorted.filter(isRunning), sorted.filter((part) => !isRunning(part))]
+  for (const service of [...running, ...others]) {
     const known = merged.get(service.version)
     if (known === undefined) {
       merged.set(service.version, service)

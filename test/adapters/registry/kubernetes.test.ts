@@ -5,6 +5,8 @@ import {
   type KubernetesRegistryOptions,
 } from '../../../adapters/registry/kubernetes.ts'
 import type { Registry, RegistryEvent, Service } from '../../../core/contracts/registry.ts'
+import { Directory } from '../../../core/directory.ts'
+import type { Upstream } from '../../../core/upstream/upstream.ts'
 import { testRegistry } from '../../contracts/registry.ts'
 import {
   answerStatus,
@@ -13,6 +15,7 @@ import {
 } from '../../fixtures/kubernetes-api.ts'
 import {
   becomeServices,
+  makeEndpoint,
   makeKubernetesService,
   makeSlice,
 } from '../../fixtures/kubernetes-objects.ts'
@@ -236,4 +239,33 @@ t.test('it takes no registrations: Kubernetes knows by itself', async (t) => {
   const { registry } = await open(t)
   t.equal(registry.register, undefined)
   t.equal(registry.deregister, undefined)
+})
+
+t.test('a Service whose endpoints are all unready is known, and not running', async (t) => {
+  const { api, registry } = await open(t)
+  writeGreeter(api)
+  const directory = new Directory(registry, {
+    upstream: () => ({ createPool: () => t.fail('nobody calls') as never }),
+  })
+  t.teardown(() => directory.close())
+  t.equal((await directory.find('greeter'))?.nodes.length, 1)
+  // Synchronous from the first answer on.
+  const countNodes = () => (directory.find('greeter') as Upstream | undefined)?.nodes.length
+  await until(() => api.watchers.size === 2)
+  const unready = makeEndpoint('10.0.0.1', { conditions: { ready: false } })
+  for (const endpoints of [[unready], []]) {
+    api.write('endpointslices', makeSlice('greeter-a', 'greeter', endpoints))
+    await until(() => countNodes() === 0)
+    t.same(await registry.getService('greeter'), [{ ...GREETER, nodes: [] }], 'found: 503, not 404')
+    t.same(await registry.listServices(), [])
+    api.write('endpointslices', makeSlice('greeter-a', 'greeter', ['10.0.0.1']))
+    await until(() => countNodes() === 1)
+  }
+  api.remove('endpointslices', 'greeter-a')
+  await until(() => countNodes() === 0)
+  api.remove('services', 'greeter')
+  await until(() => {
+    directory.sweep()
+    return countNodes() === undefined
+  })
 })
