@@ -81,3 +81,15 @@ export async function readStandardInput(): Promise<Buffer> {
   for await (const chunk of process.stdin) chunks.push(chunk)
   return Buffer.concat(chunks)
 }
+
+/**
+ * The lines of standard input as they come, each JSON; empty ones are left out.
+ *
+ * @param what a line is called in errors.
+ * @throws {CliError} for one that is not JSON.
+ */
+export async function* readJsonLines(what: string): AsyncGenerator<unknown, void, undefined> {
+  const { createInterface } = await import('node:readline')
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity }))
+    if (line.trim() !== '') yield parseExactJson(line, what)
+}

@@ -2,12 +2,14 @@
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly title?: string
+  readonly description?: string
   readonly format?: string
   readonly contentEncoding?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly default?: unknown
   readonly writeOnly?: boolean
+  readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly additionalProperties?: boolean | JsonSchema

@@ -1,0 +1,100 @@
+import type { Endpoint, Service } from '../../core/contracts/registry.ts'
+import { formatColumns } from '../output.ts'
+import { toWords } from './endpoint-words.ts'
+import { type Field, toFlag, toLeaves } from './fields.ts'
+import { OWN_FLAGS } from './read-flags.ts'
+
+type Row = readonly [left: string, right: string]
+
+/** Most values of a field that are listed. */
+const MAX_CHOICES = 16
+
+/** What `mx <service> --help` shows (reference 8.3). */
+export function formatServiceHelp(service: string, versions: readonly Service[]): string {
+  const endpoints = new Map(
+    versions.flatMap(({ endpoints }) => endpoints).map((each) => [toWords(service, each), each]),
+  )
+  const rows = [...endpoints]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([words, endpoint]): Row => [words, describeEndpoint(endpoint)])
+  return formatSections({
+    NAME: [`mx ${service}`],
+    VERSION: versions.map(({ version }) => version),
+    USAGE: [`mx ${service} [command]`],
+    COMMANDS: formatRows(rows),
+  })
+}
+
+/** What `mx <service> <endpoint> --help` shows. */
+export function formatEndpointHelp(
+  service: string,
+  endpoint: Endpoint,
+  fields: readonly Field[],
+): string {
+  const command = `mx ${service} ${toWords(service, endpoint)}`
+  const description = describeEndpoint(endpoint)
+  const required = new Set(findRequired(fields))
+  const leaves = toLeaves(fields)
+  const own = OWN_FLAGS.map(([flag, text]): Row => [`--${flag}`, text])
+  return formatSections({
+    NAME: [command],
+    DESCRIPTION: description === '' ? [] : [description],
+    USAGE: [`${command} [flags]`],
+    FLAGS: formatRows(
+      leaves.map((field) => [
+        `${toFlag(field)} ${field.type}`,
+        describeField(field, required.has(field)),
+      ]),
+    ),
+    EXAMPLE: [[command, ...[...required].map(toExample)].join(' ')],
+    'GLOBAL FLAGS': formatRows(own),
+  })
+}
+
+/** Empty ones are left out. */
+function formatSections(sections: Readonly<Record<string, readonly string[]>>): string {
+  return Object.entries(sections)
+    .filter(([, lines]) => lines.length > 0)
+    .map(([title, lines]) => `${title}:\n${lines.map((line) => `\t${line}\n`).join('')}`)
+    .join('\n')
+}
+
+/** Lines of two columns, without the blanks before the first. */
+function formatRows(rows: readonly Row[]): readonly string[] {
+  if (rows.length === 0) return []
+  const width = (process.stdout.columns ?? 100) - 8
+  return formatColumns(rows, width)
+    .split('\n')
+    .map((line) => line.slice(2).trimEnd())
+}
+
+function describeEndpoint({ metadata }: Endpoint): string {
+  const { description = '', stream } = metadata
+  return [description, ...(stream === 'true' ? ['(stream)'] : [])].filter(Boolean).join(' ')
+}
+
+function describeField(
+  { description, default: fallback, choices }: Field,
+  isRequired: boolean,
+): string {
+  const isTold = fallback !== undefined && fallback !== '' && JSON.stringify(fallback) !== '{}'
+  return [
+    description,
+    choices.length > 0 && `One of ${choices.slice(0, MAX_CHOICES).map(String).join(', ')}.`,
+    isRequired && '(required)',
+    isTold && `(default: ${typeof fallback === 'string' ? fallback : JSON.stringify(fallback)})`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** Leaves that every request has: those of a message that may be missing are not among them. */
+function findRequired(fields: readonly Field[]): readonly Field[] {
+  return fields
+    .filter(({ isRequired }) => isRequired)
+    .flatMap((field) => (field.fields.length === 0 ? [field] : findRequired(field.fields)))
+}
+
+function toExample(field: Field): string {
+  return `${toFlag(field)}=<${field.type}>`
+}

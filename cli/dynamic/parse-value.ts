@@ -1,0 +1,148 @@
+import { parseExactJson, readBytes } from '../input.ts'
+import { CliError, EXIT } from '../output.ts'
+
+const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  ...{ '': true, true: true, t: true, '1': true },
+  ...{ false: false, f: false, '0': false },
+}
+const LIST = /^\[\](.+)$/
+const MAP = /^map\[[^\]]*\](.+)$/
+
+type Parse = (text: string, flag: string) => unknown
+
+/**
+ * What stands for a field of a type, out of the texts its flag was given (reference 8.3, 15.6):
+ *
+ * | type | text |
+ * |---|---|
+ * | string | as it is |
+ * | bool | `true`, `t`, `1` or nothing; `false`, `f`, `0` |
+ * | int32, int64, uint32, uint64 | decimal, `0x`, `0o`, `0b`; beyond 2^53 sent as a string |
+ * | float, double | decimal, with an exponent or without |
+ * | bytes | text; `@path`: a file; `-`: standard input |
+ * | []T | several flags, or one with commas, or a JSON list |
+ * | map[string]T | `key=value`, several times, or a JSON object |
+ * | a message | a JSON object |
+ * | anything else | JSON, else text |
+ *
+ * @param texts at least one.
+ * @throws {CliError} saying what would be right.
+ */
+export async function parseValue(
+  type: string,
+  texts: readonly string[],
+  flag: string,
+): Promise<unknown> {
+  const item = LIST.exec(type)?.[1]
+  if (item !== undefined) return parseList(item, texts, flag)
+  const value = MAP.exec(type)?.[1]
+  if (value !== undefined) return parseMap(value, texts, flag)
+  if (texts.length > 1) throw usage(`${flag} is one ${type}, and was given ${texts.length} times`)
+  return parseOne(type, texts[0]!, flag)
+}
+
+async function parseList(
+  type: string,
+  texts: readonly string[],
+  flag: string,
+): Promise<readonly unknown[]> {
+  const [first] = texts
+  if (texts.length > 1) return Promise.all(texts.map((text) => parseOne(type, text, flag)))
+  if (first === '') return []
+  if (first!.startsWith('[')) {
+    const list = parseExactJson(first!, flag)
+    if (Array.isArray(list)) return list
+  }
+  // What is in braces, or in a file, may have commas of its own.
+  const isWhole = type === 'bytes' || first!.startsWith('{')
+  const parts = isWhole ? [first!] : first!.split(',')
+  return Promise.all(parts.map((text) => parseOne(type, text, flag)))
+}
+
+async function parseMap(type: string, texts: readonly string[], flag: string): Promise<object> {
+  const entries: [string, unknown][] = []
+  for (const text of texts) {
+    if (text === '') continue
+    if (text.startsWith('{')) {
+      entries.push(...Object.entries(parseExactJson(text, flag) as object))
+      continue
+    }
+    const at = text.indexOf('=')
+    if (at < 1) throw usage(`${flag} must be key=value or a JSON object, got ${show(text)}`)
+    entries.push([text.slice(0, at), await parseOne(type, text.slice(at + 1), flag)])
+  }
+  return Object.fromEntries(entries)
+}
+
+async function parseOne(type: string, text: string, flag: string): Promise<unknown> {
+  if (type === 'bytes') return (await readBytes(text)).toString('base64')
+  return (PARSERS[type] ?? parseAny)(text, flag)
+}
+
+const PARSERS: Readonly<Record<string, Parse>> = {
+  string: (text) => text,
+  bool: parseBoolean,
+  boolean: parseBoolean,
+  int: integer('int64', -(2n ** 63n), 2n ** 63n),
+  int32: integer('int32', -(2n ** 31n), 2n ** 31n),
+  int64: integer('int64', -(2n ** 63n), 2n ** 63n),
+  uint: integer('uint64', 0n, 2n ** 64n),
+  uint32: integer('uint32', 0n, 2n ** 32n),
+  uint64: integer('uint64', 0n, 2n ** 64n),
+  float: parseNumber,
+  float32: parseNumber,
+  float64: parseNumber,
+  double: parseNumber,
+  object: parseObject,
+}
+
+function parseBoolean(text: string, flag: string): boolean {
+  const value = BOOLEANS[text.toLowerCase()]
+  if (value !== undefined) return value
+  throw usage(`${flag} must be true or false, got ${show(text)}`)
+}
+
+/** @param end the first that is too large. */
+function integer(type: string, least: bigint, end: bigint): Parse {
+  return (text, flag) => {
+    const [, sign, digits] = INTEGER.exec(text) ?? []
+    const size = digits === undefined ? undefined : BigInt(digits)
+    const value = size !== undefined && sign === '-' ? -size : size
+    if (value === undefined)
+      throw usage(`${flag} must be an ${type} such as 42 or 0x2a, got ${show(text)}`)
+    if (value < least || value >= end)
+      throw usage(`${flag} must be an ${type}, from ${least} to ${end - 1n}, got ${show(text)}`)
+    const number = Number(value)
+    return Number.isSafeInteger(number) ? number : value.toString()
+  }
+}
+
+function parseNumber(text: string, flag: string): number {
+  const number = DECIMAL.test(text) ? Number(text) : Number.NaN
+  if (Number.isFinite(number)) return number
+  throw usage(`${flag} must be a number such as 1.5, got ${show(text)}`)
+}
+
+function parseObject(text: string, flag: string): unknown {
+  const value = parseExactJson(text, flag)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw usage(`${flag} must be a JSON object, got ${show(text)}`)
+}
+
+function parseAny(text: string): unknown {
+  try {
+    return parseExactJson(text, '')
+  } catch {
+    return text
+  }
+}
+
+function show(text: string): string {
+  return JSON.stringify(text.slice(0, 100))
+}
+
+function usage(message: string): CliError {
+  return new CliError(message, { status: EXIT.usage })
+}

@@ -1,0 +1,149 @@
+import t, { type Test } from 'tap'
+import { Type } from '../../core/schema.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { Service } from '../../sdk/service.ts'
+import { openCliServer } from '../fixtures/cli-server.ts'
+import { runMx } from '../fixtures/mx.ts'
+import { createQuietLog } from '../fixtures/sdk-services.ts'
+
+const server = await openCliServer(t)
+
+const Greeting = Type.Object({ message: Type.String() })
+const helloworld = new Service({
+  name: 'helloworld',
+  proxy: server.proxy,
+  auth: { id: 'admin', secret: 'mx' },
+  log: createQuietLog().log,
+})
+  .handle('Helloworld', {
+    call: endpoint({
+      description: 'Says hello.',
+      request: Type.Object({ name: Type.String({ description: 'Who is greeted.' }) }),
+      response: Greeting,
+      handle: ({ name }) => ({ message: `Hello ${name}` }),
+    }),
+    count: endpoint({
+      description: 'Counts.',
+      request: Type.Object({ to: Type.Integer({ default: 3 }) }),
+      response: Type.Object({ n: Type.Integer() }),
+      stream: 'server',
+      async *handle({ to }) {
+        for (let n = 1; n <= to; n++) yield { n }
+      },
+    }),
+    echoes: endpoint({
+      request: Type.Object({ word: Type.String() }),
+      response: Type.Object({ word: Type.String() }),
+      stream: 'both',
+      async *handle(requests) {
+        for await (const { word } of requests) yield { word: `${word}!` }
+      },
+    }),
+  })
+  .handle('Deployer', {
+    deploy: endpoint({
+      request: Type.Object({ env: Type.String() }),
+      response: Type.Object({ to: Type.String() }),
+      handle: ({ env }) => ({ to: env }),
+    }),
+  })
+await helloworld.start()
+t.teardown(() => helloworld.stop())
+
+/** Ends with `status`, having written what is expected, and no more than a line of problems. */
+async function expect(
+  t: Test,
+  words: readonly string[],
+  [status, stdout, stderr]: readonly [number, string | RegExp, (string | RegExp)?],
+  input?: string,
+): Promise<void> {
+  const ran = await server.mx(words, input)
+  const expected = { code: status, stdout, stderr: stderr ?? '' }
+  t.match(ran, expected, words.join(' '))
+}
+
+const HELLO = '{\n\t"message": "Hello John"\n}\n'
+
+t.test('any service is called as if it were a command, its fields being flags', async (t) => {
+  await expect(t, ['helloworld', '--name=John'], [0, HELLO])
+  await expect(t, ['helloworld', 'call', '--json', '{"name":"Ann"}', '--name', 'John'], [0, HELLO])
+  await expect(t, ['helloworld', 'Helloworld.Call', '-'], [0, HELLO], '{"name":"John"}')
+})
+
+t.test('the services of the platform are called as others, also those with commands', async (t) => {
+  const words = ['registry', 'getService', '--service=helloworld', '--options_domain=mx']
+  await expect(t, words, [0, /"name": "helloworld"/])
+  await expect(t, ['auth', 'accounts', 'list'], [0, /"id": "admin"/])
+})
+
+t.test('a service alone shows its endpoints, and an endpoint its fields', async (t) => {
+  await expect(t, ['helloworld'], [0, /^NAME:\n\tmx helloworld\n[\s\S]*\tcall +Says hello\.\n/])
+  await expect(t, ['help', 'helloworld'], [0, /^NAME:\n\tmx helloworld\n\nVERSION/])
+  await expect(
+    t,
+    ['helloworld', 'call', '--help'],
+    [0, /\n\t--name string +Who is greeted\. \(required\)\n/],
+  )
+})
+
+t.test('a reply is JSON, YAML, or JSON in one line', async (t) => {
+  await expect(t, ['helloworld', '--name=John', '-o', 'yaml'], [0, 'message: Hello John\n'])
+  await expect(t, ['-o', 'raw', 'helloworld', '--name=John'], [0, '{"message":"Hello John"}\n'])
+})
+
+t.test('a stream is a document a line, until it ends', async (t) => {
+  await expect(t, ['helloworld', 'count', '--to=2'], [0, '{"n":1}\n{"n":2}\n'])
+  const input = '{"word":"a"}\n\n{"word":"b"}\n'
+  await expect(t, ['helloworld', 'echoes', '-'], [0, '{"word":"a!"}\n{"word":"b!"}\n'], input)
+})
+
+t.test('a stream ends with status 0 at Ctrl-C', async (t) => {
+  const { child, until, ended } = server.start('helloworld', 'count', '--to=1000000000')
+  await until(/"n":1}/)
+  child.kill('SIGINT')
+  t.equal(await ended, 0)
+})
+
+t.test('a field that has the name of a flag goes before it', async (t) => {
+  await expect(t, ['helloworld', 'deploy', '--env=prod', '-oraw'], [0, '{"to":"prod"}\n'])
+  await expect(t, ['helloworld', 'deploy', '--env=local', '-oraw'], [0, '{"to":"local"}\n'])
+  await expect(t, ['helloworld', '--name=John', '--env=local'], [0, HELLO])
+  await expect(t, ['helloworld', '--name=John', '--env=locla'], [2, '', /did you mean local\?/])
+})
+
+t.test('what is not there is told with what may have been meant', async (t) => {
+  const see = "Please refer to 'mx --help'\n"
+  await expect(
+    t,
+    ['helowrld'],
+    [1, '', `mx: Unrecognized mx command: helowrld. Did you mean helloworld? ${see}`],
+  )
+  await expect(
+    t,
+    ['servr'],
+    [1, '', `mx: Unrecognized mx command: servr. Did you mean server? ${see}`],
+  )
+  await expect(t, ['../x'], [1, '', `mx: Unrecognized mx command: ../x. ${see}`])
+  await expect(t, ['helloworld', 'cal'], [5, '', /did you mean call\?\n$/])
+  await expect(
+    t,
+    ['helloworld', '--nmae=x'],
+    [2, '', /^mx: Unknown flag: nmae, did you mean --name\?/],
+  )
+  await expect(
+    t,
+    ['helloworld', 'call'],
+    [2, '', /^mx: --name \(string: Who is greeted\) is missing\./],
+  )
+  await expect(t, ['helloworld', '--json={}'], [127, '', /request\.name/])
+})
+
+t.test('without a server the address is told, and how to start one', async (t) => {
+  const options = { cwd: server.home, env: { ...server.env, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' } }
+  const failed = "mx: Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server'"
+  t.match(await runMx(['helloworld', '--name=a'], options), { code: 4, stderr: `${failed}\n` })
+  t.match(await runMx(['servr'], options), {
+    code: 4,
+    stderr: `${failed} (servr is no command of mx: did you mean server?)\n`,
+  })
+})

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { toFields, toFlag, toLeaves } from '../../../cli/dynamic/fields.ts'
+import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
+
+t.test('fields have types, defaults, descriptions and choices', async (t) => {
+  const fields = toFields(DESCRIBED)
+  const find = (name: string) => fields.find(({ path }) => path.join('.') === name)
+  t.match(find('name'), { type: 'string', isRequired: true, description: 'Whose it is.' })
+  t.match(find('count'), { type: 'int64', isRequired: false, default: 3 })
+  t.match(find('kind'), { type: 'string', choices: ['red', 'blue'] })
+  t.match(find('options'), {
+    isRequired: false,
+    fields: [{ path: ['options', 'domain'], isRequired: true }, { path: ['options', 'max_age'] }],
+  })
+})
+
+t.test('nested fields have flags joined with _', async (t) => {
+  t.same(toLeaves(toFields(DESCRIBED)).map(toFlag), [
+    ...['--name', '--count', '--big', '--is_open', '--kind', '--tags', '--labels'],
+    ...['--options_domain', '--options_max_age', '--options_domain', '--env'],
+  ])
+})
+
+t.test('without a schema, or with a broken one, there are still the fields', async (t) => {
+  for (const metadata of [{}, { requestSchema: '{' }, { requestSchema: 'null' }])
+    t.match(toFields({ ...DESCRIBED, metadata })[0], {
+      path: ['name'],
+      type: 'string',
+      isRequired: false,
+    })
+})

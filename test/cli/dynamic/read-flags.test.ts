@@ -1,0 +1,59 @@
+import t from 'tap'
+import { toFields } from '../../../cli/dynamic/fields.ts'
+import { readFlags, splitWords } from '../../../cli/dynamic/read-flags.ts'
+import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
+
+const FIELDS = toFields(DESCRIBED)
+
+function read(...flags: string[]) {
+  const { fields, own } = readFlags(flags, FIELDS, 'mirror show')
+  return {
+    fields: Object.fromEntries([...fields].map(([{ path }, texts]) => [path.join('.'), texts])),
+    own,
+  }
+}
+
+t.test('the words before the first flag mean the endpoint', async (t) => {
+  t.same(splitWords(['a', 'b', '--c', 'd']), { words: ['a', 'b'], flags: ['--c', 'd'] })
+  t.same(splitWords(['a', '-']), { words: ['a'], flags: ['-'] })
+  t.same(splitWords([]), { words: [], flags: [] })
+})
+
+t.test('a value follows a = or a blank, and may have a = of its own', async (t) => {
+  t.same(read('--name=a=b').fields, { name: ['a=b'] })
+  t.same(read('--name', 'a', '--count', '-5').fields, { name: ['a'], count: ['-5'] })
+  t.same(read('--tags=a', '--tags', 'b').fields, { tags: ['a', 'b'] })
+  t.same(read('--is_open', '--name=').fields, { is_open: [''], name: [''] })
+})
+
+t.test('_ and - and . are as good; a dot tells two apart that have one flag', async (t) => {
+  for (const flag of ['--options_max_age', '--options-max-age', '--options.max_age'])
+    t.same(read(flag, '5').fields, { 'options.max_age': ['5'] })
+  t.same(read('--is-open').fields, { is_open: [''] })
+  t.same(read('--options.domain=x').fields, { 'options.domain': ['x'] })
+  t.same(read('--options={}').fields, { options: ['{}'] })
+})
+
+t.test('a field goes before a flag of ours of the same name', async (t) => {
+  t.same(read('--env=prod', '-o', 'yaml', '--json', '{}'), {
+    fields: { env: ['prod'] },
+    own: { output: 'yaml', json: '{}' },
+  })
+  t.same(read('-oraw', '-', '-h').own, { output: 'raw', json: '-', help: '' })
+})
+
+t.test('what nobody knows is refused, with what may have been meant', async (t) => {
+  const see = " See 'mx mirror show --help'"
+  for (const [flags, message] of [
+    [['--nmae=a'], `Unknown flag: nmae, did you mean --name?${see}`],
+    [
+      ['--options_max_aeg=a'],
+      `Unknown flag: options_max_aeg, did you mean --options_max_age?${see}`,
+    ],
+    [['--zzzzz=a'], `Unknown flag: zzzzz.${see}`],
+    [['--name'], `--name needs a value.${see}`],
+    [['--name', '--count=1'], `--name needs a value.${see}`],
+    [['--name=a', 'b'], /^unexpected argument "b": fields are flags/],
+  ] as const)
+    t.throws(() => read(...flags), { message, status: 2 })
+})

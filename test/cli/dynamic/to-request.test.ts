@@ -1,0 +1,50 @@
+import t from 'tap'
+import { toFields } from '../../../cli/dynamic/fields.ts'
+import { readFlags } from '../../../cli/dynamic/read-flags.ts'
+import { toRequest } from '../../../cli/dynamic/to-request.ts'
+import { DESCRIBED } from '../../fixtures/described-endpoint.ts'
+
+const FIELDS = toFields(DESCRIBED)
+
+function build(whole: unknown, ...flags: string[]): Promise<unknown> {
+  const { fields } = readFlags(flags, FIELDS, 'mirror show')
+  return toRequest(whole, fields, FIELDS, 'mirror show')
+}
+
+t.test('nested fields make messages, over what was given whole', async (t) => {
+  t.same(await build(undefined, '--name=a', '--options.domain=x', '--options_max_age=0x10'), {
+    name: 'a',
+    options: { domain: 'x', max_age: 16 },
+  })
+  t.same(await build({ name: 'a', options: { domain: 'x' } }, '--name=b', '--options_max_age=1'), {
+    name: 'b',
+    options: { domain: 'x', max_age: 1 },
+  })
+  t.same(await build(undefined, '--options_max_age=1', '--options={"domain":"x"}', '--name=a'), {
+    name: 'a',
+    options: { domain: 'x', max_age: 1 },
+  })
+})
+
+t.test(
+  'what must be there is asked for by its flag; a whole request is for the service to judge',
+  async (t) => {
+    const see = "See 'mx mirror show --help'"
+    await t.rejects(build(undefined, '--count=1'), {
+      message: `--name (string: Whose it is) is missing. ${see}`,
+      status: 2,
+    })
+    await t.rejects(build(undefined, '--options_max_age=1'), {
+      message: `--name (string: Whose it is), --options_domain (string) are missing. ${see}`,
+    })
+    t.same(await build({}), {})
+    t.same(await build([1]), [1])
+  },
+)
+
+t.test('a whole request that is no object has no fields', async (t) => {
+  await t.rejects(build([1], '--name=a'), { message: /given as --json must be a JSON object/ })
+  await t.rejects(build({ options: 5 }, '--options_max_age=1'), {
+    message: '--options must be a JSON object where fields are flags',
+  })
+})
