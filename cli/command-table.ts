@@ -56,6 +56,24 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/store.ts')).registerStore,
   },
   {
+    name: 'broker',
+    description: 'Publish messages and subscribe to them',
+    subcommands: ['publish', 'subscribe'],
+    load: async () => (await import('./commands/broker.ts')).registerBroker,
+  },
+  {
+    name: 'events',
+    description: 'Publish, consume and read events',
+    subcommands: ['publish', 'consume', 'read'],
+    load: async () => (await import('./commands/events.ts')).registerEvents,
+  },
+  {
+    name: 'network',
+    description: 'Show and make links between servers',
+    subcommands: ['nodes', 'connections', 'routes', 'services', 'graph', 'connect'],
+    load: async () => (await import('./commands/network.ts')).registerNetwork,
+  },
+  {
     name: 'run',
     description: 'Run a service from a folder or a repository',
     load: async () => (await import('./commands/run.ts')).registerRun,
@@ -89,6 +107,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'new',
     description: 'Begin a service, a plugin or a gateway',
     load: async () => (await import('./commands/new.ts')).registerNew,
+  },
+  {
+    name: 'completion',
+    description: 'Complete commands, services and fields in a shell',
+    load: async () => (await import('./commands/completion.ts')).registerCompletion,
+  },
+  {
+    name: 'doctor',
+    description: 'Check this machine and the server, and say what to do',
+    load: async () => (await import('./commands/doctor.ts')).registerDoctor,
   },
   {
     name: 'version',

@@ -7,20 +7,23 @@ import { EXIT } from './output.ts'
  * the program with status 0.
  *
  * @param format what is written of each, with its line feed.
+ * @param leave has the stream end by itself, in place of the program at Ctrl-C.
  */
 export async function printStream<T>(
   items: AsyncIterable<T>,
   format: (item: T) => Maybe<string | Uint8Array>,
+  leave?: () => void,
 ): Promise<void> {
   const { stdout } = process
   const end = (): never => process.exit(EXIT.ok)
-  process.once('SIGINT', end)
+  const interrupt = leave ?? end
+  process.once('SIGINT', interrupt)
   stdout.on('error', end)
   try {
     for await (const item of items)
       if (!stdout.write(await format(item))) await once(stdout, 'drain')
   } finally {
-    process.off('SIGINT', end)
+    process.off('SIGINT', interrupt)
     stdout.off('error', end)
   }
 }

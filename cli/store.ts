@@ -3,6 +3,7 @@ import { parseDuration } from '../core/units.ts'
 import { toCell, toField } from './bytes.ts'
 import { collect } from './collect.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
+import { parseCount } from './count.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { readBytes } from './input.ts'
 import { CliError, EXIT } from './output.ts'
@@ -171,16 +172,10 @@ function toRead(key: string | undefined, flags: StoreFlags, session: Session): R
       ...(from !== undefined && { from }),
       ...(to !== undefined && { to }),
       ...(order !== undefined && { order }),
-      limit: toCount(flags.limit, 'limit'),
-      offset: toCount(flags.offset, 'offset'),
+      limit: parseCount(flags.limit, 'limit'),
+      offset: parseCount(flags.offset, 'offset'),
     },
   }
-}
-
-function toCount(text: string | undefined, flag: string): number {
-  if (text === undefined) return 0
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw usage(`--${flag} must be a whole number, got ${text}`)
 }
 
 /** Seconds; 0: never. */

@@ -1,0 +1,141 @@
+import type { CAC } from 'cac'
+import { toCell } from './bytes.ts'
+import { collect } from './collect.ts'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { parseCount } from './count.ts'
+import { consume } from './events/consume.ts'
+import { type EventMessage, toDocument, toPayload } from './events/message.ts'
+import { formatEach, OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { readBytes } from './input.ts'
+import { printStream } from './print-stream.ts'
+import { toPairs } from './runtime/run-flags.ts'
+import { SESSION_FLAGS, type Session, withSession } from './session.ts'
+import { parseSince } from './since.ts'
+import { runSubcommand, type Subcommand } from './subcommands.ts'
+import { formatTable } from './table.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
+  metadata: 'strings',
+  timestamp: 'string',
+  group: 'string',
+  offset: 'string',
+  since: 'string',
+  limit: 'string',
+  verbose: 'boolean',
+} as const
+type EventsFlags = CommandLine<typeof FLAGS>['flags']
+
+interface Published {
+  readonly id: string
+  readonly sequence: number
+}
+
+interface EventPage {
+  readonly events: readonly EventMessage[]
+  /** There are more: the offset to read on from. */
+  readonly next?: number
+}
+
+/** Events that are read where nothing is said (reference 5.2). */
+const DEFAULT_LIMIT = '250'
+const NONE = 'n/a'
+
+/** `mx events` and what may follow it. */
+const SUBCOMMANDS: readonly Subcommand<EventsFlags>[] = [
+  {
+    words: 'publish',
+    args: ['TOPIC', 'PAYLOAD'],
+    run: ([topic, given], flags) =>
+      withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
+        const request = {
+          topic,
+          metadata: toPairs('metadata', flags.metadata ?? []),
+          timestamp_ms: toTimeMs(flags.timestamp, '--timestamp'),
+          payload: (await readBytes(given!)).toString('base64'),
+        }
+        const published = await call<Published>('events', 'Stream.Publish', request)
+        await print(format, published, `${published.id}\n`)
+      }),
+  },
+  {
+    words: 'consume',
+    args: ['TOPIC'],
+    run: ([topic], flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const request = {
+          topic: topic!,
+          group: flags.group ?? '',
+          sequence: parseCount(flags.offset, 'offset'),
+          offset_ms: toTimeMs(flags.since, '--since'),
+        }
+        const { events, leave } = consume(session, request, parseCount(flags.limit, 'limit'))
+        const toText = (event: EventMessage) =>
+          format === 'text' ? toLine(event) : formatEach(format, toDocument(event))
+        await printStream(events, toText, leave)
+      }),
+  },
+  {
+    words: 'read',
+    args: ['TOPIC'],
+    run: ([topic], flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const events = read(session, topic!, flags)
+        if (format === 'text' && !flags.verbose) return printStream(events, toLine)
+        const all = await collect(events)
+        await print(format, all.map(toDocument), formatEvents(all))
+      }),
+  },
+]
+
+/** @throws {CliError} */
+export async function runEvents(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  await runSubcommand('events', SUBCOMMANDS, words, flags)
+}
+
+/** Reads page by page. */
+async function* read(
+  { call }: Session,
+  topic: string,
+  flags: EventsFlags,
+): AsyncGenerator<EventMessage, void, undefined> {
+  const most = parseCount(flags.limit ?? DEFAULT_LIMIT, 'limit')
+  const since_ms = toTimeMs(flags.since, '--since')
+  let offset: number | undefined = parseCount(flags.offset, 'offset')
+  for (let left = most; offset !== undefined && (most === 0 || left > 0); ) {
+    const request = { topic, limit: left, offset, since_ms }
+    const page: EventPage = await call('events', 'Store.Read', request)
+    yield* page.events
+    offset = page.next
+    if (most > 0) left -= page.events.length
+  }
+}
+
+/** Milliseconds since 1970; 0: nothing was said. */
+function toTimeMs(text: string | undefined, flag: string): number {
+  return text === undefined ? 0 : parseSince(text, flag)
+}
+
+function toLine(event: EventMessage): Buffer {
+  return Buffer.concat([toPayload(event), Buffer.from('\n')])
+}
+
+function formatEvents(events: readonly EventMessage[]): string {
+  const rows = events.map((event) => {
+    const { sequence, timestamp_ms, id, metadata } = event
+    const pairs = Object.entries(metadata).map(([name, value]) => `${name}=${value}`)
+    return [
+      String(sequence),
+      new Date(timestamp_ms).toISOString(),
+      id,
+      toCell(Buffer.from(pairs.join(', '))) || NONE,
+      toCell(toPayload(event)),
+    ]
+  })
+  return formatTable([['SEQUENCE', 'TIME', 'ID', 'METADATA', 'PAYLOAD'], ...rows], 0)
+}

@@ -1,0 +1,158 @@
+import type { CAC } from 'cac'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { parseCount } from './count.ts'
+import { formatAs, OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { CliError } from './output.ts'
+import { SESSION_FLAGS, type Session, withSession } from './session.ts'
+import { runSubcommand, type Subcommand } from './subcommands.ts'
+import { formatTable } from './table.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
+  depth: 'string',
+  service: 'string',
+  address: 'string',
+  gateway: 'string',
+  router: 'string',
+  network: 'string',
+} as const
+type NetworkFlags = CommandLine<typeof FLAGS>['flags']
+
+interface Server {
+  readonly id: string
+  /** Empty: unknown. */
+  readonly address: string
+}
+
+interface Route {
+  readonly service: string
+  readonly address: string
+  /** Empty: it is here. */
+  readonly gateway: string
+  readonly router: string
+  readonly network: string
+  readonly metric: number
+  readonly link: string
+}
+
+/** One that the server has opened. */
+interface Link extends Server {
+  readonly state: string
+  /** Why it does not stand; empty: it does. */
+  readonly error: string
+}
+
+const NONE = 'n/a'
+/** For a link to a server that does not answer. */
+const CONNECT_MS = 30_000
+
+/** `mx network` and what may follow it (reference 8.4). */
+const SUBCOMMANDS: readonly Subcommand<NetworkFlags>[] = [
+  {
+    words: 'nodes',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async ({ call }) => {
+        const request = { depth: parseCount(flags.depth, 'depth') }
+        const { nodes } = await call<{ nodes: Server[] }>('network', 'Network.Nodes', request)
+        const rows = nodes.map(({ id, address }) => [id, address || NONE])
+        await print(toFormat(flags), nodes, formatTable([['ID', 'ADDRESS'], ...rows], 0))
+      }),
+  },
+  {
+    words: 'connections',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async ({ call }) => {
+        const { links } = await call<{ links: Link[] }>('network', 'Network.Status', {})
+        const rows = links.map(({ id, address, state, error }) => [
+          ...[id || NONE, address || NONE],
+          ...[state, error || NONE],
+        ])
+        const table = formatTable([['NODE', 'ADDRESS', 'STATE', 'ERROR'], ...rows], 0)
+        await print(toFormat(flags), links, table)
+      }),
+  },
+  {
+    words: 'routes',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        const { service, address, gateway, router, network } = flags
+        const query = { service, address, gateway, router, network }
+        const routes = await listAll<Route>(session, 'routes', { query })
+        await print(toFormat(flags), routes, formatRoutes(routes))
+      }),
+  },
+  {
+    words: 'services',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        const names = await listAll<string>(session, 'services', {})
+        await print(toFormat(flags), names, names.map((name) => `${name}\n`).join(''))
+      }),
+  },
+  {
+    words: 'graph',
+    args: [],
+    run: (_, flags) =>
+      withSession(flags, async ({ call }) => {
+        const request = { depth: parseCount(flags.depth, 'depth') }
+        const { root } = await call<{ root: object }>('network', 'Network.Graph', request)
+        await print(toFormat(flags), root, await formatAs('json', root, ''))
+      }),
+  },
+  {
+    words: 'connect',
+    args: ['ADDRESS...'],
+    run: (addresses, flags) =>
+      withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
+        const request = { nodes: addresses.map((address) => ({ address })) }
+        type Reply = { readonly links: readonly Link[] }
+        const { links } = await call<Reply>('network', 'Network.Connect', request, {
+          timeoutMs: CONNECT_MS,
+        })
+        const linked = links.filter(({ error }) => error === '')
+        const lines = linked.map(({ id, address }) => `linked with ${id} at ${address}\n`)
+        await print(format, links, lines.join(''))
+        const failed = links.filter(({ error }) => error !== '')
+        if (failed.length === 0) return
+        const why = failed.map(({ address, error }) => `no link with ${address}: ${error}`)
+        throw new CliError(`${why.join('; ')}. It is tried again: mx network connections`)
+      }),
+  },
+]
+
+/** @throws {CliError} */
+export async function runNetwork(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  await runSubcommand('network', SUBCOMMANDS, words, flags)
+}
+
+/** Page by page. */
+async function listAll<T>(
+  { call }: Session,
+  kind: 'routes' | 'services',
+  request: object,
+): Promise<readonly T[]> {
+  type Page = { readonly [K in typeof kind]?: readonly T[] } & { readonly next?: string }
+  const endpoint = kind === 'routes' ? 'Network.Routes' : 'Network.Services'
+  const all: T[] = []
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: Page = await call('network', endpoint, { ...request, after })
+    all.push(...(page[kind] ?? []))
+    after = page.next
+  }
+  return all
+}
+
+function formatRoutes(routes: readonly Route[]): string {
+  const headings = ['SERVICE', 'ADDRESS', 'GATEWAY', 'ROUTER', 'NETWORK', 'METRIC', 'LINK']
+  const rows = routes.map(({ service, address, gateway, router, network, metric, link }) => [
+    ...[service, address || NONE, gateway || NONE, router, network, String(metric), link],
+  ])
+  return formatTable([headings, ...rows], 0)
+}

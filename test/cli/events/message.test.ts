@@ -1,0 +1,14 @@
+import t from 'tap'
+import { toDocument, toPayload } from '../../../cli/events/message.ts'
+
+const EVENT = {
+  ...{ id: '1', topic: 'orders', sequence: 1, timestamp_ms: 0, metadata: {} },
+  payload: Buffer.from('ä').toString('base64'),
+}
+
+t.test('an event is told with its payload as text, or in base64 where it is none', async (t) => {
+  t.same(toDocument(EVENT), { ...EVENT, payload: 'ä' })
+  const { payload: _, ...rest } = EVENT
+  t.same(toDocument({ ...EVENT, payload: '/w==' }), { ...rest, payload_base64: '/w==' })
+  t.same([...toPayload({ payload: '/w==' })], [0xff])
+})
