@@ -1,0 +1,126 @@
+import { inTime } from '../../core/in-time.ts'
+import { COMMANDS, type CommandEntry } from '../command-table.ts'
+import { findEndpoint, toWords } from '../dynamic/endpoint-words.ts'
+import { toFields, toFlag, toLeaves } from '../dynamic/fields.ts'
+import { listEnvironments } from '../environments.ts'
+import { findService, listServices } from '../find-services.ts'
+import { splitGlobals } from '../global-flags.ts'
+import { listObjects } from '../runtime/objects.ts'
+import { openSession, type Session } from '../session.ts'
+import { listUsageWords } from './usage-words.ts'
+
+/** Somebody waits with a finger on the tab key. */
+const ANSWER_MS = 1500
+/** Commands about what runs, whose argument is a name of it. */
+const OF_OBJECTS: ReadonlySet<string> = new Set(['kill', 'logs', 'status', 'update'])
+const FORMATS = ['text', 'json', 'yaml']
+/** What every call of a service takes besides its fields. */
+const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
+
+/**
+ * What may stand in place of the last of `words`, which may be empty. Of what only a server knows nothing, where none answers.
+ *
+ * @param words behind `mx`.
+ */
+export async function listCandidates(words: readonly string[]): Promise<readonly string[]> {
+  const last = words.at(-1) ?? ''
+  const all = await list(words.slice(0, -1), last)
+  return [...new Set(all)].filter((word) => word.startsWith(last)).sort()
+}
+
+async function list(before: readonly string[], last: string): Promise<readonly string[]> {
+  const value = /^(--\w+=)/.exec(last)?.[1] ?? ''
+  const flag = value.slice(0, -1) || (before.at(-1) ?? '')
+  if (flag === '--env') return listEnvironments().map(({ name }) => value + name)
+  if (['--output', '-o'].includes(flag)) return FORMATS.map((name) => value + name)
+  const { globals, rest } = splitGlobals(before)
+  const ask = <T>(use: (session: Session) => Promise<T>, none: T): Promise<T> =>
+    askServer([...globals, ...before], use, none)
+  const [command, ...args] = rest.filter((word) => !word.startsWith('-'))
+  const entry = COMMANDS.find(({ name }) => name === command)
+  if (command === undefined) {
+    const names = [...COMMANDS.map(({ name }) => name), '--help', '--env=', '--namespace=']
+    return last.startsWith('-') ? names : [...names, ...(await ask(listNames, []))]
+  }
+  const own = entry === undefined ? [] : await listOwn(entry, args, last)
+  if (own.length > 0) return own
+  if (OF_OBJECTS.has(command)) return ask(async (at) => (await listObjects(at)).map(toName), [])
+  if (command === 'gen') return ask(listNames, [])
+  if (entry !== undefined && entry.subcommands === undefined) return []
+  return ask((session) => listOfService(session, command, args, last), [])
+}
+
+async function listOwn(
+  { load, name }: CommandEntry,
+  args: readonly string[],
+  last: string,
+): Promise<readonly string[]> {
+  const [{ cac }, register] = await Promise.all([import('cac'), load()])
+  const cli = cac('mx')
+  await register(cli)
+  const command = cli.commands.find((each) => each.name === name)
+  if (command === undefined) return []
+  if (last.startsWith('-'))
+    return ['--help', ...command.options.flatMap(({ rawName }) => toFlagWord(rawName))]
+  return listUsageWords(command.usageText ?? '').flatMap((words) =>
+    args.every((arg, i) => words[i] === arg) ? (words[args.length] ?? []) : [],
+  )
+}
+
+/** `-o, --output <format>` is `--output=`. */
+function toFlagWord(rawName: string): readonly string[] {
+  const name = /--[\w-]+/.exec(rawName)?.[0]
+  if (name === undefined) return []
+  return [/[<[]/.test(rawName) ? `${name}=` : name]
+}
+
+async function listOfService(
+  session: Session,
+  service: string,
+  args: readonly string[],
+  last: string,
+): Promise<readonly string[]> {
+  const endpoints = (await findService(session, service)).flatMap((version) => version.endpoints)
+  if (!last.startsWith('-'))
+    return endpoints.flatMap((endpoint) => {
+      const words = toWords(service, endpoint).split(' ')
+      return args.every((arg, i) => words[i] === arg) ? (words[args.length] ?? []) : []
+    })
+  const fields = toLeaves(toFields(findEndpoint(service, endpoints, args)))
+  return [
+    ...fields.map((field) => (field.type === 'bool' ? toFlag(field) : `${toFlag(field)}=`)),
+    ...CALL_FLAGS,
+  ]
+}
+
+/** What a server says within the time; `none` where there is none, nobody is logged in, or nothing is found. */
+async function askServer<T>(
+  words: readonly string[],
+  use: (session: Session) => Promise<T>,
+  none: T,
+): Promise<T> {
+  const flag = (name: string): object => {
+    const at = words.findLastIndex((word) => word.split('=')[0] === `--${name}`)
+    const given = words[at]?.includes('=') ? words[at]!.slice(name.length + 3) : words[at + 1]
+    return at === -1 || given === undefined ? {} : { [name]: given }
+  }
+  try {
+    const session = openSession({ ...flag('env'), ...flag('namespace') })
+    try {
+      return await inTime(use(session), ANSWER_MS)
+    } finally {
+      session.close()
+    }
+  } catch {
+    // Somebody who has typed half a line is not to be told of it.
+    return none
+  }
+}
+
+async function listNames(session: Session): Promise<readonly string[]> {
+  return (await listServices(session)).map(toName)
+}
+
+function toName({ name }: { readonly name: string }): string {
+  return name
+}

@@ -1,0 +1,42 @@
+const FLAGS = /\s*\[flags\]$/
+/** `<a | b>` or `[a | b]` at the beginning. */
+const GROUP = /^[[<](.*)[\]>]/s
+const TOKEN = /\[[^\]]*\]|<[^>]*>|\S+/g
+const WORD = /^[a-z]+$/
+/** `[set <name>]`: words that may follow. One word in brackets stands for an argument. */
+const OPTIONAL = /^\[([a-z]+) .*\]$/s
+
+/**
+ * The words that may stand behind a command, read from its usage, so that help and completion say the same:
+ * `auth <list rules | create rule <id>> [flags]` is `list rules` and `create rule`.
+ */
+export function listUsageWords(usage: string): readonly (readonly string[])[] {
+  const body = usage.replace(FLAGS, '').replace(/^\S+\s*/, '')
+  const group = GROUP.exec(body)?.[1] ?? ''
+  const alternatives = splitAlternatives(group)
+  return (alternatives.length > 1 ? alternatives : [body]).map(toWords)
+}
+
+/** At the bars that are in no brackets. */
+function splitAlternatives(text: string): readonly string[] {
+  const parts = ['']
+  let depth = 0
+  for (const letter of text) {
+    if ('[<'.includes(letter)) depth++
+    if (']>'.includes(letter)) depth--
+    if (letter === '|' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += letter
+  }
+  return parts.map((part) => part.trim())
+}
+
+function toWords(alternative: string): readonly string[] {
+  const words: string[] = []
+  for (const token of alternative.match(TOKEN) ?? []) {
+    const word = WORD.test(token) ? token : OPTIONAL.exec(token)?.[1]
+    if (word === undefined) break
+    words.push(word)
+    if (word !== token) break
+  }
+  return words
+}

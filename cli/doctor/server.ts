@@ -1,0 +1,108 @@
+import type { CommandLine } from '../command-line.ts'
+import { listServices } from '../find-services.ts'
+import { CliError, EXIT } from '../output.ts'
+import { openSession, type SESSION_FLAGS, type Session } from '../session.ts'
+import type { Finding } from './finding.ts'
+
+export interface CheckedServer {
+  readonly isThere: boolean
+  readonly findings: readonly Finding[]
+}
+
+/** Clocks may differ by less before tokens are refused that should be taken. */
+const CLOCK_MAX_S = 30
+
+/** Asks the server of an environment. Never throws for what it says. */
+export async function checkServer(
+  flags: CommandLine<typeof SESSION_FLAGS>['flags'],
+): Promise<CheckedServer> {
+  let session: Session
+  try {
+    session = openSession(flags)
+  } catch (error) {
+    const { message } = error as Error
+    return {
+      isThere: false,
+      findings: [{ what: 'environment', state: 'bad', found: message, advice: 'see mx env' }],
+    }
+  }
+  const { environment } = session
+  const what = `server ${environment.name} (${environment.address})`
+  try {
+    const services = await listServices(session)
+    return {
+      isThere: true,
+      findings: [
+        { what, state: 'ok', found: 'answers' },
+        checkRegistry(services.length),
+        ...(await checkLogin(session)),
+      ],
+    }
+  } catch (error) {
+    return explain(what, environment.name, error as Error)
+  } finally {
+    session.close()
+  }
+}
+
+function explain(what: string, name: string, error: Error): CheckedServer {
+  const isAway = error instanceof CliError && error.status === EXIT.unreachable
+  if (!isAway)
+    return {
+      isThere: true,
+      findings: [{ what, state: 'bad', found: error.message, advice: 'see the log of the server' }],
+    }
+  const start = name === 'local' ? 'start one: mx server' : `see mx env, or mx --env local`
+  return {
+    isThere: false,
+    findings: [{ what, state: 'bad', found: 'nobody answers', advice: start }],
+  }
+}
+
+function checkRegistry(count: number): Finding {
+  const what = 'registry'
+  if (count > 0) return { what, state: 'ok', found: `${count} services` }
+  return {
+    ...{ what, state: 'bad', found: 'no services, not even built-in ones' },
+    advice: 'is it the registry the server uses? See mx server --help, --registry',
+  }
+}
+
+/** Who is logged in, and whether the clock is that of the server, as its tokens tell. */
+async function checkLogin(session: Session): Promise<readonly Finding[]> {
+  const { account, environment } = session
+  const what = 'login'
+  if (account === '')
+    return [{ what, state: 'note', found: 'nobody is logged in', advice: 'mx login' }]
+  const token = await session.token()
+  if (token === undefined)
+    return [{ what, state: 'bad', found: `that of ${account} has ended`, advice: 'mx login' }]
+  const ok: Finding = { what, state: 'ok', found: `${account} at ${environment.name}` }
+  return [ok, checkClock(token, Date.now() / 1000)]
+}
+
+/** A token is made by the clock of the server: none is of the future, or over, that is just taken as good. */
+export function checkClock(token: string, nowS: number): Finding {
+  const what = 'clock'
+  const { iat = nowS, exp = nowS } = readClaims(token)
+  const ahead = iat - nowS
+  const behind = nowS - exp
+  const off = Math.max(ahead, behind)
+  if (off <= CLOCK_MAX_S) return { what, state: 'ok', found: 'agrees with that of the server' }
+  return {
+    ...{
+      what,
+      state: 'bad',
+      found: `${Math.round(off)} s ${ahead > 0 ? 'behind' : 'ahead of'} the server`,
+    },
+    advice: 'set it by a time server: timedatectl set-ntp true',
+  }
+}
+
+function readClaims(token: string): { readonly iat?: number; readonly exp?: number } {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { SCRIPTS } from '../../cli/completion/scripts.ts'
+import { runCompletion } from '../../cli/completion.ts'
+import { Type } from '../../core/schema.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { Service } from '../../sdk/service.ts'
+import { openCliServer } from '../fixtures/cli-server.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
+import { createQuietLog } from '../fixtures/sdk-services.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+const exec = promisify(execFile)
+const server = await openCliServer(t)
+const helloworld = new Service({
+  name: 'helloworld',
+  proxy: server.proxy,
+  auth: { id: 'admin', secret: 'mx' },
+  log: createQuietLog().log,
+}).handle('Helloworld', {
+  call: endpoint({
+    request: Type.Object({
+      name: Type.String(),
+      isLoud: Type.Optional(Type.Boolean()),
+      options: Type.Optional(Type.Object({ domain: Type.Optional(Type.String()) })),
+    }),
+    handle: () => ({}),
+  }),
+})
+await helloworld.start()
+t.teardown(() => helloworld.stop())
+
+async function complete(t: Test, ...words: string[]): Promise<string[]> {
+  void t
+  const lines = await server.run(runCompletion, 'completion', 'words', '--', ...words)
+  return lines.split('\n').filter((line) => line !== '')
+}
+
+/** The file `mx` that shells find. */
+function installMx(t: Test): string {
+  const folder = makeTempFolder(t, 'bin')
+  const file = join(folder, 'mx')
+  const words = toNodeWords(new URL('../../cli/main.ts', import.meta.url))
+  const line = [process.execPath, ...words].map((word) => `'${word}'`).join(' ')
+  writeFileSync(file, `#!/bin/sh\nexec ${line} "$@"\n`)
+  chmodSync(file, 0o755)
+  return folder
+}
+
+t.test('commands, subcommands and flags are those of the help', async (t) => {
+  t.same(await complete(t, 'logi'), ['login'])
+  t.same(await complete(t, 'lo'), ['login', 'logout', 'logs'])
+  t.same(await complete(t, 'auth', 'delete', ''), ['account', 'rule'])
+  t.same(await complete(t, 'user', ''), ['config', 'namespace', 'set', 'token'])
+  t.same(await complete(t, 'user', 'namespace', ''), ['set'])
+  t.same(await complete(t, 'api', ''), ['check', 'explain'])
+  t.same(await complete(t, 'new', 'p'), ['plugin'])
+  t.same(await complete(t, 'completion', ''), ['bash', 'fish', 'zsh'])
+  t.same(await complete(t, 'login', '--user'), ['--username='])
+  t.same(await complete(t, 'logs', '--fol'), ['--follow'])
+  t.same(await complete(t, 'server', '--web_addr'), ['--web_address='])
+})
+
+t.test('services, endpoints and fields are those of the server', async (t) => {
+  t.same(await complete(t, 'hello'), ['helloworld'])
+  t.same(await complete(t, 'helloworld', ''), ['call'])
+  t.same(await complete(t, 'helloworld', 'call', '--n'), ['--name=', '--namespace='])
+  t.same(await complete(t, 'helloworld', 'call', '--is'), ['--isLoud'])
+  t.same(await complete(t, 'helloworld', 'call', '--options'), ['--options_domain='])
+  t.same(await complete(t, 'registry', 'getS'), ['getService'])
+  t.same(await complete(t, 'gen', 'client', 'hello'), ['helloworld'])
+})
+
+t.test('values of flags that are known, and nothing where nobody answers', async (t) => {
+  t.same(await complete(t, 'status', '-o', ''), ['json', 'text', 'yaml'])
+  t.same(await complete(t, 'status', '--output=j'), ['--output=json'])
+  t.same(await complete(t, 'status', '--env', 'l'), ['local'])
+  t.same(await complete(t, '--env=dev', 'hello'), [])
+  t.same(await complete(t, 'nothing', ''), [])
+})
+
+t.test('bash completes by it', async (t) => {
+  const path = [installMx(t), process.env['PATH']].join(delimiter)
+  const lines = ['mx logi', 'mx user ', 'mx status --env=lo', 'mx helloworld call --nam']
+  const script = `source <(mx completion bash)
+complete -p mx
+for COMP_LINE in ${lines.map((line) => `'${line}'`).join(' ')}; do
+  COMP_POINT=\${#COMP_LINE}
+  COMPREPLY=()
+  _mx 2> /dev/null
+  echo "\${COMPREPLY[@]}"
+done`
+  const env = { ...process.env, ...server.env, PATH: path }
+  const { stdout } = await exec('bash', ['--norc', '-c', script], { env, cwd: server.home })
+  t.same(stdout.trim().split('\n'), [
+    'complete -o default -F _mx mx',
+    'login',
+    'config namespace set token',
+    'local',
+    '--name= --namespace=',
+  ])
+})
+
+t.test('a script for each shell, and which there are', async (t) => {
+  for (const shell of Object.keys(SCRIPTS))
+    t.equal(await server.run(runCompletion, 'completion', shell), SCRIPTS[shell])
+  await t.rejects(server.run(runCompletion, 'completion', 'tcsh'), {
+    message: /^a shell is expected: bash, zsh, fish\./,
+    status: 2,
+  })
+})
