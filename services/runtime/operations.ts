@@ -96,7 +96,10 @@ export function createOperations(options: OperationsOptions): Operations {
       )
     const upload = uploads.claim(key)
     if (upload !== undefined) return upload
-    throw badRequest(errorId, `nothing was uploaded for ${formatObject(key)} to this server`)
+    throw badRequest(
+      errorId,
+      `nothing was uploaded for ${formatObject(key)} to this server, or somebody else has just run it`,
+    )
   }
 
   /** Who stands in the place of `auth` is shown the secrets of all who log in. */

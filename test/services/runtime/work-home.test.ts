@@ -9,7 +9,7 @@ import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 /** What a step of a build may begin: it leads a group of its own, and its parent is gone. */
 async function startStray(t: Test, home: string): Promise<number> {
-  const child = spawn('setsid', ['sh', '-c', 'echo $$; exec sleep 60'], {
+  const child = spawn('sh', ['-c', 'exec setsid sh -c "echo \\$\\$; exec sleep 60"'], {
     env: { PATH: process.env['PATH'], HOME: home },
   })
   const [text] = (await once(child.stdout, 'data')) as [Buffer]
