@@ -6,10 +6,18 @@ import { CliError, EXIT, printProblems } from './output.ts'
 /** Flags that are commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
 
+/** What shells call to complete a line (`mx completion`): the words behind it may be of any command. */
+const COMPLETE = '__complete'
+
 /** Runs the command of the words that were typed; returns the exit status, or undefined while it goes on running. */
 async function main(words: readonly string[]): Promise<number | undefined> {
   let command = ''
   try {
+    if (words[0] === COMPLETE) {
+      const { printCandidates } = await import('./completion/candidates.ts')
+      await printCandidates(words.slice(1))
+      return EXIT.ok
+    }
     const { globals, rest } = splitGlobals(toCommandLine(words))
     const [first = '--help', ...args] = rest
     command = WORDS[first] ?? first

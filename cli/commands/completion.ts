@@ -11,6 +11,6 @@ export function registerCompletion(cli: CAC): void {
     .allowUnknownOptions()
     .action(async () => {
       const { runCompletion } = await import('../completion.ts')
-      await runCompletion(cli)
+      runCompletion(cli)
     })
 }

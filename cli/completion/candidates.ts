@@ -17,12 +17,18 @@ const FORMATS = ['text', 'json', 'yaml']
 /** What every call of a service takes besides its fields. */
 const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
 
+/** {@link listCandidates}, a line each. */
+export async function printCandidates(words: readonly string[]): Promise<void> {
+  const found = await listCandidates(words)
+  process.stdout.write(found.map((word) => `${word}\n`).join(''))
+}
+
 /**
  * What may stand in place of the last of `words`, which may be empty. Of what only a server knows nothing, where none answers.
  *
  * @param words behind `mx`.
  */
-export async function listCandidates(words: readonly string[]): Promise<readonly string[]> {
+async function listCandidates(words: readonly string[]): Promise<readonly string[]> {
   const last = words.at(-1) ?? ''
   const all = await list(words.slice(0, -1), last)
   return [...new Set(all)].filter((word) => word.startsWith(last)).sort()

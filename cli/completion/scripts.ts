@@ -1,11 +1,11 @@
-/** What shells load: each asks `mx completion words` for what may follow. By the name of the shell. */
+/** What shells load: each asks `mx __complete` for what may follow. By the name of the shell. */
 export const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `# mx completion bash: source <(mx completion bash), or a line of ~/.bashrc
 _mx() {
   local line="\${COMP_LINE:0:COMP_POINT}" words
   read -ra words <<< "$line"
   [[ $line == *[[:space:]] ]] && words+=("")
-  mapfile -t COMPREPLY < <("\${words[0]}" completion words -- "\${words[@]:1}" 2> /dev/null)
+  mapfile -t COMPREPLY < <("\${words[0]}" __complete "\${words[@]:1}" 2> /dev/null)
   # To bash, what stands behind = is a word of its own.
   [[ \${words[-1]} == *=* ]] && COMPREPLY=("\${COMPREPLY[@]#*=}")
   if [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
@@ -16,7 +16,7 @@ complete -o default -F _mx mx
 # mx completion zsh: source <(mx completion zsh), or a file _mx in a folder of $fpath
 _mx() {
   local -a found
-  found=("\${(@f)$("\${words[1]}" completion words -- "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
+  found=("\${(@f)$("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2> /dev/null)}")
   found=(\${found:#})
   if (( \${#found} == 0 )); then _files; return; fi
   compadd -S '' -- \${(M)found:#*=}
@@ -25,7 +25,7 @@ _mx() {
 compdef _mx mx
 `,
   fish: `# mx completion fish: mx completion fish | source, or a file ~/.config/fish/completions/mx.fish
-complete -c mx -f -a '(mx completion words -- (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null)'
+complete -c mx -f -a '(mx __complete (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null)'
 complete -c mx -n '__fish_seen_subcommand_from run update' -F
 `,
 }

@@ -3,6 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { printCandidates } from '../../cli/completion/candidates.ts'
 import { SCRIPTS } from '../../cli/completion/scripts.ts'
 import { runCompletion } from '../../cli/completion.ts'
 import { Type } from '../../core/schema.ts'
@@ -33,10 +34,13 @@ const helloworld = new Service({
 await helloworld.start()
 t.teardown(() => helloworld.stop())
 
-async function complete(t: Test, ...words: string[]): Promise<string[]> {
-  void t
-  const lines = await server.run(runCompletion, 'completion', 'words', '--', ...words)
+async function complete(...words: string[]): Promise<string[]> {
+  const lines = await server.run(() => printCandidates(words), 'completion')
   return lines.split('\n').filter((line) => line !== '')
+}
+
+async function runScript(shell: string): Promise<string> {
+  return server.run(async (cli) => runCompletion(cli), 'completion', shell)
 }
 
 /** The file `mx` that shells find. */
@@ -51,35 +55,35 @@ function installMx(t: Test): string {
 }
 
 t.test('commands, subcommands and flags are those of the help', async (t) => {
-  t.same(await complete(t, 'logi'), ['login'])
-  t.same(await complete(t, 'lo'), ['login', 'logout', 'logs'])
-  t.same(await complete(t, 'auth', 'delete', ''), ['account', 'rule'])
-  t.same(await complete(t, 'user', ''), ['config', 'namespace', 'set', 'token'])
-  t.same(await complete(t, 'user', 'namespace', ''), ['set'])
-  t.same(await complete(t, 'api', ''), ['check', 'explain'])
-  t.same(await complete(t, 'new', 'p'), ['plugin'])
-  t.same(await complete(t, 'completion', ''), ['bash', 'fish', 'zsh'])
-  t.same(await complete(t, 'login', '--user'), ['--username='])
-  t.same(await complete(t, 'logs', '--fol'), ['--follow'])
-  t.same(await complete(t, 'server', '--web_addr'), ['--web_address='])
+  t.same(await complete('logi'), ['login'])
+  t.same(await complete('lo'), ['login', 'logout', 'logs'])
+  t.same(await complete('auth', 'delete', ''), ['account', 'rule'])
+  t.same(await complete('user', ''), ['config', 'namespace', 'set', 'token'])
+  t.same(await complete('user', 'namespace', ''), ['set'])
+  t.same(await complete('api', ''), ['check', 'explain'])
+  t.same(await complete('new', 'p'), ['plugin'])
+  t.same(await complete('completion', ''), ['bash', 'fish', 'zsh'])
+  t.same(await complete('login', '--user'), ['--username='])
+  t.same(await complete('logs', '--fol'), ['--follow'])
+  t.same(await complete('server', '--web_addr'), ['--web_address='])
 })
 
 t.test('services, endpoints and fields are those of the server', async (t) => {
-  t.same(await complete(t, 'hello'), ['helloworld'])
-  t.same(await complete(t, 'helloworld', ''), ['call'])
-  t.same(await complete(t, 'helloworld', 'call', '--n'), ['--name=', '--namespace='])
-  t.same(await complete(t, 'helloworld', 'call', '--is'), ['--isLoud'])
-  t.same(await complete(t, 'helloworld', 'call', '--options'), ['--options_domain='])
-  t.same(await complete(t, 'registry', 'getS'), ['getService'])
-  t.same(await complete(t, 'gen', 'client', 'hello'), ['helloworld'])
+  t.same(await complete('hello'), ['helloworld'])
+  t.same(await complete('helloworld', ''), ['call'])
+  t.same(await complete('helloworld', 'call', '--n'), ['--name=', '--namespace='])
+  t.same(await complete('helloworld', 'call', '--is'), ['--isLoud'])
+  t.same(await complete('helloworld', 'call', '--options'), ['--options_domain='])
+  t.same(await complete('registry', 'getS'), ['getService'])
+  t.same(await complete('gen', 'client', 'hello'), ['helloworld'])
 })
 
 t.test('values of flags that are known, and nothing where nobody answers', async (t) => {
-  t.same(await complete(t, 'status', '-o', ''), ['json', 'text', 'yaml'])
-  t.same(await complete(t, 'status', '--output=j'), ['--output=json'])
-  t.same(await complete(t, 'status', '--env', 'l'), ['local'])
-  t.same(await complete(t, '--env=dev', 'hello'), [])
-  t.same(await complete(t, 'nothing', ''), [])
+  t.same(await complete('status', '-o', ''), ['json', 'text', 'yaml'])
+  t.same(await complete('status', '--output=j'), ['--output=json'])
+  t.same(await complete('status', '--env', 'l'), ['local'])
+  t.same(await complete('--env=dev', 'hello'), [])
+  t.same(await complete('nothing', ''), [])
 })
 
 t.test('bash completes by it', async (t) => {
@@ -105,9 +109,8 @@ done`
 })
 
 t.test('a script for each shell, and which there are', async (t) => {
-  for (const shell of Object.keys(SCRIPTS))
-    t.equal(await server.run(runCompletion, 'completion', shell), SCRIPTS[shell])
-  await t.rejects(server.run(runCompletion, 'completion', 'tcsh'), {
+  for (const shell of Object.keys(SCRIPTS)) t.equal(await runScript(shell), SCRIPTS[shell])
+  await t.rejects(runScript('tcsh'), {
     message: /^a shell is expected: bash, zsh, fish\./,
     status: 2,
   })
