@@ -19,6 +19,7 @@ export interface Registration {
 
 /** What Consul's paths carry unchanged, in every version. */
 const ID = /^[A-Za-z0-9._~:@[\]-]+$/
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Consul's limits of Meta: pairs, key, value. */
 const MAX_META = 64
 const META_KEY = /^[A-Za-z0-9_-]{1,128}$/
@@ -93,8 +94,8 @@ export function toRegistration(
 }
 
 /**
- * The service id in Consul, unique on its agent: the node's id when it begins with the service's name, as ids that services make
- * for themselves do, else with the name and a colon before it.
+ * The service id in Consul, unique on its agent: the node's id where it is the service's name and a UUID, as ids that services make
+ * for themselves are, else with the name and a colon before it: no other service then has it, whatever the two are called.
  *
  * @throws {TypeError} when Consul could not be asked about it.
  */
@@ -104,7 +105,7 @@ export function toConsulId(name: string, id: string): string {
       `node id must be letters, digits and . _ ~ : @ [ ] - where Consul is the registry, got ${JSON.stringify(id)}`,
     )
   }
-  return id.startsWith(`${name}-`) ? id : `${name}:${id}`
+  return id.startsWith(`${name}-`) && UUID.test(id.slice(name.length + 1)) ? id : `${name}:${id}`
 }
 
 function isMetaKey(key: string): boolean {

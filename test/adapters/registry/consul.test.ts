@@ -104,7 +104,7 @@ function testEntries(agent: ConsulAgent): void {
     await registry.register?.(service, { ttlSeconds: 30 })
     await untilNodes(registry, 'orders', ['orders-1'])
     const [row] = await readHealthRows(agent, 'orders')
-    t.equal(row?.Service.ID, 'orders-1')
+    t.equal(row?.Service.ID, 'orders:orders-1')
     t.same(row?.Service.Weights.Passing, 3)
     t.same(row?.Service.Meta, {
       'mx-version': 'next',
@@ -120,7 +120,7 @@ function testEntries(agent: ConsulAgent): void {
       metadata: { path: '/orders/{id}' },
     })
     t.equal(metadata, 'mx.metadata={"version":"next","values":{"owner":"shop"}}')
-    t.match(row?.Checks, [{}, { CheckID: 'service:orders-1', Type: 'ttl' }])
+    t.match(row?.Checks, [{}, { CheckID: 'service:orders:orders-1', Type: 'ttl' }])
     t.same(await registry.getService('orders'), [service], 'and reads as it was')
     t.same(await registry.listServices(), [{ ...service, nodes: [] }])
     await registry.deregister?.(service)

@@ -58,7 +58,10 @@ t.test('the weight is one Consul takes', async (t) => {
 })
 
 t.test('ids are unique on an agent, and paths carry them', async (t) => {
-  t.equal(toConsulId('greeter', 'greeter-1'), 'greeter-1')
+  const uuid = '0190163d-8694-739b-aea5-966c26f8ad91'
+  t.equal(toConsulId('greeter', `greeter-${uuid}`), `greeter-${uuid}`)
+  t.equal(toConsulId('greeter', 'greeter-1'), 'greeter:greeter-1')
+  t.equal(toConsulId('greeter', `greeter-de-${uuid}`), `greeter:greeter-de-${uuid}`)
   t.equal(toConsulId('greeter', '1'), 'greeter:1')
   t.equal(toConsulId('greeter', 'greeter:1'), 'greeter:greeter:1')
   for (const id of ['a/b', 'a%2f', '..?', 'a#b', 'a b'])
