@@ -25,6 +25,7 @@ export async function untilRunning(session: Session, of: Followed, steps: Steps)
   const { name, version } = of
   const options = { service: name, version, namespace: session.namespace }
   let hasStarted = false
+  let isRetried = false
   let last = ''
   for await (const change of session.stream<Change>('runtime', 'Runtime.Watch', { options })) {
     const { action, service } = change
@@ -33,7 +34,11 @@ export async function untilRunning(session: Session, of: Followed, steps: Steps)
     if (step === 'running') return
     if (step === 'error') throw await explain(session, service, hasStarted)
     if (step === 'starting') hasStarted = true
-    const { error } = service.metadata
+    const { error, retries } = service.metadata
+    if (step === 'starting' && error && Number(retries) > 0 && !isRetried) {
+      isRetried = true
+      steps.note(`${name} ${error}; it is started again`)
+    }
     steps.show(error ? `${step}, after: ${error}` : step)
     if (step === 'building' && last !== step && steps.areSeen)
       void showBuild(session, of, (line) => last === 'building' && steps.show(`building: ${line}`))

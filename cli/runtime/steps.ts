@@ -6,11 +6,13 @@ export interface Steps {
   readonly areSeen: boolean
   /** In place of what was shown before. */
   readonly show: (step: string) => void
+  /** Writes a line that stays, whoever reads it. */
+  readonly note: (text: string) => void
   /** Nothing is shown any more. */
   readonly end: () => void
 }
 
-const SILENT: Steps = { areSeen: false, show() {}, end() {} }
+const SILENT: Steps = { areSeen: false, show() {}, note: writeNote, end() {} }
 /** For what turns, and a blank. */
 const SPINNER_WIDTH = 3
 const BAR_WIDTH = 20
@@ -28,6 +30,12 @@ export async function openSteps(): Promise<Steps> {
       // What is set is written, also where it is the same.
       else if (spinner.text !== text) spinner.text = text
     },
+    note(text) {
+      const step = spinner.text
+      spinner.stop()
+      writeNote(text)
+      spinner.start(step)
+    },
     end: () => void spinner.stop(),
   }
 }
@@ -39,13 +47,20 @@ export function formatBar(share: number): string {
   return `${bar} ${Math.floor(share * 100)} %`
 }
 
+function writeNote(text: string): void {
+  process.stderr.write(`mx: ${toLine(text)}\n`)
+}
+
 /** One line, without what would move the cursor. */
-function fit(text: string): string {
+function toLine(text: string): string {
   const [line = ''] = stripVTControlCharacters(text)
     .trim()
     .split(/[\r\n]/)
-  const printable = line.replaceAll(/[\x00-\x1f\x7f]/g, ' ')
-  return printable.slice(0, (process.stderr.columns || 80) - SPINNER_WIDTH)
+  return line.replaceAll(/[\x00-\x1f\x7f]/g, ' ')
+}
+
+function fit(text: string): string {
+  return toLine(text).slice(0, (process.stderr.columns || 80) - SPINNER_WIDTH)
 }
 
 /** The short line of a success, where somebody sees it (reference 15.26). */
