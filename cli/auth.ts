@@ -1,14 +1,17 @@
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
+import { parseDuration } from '../core/units.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
+import { type Format, OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
-import { ask } from './prompt.ts'
-import { openSession, SESSION_FLAGS, type Session } from './session.ts'
+import { ask, askNewSecret, readInput } from './prompt.ts'
+import { openSession, SESSION_FLAGS, type Session, type TokenReply } from './session.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 import { formatTable } from './table.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
   scope: 'string',
   resource: 'string',
   access: 'string',
@@ -19,7 +22,9 @@ const FLAGS = {
   account: 'string',
   domain: 'string',
   force: 'boolean',
-  output: 'string',
+  expiry: 'string',
+  old_secret: 'string',
+  new_secret: 'string',
 } as const
 type AuthFlags = CommandLine<typeof FLAGS>['flags']
 
@@ -51,6 +56,9 @@ interface TestedCall {
   readonly namespace: string
 }
 
+type AuthSession = Session & { readonly format: Format; readonly options: object }
+
+const STANDARD_INPUT = '-'
 const PUBLIC = '<public>'
 const NONE = 'n/a'
 
@@ -60,11 +68,11 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     words: 'list rules',
     args: [],
     run: (_, flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         const { rules } = await call<{ rules: Rule[] }>('auth', 'Rules.List', { options })
         const rows = [...rules].sort(compareRules).map(toRow)
-        print(
-          flags,
+        await print(
+          format,
           rules,
           formatTable([['ID', 'Scope', 'Access', 'Resource', 'Priority'], ...rows], 1),
         )
@@ -74,7 +82,7 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
     words: 'list accounts',
     args: [],
     run: (_, flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         const accounts: Account[] = []
         for (let after: string | undefined = ''; after !== undefined; ) {
           const request = { options, after }
@@ -90,14 +98,18 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
             .map(([key, value]) => `${key}=${value}`)
             .join(',') || NONE,
         ])
-        print(flags, accounts, formatTable([['ID', 'Name', 'Scopes', 'Metadata'], ...rows], 1))
+        await print(
+          format,
+          accounts,
+          formatTable([['ID', 'Name', 'Scopes', 'Metadata'], ...rows], 1),
+        )
       }),
   },
   {
     words: 'create rule',
     args: ['ID'],
     run: ([id], flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         const { scope = PUBLIC, force = false } = flags
         const rule: Rule = {
           id: id!,
@@ -107,51 +119,76 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
           priority: toPriority(flags.priority ?? '0'),
         }
         await changeRules(call, 'Rules.Create', { rule, options }, force)
-        print(flags, rule, 'Rule created\n')
+        await print(format, rule, 'Rule created\n')
       }),
   },
   {
     words: 'create account',
     args: ['ID'],
     run: ([id], flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         const scopes = (flags.scopes ?? '').split(',').filter((scope) => scope !== '')
-        const { type = 'user', secret = '' } = flags
+        const { type = 'user' } = flags
+        const secret = (await readSecret(flags.secret)) ?? ''
         const request = { id, type, scopes, secret, options }
         const { account } = await call<{ account: object }>('auth', 'Auth.Generate', request)
-        print(flags, account, `Account created: ${JSON.stringify(account)}\n`)
+        await print(format, account, `Account created: ${JSON.stringify(account)}\n`)
+      }),
+  },
+  {
+    words: 'create token',
+    args: ['ID'],
+    run: ([id], flags) =>
+      withSession(flags, async ({ callAnonymously, options, format }) => {
+        const given = await readSecret(flags.secret)
+        const secret = given ?? (await ask('Enter secret: ', '--secret', { hidden: true }))
+        const request = { id, secret, token_expiry: toSeconds(flags.expiry), options }
+        const { token } = await callAnonymously<TokenReply>('auth', 'Auth.Token', request)
+        await print(format, token, `${token.access_token}\n`)
+      }),
+  },
+  {
+    words: 'update secret',
+    args: ['ID'],
+    run: ([id], flags) =>
+      withSession(flags, async ({ call, options, format }) => {
+        const { old_secret = '' } = flags
+        const given = await readSecret(flags.new_secret)
+        const new_secret = given ?? (await askNewSecret('secret', '--new_secret'))
+        await call('auth', 'Accounts.ChangeSecret', { id, old_secret, new_secret, options })
+        await print(format, { id }, 'Secret updated\n')
       }),
   },
   {
     words: 'delete rule',
     args: ['ID'],
     run: ([id], flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         await changeRules(call, 'Rules.Delete', { id, options }, flags.force ?? false)
-        print(flags, { id }, 'Rule deleted\n')
+        await print(format, { id }, 'Rule deleted\n')
       }),
   },
   {
     words: 'delete account',
     args: ['ID'],
     run: ([id], flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         await call('auth', 'Accounts.Delete', { id, options })
-        print(flags, { id }, '')
+        await print(format, { id }, '')
       }),
   },
   {
     words: 'test',
     args: ['SERVICE', 'ENDPOINT'],
     run: ([name, endpoint], flags) =>
-      withSession(flags, async ({ call, options }) => {
+      withSession(flags, async ({ call, options, format }) => {
         const resource = { type: flags.type ?? 'service', name, endpoint }
         const { account = '', domain = '' } = flags
         const request = { resource, account, domain, options }
         const ruling = await call<TestedCall>('auth', 'Rules.Test', request)
         const { granted, rule, namespace } = ruling
         const by = rule === undefined ? 'no rule applies' : `rule ${rule.id}`
-        print(flags, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
+        await print(format, ruling, `${granted ? 'granted' : 'denied'} (${by} in ${namespace})\n`)
         if (!granted) process.exitCode = EXIT.failed
       }),
   },
@@ -160,20 +197,17 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
 /** @throws {CliError} */
 export async function runAuth(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
-  if (flags.output !== undefined && !['text', 'json'].includes(flags.output))
-    throw new CliError(`Invalid output: ${flags.output}, must be text or json`, {
-      status: EXIT.usage,
-    })
   await runSubcommand('auth', SUBCOMMANDS, words, flags)
 }
 
 async function withSession(
   flags: AuthFlags,
-  use: (session: Session & { readonly options: object }) => Promise<void>,
+  use: (session: AuthSession) => Promise<void>,
 ): Promise<void> {
+  const format = toFormat(flags)
   const session = openSession(flags)
   try {
-    await use({ ...session, options: { namespace: session.namespace } })
+    await use({ ...session, format, options: { namespace: session.namespace } })
   } finally {
     session.close()
   }
@@ -205,8 +239,22 @@ function findLost(error: unknown): string | undefined {
   return code === 409 ? /^(.+); set request\.force/.exec(message)?.[1] : undefined
 }
 
-function print({ output = 'text' }: AuthFlags, value: unknown, text: string): void {
-  process.stdout.write(output === 'json' ? `${JSON.stringify(value, undefined, '\t')}\n` : text)
+/** Undefined: it was not given. */
+async function readSecret(flag: string | undefined): Promise<string | undefined> {
+  return flag === STANDARD_INPUT ? await readInput() : flag
+}
+
+/** Seconds a token is good for; 0: as the service has it. */
+function toSeconds(span: string | undefined): number {
+  try {
+    const seconds = Math.ceil(parseDuration(span ?? 0) / 1000)
+    if (span === undefined || (seconds > 0 && Number.isFinite(seconds))) return seconds
+  } catch {
+    // Told below.
+  }
+  throw new CliError(`--expiry must be a span such as 15m or 1h, got ${span}`, {
+    status: EXIT.usage,
+  })
 }
 
 function toRow({ id, scope, access, resource, priority }: Rule): readonly string[] {

@@ -39,6 +39,19 @@ export async function ask(
   }
 }
 
+/**
+ * Asks for a new secret twice: nobody sees what is typed.
+ *
+ * @param what it is called.
+ * @param flag as that of {@link ask}.
+ * @throws {CliError} as {@link ask}, and for two different ones.
+ */
+export async function askNewSecret(what: string, flag: string): Promise<string> {
+  const secret = await ask(`Enter new ${what}: `, flag, { hidden: true })
+  if (secret === (await ask('Enter it again: ', flag, { hidden: true }))) return secret
+  throw new CliError(`these were two different ${what}s: nothing was changed`)
+}
+
 /** All of standard input, for secrets that scripts hand over; a line feed at its end does not belong to it. */
 export async function readInput(): Promise<string> {
   let text = ''

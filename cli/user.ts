@@ -1,13 +1,19 @@
 import type { CAC } from 'cac'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
-import { ask, readInput } from './prompt.ts'
+import { ask, askNewSecret, readInput } from './prompt.ts'
 import { SESSION_FLAGS, type Session, toNamespaceName, withSession } from './session.ts'
 import { readBaseUrl } from './state/base-url.ts'
 import { readConfig, writeConfig } from './state/config.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 
-const FLAGS = { ...SESSION_FLAGS, old_password: 'string', new_password: 'string' } as const
+const FLAGS = {
+  ...SESSION_FLAGS,
+  username: 'string',
+  email: 'string',
+  old_password: 'string',
+  new_password: 'string',
+} as const
 const HIDDEN = { hidden: true }
 /** Where repositories are, and what opens them (reference 7.3). */
 const GIT_NAME = /^git\.(?:(?:[A-Za-z0-9][\w-]*\.)?baseurl|credentials)$/
@@ -68,14 +74,15 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
     args: [],
     run: (_, flags) =>
       withSession(flags, async (session) => {
-        const id = mustBeLoggedIn(session)
+        const caller = mustBeLoggedIn(session)
+        const id = flags.username ?? flags.email ?? caller
         const old_secret =
           flags.old_password ?? (await ask('Enter current password: ', '--old_password', HIDDEN))
-        const new_secret = flags.new_password ?? (await askNewPassword())
+        const new_secret = flags.new_password ?? (await askNewSecret('password', '--new_password'))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
         await session.call('auth', 'Accounts.ChangeSecret', request)
-        print('Password changed, log in again')
+        print(id === caller ? 'Password changed, log in again' : 'Password changed')
       }),
   },
 ]
@@ -84,15 +91,6 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
 export async function runUser(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   await runSubcommand('user', SUBCOMMANDS, words, flags)
-}
-
-/** Asked twice: nobody sees what is typed. @throws {CliError} */
-async function askNewPassword(): Promise<string> {
-  const password = await ask('Enter new password: ', '--new_password', HIDDEN)
-  if (password === (await ask('Enter it again: ', '--new_password', HIDDEN))) return password
-  throw new CliError('these were two different passwords: nothing was changed', {
-    status: EXIT.failed,
-  })
 }
 
 /** What commands go by (reference 8.5); of a secret only whether there is one. */

@@ -9,6 +9,8 @@ export function registerUser(cli: CAC): void {
     )
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace of the account (default: mx)')
+    .option('--username <id>', 'Of set password: whose (default: who is logged in)')
+    .option('--email <id>', 'The same as --username')
     .option('--old_password <password>', 'For set password; asked for where it is missing')
     .option('--new_password <password>', 'For set password; asked for where it is missing')
     .example((bin) => `  ${bin} user config set git.baseurl github.com/<owner>`)

@@ -1,5 +1,9 @@
+import { decodeJwt } from 'jose'
 import t from 'tap'
+import { runAuth } from '../../cli/auth.ts'
+import { runUser } from '../../cli/user.ts'
 import { openAuthServer } from '../fixtures/auth-doors.ts'
+import { openCliServer } from '../fixtures/cli-server.ts'
 import { runAtTerminal } from '../fixtures/terminal.ts'
 
 t.test('deleting the last way in asks first, at a terminal', async (t) => {
@@ -16,4 +20,52 @@ t.test('deleting the last way in asks first, at a terminal', async (t) => {
   t.match((await ask('Rules.List', {})).rules, [{ id: 'default' }])
   t.match(await remove('y'), 'Rule deleted')
   await t.rejects(ask('Rules.List', {}), /Unauthorized/)
+})
+
+const { run, mx } = await openCliServer(t)
+const auth = (...words: string[]) => run(runAuth, 'auth', ...words)
+
+t.test('accounts get tokens and other secrets', async (t) => {
+  await auth('create', 'account', 'jane', '--secret=first', '--scopes=reports')
+
+  const token = decodeJwt(await auth('create', 'token', 'jane', '--secret=first', '--expiry=10m'))
+  t.match(token, { sub: 'jane', scopes: ['reports'] })
+  t.equal(token.exp! - token.iat!, 600)
+  const piped = await mx(
+    ['auth', 'create', 'token', 'jane', '--secret', '-', '-o', 'json'],
+    'first',
+  )
+  t.equal(piped.stderr, '')
+  t.match(JSON.parse(piped.stdout), { access_token: String, refresh_token: String })
+
+  t.equal(await auth('update', 'secret', 'jane', '--new_secret=second'), 'Secret updated\n')
+  await t.rejects(auth('create', 'token', 'jane', '--secret=first'), {
+    message: 'Secret not correct',
+  })
+  const words = ['--username=jane', '--old_password=second', '--new_password=third']
+  t.equal(await run(runUser, 'user', 'set', 'password', ...words), 'Password changed\n')
+  t.ok(await auth('create', 'token', 'jane', '--secret=third'))
+
+  await t.rejects(auth('create', 'token', 'jane', '--secret=third', '--expiry=soon'), {
+    message: '--expiry must be a span such as 15m or 1h, got soon',
+    status: 2,
+  })
+  t.match(await mx(['auth', 'create', 'token', 'jane']), {
+    code: 2,
+    stderr: 'mx: --secret is missing, and there is no terminal to ask at\n',
+  })
+})
+
+t.test('a priority may be below 0', async (t) => {
+  const words = ['auth', 'create', 'rule', 'low', '--resource=service:x:*', '--priority', '-5']
+  t.match(await mx(words), { code: 0, stderr: '' })
+  t.match(await auth('list', 'rules'), /^low\t.*\t-5$/m)
+})
+
+t.test('rules and accounts are shown as YAML, too', async (t) => {
+  t.match(await auth('list', 'rules', '-o', 'yaml'), /^- id: default$/m)
+  await t.rejects(auth('list', 'rules', '-o', 'xml'), {
+    message: /^Invalid output: xml, must be text, json or yaml/,
+    status: 2,
+  })
 })
