@@ -33,9 +33,39 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/logout.ts')).registerLogout,
   },
   {
+    name: 'signup',
+    description: 'Make an account, where there is a signup service',
+    load: async () => (await import('./commands/signup.ts')).registerSignup,
+  },
+  {
     name: 'user',
     description: 'Show who is logged in, a token, the namespace',
     load: async () => (await import('./commands/user.ts')).registerUser,
+  },
+  {
+    name: 'env',
+    description: 'List, select, add and delete environments',
+    load: async () => (await import('./commands/env.ts')).registerEnv,
+  },
+  {
+    name: 'services',
+    description: 'List the services that are registered',
+    load: async () => (await import('./commands/services.ts')).registerServices,
+  },
+  {
+    name: 'call',
+    description: 'Call an endpoint of a service',
+    load: async () => (await import('./commands/call.ts')).registerCall,
+  },
+  {
+    name: 'stream',
+    description: 'Call an endpoint, and print the stream it answers with',
+    load: async () => (await import('./commands/stream.ts')).registerStream,
+  },
+  {
+    name: 'stats',
+    description: 'Show what the nodes of services take',
+    load: async () => (await import('./commands/stats.ts')).registerStats,
   },
   {
     name: 'auth',
@@ -72,6 +102,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     description: 'Show and make links between servers',
     subcommands: ['nodes', 'connections', 'routes', 'services', 'graph', 'connect'],
     load: async () => (await import('./commands/network.ts')).registerNetwork,
+  },
+  {
+    name: 'registry',
+    description: 'Show a service: versions, nodes, endpoints',
+    subcommands: ['get'],
+    load: async () => (await import('./commands/registry.ts')).registerRegistry,
   },
   {
     name: 'run',

@@ -1,7 +1,7 @@
 import type { Endpoint, Service } from '../core/contracts/registry.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { suggest } from '../core/suggest.ts'
-import { parseDuration } from '../core/units.ts'
+import { toTimeout } from './call.ts'
 import { COMMANDS } from './command-table.ts'
 import { findEndpoint, toWords } from './dynamic/endpoint-words.ts'
 import { toFields } from './dynamic/fields.ts'
@@ -11,7 +11,7 @@ import { toRequest } from './dynamic/to-request.ts'
 import { findEnvironment, listEnvironments } from './environments.ts'
 import { findService, listServices } from './find-services.ts'
 import { readJson, readJsonLines } from './input.ts'
-import { CliError, EXIT } from './output.ts'
+import { CliError } from './output.ts'
 import { printReplies, printReply, toReplyFormat } from './replies.ts'
 import { openSession, type Session, type SessionCall } from './session.ts'
 
@@ -155,15 +155,4 @@ function without(
   isLeftOut: (name: string) => boolean,
 ): Record<string, string> {
   return Object.fromEntries(Object.entries(flags).filter(([name]) => !isLeftOut(name)))
-}
-
-function toTimeout(text: string): number {
-  try {
-    return parseDuration(text)
-  } catch (cause) {
-    throw new CliError(`--request_timeout ${(cause as Error).message}`, {
-      status: EXIT.usage,
-      cause,
-    })
-  }
 }

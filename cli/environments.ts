@@ -1,7 +1,7 @@
 import { suggest } from '../core/suggest.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import { CliError, EXIT } from './output.ts'
-import { type CliConfig, readConfig } from './state/config.ts'
+import { type CliConfig, changeConfig, readConfig } from './state/config.ts'
 
 /** A deployment the CLI talks to (specification: Environment). */
 export interface Environment {
@@ -11,51 +11,98 @@ export interface Environment {
 }
 
 const LOCAL = 'local'
-const LOCAL_ADDRESS = '127.0.0.1:8081'
+const BUILT_IN: readonly (readonly [name: string, address: string])[] = [
+  [LOCAL, '127.0.0.1:8081'],
+  ['dev', ''],
+  ['platform', ''],
+]
+/** A dot would make two of it in `config.json`. */
+const NAME = /^[A-Za-z0-9][\w-]{0,62}$/
 /** Of a hosted one that names no port. */
 const DEFAULT_PORT = 443
 
 /** All of them by name: built in, and added ones. */
 export function listEnvironments(config: CliConfig = readConfig()): readonly Environment[] {
   const added = parseAdded(config.get('envs'))
-  const all = new Map([
-    [LOCAL, LOCAL_ADDRESS],
-    ['dev', ''],
-    ['platform', ''],
-    ...Object.entries(added),
-  ])
+  const all = new Map([...BUILT_IN, ...Object.entries(added)])
   return [...all]
     .map(([name, address]) => ({ name, address: process.env[toVariable(name)] || address }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+/** Name of the one commands go to: `given`, else `MX_ENV`, else the one that was selected, else `local`. */
+export function findSelected(given: string | undefined, config: CliConfig = readConfig()): string {
+  return given || process.env['MX_ENV'] || config.get('env') || LOCAL
+}
+
 /**
- * The one commands go to: `given`, else `MX_ENV`, else the one that was selected, else `local`.
+ * The one commands go to, as {@link findSelected} names it.
  *
  * @throws {CliError} when there is none of that name, or it has no address.
  */
 export function findEnvironment(given: string | undefined): Environment {
   const config = readConfig()
-  const name = given || process.env['MX_ENV'] || config.get('env') || LOCAL
+  const name = findSelected(given, config)
   const all = listEnvironments(config)
   const found = all.find((each) => each.name === name)
-  if (found === undefined) {
-    const meant = suggest(
-      name,
-      all.map((each) => each.name),
+  if (found === undefined)
+    throw usage(
+      `Env "${name}" not found${suggestOne(name, all)} See \`mx env\` for available environments.`,
     )
-    const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
-    throw new CliError(
-      `Env "${name}" not found${hint} See \`mx env\` for available environments.`,
-      { status: EXIT.usage },
-    )
-  }
   if (found.address === '')
-    throw new CliError(
+    throw usage(
       `Env "${name}" has no address: add one with 'mx env add ${name} <host:port>', or set ${toVariable(name)}`,
-      { status: EXIT.usage },
     )
   return { name, address: withPort(found.address) }
+}
+
+/** @throws {CliError} when there is none of that name. */
+export function mustBeKnown(name: string): void {
+  const all = listEnvironments()
+  if (all.some((each) => each.name === name)) return
+  throw usage(`Environment '${name}' does not exist${suggestOne(name, all)}`)
+}
+
+/**
+ * Adds an environment, or gives one another address.
+ *
+ * @param address empty: it has none yet.
+ * @throws {CliError} for a name or an address that is none.
+ */
+export async function addEnvironment(name: string, address: string): Promise<void> {
+  if (!NAME.test(name))
+    throw usage(`the name of an environment must be letters, digits, - and _, got ${name}`)
+  if (address !== '' && parseAddress(withPort(address)) === undefined)
+    throw usage(`the address of an environment must be host:port, got ${address}`)
+  await changeConfig((config) => [
+    ['envs', JSON.stringify({ ...parseAdded(config.get('envs')), [name]: address })],
+  ])
+}
+
+/** Deletes an added one; where it was selected, `local` is. @throws {CliError} for one that is built in, or unknown. */
+export async function deleteEnvironment(name: string): Promise<void> {
+  mustBeKnown(name)
+  await changeConfig((config) => {
+    const { [name]: address, ...rest } = parseAdded(config.get('envs'))
+    if (address === undefined) throw usage(`Environment '${name}' is built in: it stays`)
+    const isGone = config.get('env') === name && !BUILT_IN.some(([each]) => each === name)
+    return [
+      ['envs', Object.keys(rest).length === 0 ? '' : JSON.stringify(rest)],
+      ...(isGone ? [['env', ''] as const] : []),
+    ]
+  })
+}
+
+function suggestOne(name: string, all: readonly Environment[]): string {
+  const meant = suggest(
+    name,
+    all.map((each) => each.name),
+  )
+  return meant === undefined ? '.' : `, did you mean ${meant}?`
+}
+
+function usage(message: string): CliError {
+  return new CliError(message, { status: EXIT.usage })
 }
 
 /** The variable that gives an environment another address. */
@@ -67,10 +114,14 @@ function withPort(address: string): string {
   return parseAddress(address) === undefined ? `${address}:${DEFAULT_PORT}` : address
 }
 
+/** @throws {Error} when it is damaged: whoever writes would lose what is there. */
 function parseAdded(text: string): Record<string, string> {
   try {
-    return JSON.parse(text || '{}')
+    const added: unknown = JSON.parse(text || '{}')
+    if (typeof added === 'object' && added !== null && !Array.isArray(added))
+      return added as Record<string, string>
   } catch {
-    return {}
+    // Told below.
   }
+  throw new Error('envs in ~/.mx/config.json must be the text of a JSON object: mend it')
 }

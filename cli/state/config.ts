@@ -1,4 +1,4 @@
-import { changeStateFile, readStateFile, toStatePath } from './state-file.ts'
+import { changeStateFile, moveAside, readStateFile, toStatePath } from './state-file.ts'
 
 /** What the CLI remembers (reference 8.5): texts by dotted names, nested in the file. */
 export interface CliConfig {
@@ -8,37 +8,60 @@ export interface CliConfig {
 
 type Tree = { [name: string]: Tree | string }
 
-/** @throws {Error} in one line when the file is damaged. */
+/**
+ * What there is. A file that is damaged is kept beside, so that the next command begins anew.
+ *
+ * @throws {Error} in one line when it was damaged, so that no command goes to another place than it should.
+ */
 export function readConfig(): CliConfig {
   const file = toFile()
-  const tree = parse(readStateFile(file), file)
+  return toConfig(parse(readStateFile(file), file))
+}
+
+/** @param value empty: forgets what is there. */
+export async function writeConfig(name: string, value: string): Promise<void> {
+  await changeConfig(() => [[name, value]])
+}
+
+/**
+ * Changes what is remembered while no other program does.
+ *
+ * @param change is given what there is, and returns names with what they are to be; empty: it is forgotten.
+ */
+export async function changeConfig(
+  change: (config: CliConfig) => readonly (readonly [name: string, value: string])[],
+): Promise<void> {
+  const file = toFile()
+  await changeStateFile(file, (text) => {
+    const tree = parse(text, file)
+    for (const [name, value] of change(toConfig(tree))) put(tree, name, value)
+    return `${JSON.stringify(tree, undefined, 2)}\n`
+  })
+}
+
+function toConfig(tree: Tree): CliConfig {
   return {
     get(name) {
       let node: Tree | string | undefined = tree
-      for (const part of name.split('.')) node = typeof node === 'object' ? node[part] : undefined
+      for (const part of name.split('.'))
+        node = typeof node === 'object' && Object.hasOwn(node, part) ? node[part] : undefined
       return typeof node === 'string' ? node : ''
     },
   }
 }
 
-/** @param value empty: forgets what is there. */
-export async function writeConfig(name: string, value: string): Promise<void> {
-  const file = toFile()
-  await changeStateFile(file, (text) => {
-    const tree = parse(text, file)
-    const parts = name.split('.')
-    const last = parts.pop()!
-    let node = tree
-    for (const part of parts) {
-      const next = Object.hasOwn(node, part) ? node[part] : undefined
-      const branch: Tree = typeof next === 'object' ? next : {}
-      node[part] = branch
-      node = branch
-    }
-    if (value === '') delete node[last]
-    else node[last] = value
-    return `${JSON.stringify(tree, undefined, 2)}\n`
-  })
+function put(tree: Tree, name: string, value: string): void {
+  const parts = name.split('.')
+  const last = parts.pop()!
+  let node = tree
+  for (const part of parts) {
+    const next = Object.hasOwn(node, part) ? node[part] : undefined
+    const branch: Tree = typeof next === 'object' ? next : {}
+    node[part] = branch
+    node = branch
+  }
+  if (value === '') delete node[last]
+  else node[last] = value
 }
 
 function toFile(): string {
@@ -53,5 +76,15 @@ function parse(text: string | undefined, file: string): Tree {
   } catch {
     // Told below.
   }
-  throw new Error(`${file} must be a JSON object: mend it, or move it away`)
+  throw new Error(`${file} must be a JSON object: ${keepAside(file)}`)
+}
+
+/** What became of a damaged file. */
+function keepAside(file: string): string {
+  try {
+    const aside = moveAside(file)
+    return `it is kept as ${aside}; commands begin anew, with the environment local. Mend it and move it back`
+  } catch {
+    return 'mend it, or move it away'
+  }
 }

@@ -62,6 +62,13 @@ export async function changeStateFile(
   }
 }
 
+/** Moves a file that is damaged beside its place, under a name nobody has; returns that. @throws {Error} when it cannot be moved. */
+export function moveAside(path: string): string {
+  const aside = `${path}.broken-${randomUUID().slice(0, 8)}`
+  renameSync(path, aside)
+  return aside
+}
+
 /** Whether the lock is ours now. */
 function take(lock: string): boolean {
   try {

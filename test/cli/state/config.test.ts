@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { addEnvironment } from '../../../cli/environments.ts'
 import { readConfig, writeConfig } from '../../../cli/state/config.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
@@ -32,14 +33,33 @@ t.test('what others wrote into the file stays there', async (t) => {
 })
 
 for (const text of ['{"env":', '[]', '"x"', 'null'])
-  t.test(`a damaged file (${text}) is told, and never overwritten`, async (t) => {
-    mkdirSync(join(home, '.mx'), { recursive: true })
-    writeFileSync(FILE, text)
-    const told = /config\.json must be a JSON object: mend it, or move it away$/
-    t.throws(() => readConfig(), told)
-    await t.rejects(writeConfig('env', 'x'), told)
-    t.equal(readFileSync(FILE, 'utf8'), text)
+  t.test(
+    `a damaged file (${text}) is told once and kept beside; then commands begin anew`,
+    async (t) => {
+      mkdirSync(join(home, '.mx'), { recursive: true })
+      for (const act of [readConfig, () => writeConfig('env', 'x')]) {
+        writeFileSync(FILE, text)
+        const message = await Promise.resolve()
+          .then(act)
+          .then(() => '', String)
+        t.match(
+          message,
+          /config\.json must be a JSON object: it is kept as \S+; commands begin anew/,
+        )
+        t.equal(readFileSync(/kept as (\S+);/.exec(message)![1]!, 'utf8'), text)
+        t.equal(readConfig().get('env'), '')
+      }
+    },
+  )
+
+t.test('environments that are damaged are told, and never overwritten', async (t) => {
+  const text = '{"envs":"{\\"a"}'
+  writeFileSync(FILE, text)
+  await t.rejects(addEnvironment('b', 'h:1'), {
+    message: /^envs in .* must be the text of a JSON object/,
   })
+  t.equal(readFileSync(FILE, 'utf8'), text)
+})
 
 t.test('names that objects have of themselves are names like others', async (t) => {
   writeFileSync(FILE, '{}')

@@ -1,0 +1,76 @@
+import type { CAC } from 'cac'
+import type { Endpoint, Node, Service, Value } from '../core/contracts/registry.ts'
+import { type CommandLine, readCommandLine } from './command-line.ts'
+import { findService } from './find-services.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { CliError, EXIT } from './output.ts'
+import { SESSION_FLAGS, withSession } from './session.ts'
+import { runSubcommand, type Subcommand } from './subcommands.ts'
+import { formatTable } from './table.ts'
+
+const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
+/** Of an endpoint's metadata: they say the same as its fields, at greater length. */
+const SCHEMAS = ['requestSchema', 'responseSchema']
+
+const SUBCOMMANDS: readonly Subcommand<CommandLine<typeof FLAGS>['flags']>[] = [
+  {
+    words: 'get',
+    args: ['SERVICE'],
+    run: ([name], flags) =>
+      withSession(flags, async (session) => {
+        const format = toFormat(flags)
+        const versions = await findService(session, name!)
+        if (versions.length === 0)
+          throw new CliError(`Service not found: ${name}. See 'mx services'`, {
+            status: EXIT.unreachable,
+          })
+        await print(format, versions, formatService(versions))
+      }),
+  },
+]
+
+/** `mx registry get` (reference 6); other words are endpoints of the service `registry`. @throws {CliError} */
+export async function runRegistry(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  await runSubcommand('registry', SUBCOMMANDS, words, flags)
+}
+
+function formatService(versions: readonly Service[]): string {
+  const [first] = versions
+  const nodes = versions.map(
+    ({ version, nodes }) =>
+      `\nversion ${version}\n\n${formatTable([['ID', 'Address', 'Metadata'], ...nodes.map(toRow)], 0)}`,
+  )
+  return [`service  ${first!.name}\n`, ...nodes, ...first!.endpoints.map(formatEndpoint)].join('')
+}
+
+function toRow({ id, address, metadata }: Node): readonly string[] {
+  return [id, address, formatPairs(metadata)]
+}
+
+function formatEndpoint({ name, metadata, request, response }: Endpoint): string {
+  const own = Object.entries(metadata).filter(([key]) => !SCHEMAS.includes(key))
+  const pairs = formatPairs(Object.fromEntries(own))
+  return [
+    `\nEndpoint: ${name}\n`,
+    ...(pairs === '' ? [] : [`Metadata: ${pairs}\n`]),
+    `Request: ${formatMessage(request)}\n\nResponse: ${formatMessage(response)}\n`,
+  ].join('')
+}
+
+function formatMessage({ values }: Value): string {
+  return values.length === 0 ? '{}' : `{\n${values.map((value) => formatField(value, 1)).join('')}}`
+}
+
+function formatField({ name, type, values }: Value, depth: number): string {
+  const indent = '\t'.repeat(depth)
+  if (values.length === 0) return `${indent}${name} ${type}\n`
+  const inner = values.map((value) => formatField(value, depth + 1)).join('')
+  return `${indent}${name} ${type} {\n${inner}${indent}}\n`
+}
+
+function formatPairs(pairs: Readonly<Record<string, string>>): string {
+  return Object.entries(pairs)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+}

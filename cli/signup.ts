@@ -1,0 +1,61 @@
+import type { CAC } from 'cac'
+import { readCommandLine } from './command-line.ts'
+import { findService } from './find-services.ts'
+import { CliError, EXIT } from './output.ts'
+import { ask, readInput } from './prompt.ts'
+import {
+  SESSION_FLAGS,
+  type TokenReply,
+  toAccountName,
+  toCredentials,
+  toNamespaceName,
+  withSession,
+} from './session.ts'
+import { writeConfig } from './state/config.ts'
+import { writeCredentials } from './state/tokens.ts'
+
+const FLAGS = {
+  ...SESSION_FLAGS,
+  email: 'string',
+  token: 'string',
+  password: 'string',
+  password_stdin: 'boolean',
+} as const
+
+const SERVICE = 'signup'
+
+interface SignedUp {
+  readonly authToken: TokenReply['token']
+  readonly namespace: string
+}
+
+/** Makes an account with the service `signup` of an environment (specification: Command line), and logs in. @throws {CliError} */
+export async function runSignup(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  if (words.length > 0)
+    throw new CliError("Too many arguments, expected no arguments. See 'mx signup --help'", {
+      status: EXIT.usage,
+    })
+  await withSession(flags, async (session) => {
+    const { environment, callAnonymously: call } = session
+    if ((await findService(session, SERVICE)).length === 0)
+      throw new CliError(
+        `${environment.name} has no signup service: ask its administrator for an account ('mx auth create account'), then 'mx login'`,
+        { status: EXIT.unreachable },
+      )
+    const email = flags.email ?? (await ask('Enter email: ', '--email'))
+    await call(SERVICE, 'Signup.SendVerificationEmail', { email })
+    const token = flags.token ?? (await ask(`Enter the code sent to ${email}: `, '--token'))
+    await call(SERVICE, 'Signup.Verify', { email, token })
+    const secret = flags.password_stdin
+      ? await readInput()
+      : (flags.password ?? (await ask('Choose a password: ', '--password', { hidden: true })))
+    const reply = await call<SignedUp>(SERVICE, 'Signup.CompleteSignup', { email, token, secret })
+    const { namespace } = reply
+    const owner = { address: environment.address, namespace, account: email }
+    await writeCredentials(owner, toCredentials({ token: reply.authToken }))
+    await writeConfig(toAccountName(environment), email)
+    await writeConfig(toNamespaceName(environment), namespace)
+    process.stdout.write('Signup complete! You are logged in.\n')
+  })
+}

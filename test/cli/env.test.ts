@@ -1,0 +1,84 @@
+import t, { type Test } from 'tap'
+import { runEnv } from '../../cli/env.ts'
+import { toCli } from '../fixtures/cli.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+process.env['HOME'] = makeTempFolder(t, 'home')
+for (const name of Object.keys(process.env)) if (/^MX_/.test(name)) delete process.env[name]
+process.stdout.isTTY = false
+
+async function env(t: Test, ...words: string[]): Promise<string> {
+  const written = t.capture(process.stdout, 'write', () => true)
+  try {
+    await runEnv(toCli('env', ...words))
+  } finally {
+    written.restore()
+  }
+  return written()
+    .map(({ args }) => String(args[0]))
+    .join('')
+}
+
+/** Name and address of each line. */
+async function list(t: Test): Promise<string[]> {
+  return (await env(t))
+    .split('\n')
+    .map((line) => line.split(/\t+/).slice(0, 2).join(' '))
+    .slice(0, -1)
+}
+
+t.test('env lists environments by name; * marks the selected one', async (t) => {
+  t.same(await list(t), ['  dev none', '* local 127.0.0.1:8081', '  platform none'])
+  t.match(await env(t), /^\* local\t+127\.0\.0\.1:8081\t+Local running Mx Server$/m)
+  t.equal(await env(t, 'list'), await env(t))
+  t.match(JSON.parse(await env(t, 'list', '-o', 'json'))[1], { name: 'local', selected: true })
+})
+
+t.test('one that is added can be selected, and deleted again', async (t) => {
+  t.equal(await env(t, 'add', 'staging', 'staging.example.com:8081'), '')
+  await env(t, 'set', 'staging')
+  t.equal(await env(t, 'get'), 'staging\n')
+  t.match(
+    await list(t),
+    ['  dev none', '  local', '  platform none', '* staging staging.example.com:8081'].map(
+      (line) => new RegExp(`^${line.replace('*', '\\*')}`),
+    ),
+  )
+  t.equal(await env(t, 'get', '--env=local'), 'local\n')
+  process.env['MX_ENV'] = 'dev'
+  t.equal(await env(t, 'get'), 'dev\n')
+  delete process.env['MX_ENV']
+  await env(t, 'del', 'staging')
+  t.equal(await env(t, 'get'), 'local\n')
+  t.equal((await list(t)).length, 3)
+})
+
+t.test(
+  'one that is built in takes another address, and has its own again once that is deleted',
+  async (t) => {
+    await env(t, 'add', 'local', '127.0.0.1:9')
+    t.match(await list(t), [String, '* local 127.0.0.1:9', String])
+    await env(t, 'del', 'local')
+    t.match(await list(t), [String, '* local 127.0.0.1:8081', String])
+  },
+)
+
+t.test('what cannot be is refused, with what can', async (t) => {
+  for (const [words, message] of [
+    [['set', 'locla'], "Environment 'locla' does not exist, did you mean local?"],
+    [['del', 'nothing'], "Environment 'nothing' does not exist."],
+    [['del', 'local'], "Environment 'local' is built in: it stays"],
+    [['add', 'a.b', 'x:1'], /must be letters, digits, - and _, got a\.b/],
+    [['add', 'x', 'a b'], /must be host:port, got a b/],
+    [['add', 'x', 'a:99999'], /must be host:port, got a:99999/],
+    [['add'], /^Too few arguments/],
+    [['lst'], /did you mean list\?/],
+  ] as const)
+    await t.rejects(env(t, ...words), { message, status: 2 }, words.join(' '))
+})
+
+t.test('several shells that change it at once all have their change', async (t) => {
+  const names = Array.from({ length: 8 }, (_, i) => `e${i}`)
+  await Promise.all(names.map((name) => runEnv(toCli('env', 'add', name, 'h:1'))))
+  t.equal((await list(t)).length, 3 + names.length)
+})

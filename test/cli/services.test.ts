@@ -1,0 +1,25 @@
+import t from 'tap'
+import { runServices } from '../../cli/services.ts'
+import { openCliServer } from '../fixtures/cli-server.ts'
+
+const { run, mx } = await openCliServer(t)
+const BUILT_IN = ['auth', 'broker', 'config', 'events', 'network', 'registry', 'runtime', 'store']
+
+t.test('services lists the names of the namespace, one a line', async (t) => {
+  t.same(await mx(['services']), { code: 0, stdout: `${BUILT_IN.join('\n')}\n`, stderr: '' })
+})
+
+t.test('as JSON it is all there is of them', async (t) => {
+  const services = JSON.parse(await run(runServices, 'services', '-o', 'json'))
+  t.match(
+    services,
+    BUILT_IN.map((name) => ({ name, version: 'latest', nodes: [{}] })),
+  )
+})
+
+t.test('a word that follows is told where it belongs', async (t) => {
+  await t.rejects(run(runServices, 'services', 'auth'), {
+    message: /'mx registry get auth' shows one service/,
+    status: 2,
+  })
+})
