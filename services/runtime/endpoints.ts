@@ -24,7 +24,7 @@ import {
 import type { Objects } from './objects.ts'
 import type { Operations, Order } from './operations.ts'
 import type { ServiceRecord } from './records.ts'
-import { toServiceMessage } from './told.ts'
+import { toServiceMessage, toUnreadMessage } from './told.ts'
 import type { Watches } from './watches.ts'
 
 /** What happened to an object, by somebody's will. */
@@ -92,11 +92,14 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const namespace = readable(options, ctx)
         const { service, version, type } = options
         const found = await objects.list(namespace, service || undefined, ctx.signal)
-        const meant = found.filter(
-          (record) =>
-            (version === '' || record.version === version) && (type === '' || record.type === type),
-        )
-        return { services: meant.map(toServiceMessage) }
+        const isMeant = (one: { readonly version: string; readonly type?: string }) =>
+          (version === '' || one.version === version) && (type === '' || one.type === type)
+        return {
+          services: [
+            ...found.records.filter(isMeant).map(toServiceMessage),
+            ...found.unread.filter(isMeant).map(toUnreadMessage),
+          ],
+        }
       },
     }),
 

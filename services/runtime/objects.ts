@@ -1,4 +1,5 @@
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import { readAll } from '../../core/store/read-all.ts'
@@ -7,6 +8,7 @@ import { badRequest, notFound, unavailable } from '../../sdk/errors.ts'
 import { LATEST } from './names.ts'
 import {
   formatObject,
+  parseObjectKey,
   parseServiceRecord,
   type ServiceRecord,
   TABLE,
@@ -18,11 +20,7 @@ import {
 export interface Objects {
   readonly read: (key: WorkloadKey) => Promise<ServiceRecord | undefined>
   /** Those of a namespace, in the order of their names. */
-  readonly list: (
-    namespace: string,
-    name?: string,
-    signal?: AbortSignal,
-  ) => Promise<readonly ServiceRecord[]>
+  readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
    * The one that is meant: without a version `latest`, or the only one there is.
    *
@@ -49,6 +47,20 @@ export interface Objects {
   ) => Promise<ServiceRecord | undefined>
 }
 
+/** What there is, in the order of names. */
+export interface Listed {
+  readonly records: readonly ServiceRecord[]
+  /** Those another version of mx wrote. */
+  readonly unread: readonly UnreadRecord[]
+}
+
+export interface UnreadRecord {
+  readonly name: string
+  readonly version: string
+  /** Why it cannot be read. */
+  readonly error: GatewayError
+}
+
 /** What a caller calls it. */
 export interface Named {
   readonly name: string
@@ -60,13 +72,18 @@ export interface Named {
 const ATTEMPTS_MAX = 20
 
 export function createObjects(store: Store): Objects {
-  async function list(
-    namespace: string,
-    name?: string,
-    signal?: AbortSignal,
-  ): Promise<readonly ServiceRecord[]> {
+  async function list(namespace: string, name?: string, signal?: AbortSignal): Promise<Listed> {
     const prefix = toNamespacePrefix(namespace) + (name === undefined ? '' : `${name}:`)
-    return (await readAll(store, TABLE, prefix, signal)).map(parseServiceRecord)
+    const records: ServiceRecord[] = []
+    const unread: UnreadRecord[] = []
+    for (const kept of await readAll(store, TABLE, prefix, signal)) {
+      try {
+        records.push(parseServiceRecord(kept))
+      } catch (error) {
+        unread.push({ ...parseObjectKey(kept.key), error: error as GatewayError })
+      }
+    }
+    return { records, unread }
   }
 
   return {
@@ -79,13 +96,15 @@ export function createObjects(store: Store): Objects {
 
     async find(namespace, { name, version }, errorId, which = 'staying') {
       if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
-      const all = await list(namespace, name)
-      const there = which === 'all' ? all : all.filter(({ deleting }) => !deleting)
+      const { records, unread } = await list(namespace, name)
+      const there = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
       const versions = there.map((record) => record.version)
       const isOnly = version === '' && versions.length === 1
       const wanted = isOnly ? versions[0]! : version || LATEST
       const found = there.find((record) => record.version === wanted)
       if (found !== undefined) return found
+      const written = unread.find((one) => one.version === wanted)
+      if (written !== undefined) throw written.error
       if (version === '' && versions.length > 1)
         throw badRequest(
           errorId,

@@ -112,6 +112,12 @@ export function toObjectKey({ namespace, name, version }: WorkloadKey): string {
   return `${toNamespacePrefix(namespace)}${name}:${version}`
 }
 
+/** {@link toObjectKey} the other way. */
+export function parseObjectKey(key: string): { readonly name: string; readonly version: string } {
+  const [name = '', version = ''] = key.split(':').slice(-2)
+  return { name, version }
+}
+
 /** What keys of the objects of a namespace begin with. */
 export function toNamespacePrefix(namespace: string): string {
   return `${OBJECTS_PREFIX}${namespace}:`

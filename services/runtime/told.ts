@@ -1,5 +1,6 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
 import type { ServiceMessage } from './messages.ts'
+import type { UnreadRecord } from './objects.ts'
 import type { ServiceRecord } from './records.ts'
 
 /** A runtime object as callers are told it (reference 7.1, 7.2). */
@@ -32,6 +33,12 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
 }
 
 /** RFC 3339. */
+/** One that another version of mx wrote: nothing else is known of it. */
+export function toUnreadMessage({ name, version, error }: UnreadRecord): ServiceMessage {
+  const metadata = { status: 'unknown', error: error.message }
+  return { name, version, source: '', status: RUNTIME_STATUS.unknown, metadata }
+}
+
 function toTime(ms: number): string {
   return new Date(ms).toISOString()
 }

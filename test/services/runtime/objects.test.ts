@@ -16,9 +16,9 @@ t.test('a name can be had once in a namespace', async (t) => {
   t.notOk(await objects.add(makeRecord()))
   t.ok(await objects.add(makeRecord({ version: 'v2' })))
   t.ok(await objects.add(makeRecord({ namespace: 'acme' })))
-  t.same((await objects.list('mx')).length, 2)
-  t.same((await objects.list('mx', 'hello')).length, 0, 'a name is no prefix')
-  t.same((await objects.list('acme', 'helloworld')).length, 1)
+  t.same((await objects.list('mx')).records.length, 2)
+  t.same((await objects.list('mx', 'hello')).records.length, 0, 'a name is no prefix')
+  t.same((await objects.list('acme', 'helloworld')).records.length, 1)
 })
 
 t.test('without a version it is latest that is meant, or the only one there is', async (t) => {

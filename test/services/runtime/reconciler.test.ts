@@ -39,4 +39,13 @@ t.test('a record of a newer version is left alone, and said to be', async (t) =>
   await runtime.create('shop', toPlain('one'))
   t.match(await runtime.settled('shop'), { status: 4 })
   t.match(runtime.lines.join(''), /a service cannot be read/)
+  t.match(
+    await runtime.read(),
+    [
+      { name: 'shop', status: 4 },
+      { name: 'other', version: 'latest', status: 0, metadata: { error: /a newer mx/ } },
+    ],
+    'it is told beside the others',
+  )
+  await t.rejects(runtime.call('Delete', 'other'), { code: 500, message: /a newer mx/ })
 })
