@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
+import { letGoFirst } from '../../core/process/let-go-first.ts'
 
 /** Where work tells what it says, and what ends it. */
 export interface Work {
@@ -57,6 +58,7 @@ export async function runCommand(
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
+  if (child.pid !== undefined) letGoFirst(child.pid)
   const tie = child.stdio[3] as Writable
   // Already gone with its process, at times.
   tie.on('error', () => {})

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
 import type { Workload } from '../../../core/contracts/runtime.ts'
+import { letGoFirst } from '../../../core/process/let-go-first.ts'
 import type { Cgroup } from './cgroups.ts'
 import { type CopyVariables, toEnvironment } from './environment.ts'
 import { findProgram } from './find-program.ts'
@@ -53,6 +54,7 @@ export async function spawnCopy(
   const child = spawn(first!, rest, { ...options, stdio: Array.from(stdio, orIgnored) })
   closeSync(nothing)
   if (child.pid === undefined) throw ((await once(child, 'error')) as [Error])[0]
+  letGoFirst(child.pid)
   return child as ChildProcess & { readonly pid: number }
 }
 

@@ -183,3 +183,10 @@ t.test('a copy that begins too many processes is killed with them', async (t) =>
   const { error } = await whenState(runtime, ({ error }) => error !== undefined)
   t.match(error, /had \d\d processes, and may have 20/)
 })
+
+t.test('where the machine runs out of memory a copy is killed before its server', async (t) => {
+  const { runtime, workload } = await startProgram(t, 'console.log(process.pid)')
+  const [pid] = await readNumbers(runtime, workload, 1)
+  const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'))
+  t.ok(Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')) >= Math.max(500, own))
+})
