@@ -8,7 +8,6 @@ export function registerConfig(cli: CAC): void {
       'config <get <path> | set <path> <value> | del <path> | list [path] | history | rollback <version>> [flags]',
     )
     .option('--secret', 'Of get: shows secrets; of set: the value is one, and encrypted')
-    .option('--version <n>', 'Of get: as it was in that version of history')
     .option('--all', 'Of get and del: everything, in place of a path')
     .option('-v, --verbose', 'Of list: also which are secret')
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
@@ -18,6 +17,7 @@ export function registerConfig(cli: CAC): void {
     .example((bin) => `  ${bin} config set helloworld.db '{"host":"localhost","pool":{"max":10}}'`)
     .example((bin) => `  ${bin} config set --secret helloworld.db.password - < password.txt`)
     .example((bin) => `  ${bin} config get helloworld.db.pool.max`)
+    .example((bin) => `  ${bin} config get helloworld --version 12`)
     .example((bin) => `  ${bin} config rollback 12`)
     .allowUnknownOptions()
     .action(async () => {

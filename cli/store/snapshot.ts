@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Maybe } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -88,8 +96,11 @@ async function listTables(
     : [database || session.namespace]
   const tables: Table[] = []
   for (const database of databases) {
-    const names = table ? [table] : await listNames(session, 'tables', { database })
-    tables.push(...names.map((table) => ({ database, table })))
+    const names = await listNames(session, 'tables', { database })
+    if (table && !names.includes(table))
+      throw new CliError(`not found: the table ${table} of ${database} has no records`)
+    const wanted = table ? [table] : names
+    tables.push(...wanted.map((name) => ({ database, table: name })))
   }
   return tables
 }

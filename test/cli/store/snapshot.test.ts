@@ -49,6 +49,10 @@ t.test('one of a table, of another database, or of all goes to standard output',
   t.same(await snapshot('--database=acme'), ['acme mx z'])
   t.match(await snapshot('--all'), ['acme mx z', 'mx mail x'])
   await t.rejects(snapshot('-t', 'config'), { message: /reserved for the service config/ })
+  await t.rejects(snapshot('-t', 'mali'), {
+    message: 'not found: the table mali of mx has no records',
+    status: 1,
+  })
   await t.rejects(snapshot('--all', '-t', 'mail'), { message: /^--all is everything/, status: 2 })
 })
 
