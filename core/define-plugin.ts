@@ -1,7 +1,8 @@
 import type { Plugin } from './chain.ts'
 import type { Gate } from './contracts/auth.ts'
-import { checkOptions, show } from './plugin-options.ts'
+import { checkOptions } from './plugin-options.ts'
 import { Default, type Static, type TObject } from './schema.ts'
+import { show } from './show.ts'
 import { suggest } from './suggest.ts'
 
 /** Where a plugin reports what an operator should know; same order of arguments as pino. */

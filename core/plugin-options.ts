@@ -1,4 +1,5 @@
 import { Errors, type TObject } from './schema.ts'
+import { show } from './show.ts'
 import { suggest } from './suggest.ts'
 
 /** Options that do not fit their plugin. */
@@ -121,10 +122,4 @@ function join(path: string, key: string): string {
 /** RFC 6901 §4. */
 function decodeKey(key: string): string {
   return key.replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-/** A value as errors show it: JSON, shortened. */
-export function show(value: unknown): string {
-  const text = typeof value === 'function' ? 'a function' : (JSON.stringify(value) ?? String(value))
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text
 }

@@ -1,6 +1,6 @@
 import type { Maybe } from '../core/chain.ts'
-import { show } from '../core/plugin-options.ts'
 import type { TUnknown } from '../core/schema.ts'
+import { show } from '../core/show.ts'
 import type { Context } from './context.ts'
 import { checkRoute, type HttpRoute } from './http-route.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'

@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http'
 import { parsePath } from '../core/path/pattern.ts'
-import { show } from '../core/plugin-options.ts'
+import { show } from '../core/show.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 
 /** The HTTP route of an endpoint, besides its path by name (specification: the default handler). */

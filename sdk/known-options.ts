@@ -1,4 +1,4 @@
-import { show } from '../core/plugin-options.ts'
+import { show } from '../core/show.ts'
 import { suggest } from '../core/suggest.ts'
 
 /** The names of all options of a kind, as the compiler confirms. */

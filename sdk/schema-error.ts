@@ -1,5 +1,5 @@
-import { show } from '../core/plugin-options.ts'
 import type { TLocalizedValidationError } from '../core/schema.ts'
+import { show } from '../core/show.ts'
 import { type JsonSchema, parsePointer, typesOf } from './json-schema.ts'
 
 /** A value that does not fit its schema. Expected, so it carries no stack. */

@@ -1,6 +1,6 @@
 import type { Maybe } from '../core/chain.ts'
-import { show } from '../core/plugin-options.ts'
 import { Compile, type StaticDecode, type StaticEncode, type TSchema } from '../core/schema.ts'
+import { show } from '../core/show.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { describeErrors, formatPath, SchemaError } from './schema-error.ts'
 import { compileTransform, type Transform } from './transform.ts'

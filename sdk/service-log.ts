@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type * as Pino from 'pino'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { guardLog } from '../core/guarded-log.ts'
-import { show } from '../core/plugin-options.ts'
+import { show } from '../core/show.ts'
 import { addDetails } from './log-details.ts'
 
 /** How much is logged. */
