@@ -17,9 +17,9 @@ import { toNodeWords } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WRITER = new URL('../fixtures/config-writer.ts', import.meta.url)
-const KILLS = Number(process.env['MX_KILLS'] ?? 20)
+const KILLS = Number(process.env['MX_KILLS'] ?? 50)
 t.setTimeout(60_000 + KILLS * 5000)
-/** Kills come within this time after the store was opened. */
+/** Kills come within this time: every third round after the store was opened, else after the first changes. */
 const MAX_LIFE_MS = 300
 
 interface Values {
@@ -29,12 +29,15 @@ interface Values {
 }
 
 /** Has a process write, with a key it may have to change to first, and kills it at some moment. */
-async function writeAndKill(t: Test, folder: string, notes: string, keys: readonly string[]) {
+async function writeAndKill(
+  t: Test,
+  { folder, notes, keys, after }: { folder: string; notes: string; keys: string[]; after: string },
+) {
   const words = toNodeWords(WRITER, folder, notes, ...keys)
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const closed = once(child, 'close')
-  await once(child.stdout, 'data')
+  for await (const chunk of child.stdout) if (String(chunk).includes(after)) break
   setTimeout(() => child.kill('SIGKILL'), Math.random() * MAX_LIFE_MS)
   const [code, signal] = await closed
   t.strictSame({ code, signal }, { code: null, signal: 'SIGKILL' })
@@ -79,7 +82,7 @@ t.test('killed at any moment, every acknowledged change is there, and none is to
   let before = ''
   for (let round = 0; round < KILLS; round++) {
     const keys = round % 2 === 0 ? [KEY, OTHER_KEY] : [OTHER_KEY, KEY]
-    await writeAndKill(t, folder, notes, keys)
+    await writeAndKill(t, { folder, notes, keys, after: round % 3 === 0 ? 'open' : 'writing' })
     const store = createStore(createLmdbStore({ folder }))
     const note = await readKeyNote(store)
     if (note === undefined) {
