@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { collect } from '../../../cli/collect.ts'
+import {
+  checkSnapshot,
+  createSnapshotLines,
+  readSnapshot,
+} from '../../../cli/store/snapshot-file.ts'
+
+const toRecord = (database: string, value: string) => ({
+  ...{ database, table: 'shop', key: 'a\u2028\n', value, expires: 0, metadata: {} },
+})
+
+async function openText(t: Test, text: string) {
+  const path = join(t.testdir(), 'snapshot')
+  writeFileSync(path, text)
+  const file = await open(path)
+  t.teardown(() => file.close())
+  return file
+}
+
+t.test('what was written is read again, also lines longer than a chunk', async (t) => {
+  const records = [toRecord('mx', 'A'.repeat(300_000)), toRecord('acme', '')]
+  const lines = createSnapshotLines(new Date(0))
+  const text = [lines.header(), ...records.map(lines.record), lines.footer()].join('')
+  const file = await openText(t, text)
+  const { records: count, databases } = await checkSnapshot(file)
+  t.equal(count, 2)
+  t.same([...databases], ['mx', 'acme'])
+  t.same(await collect(readSnapshot(file, count)), records)
+})
+
+t.test('one without records is whole', async (t) => {
+  const lines = createSnapshotLines(new Date(0))
+  const file = await openText(t, lines.header() + lines.footer())
+  t.equal((await checkSnapshot(file)).records, 0)
+  t.same(await collect(readSnapshot(file, 0)), [])
+})
+
+t.test('a line without an end is refused before it fills the memory', async (t) => {
+  const file = await openText(t, 'x'.repeat(17 * 1024 * 1024))
+  await t.rejects(checkSnapshot(file), { message: /damaged: a line is too long/ })
+})
