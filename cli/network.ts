@@ -43,7 +43,15 @@ interface Link extends Server {
   readonly error: string
 }
 
+interface Status {
+  readonly links: readonly Link[]
+  /** Ids of the servers that have opened one to this. */
+  readonly listeners: readonly string[]
+}
+
 const NONE = 'n/a'
+/** State of a connection that the other server has opened. */
+const ACCEPTED = 'accepted'
 /** For a link to a server that does not answer. */
 const CONNECT_MS = 30_000
 
@@ -65,13 +73,14 @@ const SUBCOMMANDS: readonly Subcommand<NetworkFlags>[] = [
     args: [],
     run: (_, flags) =>
       withSession(flags, async ({ call }) => {
-        const { links } = await call<{ links: Link[] }>('network', 'Network.Status', {})
-        const rows = links.map(({ id, address, state, error }) => [
+        const { links, listeners } = await call<Status>('network', 'Network.Status', {})
+        const opened = links.map(({ id, address, state, error }) => [
           ...[id || NONE, address || NONE],
           ...[state, error || NONE],
         ])
-        const table = formatTable([['NODE', 'ADDRESS', 'STATE', 'ERROR'], ...rows], 0)
-        await print(toFormat(flags), links, table)
+        const accepted = listeners.map((id) => [id, NONE, ACCEPTED, NONE])
+        const rows = [['NODE', 'ADDRESS', 'STATE', 'ERROR'], ...opened, ...accepted]
+        await print(toFormat(flags), { links, listeners }, formatTable(rows, 0))
       }),
   },
   {

@@ -26,6 +26,9 @@ t.test('connect links it with others, which are nodes and connections then', asy
   const ids = toRows(await network('nodes')).map(([id]) => id)
   t.equal(ids.length, 3)
   t.match(toRows(await network('connections'))[1], [ids[2], other.proxy, 'linked', 'n/a'])
+  process.env['MX_ENV_LOCAL_ADDRESS'] = other.proxy
+  t.match(await network('connections'), 'accepted')
+  process.env['MX_ENV_LOCAL_ADDRESS'] = proxy
   const graph = JSON.parse(await network('graph'))
   t.match(graph, { node: { id: ids[1] }, peers: [{ node: { id: ids[2] } }] })
   t.same(JSON.parse(await network('graph', '-o', 'json')), graph)
