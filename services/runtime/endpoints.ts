@@ -24,7 +24,8 @@ import {
 import type { Objects } from './objects.ts'
 import type { Operations, Order } from './operations.ts'
 import type { ServiceRecord } from './records.ts'
-import { toServiceMessage, toUnreadMessage } from './told.ts'
+import type { Servers } from './servers.ts'
+import { toAwayMessage, toServiceMessage, toUnreadMessage } from './told.ts'
 import type { Watches } from './watches.ts'
 
 /** What happened to an object, by somebody's will. */
@@ -35,6 +36,8 @@ export interface RuntimeEndpointsOptions {
   readonly objects: Objects
   readonly watches: Watches
   readonly runtime: Runtime
+  readonly servers: Servers
+  readonly nowMs: () => number
   /** Id of this server. */
   readonly server: string
   readonly checks: AccountChecks
@@ -46,7 +49,7 @@ const NONE = Type.Object({})
 
 /** What the handler `Runtime` offers (reference 7.1): to members what there is, to administrators of the namespace the rest (reference 2.2). */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
-  const { operations, objects, watches, runtime, server, checks, tell } = options
+  const { operations, objects, watches, runtime, servers, nowMs, server, checks, tell } = options
 
   /** Undefined: it is about something this runtime does nothing for. */
   const toOrder = (
@@ -94,9 +97,18 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const found = await objects.list(namespace, service || undefined, ctx.signal)
         const isMeant = (one: { readonly version: string; readonly type?: string }) =>
           (version === '' || one.version === version) && (type === '' || one.type === type)
+        const isElsewhere = found.records.some((record) => record.server !== server)
+        const away = isElsewhere ? await servers.findAway(ctx.signal) : undefined
+        const toMessage = (record: ServiceRecord) => {
+          const seenMs = away?.get(record.server)
+          const message = toServiceMessage(record)
+          return seenMs === undefined
+            ? message
+            : toAwayMessage(message, record.server, nowMs() - seenMs)
+        }
         return {
           services: [
-            ...found.records.filter(isMeant).map(toServiceMessage),
+            ...found.records.filter(isMeant).map(toMessage),
             ...found.unread.filter(isMeant).map(toUnreadMessage),
           ],
         }

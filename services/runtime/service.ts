@@ -26,6 +26,7 @@ import {
   toObjectKey,
 } from './records.ts'
 import { createSecrets, type Sealer } from './secrets.ts'
+import { createServers } from './servers.ts'
 import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
 import { createTell, type RuntimeEvent } from './tell.ts'
 import { createUploads } from './uploads.ts'
@@ -173,6 +174,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     },
   })
   const watches = createWatches(reconciler)
+  const servers = createServers({ store, server, nowMs })
   const operations = createOperations({
     ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowLocal, nowMs },
     otherServerMs,
@@ -182,7 +184,9 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   service
     .handle(
       'Runtime',
-      createRuntimeEndpoints({ operations, objects, watches, runtime, server, checks, tell }),
+      createRuntimeEndpoints({
+        ...{ operations, objects, watches, runtime, servers, nowMs, server, checks, tell },
+      }),
     )
     .handle('Source', createSourceEndpoints(ofSources))
     .handle('Build', createBuildEndpoints(ofSources))
@@ -190,11 +194,15 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   return {
     service,
     endStreams: watches.close,
-    end: reconciler.close,
+    async end() {
+      servers.close()
+      await reconciler.close()
+    },
 
     async begin() {
       if (isAlone) await adopt()
       await endLeftWork(folders.cache)
+      await servers.begin()
       await reconciler.begin()
       const asked = [...reconciler.records.values()].map(({ asked }) => asked.upload)
       await uploads.clean(new Set(asked))
@@ -202,6 +210,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
 
     async close() {
       watches.close()
+      servers.close()
       await reconciler.close()
       await service.stop()
     },

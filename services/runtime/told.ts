@@ -1,7 +1,10 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
+import { formatDuration } from '../../core/units.ts'
 import type { ServiceMessage } from './messages.ts'
 import type { UnreadRecord } from './objects.ts'
 import type { ServiceRecord } from './records.ts'
+
+const MINUTE_MS = 60_000
 
 /** A runtime object as callers are told it (reference 7.1, 7.2). */
 export function toServiceMessage(record: ServiceRecord): ServiceMessage {
@@ -33,6 +36,18 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
 }
 
 /** RFC 3339. */
+/** One whose server has given no sign of life for so long: nobody knows how it is. */
+export function toAwayMessage(
+  message: ServiceMessage,
+  server: string,
+  silentMs: number,
+): ServiceMessage {
+  const silent = formatDuration(Math.floor(silentMs / MINUTE_MS) * MINUTE_MS)
+  const error = `server ${server}, which runs it, has given no sign of life for ${silent}: start it again, or remove it with force and run it elsewhere`
+  const metadata = { ...message.metadata, status: 'unknown', error }
+  return { ...message, status: RUNTIME_STATUS.unknown, metadata }
+}
+
 /** One that another version of mx wrote: nothing else is known of it. */
 export function toUnreadMessage({ name, version, error }: UnreadRecord): ServiceMessage {
   const metadata = { status: 'unknown', error: error.message }

@@ -52,7 +52,7 @@ t.test('the account of a service keeps its secret over restarts, and goes with i
   }
   const secret = await secretOf(one)
   t.match(await one.accounts.logIn('mx', 'shop@latest', secret, 'x'), { type: 'service' })
-  const kept = await left.store.list({ database: 'mx', table: 'runtime' })
+  const kept = await left.store.list({ database: 'mx', table: 'runtime' }, { prefix: 'service:' })
   t.notMatch(Buffer.from(kept.records[0]!.value).toString(), secret)
   await one.close()
 
@@ -71,7 +71,10 @@ t.test('of what was removed nothing is left', async (t) => {
   await runtime.call('Delete', 'shop')
   t.same(readdirSync(join(folder, 'uploads')), [])
   t.same(readdirSync(join(folder, 'builds', 'mx', 'shop')), [])
-  const { records } = await runtime.store.list({ database: 'mx', table: 'runtime' })
+  const { records } = await runtime.store.list(
+    { database: 'mx', table: 'runtime' },
+    { prefix: 'service:' },
+  )
   t.same(records, [])
 })
 
