@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { CliError, EXIT } from './output.ts'
+import { type CliError, EXIT } from './output.ts'
 
 /** How a command ended that failed. */
 export interface Failure {
@@ -16,7 +16,7 @@ export function explainError(error: Error, command: string): Failure {
     return { status: Number(error.status), problems: [] }
   const isUsage = error.name === 'CACError' || error.name === 'SettingsError'
   return {
-    status: error instanceof CliError ? error.status : isUsage ? EXIT.usage : EXIT.failed,
+    status: isCliError(error) ? error.status : isUsage ? EXIT.usage : EXIT.failed,
     problems: [...toProblems(error, command), ...toStack(error)],
   }
 }
@@ -29,6 +29,11 @@ function toProblems(error: Error, command: string): readonly string[] {
       ? `${message.replaceAll('`', '')}. See 'mx ${`${command} --help`.trim()}'`
       : message,
   ]
+}
+
+/** By its name: the bundle and the commands apart from it have a class each. */
+function isCliError(error: Error): error is CliError {
+  return error.name === 'CliError' && 'status' in error
 }
 
 /** Where it came from, and what from, for whoever looks for a defect. */

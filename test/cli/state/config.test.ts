@@ -37,7 +37,8 @@ for (const text of ['{"env":', '[]', '"x"', 'null'])
     `a damaged file (${text}) is told once and kept beside; then commands begin anew`,
     async (t) => {
       mkdirSync(join(home, '.mx'), { recursive: true })
-      for (const act of [readConfig, () => writeConfig('env', 'x')]) {
+      const acts: readonly (() => unknown)[] = [readConfig, () => writeConfig('env', 'x')]
+      for (const act of acts) {
         writeFileSync(FILE, text)
         const message = await Promise.resolve()
           .then(act)

@@ -1,0 +1,97 @@
+// How soon commands end: `npm run bench:cli [-- runs]`. Beside them node's own start, in the same interleaved run.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Goal, guardGoals } from './goals.ts'
+import { findPort, startProgram } from './http/processes.ts'
+import { waitUntilReady } from './http/ready.ts'
+import { readOrigin, writeResult } from './http/results.ts'
+import { ROOT } from './rivals/rival.ts'
+
+const [runs = 20] = process.argv.slice(2).map(Number)
+const MX = join(ROOT, 'dist/cli/bundle/mx.js')
+
+/** With the milliseconds a command may take; node's own start has none. */
+const COMMANDS: readonly (readonly [what: string, words: readonly string[], atMost?: number])[] = [
+  ['node', ['-e', '0']],
+  ['mx --help', [MX, '--help'], 80],
+  ['mx services', [MX, 'services'], 150],
+  ['mx helloworld --name=x', [MX, 'helloworld', '--name=x'], 200],
+]
+
+const home = mkdtempSync(join(tmpdir(), 'mx-bench-cli-'))
+const [gateway, proxy, web] = [await findPort(), await findPort(), await findPort()]
+const env = { ...process.env, HOME: home, MX_ENV_LOCAL_ADDRESS: `127.0.0.1:${proxy}` }
+
+/** Milliseconds from its start to its end. @throws {Error} when it fails. */
+async function measure(words: readonly string[]): Promise<number> {
+  const startMs = performance.now()
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with status ${code}`)
+  return performance.now() - startMs
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+}
+
+async function untilFound(): Promise<void> {
+  const endMs = Date.now() + 15_000
+  for (;;) {
+    const reply = await fetch(`http://127.0.0.1:${gateway}/registry/getService?service=helloworld`)
+    if (reply.ok) return
+    if (Date.now() > endMs) throw new Error('helloworld was not registered within 15 s')
+  }
+}
+
+const server = startProgram(
+  [
+    ...[process.execPath, MX, 'server', '--profile=test', `--address=127.0.0.1:${gateway}`],
+    ...[`--proxy_address=127.0.0.1:${proxy}`, `--web_address=127.0.0.1:${web}`],
+  ],
+  [],
+)
+try {
+  await waitUntilReady(server, `http://127.0.0.1:${gateway}/auth/keys`)
+  const service = spawn(process.execPath, [join(ROOT, 'dist/examples/helloworld/main.js')], {
+    env: { ...env, MX_PROXY: `127.0.0.1:${proxy}`, MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'mx' },
+    stdio: 'ignore',
+  })
+  try {
+    await untilFound()
+    const times = COMMANDS.map((): number[] => [])
+    for (let run = 0; run < runs; run++)
+      for (const [i, [, words]] of COMMANDS.entries()) times[i]!.push(await measure(words))
+    const rows = COMMANDS.map(([what, , atMost], i) => ({
+      ...{ what, ms: Math.round(median(times[i]!)), slowestMs: Math.round(Math.max(...times[i]!)) },
+      atMost,
+    }))
+    const head = ['| command | ms, median | slowest | at most |', '|---|--:|--:|--:|']
+    const lines = rows.map(
+      ({ what, ms, slowestMs, atMost }) => `| ${what} | ${ms} | ${slowestMs} | ${atMost ?? ''} |`,
+    )
+    const table = `${[...head, ...lines].join('\n')}\n`
+    const title = 'Commands, from start to end'
+    const path = writeResult(
+      'cli',
+      title,
+      readOrigin('npm run bench:cli --', 'none'),
+      { runs, rows },
+      table,
+    )
+    process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
+    guardGoals(
+      rows.flatMap(({ what, ms, atMost }): readonly Goal[] =>
+        atMost === undefined ? [] : [{ what: `${what}, ms`, value: ms, atMost }],
+      ),
+    )
+  } finally {
+    service.kill()
+  }
+} finally {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+}
