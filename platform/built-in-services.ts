@@ -56,6 +56,8 @@ export interface Made {
 /** A built-in service, not started yet. */
 export interface BuiltIn {
   readonly service: Service<object>
+  /** Resolves once it has what callers need; the services after it are made and started meanwhile. @default it has */
+  readonly ready?: Promise<void>
   /** Ends streams that would not end by themselves; other calls go on. */
   readonly endStreams: () => Maybe<void>
   /** Begins what takes calls of others, once all services have started. */
@@ -135,14 +137,20 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
         ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),
       })
-      try {
-        made.adminPassword = await openFirstAccounts({ accounts: auth.accounts, settings, folder })
-      } catch (error) {
-        await auth.close()
-        throw error
-      }
       made.auth = auth
-      return auth
+      // Secrets are hashed while the rest starts.
+      const ready = openFirstAccounts({ accounts: auth.accounts, settings, folder }).then(
+        (password) => void (made.adminPassword = password),
+      )
+      const settled = ready.catch(() => {})
+      return {
+        ...auth,
+        ready,
+        async close() {
+          await settled
+          await auth.close()
+        },
+      }
     },
   },
   {

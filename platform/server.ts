@@ -210,6 +210,7 @@ async function startServices(
     started.push(builtIn)
     await builtIn.service.start()
   }
+  for (const { ready } of started) await ready
   signal?.throwIfAborted()
   return started
 }
