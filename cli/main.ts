@@ -46,7 +46,10 @@ async function runBuiltIn({ name, load }: CommandEntry, args: readonly string[])
   const cli = cac('mx').help()
   await register(cli)
   cli.parse(['node', 'mx', name, ...args], { run: false })
-  await cli.runMatchedCommand()
+  const { matchedCommand } = cli
+  // What reads its words itself is not told beforehand that `-` is no value.
+  if (matchedCommand?.config.allowUnknownOptions) await matchedCommand.commandAction?.()
+  else await cli.runMatchedCommand()
 }
 
 /** A program, else a service (reference 8.2). */

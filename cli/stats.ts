@@ -7,6 +7,7 @@ import { findService, listServices } from './find-services.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { SESSION_FLAGS, type Session, withSession } from './session.ts'
+import { formatSpan } from './span.ts'
 import { formatTable } from './table.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, all: 'string' } as const
@@ -91,7 +92,7 @@ function toRow({ id, address, stats }: NodeStats): readonly string[] {
   if (stats === null) return [id, address, '', '', '', '', '']
   const { started, uptime, memory, threads, gc } = stats
   return [
-    ...[id, address, formatTime(started), formatDuration(uptime * 1000)],
+    ...[id, address, formatTime(started), formatSpan(uptime)],
     ...[`${(memory / BYTES_PER_MB).toFixed(2)}mb`, String(threads)],
     formatDuration(Math.round(gc / NS_PER_MS)),
   ]

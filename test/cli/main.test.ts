@@ -86,6 +86,19 @@ t.test('with MX_DEBUG=1 an error has its stack, without it is one line', async (
   t.match(await runMx(words, { cwd, env }), { stderr: /^mx: Env "no" not found.*\nmx: .*\n +at / })
 })
 
+t.test(
+  'a value that begins with a dash is a value; a missing one is told by its flag',
+  async (t) => {
+    const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
+    const words = ['auth', 'create', 'rule', 'a', '--resource=a:b:c', '--priority']
+    t.match(await runMx([...words, '-5'], { cwd, env }), { code: 4 })
+    t.match(await runMx(['services', '--env'], { cwd, env }), {
+      code: 2,
+      stderr: "mx: --env needs a value. See 'mx services --help'\n",
+    })
+  },
+)
+
 t.test('flags before the command hold for it, those behind it go before them', async (t) => {
   for (const [words, stdout] of [
     [['--output=json', 'version'], /^\{\n\t"version"/],
