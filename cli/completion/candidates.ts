@@ -13,6 +13,8 @@ import { listUsageWords } from './usage-words.ts'
 const ANSWER_MS = 1500
 /** Commands about what runs, whose argument is a name of it. */
 const OF_OBJECTS: ReadonlySet<string> = new Set(['kill', 'logs', 'status', 'update'])
+/** Those about services that are registered. */
+const OF_SERVICES: ReadonlySet<string> = new Set(['gen', 'registry', 'stats', 'call', 'stream'])
 const FORMATS = ['text', 'json', 'yaml']
 /** What every call of a service takes besides its fields. */
 const CALL_FLAGS = ['--env=', '--namespace=', '--output=', '--json=', '--help']
@@ -48,12 +50,16 @@ async function list(before: readonly string[], last: string): Promise<readonly s
     const names = [...COMMANDS.map(({ name }) => name), '--help', '--env=', '--namespace=']
     return last.startsWith('-') ? names : [...names, ...(await ask(listNames, []))]
   }
-  const own = entry === undefined ? [] : await listOwn(entry, args, last)
-  if (own.length > 0) return own
+  const { subcommands } = entry ?? {}
+  // Some commands have the name of a service, whose endpoints they lead to as well.
+  const isService = entry === undefined || subcommands?.includes(args[0] ?? '') === false
+  const own = entry !== undefined && (!isService || args.length === 0)
+  const words = own ? await listOwn(entry, args, last) : []
+  if (isService && !(own && last.startsWith('-')))
+    return [...words, ...(await ask((session) => listOfService(session, command, args, last), []))]
+  if (words.length > 0) return words
   if (OF_OBJECTS.has(command)) return ask(async (at) => (await listObjects(at)).map(toName), [])
-  if (command === 'gen') return ask(listNames, [])
-  if (entry !== undefined && entry.subcommands === undefined) return []
-  return ask((session) => listOfService(session, command, args, last), [])
+  return OF_SERVICES.has(command) ? ask(listNames, []) : []
 }
 
 async function listOwn(

@@ -1,6 +1,4 @@
 const FLAGS = /\s*\[flags\]$/
-/** `<a | b>` or `[a | b]` at the beginning. */
-const GROUP = /^[[<](.*)[\]>]/s
 const TOKEN = /\[[^\]]*\]|<[^>]*>|\S+/g
 const WORD = /^[a-z]+$/
 /** `[set <name>]`: words that may follow. One word in brackets stands for an argument. */
@@ -12,9 +10,19 @@ const OPTIONAL = /^\[([a-z]+) .*\]$/s
  */
 export function listUsageWords(usage: string): readonly (readonly string[])[] {
   const body = usage.replace(FLAGS, '').replace(/^\S+\s*/, '')
-  const group = GROUP.exec(body)?.[1] ?? ''
-  const alternatives = splitAlternatives(group)
+  const alternatives = splitAlternatives(findGroup(body))
   return (alternatives.length > 1 ? alternatives : [body]).map(toWords)
+}
+
+/** What is in the brackets at the beginning; empty: there are none. */
+function findGroup(text: string): string {
+  if (!/^[[<]/.test(text)) return ''
+  let depth = 0
+  for (const [i, letter] of [...text].entries()) {
+    if ('[<'.includes(letter)) depth++
+    if (']>'.includes(letter) && --depth === 0) return text.slice(1, i)
+  }
+  return ''
 }
 
 /** At the bars that are in no brackets. */

@@ -75,6 +75,8 @@ t.test('services, endpoints and fields are those of the server', async (t) => {
   t.same(await complete('helloworld', 'call', '--is'), ['--isLoud'])
   t.same(await complete('helloworld', 'call', '--options'), ['--options_domain='])
   t.same(await complete('registry', 'getS'), ['getService'])
+  t.same(await complete('registry', 'g'), ['get', 'getService'])
+  t.same(await complete('registry', 'get', 'hello'), ['helloworld'])
   t.same(await complete('gen', 'client', 'hello'), ['helloworld'])
 })
 

@@ -1,0 +1,34 @@
+import t from 'tap'
+import { toSchema } from '../../../cli/gen/to-schema.ts'
+
+t.test('the schema of a service that tells only its fields', (t) => {
+  const leaf = (name: string, type: string) => ({ name, type, values: [] })
+  t.same(
+    toSchema({
+      type: 'CallRequest',
+      values: [
+        leaf('name', 'string'),
+        leaf('ids', '[]int64'),
+        leaf('labels', 'map[string]bool'),
+        leaf('data', 'bytes'),
+        leaf('other', 'any'),
+        { name: 'inner', type: '[]Item', values: [leaf('count', 'int32')] },
+      ],
+    }),
+    {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        ids: { type: 'array', items: { type: ['integer', 'string'], format: 'int64' } },
+        labels: { type: 'object', additionalProperties: { type: 'boolean' } },
+        data: { type: 'string', contentEncoding: 'base64' },
+        other: {},
+        inner: {
+          type: 'array',
+          items: { type: 'object', properties: { count: { type: 'integer', format: 'int32' } } },
+        },
+      },
+    },
+  )
+  t.end()
+})
