@@ -32,12 +32,14 @@ export type LoadConfiguration = () => Promise<Configuration>
 /**
  * Prepares {@link LoadConfiguration}, which is called at the start and at every reload.
  *
+ * @param problems of the flags: told with those of everything else.
  * @throws {SettingsError} (the function it returns) naming every problem and where it stands.
  */
 export function configurationFrom(
   flags: GivenSettings,
   env: NodeJS.ProcessEnv,
   command: Command = 'api',
+  problems: readonly string[] = [],
 ): LoadConfiguration {
   const environment = readEnvironment(env, command)
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
@@ -46,8 +48,9 @@ export function configurationFrom(
   return async () => {
     file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
     const others = mergeGiven(flags, environment)
-    const config = file === undefined ? NO_CONFIG : await read(file, command, others)
+    const config = file === undefined ? NO_CONFIG : await read(file, command, others, problems)
     const given = mergeGiven(flags, environment, config.settings)
+    if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
     const configuration = { settings: merge(given, command), config, given, file }
     planPlugins(configuration)
     return configuration
@@ -59,13 +62,19 @@ export function configurationFrom(
  *
  * @throws {SettingsError} naming what is wrong with the values of other sources, too.
  */
-async function read(file: string, command: Command, others: GivenSettings): Promise<ConfigFile> {
+async function read(
+  file: string,
+  command: Command,
+  others: GivenSettings,
+  problems: readonly string[],
+): Promise<ConfigFile> {
   const { readConfig } = await import('./config-file.ts')
   try {
     return await readConfig(file, command)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    throw new SettingsError([...error.problems, ...findWrongValues(others)], { cause: error })
+    const all = [...problems, ...error.problems, ...findWrongValues(others)]
+    throw new SettingsError(all, { cause: error })
   }
 }
 

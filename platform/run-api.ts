@@ -18,19 +18,20 @@ import { createReloader } from './reloader.ts'
 import { reportReload } from './report-reload.ts'
 import { listNames } from './services.ts'
 import { findMisspelt } from './settings-env.ts'
-import type { GivenSettings } from './settings-sources.ts'
+import { parseFlags } from './settings-flags.ts'
 import type { Address } from './settings-values.ts'
 import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { PORT_VARIABLE, READY, startWorkers, type WorkerOrder } from './workers.ts'
 
 /**
- * Runs `mx api` in this process until a signal ends it. Returns where, once it serves.
+ * Runs `mx api` with these flags in this process until a signal ends it. Returns where, once it serves.
  *
  * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
  */
-export async function runApi(flags: GivenSettings, env: NodeJS.ProcessEnv): Promise<Address> {
-  const load = configurationFrom(flags, env)
+export async function runApi(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Address> {
+  const { given, problems } = parseFlags(words)
+  const load = configurationFrom(given, env, 'api', problems)
   const configuration = await load()
   const { settings } = configuration
   const log = createLog(settings.logLevel)

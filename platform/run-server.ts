@@ -7,20 +7,21 @@ import { createReloader } from './reloader.ts'
 import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 import { findMisspelt } from './settings-env.ts'
-import type { GivenSettings } from './settings-sources.ts'
+import { parseFlags } from './settings-flags.ts'
 import { logWarnings, obeySignals, surviveFaults } from './signals.ts'
 
 /**
- * Runs `mx server` in this process until a signal ends it, however early. Returns once it serves; undefined: it will not, for a
+ * Runs `mx server` with these flags in this process until a signal ends it, however early. Returns once it serves; undefined: it will not, for a
  * signal came before.
  *
  * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
  */
 export async function runServer(
-  flags: GivenSettings,
+  words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<Server | undefined> {
-  const load = configurationFrom(flags, env, 'server')
+  const { given, problems } = parseFlags(words, 'server')
+  const load = configurationFrom(given, env, 'server', problems)
   const configuration = await load()
   const { settings, file } = configuration
   const log = createLog(settings.logLevel)

@@ -11,16 +11,31 @@ import {
   splitList,
 } from './settings-sources.ts'
 
+/** What flags say. */
+interface ParsedFlags {
+  readonly given: GivenSettings
+  /** Unknown flags, missing values, single values given twice, and words that are no flags; a line each. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * {@link parseFlags} of words that must all be right.
+ *
+ * @throws {SettingsError} naming every problem, and values that are wrong; those alone are left to whoever merges them.
+ */
+export function readFlags(words: readonly string[], command: Command = 'api'): GivenSettings {
+  const { given, problems } = parseFlags(words, command)
+  if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
+  return given
+}
+
 /**
  * Settings of a command from flags: `--name value`, `--name=value`, `--name` for switches; `-` and `_` are the same in names.
  *
  * Reads the words itself: the command line library turns values that look like
  * numbers into numbers, so a namespace of one blank would arrive as 0.
- *
- * @throws {SettingsError} for an unknown flag, a missing value, a single value given twice, and a word that is no flag; with them it
- * names values that are wrong, which are left to whoever merges them otherwise.
  */
-export function readFlags(words: readonly string[], command: Command = 'api'): GivenSettings {
+export function parseFlags(words: readonly string[], command: Command = 'api'): ParsedFlags {
   const given = new Map<keyof Settings, Given>()
   const problems: string[] = []
   for (let i = 0; i < words.length; i++) {
@@ -59,8 +74,7 @@ export function readFlags(words: readonly string[], command: Command = 'api'): G
       given.set(key, { source: flag, values: [value] })
     }
   }
-  if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
-  return given
+  return { given, problems }
 }
 
 function hint(flag: string, command: Command): string {

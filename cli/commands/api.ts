@@ -20,11 +20,9 @@ export async function registerApi(cli: CAC): Promise<void> {
       const [first, ...rest] = cli.rawArgs.slice(3)
       if (first === 'check') return (await import('../api/check.ts')).runCheck(rest)
       if (first === 'explain') return (await import('../api/explain.ts')).runExplain(rest)
-      const { readFlags } = await import('../../platform/settings-flags.ts')
-      const flags = readFlags(cli.rawArgs.slice(3), 'api')
       const { runApi } = await import('../../platform/run-api.ts')
       inlineMore()
-      await runApi(flags, process.env)
+      await runApi(cli.rawArgs.slice(3), process.env)
     })
   await addFlags(cli, command, 'api')
 }

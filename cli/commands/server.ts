@@ -15,11 +15,9 @@ export async function registerServer(cli: CAC): Promise<void> {
     // The flags are read by the platform, from the words as they were typed.
     .allowUnknownOptions()
     .action(async () => {
-      const { readFlags } = await import('../../platform/settings-flags.ts')
-      const flags = readFlags(cli.rawArgs.slice(3), 'server')
       const { runServer } = await import('../../platform/run-server.ts')
       inlineMore()
-      await runServer(flags, process.env)
+      await runServer(cli.rawArgs.slice(3), process.env)
     })
   await addFlags(cli, command, 'server')
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { configurationFrom } from '../../platform/configuration.ts'
-import { readFlags } from '../../platform/settings-flags.ts'
+import { parseFlags, readFlags } from '../../platform/settings-flags.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 for (const command of ['api', 'server'] as const)
@@ -30,6 +30,22 @@ for (const command of ['api', 'server'] as const)
       t.equal(found.length, expected.length, found.join('; '))
     },
   )
+
+t.test(
+  'an unknown flag hides nothing of what is wrong in the file or the environment',
+  async (t) => {
+    const file = join(makeTempFolder(t, 'configuration'), 'mx.yaml')
+    const { given, problems } = parseFlags([`--config=${file}`, '--adress=:80'], 'server')
+    const load = configurationFrom(given, { MX_LOG_LEVEL: 'loud' }, 'server', problems)
+    writeFileSync(file, 'adress: :80\n')
+    await t.rejects(load(), /^unknown flag --adress.*\n.*mx\.yaml:1:1: .*\nMX_LOG_LEVEL .*$/)
+    writeFileSync(file, 'address: nowhere\n')
+    await t.rejects(load(), /^unknown flag .*\n.*mx\.yaml:1:\d+: address .*\nMX_LOG_LEVEL .*$/)
+    writeFileSync(file, 'address: :80\n')
+    const right = configurationFrom(given, {}, 'server', problems)
+    await t.rejects(right(), /^unknown flag .*$/, 'one is enough')
+  },
+)
 
 t.test('a wrong profile hides no other value, an unknown flag neither', async (t) => {
   const flags = readFlags(['--profile=x', '--address=nowhere'], 'server')
