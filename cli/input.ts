@@ -76,7 +76,7 @@ function quoteUnsafe(token: string): string {
 }
 
 /** All of standard input. */
-export async function readStandardInput(): Promise<Buffer> {
+async function readStandardInput(): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk)
   return Buffer.concat(chunks)
