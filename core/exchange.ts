@@ -67,7 +67,8 @@ const EMPTY = new Uint8Array(0)
  *
  * A listener copies what it needs out of its own request object before it
  * returns, builds a subclass and hands it to the gateway. Every field is set in
- * the constructor, so all exchanges of a listener have the same shape.
+ * the constructor, so all exchanges of a listener have the same shape; none is a
+ * `#` field, which would keep that constructor out of line (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
 export abstract class Exchange implements RequestLine {
   readonly method: string
@@ -140,20 +141,20 @@ export abstract class Exchange implements RequestLine {
   protected closing = false
   /** The whole request body was received. */
   protected bodyDone: boolean
-  #onFinish: ((x: Exchange) => void) | undefined = undefined
-  #onFault: ReportFault | undefined = undefined
-  #peer: Peer | undefined = undefined
+  private onFinish: ((x: Exchange) => void) | undefined = undefined
+  private onFault: ReportFault | undefined = undefined
+  private peer: Peer | undefined = undefined
   /** The peer takes the request body. */
-  #reading = false
-  #queue: Uint8Array[] | undefined = undefined
-  #queuedBytes = 0
+  private reading = false
+  private queue: Uint8Array[] | undefined = undefined
+  private queuedBytes = 0
   /** Counted in `bodyMemory`. */
-  #heldBytes = 0
+  private heldBytes = 0
   /** Counted in `replyMemory`. */
-  #waitingBytes = 0
-  #paused = false
-  #clientAddress: string | undefined = undefined
-  #state: Map<unknown, unknown> | undefined = undefined
+  private waitingBytes = 0
+  private bodyPaused = false
+  private toldAddress: string | undefined = undefined
+  private remembered: Map<unknown, unknown> | undefined = undefined
 
   constructor(
     method: string,
@@ -182,11 +183,11 @@ export abstract class Exchange implements RequestLine {
 
   /** IP address of the client: the connection's, unless a trusted proxy named another (plugin `forwarded`). */
   get clientAddress(): string {
-    return this.#clientAddress ?? this.remoteAddress
+    return this.toldAddress ?? this.remoteAddress
   }
 
   set clientAddress(address: string) {
-    this.#clientAddress = address
+    this.toldAddress = address
   }
 
   /** Who calls; undefined: nobody that is known. */
@@ -196,8 +197,8 @@ export abstract class Exchange implements RequestLine {
 
   /** Room for what a plugin remembers about this exchange, by a key of its own. */
   get state(): Map<unknown, unknown> {
-    this.#state ??= new Map()
-    return this.#state
+    this.remembered ??= new Map()
+    return this.remembered
   }
 
   /** Path and query as received: the request target to send on. */
@@ -227,32 +228,32 @@ export abstract class Exchange implements RequestLine {
   /** Ties the exchange to the chain that serves it. Called once, by the gateway. */
   begin(chain: Chain, onFinish: (x: Exchange) => void, onFault: ReportFault): void {
     this.chain = chain
-    this.#onFinish = onFinish
-    this.#onFault = onFault
+    this.onFinish = onFinish
+    this.onFault = onFault
   }
 
   // --- the request body ---
 
   /** Gives the exchange its far side, which is told when the client leaves; the request body is kept until {@link attach}. */
   watch(peer: Peer): void {
-    this.#peer = peer
-    this.#reading = false
+    this.peer = peer
+    this.reading = false
   }
 
   /** Gives the exchange its far side: from now on the request body flows there. */
   attach(peer: Peer): void {
-    this.#peer = peer
+    this.peer = peer
     // A limit set after the first bytes came holds for them too.
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
-    this.#reading = true
-    const queue = this.#queue
-    this.#queue = undefined
-    this.#queuedBytes = 0
+    this.reading = true
+    const queue = this.queue
+    this.queue = undefined
+    this.queuedBytes = 0
     if (queue !== undefined) {
       for (const [i, chunk] of queue.entries())
         peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
     }
-    if (this.#paused && this.#reading) this.resumeBody()
+    if (this.bodyPaused && this.reading) this.resumeBody()
   }
 
   /**
@@ -271,10 +272,10 @@ export abstract class Exchange implements RequestLine {
           received.append(chunk)
           const isTooLong = received.length > limit
           if (isTooLong || !this.hold(chunk.length)) {
-            this.#keep([received.bytes], received.length)
+            this.keep([received.bytes], received.length)
             reject(isTooLong ? tooLarge(limit) : refuseBody(GATEWAY_ID))
           } else if (last) {
-            this.#keep([received.bytes], 0)
+            this.keep([received.bytes], 0)
             resolve(received.bytes)
           }
         },
@@ -292,21 +293,21 @@ export abstract class Exchange implements RequestLine {
   hold(bytes: number): boolean {
     if (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) return false
     bodyMemory.usedBytes += bytes
-    this.#heldBytes += bytes
+    this.heldBytes += bytes
     return true
   }
 
   /** Stops reading the request body until {@link resumeBody}; what is in flight still arrives. */
   pauseBody(): void {
-    if (this.#paused || this.bodyDone || this.finished) return
-    this.#paused = true
+    if (this.bodyPaused || this.bodyDone || this.finished) return
+    this.bodyPaused = true
     this.pauseRead()
   }
 
   /** Reads the request body on after {@link pauseBody}. */
   resumeBody(): void {
-    if (!this.#paused) return
-    this.#paused = false
+    if (!this.bodyPaused) return
+    this.bodyPaused = false
     if (!this.bodyDone && !this.finished) this.resumeRead()
   }
 
@@ -316,13 +317,13 @@ export abstract class Exchange implements RequestLine {
     this.bytesIn += chunk.length
     if (last) this.bodyDone = true
     // Answered without it: nobody reads the rest, and the connection ends with the reply.
-    if (this.finished || (this.answered && this.#peer === undefined)) return
+    if (this.finished || (this.answered && this.peer === undefined)) return
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
-    if (this.#reading && this.#peer !== undefined) return this.#peer.onRequestBody(chunk, last)
-    this.#queue ??= []
-    this.#queue.push(Uint8Array.prototype.slice.call(chunk))
-    this.#queuedBytes += chunk.length + PIECE_BYTES
-    if (this.#queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
+    if (this.reading && this.peer !== undefined) return this.peer.onRequestBody(chunk, last)
+    this.queue ??= []
+    this.queue.push(Uint8Array.prototype.slice.call(chunk))
+    this.queuedBytes += chunk.length + PIECE_BYTES
+    if (this.queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
   }
 
   // --- the reply ---
@@ -356,7 +357,7 @@ export abstract class Exchange implements RequestLine {
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return
     if (!mayWait(body)) return this.fail(refuseReply(this.route?.service ?? GATEWAY_ID))
-    if (this.#head(status, headers)) this.transmit(body)
+    if (this.beginReply(status, headers)) this.transmit(body)
   }
 
   /**
@@ -367,7 +368,7 @@ export abstract class Exchange implements RequestLine {
   start(status: number, headers: HeaderList, length: number): void {
     if (this.answered) return
     this.streaming = true
-    if (this.#head(status, headers)) this.transmitHead(length)
+    if (this.beginReply(status, headers)) this.transmitHead(length)
     else this.streaming = false
   }
 
@@ -392,7 +393,7 @@ export abstract class Exchange implements RequestLine {
       this.closing ||= !this.bodyDone
       this.fail(error)
     }
-    this.#dropPeer()
+    this.dropPeer()
   }
 
   /**
@@ -401,7 +402,7 @@ export abstract class Exchange implements RequestLine {
    */
   revoke(error: GatewayError): void {
     if (this.finished) return
-    const peer = this.#peer
+    const peer = this.peer
     if (this.status === 101) this.cut(REVOKED, 'Unauthorized')
     else if (this.streaming && peer?.onRevoke !== undefined) peer.onRevoke(error)
     else this.giveUp(error)
@@ -424,31 +425,31 @@ export abstract class Exchange implements RequestLine {
   /** For listeners: bytes of the reply wait for the client until the exchange is over. */
   protected awaitClient(bytes: number): void {
     replyMemory.usedBytes += bytes
-    this.#waitingBytes += bytes
+    this.waitingBytes += bytes
   }
 
   /** For listeners: the reply is complete, or can never be. */
   protected finish(): void {
     if (this.finished) return
     this.finished = true
-    this.#queue = undefined
-    if (this.#heldBytes > 0) {
-      bodyMemory.usedBytes -= this.#heldBytes
-      this.#heldBytes = 0
+    this.queue = undefined
+    if (this.heldBytes > 0) {
+      bodyMemory.usedBytes -= this.heldBytes
+      this.heldBytes = 0
     }
-    if (this.#waitingBytes > 0) {
-      replyMemory.usedBytes -= this.#waitingBytes
-      this.#waitingBytes = 0
+    if (this.waitingBytes > 0) {
+      replyMemory.usedBytes -= this.waitingBytes
+      this.waitingBytes = 0
     }
     const hooks = this.chain.onDone
     for (let i = 0; i < hooks.length; i++) {
       try {
         hooks[i]!(this)
       } catch (error) {
-        this.#onFault?.(error, this, this.chain.stages.onDone[i])
+        this.onFault?.(error, this, this.chain.stages.onDone[i])
       }
     }
-    this.#onFinish?.(this)
+    this.onFinish?.(this)
   }
 
   /** For listeners: the client left. */
@@ -456,13 +457,13 @@ export abstract class Exchange implements RequestLine {
     if (this.finished) return
     this.aborted = true
     this.answered = true
-    this.#dropPeer()
+    this.dropPeer()
     this.finish()
   }
 
   /** For listeners: the client takes more. */
   protected drained(): void {
-    this.#peer?.onDrain()
+    this.peer?.onDrain()
   }
 
   /** Sends head and body in one go; sets no fields but the framing. `body` is valid during the call only: copy what is kept. */
@@ -481,7 +482,7 @@ export abstract class Exchange implements RequestLine {
   protected abstract resumeRead(): void
 
   /** Runs `onReply`; false when a hook threw and a 500 went out in place of the reply. */
-  #head(status: number, headers: HeaderList): boolean {
+  private beginReply(status: number, headers: HeaderList): boolean {
     this.answered = true
     this.status = status
     this.replyHeaders = headers
@@ -495,28 +496,28 @@ export abstract class Exchange implements RequestLine {
     } catch (error) {
       const thrown = GatewayError.from(error)
       const failure = isStatus(thrown.code) ? thrown : GatewayError.from(undefined)
-      if (failure !== error) this.#onFault?.(error, this, this.chain.stages.onReply[i])
+      if (failure !== error) this.onFault?.(error, this, this.chain.stages.onReply[i])
       const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
       this.status = failure.code
       this.replyHeaders = new HeaderList(['content-type', type, 'cache-control', 'no-store'])
       this.transmit(body)
-      this.#dropPeer()
+      this.dropPeer()
       return false
     }
   }
 
   /** The body so far waits for whoever is attached next. */
-  #keep(chunks: Uint8Array[], bytes: number): void {
-    this.#peer = undefined
-    this.#reading = false
-    this.#queue = chunks
-    this.#queuedBytes = bytes
+  private keep(chunks: Uint8Array[], bytes: number): void {
+    this.peer = undefined
+    this.reading = false
+    this.queue = chunks
+    this.queuedBytes = bytes
     if (bytes > QUEUE_MAX_BYTES) this.pauseBody()
   }
 
-  #dropPeer(): void {
-    const peer = this.#peer
-    this.#peer = undefined
+  private dropPeer(): void {
+    const peer = this.peer
+    this.peer = undefined
     peer?.onAbort()
   }
 }

@@ -90,6 +90,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
   #writes = true
 
   constructor(
+    method: string,
     res: HttpResponse,
     req: HttpRequest,
     guard: Guard,
@@ -98,7 +99,6 @@ export class UwsExchange extends Exchange implements SocketExchange {
     sockets: Sockets,
     life: Life,
   ) {
-    const method = req.getCaseSensitiveMethod()
     const path = req.getUrl()
     const query = req.getQuery() ?? ''
     let malformed = guard.judge(method, path, query)

@@ -70,6 +70,8 @@ export interface WebSocketBehavior {
 export type ListenSocket = object
 
 export interface App {
+  get(pattern: string, handler: (res: HttpResponse, req: HttpRequest) => void): App
+  post(pattern: string, handler: (res: HttpResponse, req: HttpRequest) => void): App
   any(pattern: string, handler: (res: HttpResponse, req: HttpRequest) => void): App
   ws(pattern: string, behavior: WebSocketBehavior): App
   listen(

@@ -89,11 +89,16 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
     guard.headers.ascii = false
     guard.add(name, Buffer.from(value, 'utf8').toString('latin1'))
   }
-  const serve = (res: HttpResponse, req: HttpRequest, context: SocketContext | undefined) => {
+  const serve = (
+    method: string,
+    res: HttpResponse,
+    req: HttpRequest,
+    context: SocketContext | undefined,
+  ) => {
     guard.reset()
     req.forEach(add)
     guard.closing ||= life.draining
-    const x = new UwsExchange(res, req, guard, secure, context, sockets, life)
+    const x = new UwsExchange(method, res, req, guard, secure, context, sockets, life)
     options.handle(x)
   }
 
@@ -114,10 +119,13 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
       })
     },
     route: (router, count) => {
-      router.any('/*', (res, req) => serve(res, req, undefined))
+      // The library's router compares methods byte by byte: one it has found is not asked for, and known by its identity.
+      router.get('/*', (res, req) => serve('GET', res, req, undefined))
+      router.post('/*', (res, req) => serve('POST', res, req, undefined))
+      router.any('/*', (res, req) => serve(req.getCaseSensitiveMethod(), res, req, undefined))
       router.ws('/*', {
         ...behavior,
-        upgrade: serve,
+        upgrade: (res, req, context) => serve('GET', res, req, context),
         close: (client, code, reason) => {
           // The filter is not told of connections that end as WebSockets.
           connections--

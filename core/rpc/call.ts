@@ -30,6 +30,8 @@ export interface Carrier {
  * to a channel. It is over after `onReply`, `onEnd`, `onFail` or `onLost`, one of them, once, or
  * after {@link cancel}; then nothing more is called, and it may be handed to a channel again.
  * Callbacks must not throw. Bodies given to them are valid during the call only.
+ *
+ * Neither it nor who extends it, to be extended, has `#` names (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
 export abstract class OutgoingCall implements Timed {
   /** Full service name. */

@@ -40,15 +40,15 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   protected readonly declared: Endpoint | undefined
   /** It is a stream of the client, which may be silent for as long as it likes. */
   protected readonly endless: boolean = false
-  readonly #limits: CallLimits
+  private readonly limits: CallLimits
   /** Of the request body, while more of it follows. */
-  #received: ByteBuffer | undefined = undefined
+  private received: ByteBuffer | undefined = undefined
 
   /** @throws {GatewayError} 404 when the service declares its endpoints, and this is none of them. */
   constructor(x: Exchange, limits: CallLimits) {
     super()
     this.x = x
-    this.#limits = limits
+    this.limits = limits
     const { service, endpoint } = x.route!
     this.service = service
     this.endpoint = endpoint
@@ -64,7 +64,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   collect(): void {
     const { x } = this
     if (x.bodyLength > BODY_MAX_BYTES) throw tooLarge(this.service)
-    if (x.bodyLength === 0) this.#begin(EMPTY)
+    if (x.bodyLength === 0) this.beginWith(EMPTY)
     else x.attach(this)
   }
 
@@ -79,7 +79,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
 
   /** Reads how long the call may take. @throws {GatewayError} 400 when the client asks for a time that is none. */
   protected readDeadline(): void {
-    const { timeoutMs } = this.#limits
+    const { timeoutMs } = this.limits
     const isStream = this.endless || this.declared?.metadata['stream'] === 'true'
     const askedMs = readTimeout(this.x.headers, isStream ? ASKED_MAX_MS : timeoutMs, this.service)
     if (askedMs > 0) this.limitMs = this.timeoutMs = askedMs
@@ -104,7 +104,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.over) return
-    const received = this.#received
+    const received = this.received
     const size = chunk.length + (received?.length ?? 0)
     if (size > BODY_MAX_BYTES || !this.x.hold(chunk.length)) {
       this.over = true
@@ -113,11 +113,11 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     }
     if (received !== undefined) {
       received.append(chunk)
-      if (last) this.#begin(received.bytes)
-    } else if (last) this.#begin(Uint8Array.prototype.slice.call(chunk))
+      if (last) this.beginWith(received.bytes)
+    } else if (last) this.beginWith(Uint8Array.prototype.slice.call(chunk))
     else {
-      this.#received = new ByteBuffer()
-      this.#received.append(chunk)
+      this.received = new ByteBuffer()
+      this.received.append(chunk)
     }
   }
 
@@ -203,7 +203,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     )
   }
 
-  #begin(body: Uint8Array): void {
+  private beginWith(body: Uint8Array): void {
     try {
       this.begin(body)
     } catch (error) {

@@ -23,7 +23,7 @@ export abstract class NodeCall extends OutgoingCall {
   /** How often it was sent. */
   protected attempts = 0
   /** Nodes that certainly have not served it. */
-  #tried: UpstreamNode[] | undefined = undefined
+  private tried: UpstreamNode[] | undefined = undefined
   /** Milliseconds from {@link startedMs} to the answer; 0: no limit. What the service is told of it is `timeoutMs`. */
   protected limitMs = 0
   /** `performance.now()` */
@@ -112,9 +112,9 @@ export abstract class NodeCall extends OutgoingCall {
     if (kind === 'connect' || kind === 'foreign') upstream.failed(node, 'connect')
     else if (kind === 'closed') upstream.failed(node, 'gateway')
     if (kind !== 'closed' && kind !== 'stopped' && kind !== 'timeout') {
-      this.#tried ??= []
-      this.#tried.push(node)
-      if (!this.started && mayTryAnother(upstream, this.#tried)) return this.again()
+      this.tried ??= []
+      this.tried.push(node)
+      if (!this.started && mayTryAnother(upstream, this.tried)) return this.again()
     }
     this.failed(toLostError(this.service, kind, detail))
   }

@@ -26,6 +26,21 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
     }
   })
 
+  t.test('a method in small letters is not the one in capitals', async (t) => {
+    const { port, served } = await openListener(t, create, ok)
+    for (const method of ['get', 'Get', 'post', 'GETS']) {
+      const client = new RawClient(port)
+      await client.send(`${method} / HTTP/1.1\r\nHost: a.test\r\n\r\n`).replies(1)
+      client.destroy()
+      // Refused, or passed on as it came.
+      t.strictSame(
+        served.splice(0).filter((x) => x.method !== method),
+        [],
+        method,
+      )
+    }
+  })
+
   t.test('the exchange says who the client is and what it announced', async (t) => {
     let seen: unknown
     const { port } = await openListener(t, create, (x) => {

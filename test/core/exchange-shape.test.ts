@@ -2,7 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Agent, request } from 'undici'
-import type { Exchange } from '../../core/exchange.ts'
+import { Exchange } from '../../core/exchange.ts'
+import { OutgoingCall } from '../../core/rpc/call.ts'
+import { ForwardedCall } from '../../core/rpc/forwarded-call.ts'
+import { NodeCall } from '../../core/rpc/node-call.ts'
 import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
 import { openRawBackend } from '../fixtures/raw-backend.ts'
 
@@ -68,3 +71,10 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
     t.equal(new Set(keys).size, 1, 'the same fields in the same order')
   })
 }
+
+t.test('classes that requests extend define no fields, and have no # names', async (t) => {
+  // Either keeps the compiler from putting their constructors in line.
+  const defined = /#[a-z]|(?<![.\w])(?:answered|service|over|endless) ?=[^=]/
+  for (const type of [Exchange, OutgoingCall, NodeCall, ForwardedCall])
+    t.notMatch(String(type), defined, type.name)
+})
