@@ -140,7 +140,9 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       made.auth = auth
       // Secrets are hashed while the rest starts.
       const ready = openFirstAccounts({ accounts: auth.accounts, settings, folder }).then(
-        (password) => void (made.adminPassword = password),
+        (password) => {
+          made.adminPassword = password
+        },
       )
       const settled = ready.catch(() => {})
       return {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -49,7 +50,7 @@ export async function changeStateFile(
 ): Promise<void> {
   const lock = `${path}.lock`
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path))
     while (!take(lock)) await wait(RETRY_MS)
     try {
       replace(path, await edit(readStateFile(path)))
@@ -67,6 +68,20 @@ export function moveAside(path: string): string {
   const aside = `${path}.broken-${randomUUID().slice(0, 8)}`
   renameSync(path, aside)
   return aside
+}
+
+/** With those above it. Not by `recursive`, which tries for ever where nothing can be made, as in `/proc`. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const parent = dirname(folder)
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || existsSync(parent)) throw error
+    makeFolder(parent)
+    mkdirSync(folder, { mode: 0o700 })
+  }
 }
 
 /** Whether the lock is ours now. */

@@ -73,3 +73,11 @@ t.test('what cannot be read or written is one line', async (t) => {
     /cannot be written: EACCES/,
   )
 })
+
+t.test('where no folder can be made, that is said', async (t) => {
+  for (const folder of ['/proc/.mx', '/proc/nobody/.mx'])
+    await t.rejects(
+      changeStateFile(join(folder, 'tokens'), () => 'x'),
+      { message: /^\/proc\/.*tokens cannot be written: ENOENT/ },
+    )
+})
