@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { suggest } from '../../core/suggest.ts'
+import { COMMANDS } from '../command-table.ts'
 import { CliError, EXIT } from '../output.ts'
 
 /** What `mx <service>` alone means where fields follow (reference 8.3). */
@@ -36,7 +37,9 @@ export function findEndpoint(
     })
   }
   const known = endpoints.map((each) => toWords(service, each))
-  const meant = suggest(words.join(' ') || DEFAULT_METHOD, known)
+  const { subcommands = [] } = COMMANDS.find(({ name }) => name === service) ?? {}
+  const meant =
+    suggest(words.join(' ') || DEFAULT_METHOD, known) ?? suggest(words[0] ?? '', subcommands)
   const hint = meant === undefined ? `. See 'mx ${service} --help'` : `, did you mean ${meant}?`
   throw new CliError(
     `Endpoint ${capitalize(handler)}.${capitalize(method)} not found for service ${service}${hint}`,

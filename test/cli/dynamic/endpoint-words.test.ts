@@ -34,6 +34,12 @@ t.test('what is not there, or not one, is told with what is', async (t) => {
     t.throws(() => findEndpoint('helloworld', endpoints, words), { message, status })
 })
 
+t.test('of a built-in command a subcommand may have been meant', async (t) => {
+  t.throws(() => findEndpoint('config', [], ['gte', 'a']), {
+    message: 'Endpoint Gte.A not found for service config, did you mean get?',
+  })
+})
+
 t.test('the words of an endpoint leave out the handler of the service', async (t) => {
   t.same(
     endpoints.slice(0, 3).map((each) => toWords('helloworld', each)),
