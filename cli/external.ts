@@ -32,15 +32,15 @@ export async function runExternal(
   words: readonly string[],
   globals: readonly string[],
 ): Promise<number> {
-  const child = spawn(path, words, {
-    stdio: 'inherit',
-    env: { ...process.env, ...toVariables(globals) },
-  })
-  // A terminal sends it Ctrl-C itself; whoever ends us means it.
+  // A terminal sends it Ctrl-C itself; whoever ends us means it, from the moment it runs.
   const pass = (signal: NodeJS.Signals): void => {
     if (signal !== 'SIGINT') child.kill(signal)
   }
   for (const signal of SIGNALS) process.on(signal, pass)
+  const child = spawn(path, words, {
+    stdio: 'inherit',
+    env: { ...process.env, ...toVariables(globals) },
+  })
   try {
     const [status, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
     return status ?? SIGNALLED + os.signals[signal!]

@@ -61,7 +61,9 @@ t.test('what docs/store.md does works', async (t) => {
 
 t.test('docs/store.md shows requests as they are', async (t) => {
   const { client } = await openPlatformStore(t)
-  const [shell] = [...GUIDE.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, code]) => code!)
+  const shell = [...GUIDE.matchAll(/```sh\n([\s\S]*?)```/g)]
+    .map(([, code]) => code!)
+    .find((code) => code.includes('curl'))
   const body = /-d '(.*)'/.exec(shell!)![1]!
   t.match(await client.call('store', 'Store.Write', JSON.parse(body)), { version: 1 })
   for (const [, query] of shell!.matchAll(/\/store\/read\?([^']*)'/g)) {

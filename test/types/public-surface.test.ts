@@ -114,5 +114,5 @@ t.test('the package opens these three entries and its own description', async (t
     './testing': { types: './dist/sdk/testing.d.ts', default: './dist/sdk/testing.js' },
     './package.json': './package.json',
   })
-  t.same(bin, { mx: 'dist/cli/main.js' })
+  t.same(bin, { mx: 'dist/cli/bundle/mx.js' })
 })
