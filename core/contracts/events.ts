@@ -104,7 +104,8 @@ export interface EventDelivery {
 /** A member of a group. */
 export interface EventMember {
   /**
-   * Takes events that no member has, those that come again first, otherwise in the order of their sequences. Waits for one;
+   * Takes events that no member has, those that come again first, otherwise in the order of their sequences; a member that
+   * leaves gives back what it had in that order, too. Waits for one;
    * resolves with none when the member leaves, and may do so when it has waited for a while. Not called again before it
    * has settled. A member that it rejects for only leaves.
    */

@@ -91,11 +91,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: of('reopen') }) },
 )
 
+export interface EventsModelOptions {
+  readonly numRuns?: number
+  /** The order among events that come again. */
+  readonly comesAgain?: 'by sequence' | 'in any order'
+}
+
 /** Whatever is done with events in whatever order, every group gets what it should. */
 export function testEventsModel(
   t: Test,
   create: () => Maybe<{ adapter: EventsAdapter; reopen?: () => Maybe<EventsAdapter> }>,
-  numRuns = 100,
+  { numRuns = 100, comesAgain = 'by sequence' }: EventsModelOptions = {},
 ): void {
   t.test('contract: every group gets what a plain list would have for it', async (t) => {
     await fc.assert(
@@ -103,7 +109,7 @@ export function testEventsModel(
         fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
         async (steps) => {
           const { adapter, reopen } = await create()
-          const run = new Run(adapter, reopen)
+          const run = new Run(adapter, reopen, comesAgain)
           try {
             for (const step of steps) await run.take(step)
           } finally {
@@ -124,9 +130,16 @@ class Run {
   #members: KnownMember[] = []
   #deliveries: KnownDelivery[] = []
 
-  constructor(adapter: EventsAdapter, reopen: (() => Maybe<EventsAdapter>) | undefined) {
+  readonly #comesAgain: EventsModelOptions['comesAgain']
+
+  constructor(
+    adapter: EventsAdapter,
+    reopen: (() => Maybe<EventsAdapter>) | undefined,
+    comesAgain: EventsModelOptions['comesAgain'],
+  ) {
     this.#adapter = adapter
     this.#reopen = reopen
+    this.#comesAgain = comesAgain
   }
 
   async close(): Promise<void> {
@@ -219,17 +232,16 @@ class Run {
   async #pull({ member: index, limit }: Extract<Step, { do: 'pull' }>): Promise<void> {
     const holder = pick(this.#members, index)
     if (holder === undefined) return
-    const expected = this.#expect(holder).slice(0, limit + 1)
+    const all = this.#expect(holder)
+    const expected = all.slice(0, limit + 1)
     // It would wait.
     if (expected.length === 0) return
     const pulled: EventDelivery[] = []
     while (pulled.length < expected.length)
       pulled.push(...(await holder.member.pull(limit + 1 - pulled.length, MUCH)))
-    check(
-      'pulled',
-      pulled.map(({ event }) => event.sequence),
-      expected,
-    )
+    const sequences = pulled.map(({ event }) => event.sequence)
+    if (this.#comesAgain === 'in any order') checkAnyOrder(sequences, all, holder.group)
+    else check('pulled', sequences, expected)
     for (const delivery of pulled) {
       const { sequence, payload } = delivery.event
       check('payload', Number(Buffer.from(payload)), holder.topic.times[sequence - 1])
@@ -334,6 +346,25 @@ class Run {
       check('topic', [state?.first ?? 1, state?.last ?? 0], [first, times.length])
     }
   }
+}
+
+/** First those that come again, each once, then the others in the order of their sequences. */
+function checkAnyOrder(
+  found: readonly number[],
+  all: readonly number[],
+  group: KnownGroup | undefined,
+): void {
+  const isAgain = (sequence: number): boolean => group?.attempts.has(sequence) === true
+  const again = all.filter(isAgain)
+  const first = found.slice(0, again.length)
+  const expected = all.filter((sequence) => first.includes(sequence))
+  if (!first.every(isAgain)) check('pulled first', first, again)
+  check(
+    'pulled',
+    [...first].sort((a, b) => a - b),
+    expected,
+  )
+  check('pulled', found.slice(again.length), all.slice(again.length, found.length))
 }
 
 /** One of those there are. */

@@ -330,14 +330,16 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     await append(adapter, ORDERS, texts)
     const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
     const member = await join(t, adapter, group)
-    await takeAll(member, 10)
+    const [first] = await takeAll(member, 10)
+    await first!.nack(0)
+    await takeAll(member, 1)
     const waiting = member.pull(1, MUCH)
     await member.leave()
     t.same(await waiting, [])
     const other = await join(t, adapter, group)
     t.same(
       (await takeAll(other, 10)).map(toPair),
-      texts.map((text) => `${text} 2`),
+      texts.map((text) => `${text} ${text === '0' ? 3 : 2}`),
     )
   })
 

@@ -55,9 +55,10 @@ export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
 
     async refuseAll() {
       letGoOfLate()
-      const replies = [...held.keys()].map(({ reply }) => reply)
+      // They come again in the order in which the consumer hears of them.
+      const deliveries = [...held.keys()].sort((a, b) => a.event.sequence - b.event.sequence)
       held.clear()
-      await nakAll(replies)
+      await nakAll(deliveries.map(({ reply }) => reply))
     },
 
     giveBack: (messages) => nakAll(messages.map(({ reply }) => reply ?? '')),

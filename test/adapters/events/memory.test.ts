@@ -4,7 +4,7 @@ import { testEvents } from '../../contracts/events.ts'
 import { testEventsModel } from '../../contracts/events-model.ts'
 
 testEvents(t, () => ({ adapter: createMemoryEvents() }))
-testEventsModel(t, () => ({ adapter: createMemoryEvents() }), 500)
+testEventsModel(t, () => ({ adapter: createMemoryEvents() }), { numRuns: 500 })
 
 t.test('with more than it may keep it is full, and reading goes on', async (t) => {
   const adapter = createMemoryEvents({ maxBytes: 10_000 })
