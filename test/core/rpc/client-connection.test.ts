@@ -210,9 +210,9 @@ t.test(
   'a deadline is sent as the milliseconds left; when it is over the call is cancelled',
   async (t) => {
     const { socket, call, receive } = open()
+    const start = performance.now()
     const one = await call({ timeoutMs: 40 })
     t.equal(socket.takeFrames()[0]!.timeoutMs, 40)
-    const start = performance.now()
     await until(() => one.events.length > 0)
     t.ok(performance.now() - start >= 30)
     t.match(one.lost, { kind: 'timeout', detail: 'no answer within 40 ms' })
