@@ -32,8 +32,7 @@ export class OpenCalls {
   ): () => void {
     const call: OpenCall = { given, end, timer: undefined }
     this.#open.add(call)
-    if (session !== undefined)
-      call.timer = setTimeout(() => this.#judge(call), session.endsMs - Date.now()).unref()
+    if (session !== undefined) this.#awaitEnd(call, session.endsMs)
     return () => this.#remove(call)
   }
 
@@ -41,6 +40,15 @@ export class OpenCalls {
   close(): void {
     this.#stop()
     for (const call of [...this.#open]) this.#remove(call)
+  }
+
+  /** Timers may be early, and clocks may be set back: before its end the token would be found good. */
+  #awaitEnd(call: OpenCall, endsMs: number): void {
+    const look = (): void => {
+      if (Date.now() < endsMs) this.#awaitEnd(call, endsMs)
+      else this.#judge(call)
+    }
+    call.timer = setTimeout(look, endsMs - Date.now()).unref()
   }
 
   #judge(call: OpenCall): void {

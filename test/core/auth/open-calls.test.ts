@@ -58,3 +58,30 @@ t.test('a call that is over is not ended any more, nor is one behind closing', a
   await change(NOBODY)
   t.same(ended, ['b 401'])
 })
+
+t.test('a timer that comes before the end of its token looks again', async (t) => {
+  const { now } = Date
+  t.teardown(() => {
+    Date.now = now
+  })
+  const source = new MemoryAuthSource()
+  const gate = createGate(source)
+  const calls = new OpenCalls(gate)
+  t.teardown(() => {
+    calls.close()
+    gate.close()
+  })
+  // Clocks may differ by 30 s: it ends in one to two seconds.
+  const token = await source.issue(createAccount(), { lifeS: 1, nowMs: now() - 29_000 })
+  await gate.judge({ namespace: 'mx', account: undefined, resource })
+  const given = { metadata: `authorization: Bearer ${token}\r\n`, resource, domain: 'mx' }
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const ended = new Promise<number>((resolve) => {
+    void Promise.resolve(gate.identify(token)).then((session) => {
+      calls.add(given, session, ({ code }) => resolve(code))
+      Date.now = () => now() - 500
+    })
+  })
+  t.equal(await ended, 401)
+})
