@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,13 +19,6 @@ export interface RestoreScope {
   readonly table: string | undefined
 }
 
-interface Input {
-  readonly file: FileHandle
-  readonly close: () => Promise<void>
-  /** What is left of it is removed. */
-  readonly discard: () => void
-}
-
 const STANDARD_INPUT = '-'
 /** Records that are on their way at a time. */
 const AT_ONCE = 32
@@ -40,18 +34,21 @@ export async function restoreSnapshot(
   file: string | undefined,
   { database, table }: RestoreScope,
 ): Promise<void> {
-  const input = await openInput(file)
   const steps = await openSteps()
+  const draft = join(tmpdir(), `mx-restore-${randomUUID()}`)
+  const discard = (): void => rmSync(draft, { force: true })
+  let input: FileHandle | undefined
   let written = 0
   const stop = onInterrupt(() => {
-    input.discard()
+    discard()
     return written === 0
       ? 'given up: nothing was written'
       : `given up: ${written} records were written, restore again for the rest`
   })
   try {
+    input = await openInput(draft, file)
     steps.show('checking the snapshot')
-    const { records, databases } = await checkSnapshot(input.file)
+    const { records, databases } = await checkSnapshot(input)
     if (database !== undefined && databases.size > 1)
       throw new CliError(
         `--database is where one goes, and there are ${databases.size}: ${[...databases].join(', ')}; nothing was written`,
@@ -69,14 +66,15 @@ export async function restoreSnapshot(
       written++
       if (written % AT_ONCE === 0) steps.show(`${written} of ${records} records`)
     }
-    await forEach(readSnapshot(input.file, records), write, () => written)
+    await forEach(readSnapshot(input, records), write, () => written)
     steps.end()
     const left = ended === 0 ? '' : `, ${ended} had ended`
     printDone(`${written} records were restored${left}`)
   } finally {
     steps.end()
+    await input?.close()
+    discard()
     stop()
-    await input.close()
   }
 }
 
@@ -115,43 +113,33 @@ async function forEach(
   throw new CliError(`${message}; ${count()} records were written before`, { status, cause: error })
 }
 
-async function openInput(given = process.stdin.isTTY ? '' : STANDARD_INPUT): Promise<Input> {
+async function openInput(
+  draft: string,
+  given = process.stdin.isTTY ? '' : STANDARD_INPUT,
+): Promise<FileHandle> {
   if (given === '')
     throw new CliError(
       `where from is missing: a file, or ${STANDARD_INPUT} for standard input. See 'mx store --help'`,
       { status: EXIT.usage },
     )
-  if (given === STANDARD_INPUT) return keep(process.stdin)
+  if (given === STANDARD_INPUT) return keep(process.stdin, draft)
   const path = given.startsWith('file:') ? fileURLToPath(given) : given
   try {
     const file = await open(path)
-    if (!(await file.stat()).isFile()) return keep(file.createReadStream())
-    return { file, close: () => file.close(), discard() {} }
+    return (await file.stat()).isFile() ? file : keep(file.createReadStream(), draft)
   } catch (cause) {
     throw new CliError(`${path} cannot be read: ${(cause as Error).message}`, { cause })
   }
 }
 
 /** What comes but once as a file: it is checked before it is used, and so read twice. */
-async function keep(stream: Readable): Promise<Input> {
-  const folder = mkdtempSync(join(tmpdir(), 'mx-restore-'))
-  const discard = (): void => rmSync(folder, { recursive: true, force: true })
-  const stop = onInterrupt(() => {
-    discard()
-    return 'given up: nothing was written'
-  })
+async function keep(stream: Readable, draft: string): Promise<FileHandle> {
+  const file = await open(draft, 'wx+', 0o600)
   try {
-    const file = await open(join(folder, 'snapshot'), 'wx+', 0o600)
     for await (const chunk of stream) await file.appendFile(chunk)
-    const close = async (): Promise<void> => {
-      await file.close()
-      discard()
-    }
-    return { file, close, discard }
+    return file
   } catch (error) {
-    discard()
+    await file.close()
     throw error
-  } finally {
-    stop()
   }
 }

@@ -53,12 +53,13 @@ export async function takeSnapshot(
   const path = toDestination(file)
   const tables = await listTables(session, scope)
   const steps = await openSteps()
-  const output = path === STANDARD_OUTPUT ? openStandardOutput() : openFile(path)
+  let output: Output | undefined
   const stop = onInterrupt(() => {
-    output.discard()
+    output?.discard()
     return 'the snapshot was given up, and nothing is left of it'
   })
   try {
+    output = path === STANDARD_OUTPUT ? openStandardOutput() : openFile(path)
     const lines = createSnapshotLines(new Date())
     let text = lines.header()
     let records = 0
@@ -77,7 +78,7 @@ export async function takeSnapshot(
     steps.end()
     if (path !== STANDARD_OUTPUT) printDone(`${records} records are in ${path}`)
   } catch (error) {
-    output.discard()
+    output?.discard()
     throw error
   } finally {
     steps.end()

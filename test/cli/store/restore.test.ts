@@ -1,12 +1,13 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createSnapshotLines } from '../../../cli/store/snapshot-file.ts'
 import { runStore } from '../../../cli/store.ts'
 import { openCliServer } from '../../fixtures/cli-server.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
-const { home, run, mx } = await openCliServer(t)
+const { home, run, mx, start } = await openCliServer(t)
 const store = (...words: string[]) => run(runStore, 'store', ...words)
 const toRecord = (key: string, expires = 0) => ({
   ...{ database: 'mx', table: 'shop', key, value: 'AP8=', expires },
@@ -17,6 +18,17 @@ const toSnapshot = (records: readonly ReturnType<typeof toRecord>[]): string => 
   return [lines.header(), ...records.map(lines.record), lines.footer()].join('')
 }
 const write = (name: string, text: string): void => writeFileSync(join(home, name), text)
+/** @returns which copies of snapshots the commands of this test keep now. */
+function watchCopies(t: Test): () => readonly string[] {
+  const folder = makeTempFolder(t, 'temporary')
+  const { TMPDIR } = process.env
+  t.teardown(() => {
+    if (TMPDIR === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = TMPDIR
+  })
+  process.env['TMPDIR'] = folder
+  return () => readdirSync(folder).filter((name) => name.startsWith('mx-restore-'))
+}
 const inOneHour = Math.floor(Date.now() / 1000) + 3600
 
 t.test('more than a page is restored as it was, but for what has ended', async (t) => {
@@ -78,13 +90,28 @@ t.test('a damaged snapshot is refused before anything is written', async (t) => 
 })
 
 t.test('a snapshot comes from standard input, of which no copy is left', async (t) => {
-  const listCopies = () => readdirSync(tmpdir()).filter((name) => name.startsWith('mx-restore-'))
-  const before = listCopies()
+  const listCopies = watchCopies(t)
   const text = toSnapshot([toRecord('piped')])
   t.same(await mx(['store', 'restore'], text), { code: 0, stdout: '', stderr: '' })
   t.equal(await store('list', '-t', 'shop', '-p', 'piped'), 'piped\n')
   t.match(await mx(['store', 'restore'], text.slice(0, -9)), { code: 1, stderr: /damaged/ })
-  t.same(listCopies(), before)
+  t.same(listCopies(), [])
+})
+
+t.test('Ctrl-C gives one up that is still coming, and leaves no copy', async (t) => {
+  const listCopies = watchCopies(t)
+  const pipe = join(home, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const writer = openSync(pipe, 'r+')
+  const { child, ended, until } = start('store', 'restore', pipe)
+  while (listCopies().length === 0 && child.exitCode === null)
+    await new Promise((resolve) => setImmediate(resolve))
+  child.kill('SIGINT')
+  await until(/^mx: given up: nothing was written$/m)
+  // Node.js ends no process that waits for a pipe.
+  closeSync(writer)
+  t.equal(await ended, 130)
+  t.same(listCopies(), [])
 })
 
 t.test('what the service refuses ends it, and tells how far it came', async (t) => {
