@@ -159,26 +159,31 @@ function isTypeBox(schema: unknown): schema is TSchema {
 
 function compileTypeBox(schema: TSchema, kind: string): CompiledSchema {
   const json = schema as JsonSchema
-  const validator = Compile(schema)
+  let compiled: ReturnType<typeof Compile> | undefined
+  // Not before it is needed: those of the built-in services would take a tenth of the server's start.
+  const toValidator = () => {
+    compiled ??= Compile(schema)
+    return compiled
+  }
   const fill = compileTransform(json, 'default')
   const unpack = compileTransform(json, 'decode')
   const pack = compileTransform(json, 'encode')
   const toNumbers = compileTransform(json, 'integer')
   const refuse = (value: unknown) =>
-    new SchemaError(describeErrors(kind, json, value, validator.Errors(value)))
+    new SchemaError(describeErrors(kind, json, value, toValidator().Errors(value)))
   return {
     decode(value) {
       let given = fill === undefined ? value : fill(value)
-      if (!validator.Check(given)) {
+      if (!toValidator().Check(given)) {
         // An integer is an int64 to callers, who may write it as a string.
         if (toNumbers !== undefined) given = toNumbers(given)
-        if (toNumbers === undefined || !validator.Check(given)) throw refuse(given)
+        if (toNumbers === undefined || !toValidator().Check(given)) throw refuse(given)
       }
       return unpack === undefined ? given : runCodecs(unpack, given, kind)
     },
     encode(value) {
       const packed = pack === undefined ? value : pack(value)
-      if (!validator.Check(packed)) throw refuse(packed)
+      if (!toValidator().Check(packed)) throw refuse(packed)
       return packed
     },
     jsonSchema: printTypeBox(schema, kind),

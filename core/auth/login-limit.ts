@@ -33,15 +33,15 @@ const OF_BOTH = 5
 const OF_ACCOUNT = 50
 const OF_ADDRESS = 30
 const OF_UNKNOWN_ADDRESS = 300
-/** More are forgotten, those first that failed longest ago. */
-const REMEMBERED_MAX = 100_000
+/** More are forgotten, those first that failed longest ago. By size, one each: memory is taken as it is needed, not at the start. */
+const REMEMBERED = { maxSize: 100_000, sizeCalculation: () => 1 } as const
 const WAITING_MAX = 1000
 
 /** @param nowMs unix time. */
 export function createLoginLimit(nowMs: () => number): LoginLimit {
-  const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED_MAX })
+  const buckets = new LRUCache<string, Bucket>(REMEMBERED)
   /** Accounts and addresses that have logged in: whoever fails elsewhere does not lock them out. */
-  const known = new LRUCache<string, true>({ max: REMEMBERED_MAX })
+  const known = new LRUCache<string, true>(REMEMBERED)
   let waiting: (() => void)[] = []
 
   function open(name: string): Bucket {
