@@ -11,6 +11,7 @@ import type {
   EventTopic,
   NewEvent,
   StoredEvent,
+  TopicState,
 } from '../../core/contracts/events.ts'
 
 /** Events to test, none so far. */
@@ -413,6 +414,35 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.same(await append(adapter, ORDERS, ['more']), [41])
   })
 
+  t.test(
+    'contract: what is kept comes again to groups that have pulled it, whatever is removed',
+    async (t) => {
+      const { adapter } = await open(t)
+      if (adapter.retain === undefined) return void t.pass('does not')
+      const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+      const member = await join(t, adapter, group)
+      const alone = await join(t, adapter, { ackWaitMs: LONG_MS, start: FROM_START })
+      const late = await join(t, adapter, { ...group, name: 'late', ackWaitMs: SHORT_MS })
+      const texts = Array.from({ length: 40 }, (_, i) => String(i).padEnd(1000, '.'))
+      await append(adapter, ORDERS, texts)
+      const [held, own] = [await takeAll(member, 40), await takeAll(alone, 40)]
+      await takeAll(late, 40)
+      for (const deliveries of [held, own]) await deliveries[39]!.nack(0)
+      const [{ bytes }] = (await adapter.listTopics()) as [TopicState]
+      await retain(adapter, ORDERS, { maxAgeMs: 0, maxBytes: bytes / 2 })
+      const [{ first }] = (await adapter.listTopics()) as [TopicState]
+      t.ok(first > 1)
+      for (const deliveries of [held, own]) await deliveries[38]!.nack(0)
+      for (const holder of [member, alone])
+        t.same(await takeSequences(holder, 2), [39, 40], 'what was refused, before or after')
+      await member.leave()
+      const kept = Array.from({ length: 41 - first }, (_, i) => first + i)
+      const other = await join(t, adapter, group)
+      t.same(await takeSequences(other, kept.length), kept, 'what was held by who has left')
+      t.same(await takeSequences(late, kept.length), kept, 'what was not acknowledged in time')
+    },
+  )
+
   t.test('contract: a topic keeps its events so long', async (t) => {
     const { adapter } = await open(t)
     if (adapter.retain === undefined) return void t.pass('does not')
@@ -691,6 +721,14 @@ async function takeAll(member: EventMember, count: number): Promise<EventDeliver
   const taken: EventDelivery[] = []
   while (taken.length < count) taken.push(...(await pullSome(member, count - taken.length)))
   return taken
+}
+
+/** Sequences of so many events, in their order; those that come twice count once. */
+async function takeSequences(member: EventMember, count: number): Promise<number[]> {
+  const sequences = new Set<number>()
+  while (sequences.size < count)
+    for (const { event } of await pullSome(member, count)) sequences.add(event.sequence)
+  return [...sequences].sort((a, b) => a - b)
 }
 
 /** Payloads of the next events, as text. */

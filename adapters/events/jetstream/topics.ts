@@ -11,6 +11,9 @@ import type { Session } from './session.ts'
 const KNOWN_MS = 120_000
 /** The shortest age the server takes. */
 const MIN_AGE_MS = 100
+/** Messages removed at a time: the server takes no others meanwhile. */
+const MAX_REMOVED = 10_000
+const UNLIMITED = -1
 const NANOS = 1e6
 
 /** Makes the stream of a topic where it is missing, as far as is known. */
@@ -97,17 +100,28 @@ export async function retain(
     return false
   }
   const ageMs = maxAgeMs === 0 ? 0 : Math.max(maxAgeMs, MIN_AGE_MS)
-  if (info.config.max_age !== ageMs * NANOS)
+  const { max_age, max_msgs } = info.config
+  if (max_age !== ageMs * NANOS || max_msgs !== UNLIMITED)
     await session.streams.update(stream, {
       max_age: ageMs * NANOS,
+      max_msgs: UNLIMITED,
       duplicate_window: Math.min(KNOWN_MS, ageMs || KNOWN_MS) * NANOS,
     })
-  const { messages, bytes, last_seq: last } = info.state
+  const { messages, bytes } = info.state
   if (maxBytes === 0 || bytes <= maxBytes || messages <= 1) return false
   // As if all were of the same length: what that leaves too much of is removed the next time.
   const kept = Math.max(1, Math.floor(messages * (maxBytes / bytes)))
-  await session.streams.purge(stream, { seq: last - kept + 1 })
+  await removeOldest(session, stream, Math.max(kept, messages - MAX_REMOVED))
   return true
+}
+
+/**
+ * Removes all but so many messages, by a limit for the moment. Were they purged, the server would forget which of the others groups hold
+ * (nats-server 2.9.10), or have refused (2.15.2): they would come again never, or late.
+ */
+async function removeOldest({ streams }: Session, stream: string, kept: number): Promise<void> {
+  await streams.update(stream, { max_msgs: kept })
+  await streams.update(stream, { max_msgs: UNLIMITED })
 }
 
 /**

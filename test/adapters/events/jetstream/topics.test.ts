@@ -68,3 +68,31 @@ t.test('the newest event stays, however long', async (t) => {
   const { state } = (await findStream(session, NAMES.stream))!
   t.match(state, { messages: 1, first_seq: 10, last_seq: 10 })
 })
+
+t.test('what is too much is removed a part at a time', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  await ensureTopic(session, NAMES, 1)
+  for (let i = 1; i < 12_000; i++) session.tell({ subject: NAMES.subject, body: 'x' })
+  await session.ask({ subject: NAMES.subject, body: 'x' })
+  const little = { maxAgeMs: 0, maxBytes: 1 }
+  t.equal(await retain(session, NAMES, little, 0), true)
+  t.match((await findStream(session, NAMES.stream))!, {
+    config: { max_msgs: -1 },
+    state: { first_seq: 10_001, last_seq: 12_000 },
+  })
+  t.equal(await retain(session, NAMES, little, 0), true)
+  t.equal(await retain(session, NAMES, little, 0), false)
+  t.match((await findStream(session, NAMES.stream))!.state, { first_seq: 12_000, messages: 1 })
+})
+
+t.test('a limit left by a server that ended while it removed events is lifted', async (t) => {
+  const server = await startJetStream(t)
+  if (server === undefined) return
+  const session = await server.openSessions().open()
+  await ensureTopic(session, NAMES, 1)
+  await session.streams.update(NAMES.stream, { max_msgs: 1 })
+  t.equal(await retain(session, NAMES, { maxAgeMs: 0, maxBytes: 0 }, 0), false)
+  t.equal((await findStream(session, NAMES.stream))!.config.max_msgs, -1)
+})
