@@ -151,6 +151,12 @@ export function readUsage(pid: number): Usage {
   return { cpuMs: ticks * TICK_MS, rssBytes: pages * PAGE_BYTES, peakBytes: peakKiB * 1024, files }
 }
 
+/** User and system time of one process since it started, milliseconds: of the processes it started nothing. */
+export function readOwnCpuMs(pid: number): number {
+  const fields = readStat(pid)
+  return fields === undefined ? Number.NaN : (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
+
 function findTree(pid: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc')) {

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findPort, type Program, startProgram } from '../http/processes.ts'
+import { waitUntilReady } from '../http/ready.ts'
+import { ROOT } from '../rivals/rival.ts'
+
+const MX = join(ROOT, 'dist/cli/bundle/mx.js')
+
+/** `mx server` with everything in a folder, and somebody who is logged in as administrator. */
+export interface Platform {
+  readonly server: Program
+  /** `http://127.0.0.1:<port>` */
+  readonly gateway: string
+  /** Runs a command to its end. @returns milliseconds. @throws {Error} with what it wrote when it fails. */
+  readonly run: (...words: readonly string[]) => Promise<number>
+  /** One that goes on, its standard output to be read. */
+  readonly start: (...words: readonly string[]) => ChildProcess
+  /** A folder with a program, to be run. @returns its path. */
+  readonly write: (name: string, program: string) => string
+  readonly stop: () => Promise<void>
+}
+
+export async function openPlatform(folder: string): Promise<Platform> {
+  const [gateway, proxy, web] = [await findPort(), await findPort(), await findPort()]
+  const env = { ...process.env, HOME: folder, MX_ENV_LOCAL_ADDRESS: `127.0.0.1:${proxy}` }
+  const ports = [`--address=127.0.0.1:${gateway}`, `--proxy_address=127.0.0.1:${proxy}`]
+  const words = ['server', ...ports, `--web_address=127.0.0.1:${web}`, '--access_log=off']
+  const server = startProgram([process.execPath, MX, ...words], [], { HOME: folder })
+  const url = `http://127.0.0.1:${gateway}`
+  await waitUntilReady(server, `${url}/auth/keys`)
+
+  const start = (...words: readonly string[]) =>
+    spawn(process.execPath, [MX, ...words], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  async function run(...words: readonly string[]): Promise<number> {
+    const startMs = performance.now()
+    const child = start(...words)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk
+      })
+    const [code] = await once(child, 'close')
+    if (code !== 0) throw new Error(`mx ${words.join(' ')} ended with status ${code}: ${output}`)
+    return performance.now() - startMs
+  }
+  const password = readFileSync(join(folder, '.mx/admin_password'), 'utf8').trim()
+  await run('login', 'admin', `--password=${password}`)
+  return {
+    server,
+    gateway: url,
+    run,
+    start,
+    write(name, program) {
+      const path = join(folder, 'sources', name)
+      mkdirSync(path, { recursive: true })
+      writeFileSync(join(path, 'main.ts'), program)
+      writeFileSync(join(path, 'mx.yaml'), 'protocol: http\n')
+      return path
+    },
+    stop: server.stop,
+  }
+}
