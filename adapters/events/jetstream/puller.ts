@@ -87,7 +87,8 @@ export function createPuller(session: Session, stream: string, consumer: string)
 
   /** How the server ends a request that has not as many messages as it asked for (ADR-13). */
   function receiveStatus(code: number, text: string): void {
-    if (code === 100 || asked === undefined) return
+    // A batch that is complete ends with the last of its messages: in a cluster they may still be on their way.
+    if (code === 100 || asked === undefined || /Batch Completed/i.test(text)) return
     if (code === 404 || (code === 408 && /Timeout/i.test(text))) end('done')
     else if (code === 408 || /MaxWaiting|Leadership|Shutdown/i.test(text)) end('busy')
     else if (/Deleted/i.test(text) || code === 503) end('gone')

@@ -1,3 +1,4 @@
+import { headers } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { addPassing } from '../../../../adapters/events/jetstream/consumers.ts'
 import { createPuller, type Pulled } from '../../../../adapters/events/jetstream/puller.ts'
@@ -83,4 +84,20 @@ t.test('what comes while it is closed is not lost', async (t) => {
   const messages = [...(await puller.close()), ...(await pulling).messages]
   const { num_pending } = await session.consumers.info('stream', opened.name)
   t.equal(messages.length + num_pending, 2)
+})
+
+t.test('that a batch is complete may be told before its messages come', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { server, session, publish, name } = opened
+  const inbox = session.createInbox().replace(/\d+$/, (number) => String(Number(number) + 1))
+  const puller = createPuller(session, 'stream', name)
+  const pulling = puller.pull({ ...MUCH, limit: 1, waitMs: 30_000 })
+  // As nats-server 2.10 and newer do in a cluster, where a message waits until others have noted its delivery.
+  const cluster = await server.connect()
+  cluster.publish(`${inbox}.1`, '', { headers: headers(409, 'Batch Completed') })
+  await cluster.flush()
+  await publish('a')
+  const pulled = await pulling
+  t.same([textsOf(pulled), pulled.end], [['a'], 'done'])
 })
