@@ -191,24 +191,32 @@ function findOwner(
 }
 
 /**
- * The token of an account, a new one where it ends soon.
+ * The token of an account, a new one where it ends soon and a new one can be had and kept.
  *
  * @param refused one that is good for nothing.
+ * @throws {Error} in one line when there is none that holds, and a new one could not be kept.
  */
 async function renew(
   client: Client,
   owner: CredentialsOwner,
   refused?: string,
 ): Promise<string | undefined> {
-  const isGood = (kept: Credentials): boolean =>
-    kept.accessToken !== refused && kept.expiry - Date.now() / 1000 > RENEW_S
+  const holds = ({ accessToken, expiry }: Credentials, forS: number): boolean =>
+    accessToken !== refused && expiry - Date.now() / 1000 > forS
   let kept = readCredentials(owner)
-  if (kept === undefined || isGood(kept)) return kept?.accessToken
-  // Of several shells one exchanges it, and the others use what it got.
-  await changeCredentials(owner, async (now) => {
-    kept = now === undefined || isGood(now) ? now : await exchange(client, now)
-    return kept
-  })
+  if (kept === undefined || holds(kept, RENEW_S)) return kept?.accessToken
+  try {
+    // Of several shells one exchanges it, and the others use what it got.
+    await changeCredentials(owner, async (now) => {
+      kept = now
+      if (now === undefined || holds(now, RENEW_S)) return now
+      const next = await exchange(client, now)
+      kept = next ?? (holds(now, 0) ? now : undefined)
+      return kept
+    })
+  } catch (error) {
+    if (kept === undefined || !holds(kept, 0)) throw error
+  }
   return kept?.accessToken
 }
 

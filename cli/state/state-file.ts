@@ -19,6 +19,8 @@ import type { Maybe } from '../../core/chain.ts'
 const RETRY_MS = 20
 /** Nobody holds a lock for that long: its holder was killed. */
 const STALE_MS = 5000
+/** Codes of folders that somebody else may write, or nobody. */
+const NOT_OURS = ['EACCES', 'EPERM', 'EROFS']
 /** Milliseconds that a change may take. */
 export const EDIT_MS = 4000
 
@@ -59,8 +61,17 @@ export async function changeStateFile(
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
-    throw new Error(`${path} cannot be written: ${(error as Error).message}`, { cause: error })
+    throw new Error(`${path} cannot be written: ${explain(error as NodeJS.ErrnoException)}`, {
+      cause: error,
+    })
   }
+}
+
+function explain({ code = '', message }: NodeJS.ErrnoException): string {
+  const hint = NOT_OURS.includes(code)
+    ? '; make it writable for you, or set HOME to a folder that is'
+    : ''
+  return message + hint
 }
 
 /** Moves a file that is damaged beside its place, under a name nobody has; returns that. @throws {Error} when it cannot be moved. */
@@ -92,7 +103,9 @@ function take(lock: string): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     const stats = statSync(lock, { throwIfNoEntry: false })
-    if (stats !== undefined && Date.now() - stats.mtimeMs > STALE_MS) rmSync(lock, { force: true })
+    // Also one of the future: the clock was set back.
+    if (stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) > STALE_MS)
+      rmSync(lock, { force: true })
     return false
   }
 }

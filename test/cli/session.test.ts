@@ -5,6 +5,7 @@ import { openSession, type Session, type TokenReply, toCredentials } from '../..
 import { writeConfig } from '../../cli/state/config.ts'
 import { readCredentials, writeCredentials } from '../../cli/state/tokens.ts'
 import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
+import { asNobody } from '../fixtures/nobody.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 interface Shell extends AuthServer {
@@ -99,4 +100,41 @@ t.test('a login that has ended is forgotten, and told', async (t) => {
   const session = open()
   await t.rejects(session.call(...LIST), { status: 2, message: /root is not logged in: mx login/ })
   t.equal(readCredentials(session.owner), undefined)
+})
+
+t.test('where a new token cannot be kept, one that still holds is used', async (t) => {
+  const { folder, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const { owner } = open()
+  const kept = readCredentials(owner)!
+  await writeCredentials(owner, { ...kept, expiry: Date.now() / 1000 + 30 })
+  await asNobody(t, folder, async () => {
+    const session = open()
+    t.equal(await session.token(), kept.accessToken)
+    t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
+  })
+  await writeCredentials(owner, { ...kept, expiry: 0 })
+  await asNobody(t, folder, () =>
+    t.rejects(open().token(), {
+      message:
+        /tokens cannot be written: EACCES.*; make it writable for you, or set HOME to a folder that is$/,
+    }),
+  )
+  t.equal(readCredentials(owner)?.refreshToken, kept.refreshToken, 'it was not used up')
+})
+
+t.test('where a new token cannot be had, one that still holds is used, and kept', async (t) => {
+  const { open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const { owner } = open()
+  const kept = readCredentials(owner)!
+  await writeCredentials(owner, {
+    ...{ ...kept, refreshToken: 'unknown' },
+    expiry: Date.now() / 1000 + 30,
+  })
+  t.equal(await open().token(), kept.accessToken)
+  t.equal(readCredentials(owner)?.accessToken, kept.accessToken)
+  await writeCredentials(owner, { ...kept, refreshToken: 'unknown', expiry: 0 })
+  t.equal(await open().token(), undefined)
+  t.equal(readCredentials(owner), undefined)
 })

@@ -38,12 +38,18 @@ t.test('of many changes at a time none is lost, and nothing is left behind', asy
 t.test('the lock of a program that was killed is not waited for', async (t) => {
   const folder = makeTempFolder(t, 'state')
   const file = join(folder, 'tokens')
-  writeFileSync(`${file}.lock`, '')
-  const old = Date.now() / 1000 - 60
-  utimesSync(`${file}.lock`, old, old)
-  await changeStateFile(file, () => 'x')
-  t.equal(readStateFile(file), 'x')
-  t.notOk(existsSync(`${file}.lock`))
+  // Also where the clock was set back since.
+  for (const [shift, text] of [
+    [-60, 'x'],
+    [3600, 'y'],
+  ] as const) {
+    const then = Date.now() / 1000 + shift
+    writeFileSync(`${file}.lock`, '')
+    utimesSync(`${file}.lock`, then, then)
+    await changeStateFile(file, () => text)
+    t.equal(readStateFile(file), text)
+    t.notOk(existsSync(`${file}.lock`))
+  }
 })
 
 t.test('an edit that throws changes nothing', async (t) => {
