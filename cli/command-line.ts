@@ -57,20 +57,33 @@ export function readCommandLine<T extends FlagTypes>(cli: CAC, types: T): Comman
     const flags = Object.entries(values).map(([name, value]) => [name, withoutMark(value)])
     return { words: positionals.map(toText), flags: Object.fromEntries(flags) }
   } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException
-    const name = /'--?([^' =]+)/.exec(message)?.[1] ?? ''
-    throw new CliError(`${explain(name, code, types)} See 'mx ${command} --help'`, {
+    throw new CliError(`${explainFlag(error, types)} See 'mx ${command} --help'`, {
       status: EXIT.usage,
       cause: error,
     })
   }
 }
 
-function explain(name: string, code: string | undefined, types: FlagTypes): string {
+/** What is wrong with a flag, a sentence: of what `parseArgs` has thrown. */
+export function explainFlag(error: unknown, types: FlagTypes): string {
+  const { message, code } = error as NodeJS.ErrnoException
+  // `-o, --output <value>` where it has a letter.
+  const [flag = '', name = ''] = /--([^' =]+)/.exec(message) ?? /-([^' ])/.exec(message) ?? []
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
     return types[name] === 'boolean' ? `--${name} takes no value.` : `--${name} needs a value.`
-  const meant = suggest(name, Object.keys(types))
-  return `unknown flag --${name}${meant === undefined ? '.' : `, did you mean --${meant}?`}`
+  const meant = flag.startsWith('--') ? suggest(name, Object.keys(types)) : undefined
+  if (meant !== undefined) return `unknown flag ${flag}, did you mean --${meant}?`
+  const hint = flag.startsWith('--') ? '' : '; a value that begins with a dash stands behind --'
+  return `unknown flag ${flag}${hint}.`
+}
+
+/** @throws {CliError} where there are words behind a command that takes none. */
+export function checkNoWords(words: readonly string[], command: string): void {
+  if (words.length === 0) return
+  throw new CliError(
+    `Too many arguments, expected no arguments, got ${words.join(', ')}. See 'mx ${command} --help'`,
+    { status: EXIT.usage },
+  )
 }
 
 /** The words as `parseArgs` wants them; those behind `--` are values. */

@@ -1,10 +1,10 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
+import { checkNoWords, readCommandLine } from './command-line.ts'
 import type { Finding } from './doctor/finding.ts'
 import { checkMachine } from './doctor/machine.ts'
 import { checkServer } from './doctor/server.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
+import { EXIT } from './output.ts'
 import { SESSION_FLAGS } from './session.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS } as const
@@ -13,10 +13,7 @@ const MARKS = { ok: 'ok  ', note: 'note', bad: 'BAD ' } as const
 /** Looks for what keeps things from working; the exit status: 1 where something was found. @throws {CliError} */
 export async function runDoctor(cli: CAC): Promise<number> {
   const { words, flags } = readCommandLine(cli, FLAGS)
-  if (words.length > 0)
-    throw new CliError(`no arguments, got ${words.join(', ')}. See 'mx doctor --help'`, {
-      status: EXIT.usage,
-    })
+  checkNoWords(words, 'doctor')
   const format = toFormat(flags)
   const server = await checkServer(flags)
   const findings = [...(await checkMachine(server.isThere)), ...server.findings]

@@ -1,5 +1,5 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
+import { checkNoWords, readCommandLine } from './command-line.ts'
 import { printProblems } from './output.ts'
 import { openSession, SESSION_FLAGS, toAccountName } from './session.ts'
 import { writeConfig } from './state/config.ts'
@@ -7,7 +7,8 @@ import { readCredentials, writeCredentials } from './state/tokens.ts'
 
 /** Forgets who is logged in; the platform is told, so that what was known is good for nothing any more. */
 export async function logOut(cli: CAC): Promise<void> {
-  const { flags } = readCommandLine(cli, SESSION_FLAGS)
+  const { words, flags } = readCommandLine(cli, SESSION_FLAGS)
+  checkNoWords(words, 'logout')
   const session = openSession(flags)
   try {
     const { environment, owner } = session

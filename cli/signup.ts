@@ -1,5 +1,5 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
+import { checkNoWords, readCommandLine } from './command-line.ts'
 import { findService } from './find-services.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, readInput } from './prompt.ts'
@@ -32,10 +32,7 @@ interface SignedUp {
 /** Makes an account with the service `signup` of an environment (specification: Command line), and logs in. @throws {CliError} */
 export async function runSignup(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
-  if (words.length > 0)
-    throw new CliError("Too many arguments, expected no arguments. See 'mx signup --help'", {
-      status: EXIT.usage,
-    })
+  checkNoWords(words, 'signup')
   await withSession(flags, async (session) => {
     const { environment, callAnonymously: call } = session
     if ((await findService(session, SERVICE)).length === 0)

@@ -1,10 +1,11 @@
 import type { CAC } from 'cac'
-import { readCommandLine } from './command-line.ts'
+import { checkNoWords, readCommandLine } from './command-line.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 
 /** Shows the version of this program, and what it runs on. @throws {CliError} */
 export async function runVersion(cli: CAC): Promise<void> {
-  const { flags } = readCommandLine(cli, OUTPUT_FLAGS)
+  const { words, flags } = readCommandLine(cli, OUTPUT_FLAGS)
+  checkNoWords(words, 'version')
   const { readVersion } = await import('../platform/version.ts')
   const { platform, arch, version: node } = process
   const told = { version: readVersion(), platform: `${platform}-${arch}`, node }

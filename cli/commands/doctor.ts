@@ -7,7 +7,7 @@ export function registerDoctor(cli: CAC): void {
     .usage('doctor [flags]')
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the login (default: mx)')
+    .option('--namespace <name>', 'Namespace of the login (default: that of the last one)')
     .example((bin) => `  ${bin} doctor`)
     .example((bin) => `  ${bin} doctor --env dev -o json`)
     .allowUnknownOptions()

@@ -6,7 +6,8 @@ export function registerLogout(cli: CAC): void {
     .command('logout [...words]', 'Log out of an environment')
     .usage('logout [flags]')
     .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the account (default: mx)')
+    .option('--namespace <name>', 'Namespace of the account (default: that of the login)')
+    .example((bin) => `  ${bin} logout --env staging`)
     .allowUnknownOptions()
     .action(async () => {
       const { logOut } = await import('../logout.ts')

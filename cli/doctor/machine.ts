@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { SETTINGS } from '../../platform/settings.ts'
 import { readConfig } from '../state/config.ts'
 import type { Finding } from './finding.ts'
@@ -43,8 +43,7 @@ export function checkNode(version: string): Finding {
 /** The folder that the CLI and local servers keep their things in. */
 export function checkFolder(folder: string): readonly Finding[] {
   const what = folder
-  if (!existsSync(folder))
-    return [{ what, state: 'ok', found: 'not there yet; it is made when it is needed' }]
+  if (!existsSync(folder)) return [checkAbove(folder)]
   const findings: Finding[] = []
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -73,6 +72,19 @@ export function checkFolder(folder: string): readonly Finding[] {
     })
   }
   return findings
+}
+
+/** Of a folder that is not there: whether it can be made. */
+function checkAbove(folder: string): Finding {
+  try {
+    accessSync(dirname(folder), constants.W_OK | constants.X_OK)
+    return { what: folder, state: 'ok', found: 'not there yet; it is made when it is needed' }
+  } catch {
+    return {
+      ...{ what: folder, state: 'bad', found: 'cannot be made' },
+      advice: 'logins are not kept: set HOME to a folder that can be written',
+    }
+  }
 }
 
 async function checkPort([what, flag, standard]: (typeof PORTS)[number]): Promise<Finding> {

@@ -1,6 +1,7 @@
+import { GatewayError } from '../../core/errors.ts'
 import type { CommandLine } from '../command-line.ts'
 import { listServices } from '../find-services.ts'
-import { CliError, EXIT } from '../output.ts'
+import { CliError } from '../output.ts'
 import { openSession, type SESSION_FLAGS, type Session } from '../session.ts'
 import type { Finding } from './finding.ts'
 
@@ -20,11 +21,10 @@ export async function checkServer(
   try {
     session = openSession(flags)
   } catch (error) {
-    const { message } = error as Error
-    return {
-      isThere: false,
-      findings: [{ what: 'environment', state: 'bad', found: message, advice: 'see mx env' }],
-    }
+    const { message: found } = error as Error
+    // What is damaged says itself what to do.
+    const advice = error instanceof CliError && { advice: 'see mx env' }
+    return { isThere: false, findings: [{ what: 'environment', state: 'bad', found, ...advice }] }
   }
   const { environment } = session
   const what = `server ${environment.name} (${environment.address})`
@@ -46,7 +46,9 @@ export async function checkServer(
 }
 
 function explain(what: string, name: string, error: Error): CheckedServer {
-  const isAway = error instanceof CliError && error.status === EXIT.unreachable
+  const { cause } = error
+  // A service that is not found is told by a server that is there.
+  const isAway = cause instanceof GatewayError && cause.code === 502
   if (!isAway)
     return {
       isThere: true,

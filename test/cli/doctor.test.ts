@@ -1,8 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
-import { checkFolder, checkNode } from '../../cli/doctor/machine.ts'
-import { checkClock } from '../../cli/doctor/server.ts'
 import { runDoctor } from '../../cli/doctor.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 import { openRawBackend } from '../fixtures/raw-backend.ts'
@@ -49,41 +45,4 @@ t.test('no server: what to do, which ports are taken, and status 1', async (t) =
   const away = await doctor('--env=dev')
   t.equal(away.status, 1)
   t.match(away.stdout, /\nBAD {3}environment: Env "dev" has no address/)
-})
-
-t.test(
-  'an old node, files that others read, a broken file, a folder that cannot be written',
-  (t) => {
-    t.match(checkNode('18.20.1'), { state: 'bad', advice: 'install node 20.19 or newer' })
-    t.match(checkNode('20.19.0'), { state: 'ok' })
-    const folder = join(server.home, '.mx')
-    const tokens = join(folder, 'tokens')
-    chmodSync(tokens, 0o644)
-    t.match(
-      checkFolder(folder).find(({ what }) => what === tokens),
-      { state: 'bad', advice: `chmod 600 ${tokens}` },
-    )
-    chmodSync(tokens, 0o600)
-    const other = join(server.home, 'other')
-    t.match(checkFolder(other), [{ state: 'ok', found: /^not there yet/ }])
-    mkdirSync(other)
-    writeFileSync(join(other, 'config.json'), '{}')
-    t.match(checkFolder(other), [{ state: 'ok', found: 'can be written' }])
-    t.end()
-  },
-)
-
-t.test('a clock that is off, as tokens tell', (t) => {
-  const toToken = (claims: object) =>
-    `.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
-  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 1001), { state: 'ok' })
-  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 500), {
-    state: 'bad',
-    found: '500 s behind the server',
-  })
-  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 2000), {
-    found: '100 s ahead of the server',
-  })
-  t.match(checkClock('no token', 1), { state: 'ok' })
-  t.end()
 })

@@ -1,0 +1,64 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkFolder, checkMachine, checkNode } from '../../../cli/doctor/machine.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const home = makeTempFolder(t, 'home')
+process.env['HOME'] = home
+for (const name of Object.keys(process.env)) if (name.startsWith('MX_')) delete process.env[name]
+const folder = join(home, '.mx')
+
+t.test('an old node is told, with the one that is wanted', (t) => {
+  for (const version of ['18.20.1', '20.18.9', '4.0.0'])
+    t.match(checkNode(version), { state: 'bad', advice: 'install node 20.19 or newer' }, version)
+  for (const version of ['20.19.0', '22.0.0', '100.1.1'])
+    t.match(checkNode(version), { state: 'ok', found: version })
+  t.end()
+})
+
+t.test('a folder that is not there yet can be made, or cannot', async (t) => {
+  t.match(checkFolder(folder), [{ state: 'ok', found: /^not there yet/ }])
+  t.match(checkFolder('/proc/nobody/.mx'), [
+    { state: 'bad', found: 'cannot be made', advice: /HOME/ },
+  ])
+})
+
+t.test('a folder that cannot be written, and files that others can read', async (t) => {
+  mkdirSync(folder)
+  t.same(checkFolder(folder), [{ what: folder, state: 'ok', found: 'can be written' }])
+  const tokens = join(folder, 'tokens')
+  writeFileSync(tokens, '')
+  chmodSync(tokens, 0o644)
+  t.match(checkFolder(folder)[1], { what: tokens, state: 'bad', advice: `chmod 600 ${tokens}` })
+  chmodSync(tokens, 0o600)
+  // Who is root may write everywhere.
+  if (process.getuid?.() === 0) return
+  chmodSync(folder, 0o500)
+  t.match(checkFolder(folder)[0], { state: 'bad', found: 'cannot be written', advice: /^logins/ })
+  chmodSync(folder, 0o700)
+})
+
+t.test('a config.json that is damaged is told, and kept aside', (t) => {
+  writeFileSync(join(folder, 'config.json'), '{')
+  t.match(checkFolder(folder).at(-1), {
+    state: 'bad',
+    found: /config\.json must be a JSON object: it is kept as/,
+  })
+  t.notOk(existsSync(join(folder, 'config.json')))
+  t.match(
+    readdirSync(folder).filter((name) => name.startsWith('config.json')),
+    [/broken/],
+  )
+  t.end()
+})
+
+t.test('ports that are taken are told, with the flag that moves the server', async (t) => {
+  const { port } = await openRawBackend(t)
+  process.env['MX_WEB_ADDRESS'] = `127.0.0.1:${port}`
+  const findings = await checkMachine(false)
+  const taken = findings.find(({ what }) => what === `port ${port} (dashboard)`)
+  t.match(taken, { state: 'note', advice: /^mx server --web_address=:<another port>/ })
+  t.notMatch(JSON.stringify(await checkMachine(true)), 'dashboard', 'a server that runs has them')
+})

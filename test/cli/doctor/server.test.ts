@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkClock, checkServer } from '../../../cli/doctor/server.ts'
+import { openCli } from '../../fixtures/cli.ts'
+
+const { home } = await openCli(t)
+
+function toToken(claims: object): string {
+  return `.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`
+}
+
+t.test('a clock that is off, as tokens tell', (t) => {
+  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 1001), { state: 'ok' })
+  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 500), {
+    state: 'bad',
+    found: '500 s behind the server',
+  })
+  t.match(checkClock(toToken({ iat: 1000, exp: 1900 }), 2000), {
+    found: '100 s ahead of the server',
+  })
+  t.match(checkClock('no token', 1), { state: 'ok' })
+  t.end()
+})
+
+t.test('a server that answers, and is not as it should be, is there', async (t) => {
+  // It has no registry at all.
+  const { isThere, findings } = await checkServer({})
+  t.ok(isThere)
+  t.match(findings, [{ what: /^server local/, state: 'bad', advice: 'see the log of the server' }])
+})
+
+t.test('an address where nobody is: how to start one, or where to look', async (t) => {
+  process.env['MX_ENV_DEV_ADDRESS'] = '127.0.0.1:1'
+  t.teardown(() => delete process.env['MX_ENV_DEV_ADDRESS'])
+  t.match(await checkServer({ env: 'dev' }), {
+    isThere: false,
+    findings: [{ found: 'nobody answers', advice: 'see mx env, or mx --env local' }],
+  })
+})
+
+t.test('an environment that is none, and what is remembered of them damaged', async (t) => {
+  t.match(await checkServer({ env: 'nothing' }), {
+    isThere: false,
+    findings: [{ what: 'environment', state: 'bad', advice: 'see mx env' }],
+  })
+  mkdirSync(join(home, '.mx'), { recursive: true })
+  writeFileSync(join(home, '.mx/config.json'), '[')
+  const { findings } = await checkServer({})
+  t.match(findings, [{ state: 'bad', found: /config\.json must be a JSON object: it is kept as/ }])
+  t.notOk('advice' in findings[0]!, 'it is said already')
+})
