@@ -119,9 +119,10 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     closing,
   )
   const { routing, buildChain } = deciding
+  const { chain } = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
-    chain: await buildChain(configuration, plan),
+    chain,
     onFault: logFaults(log),
     parkTimeoutMs: () => current.settings.replyTimeoutMs,
   })
@@ -152,7 +153,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     // Whatever can be wrong comes first: a refused configuration has changed nothing.
     const nextPlan = planPlugins(merged)
     const services = listServices(merged)
-    const chain = await buildChain(merged, nextPlan)
+    const { chain } = await buildChain(merged, nextPlan)
     const before = current
     current = merged
     asked = next.settings

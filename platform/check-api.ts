@@ -50,7 +50,7 @@ export async function checkApi(
     },
     closing,
   )
-  const chain = await buildChain(configuration, plan)
+  const { chain } = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
   const tls = openTls(settings, log)
   closing.add(() => tls?.close())

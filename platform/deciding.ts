@@ -2,6 +2,7 @@ import { createAddressSet } from '../core/address-set.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
+import type { Exchange } from '../core/exchange.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { Closing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
@@ -43,7 +44,13 @@ export interface Deciding {
    *
    * @throws {SettingsError} when a plugin cannot be built.
    */
-  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<Chain>
+  readonly buildChain: (next: Configuration, plan: readonly PlannedPlugin[]) => Promise<BuiltChain>
+}
+
+export interface BuiltChain {
+  readonly chain: Chain
+  /** Name of the handler that a routed exchange goes to. */
+  readonly handlerOf: (x: Exchange) => string
 }
 
 /** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
@@ -92,7 +99,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
         await chain.close(onFault)
         await forwarding.close()
       }
-      return { ...chain, close }
+      return { chain: { ...chain, close }, handlerOf: forwarding.handlerOf }
     },
   }
 }

@@ -23,6 +23,8 @@ export interface Explanation {
   readonly stages: readonly Stage[]
   /** Where it goes; undefined: no route was found. */
   readonly route: Exchange['route']
+  /** Name of the handler it goes to; undefined: no route was found. */
+  readonly handler: string | undefined
   /** Prefix of service names; empty: none. */
   readonly namespace: string
   /** Who calls; empty: nobody that is known. */
@@ -98,7 +100,7 @@ export async function explain(
     closing,
   )
   if (routing.ready !== undefined) await isDoneIn(routing.ready, REGISTRY_MS)
-  const chain = await buildChain(configuration, planPlugins(configuration))
+  const { chain, handlerOf } = await buildChain(configuration, planPlugins(configuration))
   closing.add(() => chain.close(() => {}))
   const passed: Stage[] = []
   const x = new DryExchange(request, () => reach(''))
@@ -124,6 +126,7 @@ export async function explain(
   return {
     stages: passed,
     route,
+    handler: route && handlerOf(x),
     namespace,
     account: session?.account.id ?? '',
     rulings,

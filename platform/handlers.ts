@@ -26,6 +26,8 @@ export interface HandlerContext {
 export interface Forwarding {
   readonly route: Step
   readonly handle: Step
+  /** Name of the handler that a routed exchange goes to. */
+  readonly handlerOf: (x: Exchange) => string
   /** Closes the handlers in use. */
   readonly close: () => Promise<void>
 }
@@ -93,6 +95,7 @@ export function createForwarding(
       return pending === undefined ? arrive(x) : pending.then(() => arrive(x))
     },
     handle: (x) => choose(x).handle(x),
+    handlerOf: (x) => choose(x).name,
     close: async () => {
       for (const { close } of built.values()) await close?.()
     },

@@ -10,7 +10,7 @@ export function formatExplanation(
   { method = '', path = '' }: TestRequest,
   explanation: Explanation,
 ): string {
-  const { stages, route, namespace, account, rulings, nodes, sentTo, answer } = explanation
+  const { stages, route, handler, namespace, account, rulings, nodes, sentTo, answer } = explanation
   const plugins = [...new Set(stages.flatMap(({ plugin }) => plugin ?? []))]
   const lines: (readonly [string, string])[] = [
     ['plugins', plugins.join(', ') || 'none'],
@@ -20,6 +20,7 @@ export function formatExplanation(
   if (route !== undefined) {
     const { service, endpoint } = route
     lines.push(['route', `${service}${endpoint === '' ? '' : ` ${endpoint}`}`])
+    lines.push(['handler', handler ?? 'none'])
   }
   for (const ruling of rulings) lines.push(['rule', formatRuling(ruling)])
   if (nodes !== undefined)

@@ -29,6 +29,7 @@ t.test('mx api explain: which way a request goes, and to which node', async (t) 
   t.match(told, {
     namespace: 'go.mx.api',
     route: { service: 'go.mx.api.greeter', endpoint: '' },
+    handler: 'proxy',
     nodes: [{ address: '127.0.0.1:9001', protocol: 'http' }, { address: '127.0.0.1:9002' }],
     sentTo: told.nodes[0].id,
   })
@@ -102,6 +103,7 @@ t.test('as text, and what is wrong with the words', async (t) => {
   const run = (...words: string[]) => runMx(['api', 'explain', ...words], { cwd })
   const { stdout } = await run('GET', '/greeter/hello')
   t.match(stdout, /^GET \/greeter\/hello\n {2}plugins +request-id/)
+  t.match(stdout, /\n {2}handler +proxy\n/)
   t.match(stdout, /\n {2}nodes +127\.0\.0\.1:9001 \(http\) next, 127\.0\.0\.1:9002 \(http\)\n/)
   t.match(await run(), { code: 2, stderr: /^mx: a method and a path are expected/ })
   t.match(await run('/x', '-H', 'bad'), {
