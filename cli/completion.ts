@@ -1,4 +1,5 @@
 import type { CAC } from 'cac'
+import { suggest } from '../core/suggest.ts'
 import { SCRIPTS } from './completion/scripts.ts'
 import { CliError, EXIT } from './output.ts'
 
@@ -6,10 +7,14 @@ import { CliError, EXIT } from './output.ts'
 export function runCompletion(cli: CAC): void {
   const [shell = '', ...rest] = cli.rawArgs.slice(3)
   const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
-  if (script === undefined || rest.length > 0)
+  if (script === undefined || rest.length > 0) {
+    const shells = Object.keys(SCRIPTS)
+    const meant = suggest(shell, shells)
+    const hint = meant === undefined ? '.' : `, did you mean ${meant}?`
     throw new CliError(
-      `a shell is expected: ${Object.keys(SCRIPTS).join(', ')}. See 'mx completion --help'`,
+      `a shell is expected: ${shells.join(', ')}${hint} See 'mx completion --help'`,
       { status: EXIT.usage },
     )
+  }
   process.stdout.write(script)
 }

@@ -22,10 +22,11 @@ _mx() {
   compadd -S '' -- \${(M)found:#*=}
   compadd -- \${found:#*=}
 }
-compdef _mx mx
+# From $fpath it is this file that is called first.
+if [[ \${funcstack[1]} == _mx ]]; then _mx "$@"; else compdef _mx mx; fi
 `,
   fish: `# mx completion fish: mx completion fish | source, or a file ~/.config/fish/completions/mx.fish
 complete -c mx -f -a '(mx __complete (commandline -opc)[2..-1] (commandline -ct) 2> /dev/null)'
-complete -c mx -n '__fish_seen_subcommand_from run update' -F
+complete -c mx -n '__fish_seen_subcommand_from run update store gen new' -F
 `,
 }

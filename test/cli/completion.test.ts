@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
@@ -12,6 +12,7 @@ import { Service } from '../../sdk/service.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 import { toNodeWords } from '../fixtures/programs.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
+import { findProgram } from '../fixtures/servers.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const exec = promisify(execFile)
@@ -110,10 +111,52 @@ done`
   ])
 })
 
+t.test('zsh completes by it, sourced as well as from a folder of $fpath', async (t) => {
+  if (findProgram('zsh') === undefined) return t.comment('zsh is not installed')
+  const folder = installMx(t)
+  writeFileSync(join(folder, '_mx'), SCRIPTS['zsh']!)
+  const script = `compdef() { : }
+compadd() { while [[ $1 != -- ]]; do shift; done; shift; (( $# == 0 )) || print -r -- "$@" }
+complete() { words=("$@"); CURRENT=$#; _mx }
+autoload -U _mx
+complete mx logi
+unfunction _mx
+source <(mx completion zsh)
+complete mx user ''
+complete mx status --env=lo
+complete mx helloworld call --nam`
+  const env = { ...process.env, ...server.env, PATH: `${folder}:${process.env['PATH']}` }
+  const words = ['-f', '-c', `fpath=(${folder})\n${script}`]
+  const { stdout, stderr } = await exec('zsh', words, { env, cwd: server.home })
+  t.equal(stderr, '')
+  t.same(stdout.trim().split('\n'), [
+    'login',
+    'config namespace set token',
+    '--env=local',
+    '--name= --namespace=',
+  ])
+})
+
+t.test('fish completes by it', async (t) => {
+  if (findProgram('fish') === undefined) return t.comment('fish is not installed')
+  const folder = installMx(t)
+  mkdirSync(join(server.home, 'folder'), { recursive: true })
+  const lines = ['mx logi', 'mx user ', 'mx status --env=lo', 'mx run fol']
+  const script = `mx completion fish | source
+for line in ${lines.map((line) => `'${line}'`).join(' ')}; echo (complete -C $line); end`
+  const env = { ...process.env, ...server.env, PATH: `${folder}:${process.env['PATH']}` }
+  const words = ['--no-config', '-c', script]
+  const { stdout } = await exec('fish', words, { env, cwd: server.home })
+  t.same(stdout.trim().split('\n'), [
+    ...['login', 'config namespace set token', '--env=local', 'folder/'],
+  ])
+})
+
 t.test('a script for each shell, and which there are', async (t) => {
   for (const shell of Object.keys(SCRIPTS)) t.equal(await runScript(shell), SCRIPTS[shell])
   await t.rejects(runScript('tcsh'), {
     message: /^a shell is expected: bash, zsh, fish\./,
     status: 2,
   })
+  await t.rejects(runScript('zhs'), { message: /did you mean zsh\?/ })
 })
