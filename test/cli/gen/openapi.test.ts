@@ -1,0 +1,71 @@
+import t from 'tap'
+import type { EndpointInterface } from '../../../cli/gen/interface.ts'
+import { toOpenApi } from '../../../cli/gen/openapi.ts'
+
+const CALL: EndpointInterface = {
+  ...{ handler: 'MailBox', method: 'ListMails', description: 'Lists.', isStream: false },
+  ...{ route: undefined, request: 'Request', response: 'Response' },
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document.
+function documentOf(...endpoints: readonly EndpointInterface[]): any {
+  const services = [{ name: 'mail-box', version: 'latest', endpoints }]
+  return toOpenApi({ services, schemas: { Request: {}, Response: {} } }, 'http://h:1')
+}
+
+t.test('an endpoint without a route is where the gateway serves every call', (t) => {
+  const document = documentOf(CALL, { ...CALL, handler: 'Other' })
+  t.match(document, {
+    openapi: '3.1.0',
+    info: { title: 'mail-box', version: 'latest' },
+    servers: [{ url: 'http://h:1' }],
+  })
+  t.same(Object.keys(document.paths), ['/mail-box/listMails', '/mail-box/other/listMails'])
+  t.match(document.paths['/mail-box/listMails'].post, {
+    operationId: 'mail-box.MailBox.ListMails',
+    summary: 'Lists.',
+    requestBody: {
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Request' } } },
+    },
+    responses: {
+      200: {
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Response' } } },
+      },
+      default: {
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+  })
+  t.end()
+})
+
+t.test('a route has its methods and paths, with their variables', (t) => {
+  const route = { methods: ['GET', 'PUT', 'LINK'], paths: ['/mails/{id=*}/{part}'] }
+  const { paths } = documentOf({ ...CALL, route })
+  t.same(Object.keys(paths), ['/mails/{id}/{part}'])
+  const path = paths['/mails/{id}/{part}']
+  t.same(Object.keys(path), ['get', 'put'], 'documents know no other methods')
+  t.match(path.get.parameters, [
+    { name: 'id', in: 'path', required: true },
+    { name: 'part', in: 'path' },
+  ])
+  t.notOk(path.get.requestBody)
+  t.ok(path.put.requestBody)
+  t.not(path.get.operationId, path.put.operationId)
+  t.end()
+})
+
+t.test('of two endpoints of one place the first has it', (t) => {
+  const route = { methods: ['GET'], paths: ['/mails'] }
+  const { paths } = documentOf({ ...CALL, route }, { ...CALL, route, method: 'Other' })
+  t.match(paths['/mails'].get.operationId, 'ListMails')
+  t.end()
+})
+
+t.test('a stream answers with a document a line', (t) => {
+  const { paths } = documentOf({ ...CALL, isStream: true })
+  t.same(Object.keys(paths['/mail-box/listMails'].post.responses[200].content), [
+    'application/x-ndjson',
+  ])
+  t.end()
+})

@@ -1,0 +1,78 @@
+import t from 'tap'
+import type { EndpointInterface } from '../../../cli/gen/interface.ts'
+import { toTypeScript } from '../../../cli/gen/typescript.ts'
+import type { JsonSchema } from '../../../sdk/json-schema.ts'
+
+const CALL: EndpointInterface = {
+  ...{ handler: 'MailBox', method: 'Call', description: '', isStream: false },
+  ...{ route: undefined, request: 'CallRequest', response: 'CallResponse' },
+}
+
+function write(
+  schemas: Readonly<Record<string, JsonSchema>>,
+  ...endpoints: readonly EndpointInterface[]
+): string {
+  return toTypeScript({ services: [{ name: 'mail-box', version: '1', endpoints }], schemas })
+}
+
+/** The type that is written for a schema. */
+function typeOf(schema: JsonSchema): string {
+  return /^export type Some = (.*)$/m.exec(write({ Some: schema }))?.[1] ?? ''
+}
+
+t.test('schemas become types', (t) => {
+  const text: JsonSchema = { type: 'string' }
+  for (const [schema, type] of [
+    [text, 'string'],
+    [{ type: 'integer' }, 'number'],
+    [{ type: ['integer', 'string'] }, 'number | string'],
+    [{ type: ['integer', 'number'] }, 'number'],
+    [{ type: 'null' }, 'null'],
+    [{}, 'unknown'],
+    [{ const: 'a"b' }, '"a\\"b"'],
+    [{ enum: ['a', 1] }, '"a" | 1'],
+    [{ anyOf: [text, { type: 'boolean' }] }, 'string | boolean'],
+    [{ allOf: [{ $ref: '#/components/schemas/A' }, text] }, 'A & string'],
+    [{ type: 'array', items: text }, 'readonly string[]'],
+    [{ type: 'array', items: { enum: ['a', 'b'] } }, 'readonly ("a" | "b")[]'],
+    [{ type: 'array' }, 'readonly unknown[]'],
+    [{ type: 'array', prefixItems: [text, { type: 'integer' }] }, '[string, number]'],
+    [{ type: 'object', additionalProperties: text }, 'Readonly<Record<string, string>>'],
+    [{ type: 'object' }, 'Readonly<Record<string, unknown>>'],
+  ] as const)
+    t.equal(typeOf(schema), type, JSON.stringify(schema))
+  t.end()
+})
+
+t.test('of a request what has a default may be left out, of a response it is there', (t) => {
+  const schema: JsonSchema = {
+    type: 'object',
+    required: ['n', 'odd-name'],
+    properties: { n: { type: 'integer', default: 1 }, 'odd-name': {}, free: {} },
+  }
+  const text = write({ CallRequest: schema, CallResponse: schema })
+  t.match(text, 'interface CallRequest {\n  readonly n?: number\n  readonly "odd-name": unknown\n')
+  t.match(text, 'interface CallResponse {\n  readonly n: number\n')
+  t.match(text, '  readonly free?: unknown\n')
+  t.end()
+})
+
+t.test('what a service says of itself ends no comment', (t) => {
+  const text = write({}, { ...CALL, description: 'Evil */ alert(1) /*\nand more' })
+  t.match(text, '    /** Evil *\\/ alert(1) /* and more */\n')
+  t.end()
+})
+
+t.test('a service is a function that makes its client; streams are told apart', (t) => {
+  const text = write({}, CALL, { ...CALL, method: 'Watch', isStream: true })
+  t.match(text, /^\/\/ Made of mail-box \(1\) by mx gen client; not to be edited\.\n/)
+  t.match(text, "import type { CallOptions, CallStream, Client } from 'mx'")
+  t.match(
+    text,
+    'readonly call: (request: CallRequest, options?: CallOptions) => Promise<CallResponse>',
+  )
+  t.match(text, /readonly watch: \{\n +readonly stream: \(/)
+  t.match(text, 'export function createMailBoxClient(client: Client): MailBoxClient {')
+  t.match(write({}, CALL), "import type { CallOptions, Client } from 'mx'")
+  t.end()
+})
