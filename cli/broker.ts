@@ -2,11 +2,10 @@ import type { CAC } from 'cac'
 import { toField } from './bytes.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { parseCount } from './count.ts'
-import { formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
+import { formatEach, OUTPUT_FLAGS, printDone, toFormat } from './format.ts'
 import { readBytes } from './input.ts'
 import { printStream } from './print-stream.ts'
 import { toPairs } from './runtime/run-flags.ts'
-import { printDone } from './runtime/steps.ts'
 import { SESSION_FLAGS, withSession } from './session.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 import { take } from './take.ts'
@@ -36,11 +35,12 @@ const SUBCOMMANDS: readonly Subcommand<BrokerFlags>[] = [
     args: ['TOPIC', 'MESSAGE'],
     run: ([topic, given], flags) =>
       withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
         const body = await readBytes(given!)
         const header = { 'content-type': toContentType(body), ...toHeader(flags.header ?? []) }
         const message = { header, body: body.toString('base64') }
         await call('broker', 'Broker.Publish', { topic, message })
-        printDone(`published to ${topic}`)
+        await printDone(format, { topic, bytes: body.length }, `published to ${topic}`)
       }),
   },
   {

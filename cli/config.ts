@@ -1,10 +1,9 @@
 import type { CAC } from 'cac'
 import { type CommandLine, readCommandLine } from './command-line.ts'
-import { type Format, OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { type Format, OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
 import { readText } from './input.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask } from './prompt.ts'
-import { printDone } from './runtime/steps.ts'
 import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 import { formatTable } from './table.ts'
@@ -69,10 +68,11 @@ const SUBCOMMANDS: readonly Subcommand<ConfigFlags>[] = [
     run: ([path, given], flags) =>
       withSession(flags, async ({ call, namespace }) => {
         const { secret = false } = flags
+        const format = toFormat(flags)
         const value = { data: await readValue(given, secret) }
         const request = { namespace, path, value, options: { secret } }
-        await call<Changed>('config', 'Config.Set', request)
-        printDone(`${path} was set`)
+        const { version } = await call<Changed>('config', 'Config.Set', request)
+        await printDone(format, { path, version }, `${path} was set`)
       }),
   },
   {
@@ -81,8 +81,10 @@ const SUBCOMMANDS: readonly Subcommand<ConfigFlags>[] = [
     run: ([given], flags) =>
       withSession(flags, async ({ call, namespace }) => {
         const path = toPath(given, flags)
-        await call<Changed>('config', 'Config.Delete', { namespace, path })
-        printDone(`${path || 'everything'} was deleted`)
+        const format = toFormat(flags)
+        const request = { namespace, path }
+        const { version } = await call<Changed>('config', 'Config.Delete', request)
+        await printDone(format, { path, version }, `${path || 'everything'} was deleted`)
       }),
   },
   {
@@ -90,8 +92,9 @@ const SUBCOMMANDS: readonly Subcommand<ConfigFlags>[] = [
     args: ['[PATH]'],
     run: ([path = ''], flags) =>
       withSession(flags, async (session) => {
+        const format = toFormat(flags)
         const entries = await list(session, path)
-        await print(toFormat(flags), entries, formatEntries(entries, flags.verbose ?? false))
+        await print(format, entries, formatEntries(entries, flags.verbose ?? false))
       }),
   },
   {
@@ -99,9 +102,10 @@ const SUBCOMMANDS: readonly Subcommand<ConfigFlags>[] = [
     args: [],
     run: (_, flags) =>
       withSession(flags, async ({ call, namespace }) => {
+        const format = toFormat(flags)
         type Reply = { readonly versions: readonly Version[] }
         const { versions } = await call<Reply>('config', 'Config.History', { namespace })
-        await print(toFormat(flags), versions, formatVersions(versions))
+        await print(format, versions, formatVersions(versions))
       }),
   },
   {
@@ -109,9 +113,10 @@ const SUBCOMMANDS: readonly Subcommand<ConfigFlags>[] = [
     args: ['VERSION'],
     run: ([given], flags) =>
       withSession(flags, async ({ call, namespace }) => {
+        const format = toFormat(flags)
         const request = { namespace, version: toVersion(given!) }
         const { version } = await orNotFound(call<Changed>('config', 'Config.Rollback', request))
-        printDone(`back to version ${given}, as version ${version}`)
+        await printDone(format, { version }, `back to version ${given}, as version ${version}`)
       }),
   },
 ]

@@ -8,9 +8,8 @@ import {
   listEnvironments,
   mustBeKnown,
 } from './environments.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
 import { printProblems } from './output.ts'
-import { printDone } from './runtime/steps.ts'
 import { writeConfig } from './state/config.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 import { formatTable } from './table.ts'
@@ -40,29 +39,32 @@ const SUBCOMMANDS: readonly Subcommand<EnvFlags>[] = [
   {
     words: 'set',
     args: ['NAME'],
-    async run([name]) {
+    async run([name], flags) {
+      const format = toFormat(flags)
       mustBeKnown(name!)
       await writeConfig('env', name!)
       const { MX_ENV: variable } = process.env
       if (variable && variable !== name)
         printProblems([`MX_ENV is ${variable}, and goes before what is selected`])
-      printDone(`Environment ${name} selected`)
+      await printDone(format, { name }, `Environment ${name} selected`)
     },
   },
   {
     words: 'add',
     args: ['NAME', '[ADDRESS]'],
-    async run([name, address = '']) {
+    async run([name, address = ''], flags) {
+      const format = toFormat(flags)
       await addEnvironment(name!, address)
-      printDone(`Environment ${name} added`)
+      await printDone(format, { name, address }, `Environment ${name} added`)
     },
   },
   {
     words: 'del',
     args: ['NAME'],
-    async run([name]) {
+    async run([name], flags) {
+      const format = toFormat(flags)
       await deleteEnvironment(name!)
-      printDone(`Environment ${name} deleted`)
+      await printDone(format, { name }, `Environment ${name} deleted`)
     },
   },
 ]

@@ -44,3 +44,8 @@ export async function formatEach(format: Format, value: unknown): Promise<string
 export async function print(format: Format, value: unknown, text: string): Promise<void> {
   process.stdout.write(await formatAs(format, value, text))
 }
+
+/** What a command has done: a document where one is wanted, else a short line, where somebody sees it (reference 15.26). */
+export async function printDone(format: Format, done: object, text: string): Promise<void> {
+  if (format !== 'text' || process.stdout.isTTY) await print(format, done, `${text}\n`)
+}

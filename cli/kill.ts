@@ -1,11 +1,12 @@
 import type { CAC } from 'cac'
 import { readCommandLine } from './command-line.ts'
+import { OUTPUT_FLAGS, printDone, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { findObject, parseObject } from './runtime/objects.ts'
-import { openSteps, printDone } from './runtime/steps.ts'
+import { openSteps } from './runtime/steps.ts'
 import { openSession, SESSION_FLAGS } from './session.ts'
 
-const FLAGS = { ...SESSION_FLAGS, force: 'boolean' } as const
+const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, force: 'boolean' } as const
 
 /** Ends what runs under a name, and forgets it (specification: States and transitions). @throws {CliError} */
 export async function runKill(cli: CAC): Promise<void> {
@@ -15,6 +16,7 @@ export async function runKill(cli: CAC): Promise<void> {
       `${words.length === 0 ? 'the name is missing' : `one name at a time, got ${words.join(', ')}`}. See 'mx kill --help'`,
       { status: EXIT.usage },
     )
+  const format = toFormat(flags)
   const session = openSession(flags)
   const steps = await openSteps()
   try {
@@ -30,7 +32,7 @@ export async function runKill(cli: CAC): Promise<void> {
       timeoutMs: Number.POSITIVE_INFINITY,
     })
     steps.end()
-    printDone(`${name} was killed`)
+    await printDone(format, { name, version }, `${name} was killed`)
   } finally {
     steps.end()
     session.close()

@@ -4,11 +4,10 @@ import { toCell, toField } from './bytes.ts'
 import { collect } from './collect.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { parseCount } from './count.ts'
-import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
+import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
 import { readBytes } from './input.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
-import { printDone } from './runtime/steps.ts'
 import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session.ts'
 import { formatSpan } from './span.ts'
 import {
@@ -90,10 +89,11 @@ const SUBCOMMANDS: readonly Subcommand<StoreFlags>[] = [
     args: ['KEY', 'VALUE'],
     run: ([key, given], flags) =>
       withSession(flags, async (session) => {
+        const format = toFormat(flags)
         const value = (await readBytes(given!)).toString('base64')
         const record = { key, value, expiry: toExpiry(flags.expiry) }
         await session.call('store', 'Store.Write', { record, options: toTable(flags, session) })
-        printDone(`${key} was written`)
+        await printDone(format, { key }, `${key} was written`)
       }),
   },
   {
@@ -101,9 +101,11 @@ const SUBCOMMANDS: readonly Subcommand<StoreFlags>[] = [
     args: ['KEY...'],
     run: (keys, flags) =>
       withSession(flags, async (session) => {
+        const format = toFormat(flags)
         const options = toTable(flags, session)
         for (const key of keys) await session.call('store', 'Store.Delete', { key, options })
-        printDone(`${keys.join(', ')} ${keys.length === 1 ? 'was' : 'were'} deleted`)
+        const were = keys.length === 1 ? 'was' : 'were'
+        await printDone(format, { keys }, `${keys.join(', ')} ${were} deleted`)
       }),
   },
   {
@@ -130,7 +132,9 @@ const SUBCOMMANDS: readonly Subcommand<StoreFlags>[] = [
       withSession(flags, async (session) => {
         const { takeSnapshot } = await import('./store/snapshot.ts')
         const { database, table, all } = flags
-        await takeSnapshot(session, file ?? flags.destination, { database, table, all })
+        const format = toFormat(flags)
+        const scope = { database, table, all }
+        await takeSnapshot(session, file ?? flags.destination, scope, format)
       }),
   },
   {
@@ -140,7 +144,8 @@ const SUBCOMMANDS: readonly Subcommand<StoreFlags>[] = [
       withSession(flags, async (session) => {
         const { restoreSnapshot } = await import('./store/restore.ts')
         const { database, table } = flags
-        await restoreSnapshot(session, file ?? flags.source, { database, table })
+        const format = toFormat(flags)
+        await restoreSnapshot(session, file ?? flags.source, { database, table }, format)
       }),
   },
 ]

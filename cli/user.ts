@@ -1,5 +1,6 @@
 import type { CAC } from 'cac'
 import { type CommandLine, readCommandLine } from './command-line.ts'
+import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, askNewSecret, readInput } from './prompt.ts'
 import { SESSION_FLAGS, type Session, toNamespaceName, withSession } from './session.ts'
@@ -9,6 +10,7 @@ import { runSubcommand, type Subcommand } from './subcommands.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
   username: 'string',
   email: 'string',
   old_password: 'string',
@@ -27,7 +29,7 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
   {
     words: '',
     args: [],
-    run: (_, flags) => withSession(flags, async (session) => print(mustBeLoggedIn(session))),
+    run: (_, flags) => withSession(flags, async (session) => tell(flags, mustBeLoggedIn(session))),
   },
   {
     words: 'token',
@@ -38,35 +40,46 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
         const token = await session.token()
         if (token === undefined)
           throw new CliError('the login has ended: mx login', { status: EXIT.unauthorized })
-        print(token)
+        await tell(flags, token)
       }),
   },
   {
     words: 'namespace',
     args: [],
-    run: (_, flags) => withSession(flags, async ({ namespace }) => print(namespace)),
+    run: (_, flags) => withSession(flags, async ({ namespace }) => tell(flags, namespace)),
   },
   {
     words: 'namespace set',
     args: ['NAME'],
     run: ([name], flags) =>
-      withSession(flags, ({ environment }) => writeConfig(toNamespaceName(environment), name!)),
+      withSession(flags, async ({ environment }) => {
+        const format = toFormat(flags)
+        await writeConfig(toNamespaceName(environment), name!)
+        await printDone(format, { namespace: name }, `Namespace ${name} selected`)
+      }),
   },
   {
     words: 'config',
     args: [],
-    run: (_, flags) => withSession(flags, async (session) => print(formatConfig(session))),
+    run: (_, flags) =>
+      withSession(flags, async (session) => {
+        const config = toConfig(session)
+        const lines = Object.entries(config).map(([name, value]) => `${name}: ${value || NONE}\n`)
+        await print(toFormat(flags), config, lines.join(''))
+      }),
   },
   {
     words: 'config set',
     args: ['NAME', 'VALUE'],
-    run: async ([name, value]) => {
+    run: async ([name, value], flags) => {
+      const format = toFormat(flags)
       if (!GIT_NAME.test(name!))
         throw new CliError(
           `unknown name ${name}, there are git.baseurl, git.<env>.baseurl and git.credentials`,
           { status: EXIT.usage },
         )
       await writeConfig(name!, value === STANDARD_INPUT ? await readInput() : value!)
+      await printDone(format, { name }, `${name} was set`)
     },
   },
   {
@@ -74,6 +87,7 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
     args: [],
     run: (_, flags) =>
       withSession(flags, async (session) => {
+        const format = toFormat(flags)
         const caller = mustBeLoggedIn(session)
         const id = flags.username ?? flags.email ?? caller
         const old_secret =
@@ -82,7 +96,8 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
         await session.call('auth', 'Accounts.ChangeSecret', request)
-        print(id === caller ? 'Password changed, log in again' : 'Password changed')
+        const hint = id === caller ? ', log in again' : ''
+        await print(format, { id }, `Password changed${hint}\n`)
       }),
   },
 ]
@@ -94,15 +109,12 @@ export async function runUser(cli: CAC): Promise<void> {
 }
 
 /** What commands go by (reference 8.5); of a secret only whether there is one. */
-function formatConfig({ account, namespace, environment }: Session): string {
-  const config = readConfig()
-  return Object.entries({
+function toConfig({ account, namespace, environment }: Session): Readonly<Record<string, string>> {
+  return {
     ...{ user: account, namespace, environment: environment.name },
-    'git.credentials': config.get('git.credentials') && '[secret]',
+    'git.credentials': readConfig().get('git.credentials') && '[secret]',
     'git.baseurl': readBaseUrl(environment),
-  })
-    .map(([name, value]) => `${name}: ${value || NONE}`)
-    .join('\n')
+  }
 }
 
 /** The account. */
@@ -113,6 +125,7 @@ function mustBeLoggedIn({ account, environment }: Session): string {
   })
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+/** Writes a word. */
+async function tell(flags: UserFlags, word: string): Promise<void> {
+  await print(toFormat(flags), word, `${word}\n`)
 }

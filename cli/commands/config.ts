@@ -8,6 +8,7 @@ export function registerConfig(cli: CAC): void {
       'config <get <path> | set <path> <value> | del <path> | list [path] | history | rollback <version>> [flags]',
     )
     .option('--secret', 'Of get: shows secrets; of set: the value is one, and encrypted')
+    .option('--version <n>', 'Of get: as it was, see history')
     .option('--all', 'Of get and del: everything, in place of a path')
     .option('-v, --verbose', 'Of list: also which are secret')
     .option('-o, --output <format>', 'text, json or yaml (default: text)')

@@ -8,6 +8,7 @@ export function registerStatus(cli: CAC): void {
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace it runs in (default: that of the login)')
+    .example((bin) => `  ${bin} status helloworld -o json`)
     .allowUnknownOptions()
     .action(async () => {
       const { runStatus } = await import('../status.ts')

@@ -7,8 +7,9 @@ export function registerUser(cli: CAC): void {
     .usage(
       'user [token | namespace [set <name>] | config [set <name> <value>] | set password] [flags]',
     )
+    .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
-    .option('--namespace <name>', 'Namespace of the account (default: mx)')
+    .option('--namespace <name>', 'Namespace of the account (default: that of the login)')
     .option('--username <id>', 'Of set password: whose (default: who is logged in)')
     .option('--email <id>', 'The same as --username')
     .option('--old_password <password>', 'For set password; asked for where it is missing')

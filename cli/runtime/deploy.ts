@@ -1,10 +1,11 @@
+import { printDone, toFormat } from '../format.ts'
 import type { Session } from '../session.ts'
 import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
 import { untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
 import type { Source } from './source.ts'
-import { openSteps, printDone, type Steps } from './steps.ts'
+import { openSteps, type Steps } from './steps.ts'
 import { upload } from './upload.ts'
 
 /** What is asked of the service `runtime`. */
@@ -31,6 +32,7 @@ export interface Deployment {
 export async function deploy(session: Session, deployment: Deployment): Promise<void> {
   const { endpoint, name, version, typed, flags, rollback, force } = deployment
   const startedMs = performance.now()
+  const format = toFormat(flags)
   const given = toOptions(flags)
   const metadata = { ...toPairs('metadata', flags.metadata ?? []), ...(typed && { source: typed }) }
   const steps = await openSteps()
@@ -47,7 +49,8 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
     steps.end()
   }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
-  printDone(`${name} is running after ${seconds} s`)
+  const done = { name, version, status: 'running', seconds: Number(seconds) }
+  await printDone(format, done, `${name} is running after ${seconds} s`)
 }
 
 /** The source as the platform knows it, and the options that come of it. */

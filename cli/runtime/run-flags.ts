@@ -4,6 +4,7 @@ import { CliError, EXIT } from '../output.ts'
 
 /** Flags that `mx run` and `mx update` share. */
 export const RUN_FLAGS = {
+  output: 'string',
   env: 'string',
   namespace: 'string',
   name: 'string',

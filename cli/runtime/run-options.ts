@@ -3,6 +3,7 @@ import type { Command } from 'cac'
 /** Adds the flags that `mx run` and `mx update` share, and their help. */
 export function addRunOptions(command: Command): Command {
   return command
+    .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace it runs in (default: that of the login)')
     .option('--name <name>', 'Its name (default: the last part of the source)')

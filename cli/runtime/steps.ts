@@ -62,8 +62,3 @@ function toLine(text: string): string {
 function fit(text: string): string {
   return toLine(text).slice(0, (process.stderr.columns || 80) - SPINNER_WIDTH)
 }
-
-/** The short line of a success, where somebody sees it (reference 15.26). */
-export function printDone(text: string): void {
-  if (process.stdout.isTTY) process.stdout.write(`${text}\n`)
-}

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { type Format, printDone } from '../format.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { CliError, EXIT } from '../output.ts'
-import { openSteps, printDone } from '../runtime/steps.ts'
+import { openSteps } from '../runtime/steps.ts'
 import type { Session } from '../session.ts'
 import { checkSnapshot, readSnapshot, type SnapshotRecord } from './snapshot-file.ts'
 
@@ -33,6 +34,7 @@ export async function restoreSnapshot(
   session: Session,
   file: string | undefined,
   { database, table }: RestoreScope,
+  format: Format,
 ): Promise<void> {
   const steps = await openSteps()
   const draft = join(tmpdir(), `mx-restore-${randomUUID()}`)
@@ -69,7 +71,8 @@ export async function restoreSnapshot(
     await forEach(readSnapshot(input, records), write, () => written)
     steps.end()
     const left = ended === 0 ? '' : `, ${ended} had ended`
-    printDone(`${written} records were restored${left}`)
+    const done = { records: written, ended }
+    await printDone(format, done, `${written} records were restored${left}`)
   } finally {
     steps.end()
     await input?.close()

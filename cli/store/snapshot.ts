@@ -12,9 +12,10 @@ import {
 import { fileURLToPath } from 'node:url'
 import type { Maybe } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { type Format, printDone } from '../format.ts'
 import { onInterrupt } from '../interrupt.ts'
 import { CliError, EXIT } from '../output.ts'
-import { openSteps, printDone } from '../runtime/steps.ts'
+import { openSteps } from '../runtime/steps.ts'
 import type { Session } from '../session.ts'
 import { listNames, readRecords, type Table } from './records.ts'
 import { createSnapshotLines } from './snapshot-file.ts'
@@ -49,6 +50,7 @@ export async function takeSnapshot(
   session: Session,
   file: string | undefined,
   scope: SnapshotScope,
+  format: Format,
 ): Promise<void> {
   const path = toDestination(file)
   const tables = await listTables(session, scope)
@@ -76,7 +78,8 @@ export async function takeSnapshot(
     await output.write(text + lines.footer())
     output.finish()
     steps.end()
-    if (path !== STANDARD_OUTPUT) printDone(`${records} records are in ${path}`)
+    if (path !== STANDARD_OUTPUT)
+      await printDone(format, { file: path, records }, `${records} records are in ${path}`)
   } catch (error) {
     output?.discard()
     throw error
@@ -136,7 +139,8 @@ function openFile(path: string): Output {
     try {
       return work()
     } catch (cause) {
-      throw new CliError(`${path} cannot be written: ${(cause as Error).message}`, { cause })
+      const why = (cause as Error).message.replaceAll(draft, path)
+      throw new CliError(`${path} cannot be written: ${why}`, { cause })
     }
   }
   const descriptor = orTell(() => {
@@ -158,7 +162,9 @@ function openFile(path: string): Output {
 
 function openStandardOutput(): Output {
   // Whoever reads is gone: what it has got has no end.
-  process.stdout.on('error', () => process.exit(EXIT.failed))
+  process.stdout.prependListener('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(EXIT.failed)
+  })
   return {
     async write(text) {
       if (!process.stdout.write(text)) await once(process.stdout, 'drain')
