@@ -1,11 +1,14 @@
 import type { CAC } from 'cac'
+import { GatewayError } from '../core/errors.ts'
+import { suggest } from '../core/suggest.ts'
 import { parseDuration } from '../core/units.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
+import { findService, suggestService } from './find-services.ts'
 import { OUTPUT_FLAGS } from './format.ts'
 import { parseExactJson, readBytes, readJsonLines } from './input.ts'
 import { CliError, EXIT } from './output.ts'
 import { printReplies, printReply, toReplyFormat } from './replies.ts'
-import { SESSION_FLAGS, type SessionCall, withSession } from './session.ts'
+import { SESSION_FLAGS, type Session, type SessionCall, withSession } from './session.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
@@ -23,9 +26,10 @@ export async function runCall(cli: CAC): Promise<void> {
   const format = toReplyFormat(flags.output)
   const options = toOptions(flags)
   const body = parseExactJson(String(await readBytes(request)), 'the request')
-  await withSession(flags, async (session) =>
-    printReply(format, await session.call(service, endpoint, body, options)),
-  )
+  await withSession(flags, async (session) => {
+    const reply = session.call(service, endpoint, body, options)
+    await printReply(format, await orSuggest(session, service, endpoint, reply))
+  })
 }
 
 /** `mx stream`: prints each reply as it comes (reference 8.4); with `-` each line of standard input is a request. @throws {CliError} */
@@ -38,8 +42,45 @@ export async function runStream(cli: CAC): Promise<void> {
     request === STANDARD_INPUT
       ? readJsonLines('a line of standard input')
       : parseExactJson(String(await readBytes(request)), 'the request')
-  await withSession(flags, ({ stream }) =>
-    printReplies(format, stream(service, endpoint, requests, options)),
+  await withSession(flags, (session) => {
+    const printed = printReplies(format, session.stream(service, endpoint, requests, options))
+    return orSuggest(session, service, endpoint, printed)
+  })
+}
+
+/** What a call comes to; where service or endpoint are not there, the one that may be meant. */
+async function orSuggest<T>(
+  session: Session,
+  service: string,
+  endpoint: string,
+  work: Promise<T>,
+): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    const meant = await suggestTarget(session, service, endpoint, error)
+    if (meant === undefined || !(error instanceof CliError)) throw error
+    const { message, status } = error
+    const text = message.replace(/\. See .*$/, `, did you mean ${meant}?`)
+    throw new CliError(text, { status, cause: error })
+  }
+}
+
+async function suggestTarget(
+  session: Session,
+  service: string,
+  endpoint: string,
+  error: unknown,
+): Promise<string | undefined> {
+  if (!(error instanceof CliError && error.cause instanceof GatewayError)) return undefined
+  if (error.cause.code !== 404) return undefined
+  if (error.status === EXIT.unreachable) return suggestService(session, service)
+  if (error.status !== EXIT.unknownMethod) return undefined
+  const versions = await findService(session, service).catch(() => [])
+  const endpoints = versions.flatMap((version) => version.endpoints)
+  return suggest(
+    endpoint,
+    endpoints.map(({ name }) => name),
   )
 }
 

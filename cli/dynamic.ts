@@ -107,10 +107,11 @@ async function mustFind(session: Session, word: string): Promise<readonly Servic
   const versions = !isServiceName(word)
     ? []
     : await findService(session, word).catch((error: unknown) => {
+        if (!(error instanceof CliError)) throw error
         const meant = suggest(word, commands)
-        if (meant === undefined || !(error instanceof CliError)) throw error
+        const hint = meant === undefined ? '' : `: did you mean ${meant}?`
         const { message, status } = error
-        throw new CliError(`${message} (${word} is no command of mx: did you mean ${meant}?)`, {
+        throw new CliError(`${message} (${word} is no command of mx${hint})`, {
           status,
           cause: error,
         })

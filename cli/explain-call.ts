@@ -1,5 +1,6 @@
 import { isNotTaken } from '../core/auth/authorize.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isShared } from '../core/network/names.ts'
 import type { Environment } from './environments.ts'
 import { CliError, EXIT } from './output.ts'
 
@@ -14,41 +15,49 @@ export interface FailedCall {
   readonly token: string | undefined
 }
 
-/** What a command ends with whose call failed: the texts and statuses of reference 8.4. */
-export function explainCall(
-  error: unknown,
-  { environment, service, endpoint, account, token }: FailedCall,
-): Error {
+/** What the service `auth` says of a wrong password. */
+const WRONG_SECRET = 'Secret not correct'
+
+/** What a command ends with whose call failed: the texts and statuses of reference 8.4, and what to do next. */
+export function explainCall(error: unknown, call: FailedCall): Error {
   if (!(error instanceof GatewayError)) return error as Error
-  const { address, name } = environment
+  const [status, message] = toEnd(error, call)
+  return new CliError(message, { status, cause: error })
+}
+
+function toEnd(
+  error: GatewayError,
+  { environment: { name, address }, service, endpoint, account, token }: FailedCall,
+): readonly [status: number, message: string] {
   const { code, message, id } = error
   const is = (ofService: number, start: string): boolean =>
     code === ofService && id === service && message.startsWith(start)
+  if (service === 'auth' && code === 400 && message.startsWith(WRONG_SECRET))
+    return [EXIT.unauthorized, message]
   if (code === 401) {
-    const status = EXIT.unauthorized
     const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
     const isUnknown = token === undefined || isNotTaken(error)
     const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
-    return new CliError(`Not authorized to perform this request: ${message} (${hint})`, {
-      status,
-      cause: error,
-    })
+    return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
-  if (is(502, 'bad gateway: the RPC proxy'))
-    return new CliError(
-      `Failed to connect to mx server at ${address}${name === 'local' ? ": start one with 'mx server'" : ''}`,
-      { status: EXIT.unreachable, cause: error },
-    )
+  if (is(502, 'bad gateway: the RPC proxy')) {
+    const hint =
+      name === 'local' ? ": start one with 'mx server'" : `, the address of ${name}. See 'mx env'`
+    return [EXIT.unreachable, `Failed to connect to mx server at ${address}${hint}`]
+  }
   if (is(404, 'service not found: '))
-    return new CliError(`Service "${service}" not found. See 'mx services'`, {
-      status: EXIT.unreachable,
-      cause: error,
-    })
+    return [EXIT.unreachable, `Service "${service}" not found. See 'mx services'`]
   if (is(404, 'endpoint not found: '))
-    return new CliError(`Service method "${endpoint}" not found. See 'mx ${service} --help'`, {
-      status: EXIT.unknownMethod,
-      cause: error,
-    })
-  if (code === 408) return new CliError('Request timed out', { cause: error })
-  return new CliError(message, { status: EXIT.refused, cause: error })
+    return [
+      EXIT.unknownMethod,
+      `Service method "${endpoint}" not found. See 'mx ${service} --help'`,
+    ]
+  if (code === 408) return [EXIT.failed, `Request timed out. ${toLog(service)}`]
+  if (code === 500) return [EXIT.refused, `${message}. ${toLog(service)}`]
+  return [EXIT.refused, message]
+}
+
+/** Where it may be told what was wrong. */
+function toLog(service: string): string {
+  return isShared(service) ? `See 'mx logs ${service}'` : 'See the log of the server'
 }

@@ -9,6 +9,9 @@ export interface Failure {
   readonly problems: readonly string[]
 }
 
+/** Statuses of errors that name the service, or are nobody's. */
+const TOLD: readonly number[] = [EXIT.unreachable, EXIT.unknownMethod]
+
 /** @param command that failed; empty: none was found. */
 export function explainError(error: Error, command: string): Failure {
   // A worker process has told what is wrong, and how it ends.
@@ -24,11 +27,18 @@ export function explainError(error: Error, command: string): Failure {
 function toProblems(error: Error, command: string): readonly string[] {
   if ('problems' in error) return error.problems as readonly string[]
   const { name, message } = error
-  return [
-    name === 'CACError'
-      ? `${message.replaceAll('`', '')}. See 'mx ${`${command} --help`.trim()}'`
-      : message,
-  ]
+  if (name === 'CACError')
+    return [`${message.replaceAll('`', '')}. See 'mx ${`${command} --help`.trim()}'`]
+  const id = findId(error)
+  return [id === undefined ? message : `${message} (Id ${id})`]
+}
+
+/** Of the error a service answered with (specification: Error response body); undefined: it is told, or none did. */
+function findId(error: Error): string | undefined {
+  if (isCliError(error) && TOLD.includes(error.status)) return undefined
+  let { cause } = error
+  while (cause instanceof Error && !('id' in cause)) cause = cause.cause
+  return cause instanceof Error && 'id' in cause ? String(cause.id) : undefined
 }
 
 /** By its name: the bundle and the commands apart from it have a class each. */

@@ -1,7 +1,8 @@
 import type { Service } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
+import { suggest } from '../core/suggest.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
-import { CliError } from './output.ts'
+import { CliError, EXIT } from './output.ts'
 import type { Session } from './session.ts'
 
 interface Page {
@@ -39,6 +40,24 @@ export async function findService(session: Session, name: string): Promise<reado
     }
   }
   return []
+}
+
+/** As {@link findService}, but one is there. @throws {CliError} with the one that may be meant. */
+export async function mustFindService(session: Session, name: string): Promise<readonly Service[]> {
+  const versions = await findService(session, name)
+  if (versions.length > 0) return versions
+  const meant = await suggestService(session, name)
+  const hint = meant === undefined ? ". See 'mx services'" : `, did you mean ${meant}?`
+  throw new CliError(`Service not found: ${name}${hint}`, { status: EXIT.unreachable })
+}
+
+/** One that may be meant by a name that nobody has; undefined: none, or they cannot be listed. */
+export async function suggestService(session: Session, name: string): Promise<string | undefined> {
+  const services = await listServices(session).catch(() => [])
+  return suggest(
+    name,
+    services.map((service) => service.name),
+  )
 }
 
 /** Whether the registry says that there is no such service, or nothing of a namespace whose member the caller is not. */

@@ -3,7 +3,7 @@ import type { CAC } from 'cac'
 import type { Service } from '../core/contracts/registry.ts'
 import { suggest } from '../core/suggest.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
-import { findService, listServices } from './find-services.ts'
+import { mustFindService } from './find-services.ts'
 import { formatAs, OUTPUT_FLAGS, toFormat } from './format.ts'
 import { type Interfaces, toInterfaces } from './gen/interface.ts'
 import { toOpenApi } from './gen/openapi.ts'
@@ -58,13 +58,8 @@ async function write(interfaces: Interfaces, language: string, flags: GenFlags):
 
 /** The version that runs, `latest` where there are several. @throws {CliError} */
 async function mustFind(session: Session, name: string): Promise<Service> {
-  const versions = await findService(session, name)
-  const found = versions.find(({ version }) => version === 'latest') ?? versions.at(-1)
-  if (found !== undefined) return found
-  const known = (await listServices(session)).map((service) => service.name)
-  const meant = suggest(name, known)
-  const hint = meant === undefined ? '' : `, did you mean ${meant}?`
-  throw new CliError(`Service "${name}" not found${hint}`, { status: EXIT.unreachable })
+  const versions = await mustFindService(session, name)
+  return versions.find(({ version }) => version === 'latest') ?? versions.at(-1)!
 }
 
 function save(file: string, text: string): void {

@@ -1,6 +1,7 @@
 import type { CAC } from 'cac'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import { readCommandLine } from './command-line.ts'
+import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, readInput } from './prompt.ts'
 import {
@@ -16,6 +17,7 @@ import { writeCredentials } from './state/tokens.ts'
 
 const FLAGS = {
   ...SESSION_FLAGS,
+  ...OUTPUT_FLAGS,
   username: 'string',
   email: 'string',
   password: 'string',
@@ -35,6 +37,7 @@ export async function logIn(cli: CAC): Promise<void> {
     throw new CliError('--password and --password_stdin are two passwords: give one', {
       status: EXIT.usage,
     })
+  const format = toFormat(flags)
   const session = openSession(flags)
   try {
     const id = ids[0] ?? (await ask('Enter username: ', '--username'))
@@ -45,21 +48,27 @@ export async function logIn(cli: CAC): Promise<void> {
     const reply = await session
       .callAnonymously<TokenReply>('auth', 'Auth.Token', { id, secret })
       .catch((error: unknown) => {
-        throw namespace === DEFAULT_NAMESPACE ? error : tellNamespace(error, namespace)
+        throw explainRefusal(error, id, namespace)
       })
     const owner = { address: environment.address, namespace, account: id }
     await writeCredentials(owner, toCredentials(reply))
     await writeConfig(toAccountName(environment), id)
     if (flags.namespace) await writeConfig(toNamespaceName(environment), namespace)
-    process.stdout.write('Successfully logged in.\n')
+    const done = { account: id, namespace, environment: environment.name }
+    await print(format, done, 'Successfully logged in.\n')
   } finally {
     session.close()
   }
 }
 
-/** The one of the last login, perhaps, of which nobody thinks. */
-function tellNamespace(error: unknown, namespace: string): unknown {
-  if (!(error instanceof CliError) || error.status !== EXIT.refused) return error
-  const { message: detail, status } = error
-  return new CliError(`${detail} (in the namespace ${namespace}: --namespace)`, { status })
+/** What to do where the password is wrong. The namespace is that of the last login, perhaps, of which nobody thinks. */
+function explainRefusal(error: unknown, id: string, namespace: string): unknown {
+  if (!(error instanceof CliError) || error.status !== EXIT.unauthorized) return error
+  const { message, status } = error
+  const isDefault = namespace === DEFAULT_NAMESPACE
+  const where = isDefault ? '' : ` in the namespace ${namespace} (--namespace names another)`
+  return new CliError(
+    `${message}${where}. Administrators set another one: mx auth update secret ${id}`,
+    { status, cause: error },
+  )
 }

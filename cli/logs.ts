@@ -1,9 +1,10 @@
 import type { CAC } from 'cac'
+import { suggest } from '../core/suggest.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
-import { parseObject } from './runtime/objects.ts'
+import { listObjects, parseObject } from './runtime/objects.ts'
 import { isNotFound, openSession, SESSION_FLAGS } from './session.ts'
 import { parseSince } from './since.ts'
 
@@ -48,7 +49,13 @@ export async function runLogs(cli: CAC): Promise<void> {
     )
   } catch (error) {
     if (!isNotFound(error)) throw error
-    throw new CliError(`Logs not found for service ${name}`, { cause: error })
+    const objects = await listObjects(session).catch(() => [])
+    const meant = suggest(
+      name,
+      objects.map((object) => object.name),
+    )
+    const hint = meant === undefined ? ". See 'mx status'" : `, did you mean ${meant}?`
+    throw new CliError(`Logs not found for service ${name}${hint}`, { cause: error })
   } finally {
     session.close()
   }

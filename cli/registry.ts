@@ -1,9 +1,8 @@
 import type { CAC } from 'cac'
 import type { Endpoint, Node, Service, Value } from '../core/contracts/registry.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
-import { findService } from './find-services.ts'
+import { mustFindService } from './find-services.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
-import { CliError, EXIT } from './output.ts'
 import { SESSION_FLAGS, withSession } from './session.ts'
 import { runSubcommand, type Subcommand } from './subcommands.ts'
 import { formatTable } from './table.ts'
@@ -19,11 +18,7 @@ const SUBCOMMANDS: readonly Subcommand<CommandLine<typeof FLAGS>['flags']>[] = [
     run: ([name], flags) =>
       withSession(flags, async (session) => {
         const format = toFormat(flags)
-        const versions = await findService(session, name!)
-        if (versions.length === 0)
-          throw new CliError(`Service not found: ${name}. See 'mx services'`, {
-            status: EXIT.unreachable,
-          })
+        const versions = await mustFindService(session, name!)
         await print(format, versions, formatService(versions))
       }),
   },

@@ -1,9 +1,9 @@
 import type { CAC } from 'cac'
-import type { Node, Service } from '../core/contracts/registry.ts'
+import type { Node } from '../core/contracts/registry.ts'
 import { isShared } from '../core/network/names.ts'
 import { formatDuration } from '../core/units.ts'
 import { readCommandLine } from './command-line.ts'
-import { findService, listServices } from './find-services.ts'
+import { listServices, mustFindService } from './find-services.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { SESSION_FLAGS, type Session, withSession } from './session.ts'
@@ -52,7 +52,7 @@ export async function runStats(cli: CAC): Promise<void> {
     const found =
       words.length === 0
         ? await listServices(session)
-        : (await Promise.all(words.map((name) => mustFind(session, name)))).flat()
+        : (await Promise.all(words.map((name) => mustFindService(session, name)))).flat()
     const asked = found
       .filter(({ name }) => isMeant(name))
       .map(async ({ name, version, nodes }) => ({
@@ -66,12 +66,6 @@ export async function runStats(cli: CAC): Promise<void> {
     )
     await print(format, told, text.join('\n'))
   })
-}
-
-async function mustFind(session: Session, name: string): Promise<readonly Service[]> {
-  const versions = await findService(session, name)
-  if (versions.length > 0) return versions
-  throw new CliError(`Service not found: ${name}. See 'mx services'`, { status: EXIT.unreachable })
 }
 
 /** Straight at its address: others of its service have figures of their own. */

@@ -70,5 +70,7 @@ function explain(
   if (given.length === 0) return `No subcommand provided to mx ${command}: ${all}`
   const meant = suggest(given.slice(0, 2).join(' '), known) ?? suggest(given[0]!, known)
   const hint = meant === undefined ? all : `did you mean ${meant}?`
-  return `Unrecognized subcommand for mx ${command}: ${given[0]}, ${hint} See 'mx ${command} --help'`
+  const isBegun = known.some((words) => words.startsWith(`${given[0]} `))
+  const typed = isBegun ? given.slice(0, 2).join(' ') : given[0]
+  return `Unrecognized subcommand for mx ${command}: ${typed}, ${hint} See 'mx ${command} --help'`
 }

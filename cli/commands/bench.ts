@@ -21,6 +21,7 @@ export function registerBench(cli: CAC): void {
       (bin) =>
         `  ${bin} bench POST /greeter/hello --body '{"name":"John"}' --rate 5000 --duration 30s`,
     )
+    .allowUnknownOptions()
     .action(async () => {
       const { bench } = await import('../load/bench.ts')
       const words = cli.rawArgs.slice(2)

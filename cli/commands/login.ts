@@ -9,6 +9,7 @@ export function registerLogin(cli: CAC): void {
     .option('--email <id>', 'The same as --username')
     .option('--password <password>', 'Its password; other users of this machine may see it')
     .option('--password_stdin', 'Read the password from standard input')
+    .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
     .option(
       '--namespace <name>',

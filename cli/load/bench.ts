@@ -39,7 +39,9 @@ export async function bench(args: readonly string[]): Promise<number> {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const isUsage = error instanceof RangeError
-    printProblems([isUsage ? `${message}. See 'mx bench --help'` : message])
+    printProblems([
+      isUsage ? `${message}${message.endsWith('?') ? '' : '.'} See 'mx bench --help'` : message,
+    ])
     return isUsage ? EXIT.usage : EXIT.failed
   } finally {
     process.off('SIGINT', onInterrupt)

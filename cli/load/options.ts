@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { parseDuration } from '../../core/units.ts'
+import { explainFlag } from '../command-line.ts'
 import { createRequest, type Target } from './request.ts'
 
 /** What `mx bench` was asked to do. */
@@ -13,6 +14,16 @@ export interface BenchOptions {
   readonly output: 'text' | 'json'
 }
 
+const FLAGS = {
+  address: { type: 'string' },
+  connections: { type: 'string' },
+  duration: { type: 'string' },
+  rate: { type: 'string' },
+  body: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  timeout: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+} as const
 const BODY_MAX_BYTES = 64 * 1024 * 1024
 const DAY_MS = 86_400_000
 
@@ -47,24 +58,10 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
 
 function readArgs(args: readonly string[]) {
   try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        address: { type: 'string' },
-        connections: { type: 'string' },
-        duration: { type: 'string' },
-        rate: { type: 'string' },
-        body: { type: 'string' },
-        header: { type: 'string', multiple: true },
-        timeout: { type: 'string' },
-        output: { type: 'string', short: 'o' },
-      },
-    })
+    return parseArgs({ args: [...args], allowPositionals: true, options: FLAGS })
   } catch (error) {
-    // Its second sentence explains how to escape a word that begins with a dash: no help here.
-    const [message] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/, 1)
-    throw new RangeError(message, { cause: error })
+    const types = Object.fromEntries(Object.keys(FLAGS).map((name) => [name, 'string'] as const))
+    throw new RangeError(explainFlag(error, types).replace(/\.$/, ''), { cause: error })
   }
 }
 

@@ -55,6 +55,8 @@ t.test('stream prints each reply in a line', async (t) => {
 t.test('what is wrong has the text and the status of the original', async (t) => {
   for (const [words, message, status] of [
     [['echo', 'Call'], 'Method name "Call" invalid format. Expecting service.endpoint', 3],
+    [['ehco', 'Echo.Call'], 'Service "ehco" not found, did you mean echo?', 4],
+    [['echo', 'Echo.Cal'], 'Service method "Echo.Cal" not found, did you mean Echo.Call?', 5],
     [['nobody', 'Nobody.Call'], /^Service "nobody" not found/, 4],
     [['echo', 'Echo.None'], /^Service method "Echo\.None" not found/, 5],
     [['echo', 'Echo.Call', '{"id":"x"}'], /request\.id/, 127],

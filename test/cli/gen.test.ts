@@ -151,7 +151,7 @@ t.test('as YAML into a file; and what there is no client of', async (t) => {
   t.match(readFileSync(file, 'utf8'), /^openapi: 3\.1\.0\n/)
   const fail = (...words: string[]) => server.run(runGen, 'gen', ...words)
   await t.rejects(fail('client', 'mail-bx'), {
-    message: 'Service "mail-bx" not found, did you mean mail-box?',
+    message: 'Service not found: mail-bx, did you mean mail-box?',
     status: 4,
   })
   await t.rejects(fail('client'), { message: /mx gen client <service>/, status: 2 })

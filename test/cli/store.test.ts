@@ -14,7 +14,7 @@ t.test('a record is written, read, and deleted', async (t) => {
   t.same(await mx(['store', 'read', 'user/1']), {
     code: 1,
     stdout: '',
-    stderr: 'mx: not found: user/1\n',
+    stderr: 'mx: not found: user/1 (Id store.Store.Read)\n',
   })
 })
 

@@ -80,7 +80,7 @@ t.test('a folder is run, called, updated, shown and ended', async (t) => {
   t.notMatch(await status(t, 'page'), 'error=')
   await kill('page')
   t.equal(await status(t), '')
-  await t.rejects(logs(t, 'page'), { message: 'Logs not found for service page' })
+  await t.rejects(logs(t, 'page'), { message: /^Logs not found for service page/ })
 })
 
 t.test('a repository is run by its address, and updated to the newest commit', async (t) => {

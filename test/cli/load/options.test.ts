@@ -92,7 +92,7 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
   [['/x', '--header', 'Content-Length: 9'], /--header content-length cannot be set/],
   [['/x', '--body', '@/no/such/file'], /--body: ENOENT/],
   [['/x', '-o', 'xml'], /--output must be text or json, got "xml"/],
-  [['/x', '--speed', '1'], /Unknown option '--speed'/],
+  [['/x', '--speed', '1'], /unknown flag --speed/],
 ]
 
 for (const [args, message] of WRONG) {
