@@ -18,6 +18,8 @@ const BUILT_IN: readonly (readonly [name: string, address: string])[] = [
 ]
 /** A dot would make two of it in `config.json`. */
 const NAME = /^[A-Za-z0-9][\w-]{0,62}$/
+/** What `config.json` has of its own, where environments have their account or their address of repositories. */
+const RESERVED = ['env', 'envs', 'namespaces', 'git', 'baseurl', 'credentials']
 /** Of a hosted one that names no port. */
 const DEFAULT_PORT = 443
 
@@ -60,7 +62,7 @@ export function findEnvironment(given: string | undefined): Environment {
 export function mustBeKnown(name: string): void {
   const all = listEnvironments()
   if (all.some((each) => each.name === name)) return
-  throw usage(`Environment '${name}' does not exist${suggestOne(name, all)}`)
+  throw usage(`Environment '${name}' does not exist${suggestOne(name, all)} See 'mx env'`)
 }
 
 /**
@@ -72,6 +74,8 @@ export function mustBeKnown(name: string): void {
 export async function addEnvironment(name: string, address: string): Promise<void> {
   if (!NAME.test(name))
     throw usage(`the name of an environment must be letters, digits, - and _, got ${name}`)
+  if (RESERVED.includes(name))
+    throw usage(`an environment cannot be called ${name}: ${RESERVED.join(', ')} are reserved`)
   if (address !== '' && parseAddress(withPort(address)) === undefined)
     throw usage(`the address of an environment must be host:port, got ${address}`)
   await changeConfig((config) => [
@@ -118,10 +122,13 @@ function withPort(address: string): string {
 function parseAdded(text: string): Record<string, string> {
   try {
     const added: unknown = JSON.parse(text || '{}')
-    if (typeof added === 'object' && added !== null && !Array.isArray(added))
+    const isObject = typeof added === 'object' && added !== null && !Array.isArray(added)
+    if (isObject && Object.values(added).every((address) => typeof address === 'string'))
       return added as Record<string, string>
   } catch {
     // Told below.
   }
-  throw new Error('envs in ~/.mx/config.json must be the text of a JSON object: mend it')
+  throw new Error(
+    'envs in ~/.mx/config.json must be the text of a JSON object of addresses: mend it',
+  )
 }

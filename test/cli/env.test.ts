@@ -65,10 +65,11 @@ t.test(
 
 t.test('what cannot be is refused, with what can', async (t) => {
   for (const [words, message] of [
-    [['set', 'locla'], "Environment 'locla' does not exist, did you mean local?"],
-    [['del', 'nothing'], "Environment 'nothing' does not exist."],
+    [['set', 'locla'], "Environment 'locla' does not exist, did you mean local? See 'mx env'"],
+    [['del', 'nothing'], "Environment 'nothing' does not exist. See 'mx env'"],
     [['del', 'local'], "Environment 'local' is built in: it stays"],
     [['add', 'a.b', 'x:1'], /must be letters, digits, - and _, got a\.b/],
+    [['add', 'envs', 'h:1'], /^an environment cannot be called envs: env, envs, /],
     [['add', 'x', 'a b'], /must be host:port, got a b/],
     [['add', 'x', 'a:99999'], /must be host:port, got a:99999/],
     [['add'], /^Too few arguments/],
