@@ -13,7 +13,7 @@ export async function addFlags(cli: CAC, to: CacCommand, command: Command): Prom
     to.option(kind === 'switch' ? `--${name}` : `--${name} [${form}]`, description)
   cli.globalCommand.helpCallback = (sections) => {
     const rows = [...settings.map(describe), ['-h, --help', 'Show this help'] as const]
-    const body = formatColumns(rows, process.stdout.columns ?? 100)
+    const body = formatColumns(rows)
     return sections.map((each) =>
       each.title === 'Options' ? { title: 'Flags', body: `${body}\n\n${NOTE}` } : each,
     )

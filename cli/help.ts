@@ -15,12 +15,11 @@ const ENDINGS: readonly (readonly [string, string])[] = [
 /** What `mx --help` shows. */
 export async function formatHelp(): Promise<string> {
   const { readVersion } = await import('../platform/version.ts')
-  const width = process.stdout.columns ?? 100
   const commands = COMMANDS.map(({ name, description }) => [name, description] as const)
   return [
     `mx/${readVersion()}`,
     `Usage:\n${USAGE.map((line) => `  $ ${line}`).join('\n')}`,
-    `Commands:\n${formatColumns(commands, width)}`,
-    `More:\n${formatColumns(ENDINGS, width)}\n`,
+    `Commands:\n${formatColumns(commands)}`,
+    `More:\n${formatColumns(ENDINGS)}\n`,
   ].join('\n\n')
 }

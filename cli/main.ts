@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { COMMANDS, type CommandEntry } from './command-table.ts'
 import { splitGlobals } from './global-flags.ts'
-import { CliError, EXIT, printProblems } from './output.ts'
+import { CliError, EXIT, printProblems, watchOutput } from './output.ts'
 
 /** Flags that are commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
@@ -83,6 +83,7 @@ function toCommandLine([word, ...rest]: readonly string[]): readonly string[] {
   return word === 'help' ? [...rest, '--help'] : [word ?? '--help', ...rest]
 }
 
+watchOutput()
 const status = await main(process.argv.slice(2))
 // Not exitCode: the channel of a worker process to its primary would keep it running.
 if (status !== undefined) process.exit(status)

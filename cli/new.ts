@@ -14,7 +14,6 @@ const TEMPLATES: readonly Template[] = [service, plugin, gateway]
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const NAME_MAX = 60
 const SEE_HELP = "See 'mx new --help'"
-const WIDTH = 100
 
 /** Makes a folder of the name with the files of a template in it (reference 8.5). @throws {CliError} and leaves what is there as it is. */
 export function runNew(cli: CAC): void {
@@ -37,7 +36,7 @@ export function runNew(cli: CAC): void {
   }
   const tree = files.map(([file], i) => `${i === files.length - 1 ? '└──' : '├──'} ${file}\n`)
   const next = [[`cd ${path}`, 'its folder'] as const, ...template.next(name)]
-  const lines = formatColumns(next, process.stdout.columns ?? WIDTH)
+  const lines = formatColumns(next)
   process.stdout.write(
     `Creating ${template.kind} ${name}\n\n${path}\n${tree.join('')}\nNext:\n${lines}\n`,
   )

@@ -44,10 +44,30 @@ export function printProblems(problems: readonly string[]): void {
   process.stderr.write(problems.map((problem) => `mx: ${problem}\n`).join(''))
 }
 
-/** Two columns, the right one wrapped at `width` characters. */
+/** Ends the program once whoever reads standard output has seen enough, such as `head`; anything else, such as a full disk, is told. */
+export function watchOutput(): void {
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit()
+    printProblems([`standard output cannot be written: ${message}`])
+    process.exit(EXIT.failed)
+  })
+}
+
+/** Characters of a line of the terminal that standard output is, as `COLUMNS` says, else itself; undefined: it is none. */
+export function findWidth(): number | undefined {
+  const { isTTY, columns } = process.stdout
+  if (!isTTY) return undefined
+  return Number(/^[1-9]\d{0,4}$/.exec(process.env['COLUMNS'] ?? '')?.[0] ?? columns) || undefined
+}
+
+/**
+ * Two columns, the right one wrapped.
+ *
+ * @param width characters of a line. @default that of the terminal, at most 100
+ */
 export function formatColumns(
   rows: readonly (readonly [left: string, right: string])[],
-  width: number,
+  width: number = findWidth() ?? MAX_WIDTH,
 ): string {
   const leftWidth = Math.max(...rows.map(([left]) => left.length))
   const textWidth = Math.max(

@@ -26,13 +26,18 @@ export async function ask(
   })
   const reader = createInterface({ input: process.stdin, output, terminal: true })
   const left = new AbortController()
+  let status: number = EXIT.failed
+  reader.on('SIGINT', () => {
+    status = EXIT.interrupted
+    reader.close()
+  })
   reader.on('close', () => left.abort())
   try {
     const answer = reader.question(question, { signal: left.signal })
     isMuted = hidden
     return await answer
   } catch (cause) {
-    throw new CliError('nothing was answered', { status: EXIT.failed, cause })
+    throw new CliError('nothing was answered', { status, cause })
   } finally {
     reader.close()
     if (hidden) process.stderr.write('\n')

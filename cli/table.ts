@@ -1,18 +1,75 @@
-const TAB = 8
+import { findWidth } from './output.ts'
 
-/** Rows in columns that are filled up with tabs, and `gap` tabs more between them (reference 2.7, 7.6). */
-export function formatTable(rows: readonly (readonly string[])[], gap: number): string {
-  const count = Math.max(...rows.map((row) => row.length))
-  const widths = Array.from({ length: count }, (_, i) =>
-    Math.max(...rows.map((row) => row[i]?.length ?? 0)),
-  )
-  const line = (row: readonly string[]): string =>
+const TAB = 8
+const GAP = '  '
+/** No column is made narrower. */
+const MIN_WIDTH = 8
+const CUT = '…'
+/** What would break a line, or steer the terminal. */
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g
+
+/**
+ * Rows in columns that are filled up with tabs, and `gap` tabs more between them (reference 2.7, 7.6). On a terminal too narrow for
+ * that the columns stand closer, and the widest are cut, the first one last: it names what commands are about.
+ *
+ * @param width characters of a line. @default that of the terminal; elsewhere nothing is ever cut
+ */
+export function formatTable(
+  rows: readonly (readonly string[])[],
+  gap: number,
+  width: number = findWidth() ?? Number.POSITIVE_INFINITY,
+): string {
+  const cells = rows.map((row) => row.map((cell) => cell.replaceAll(CONTROLS, ' ')))
+  const widths = measure(cells)
+  const stops = widths.slice(0, -1).map((each) => TAB * (Math.floor(each / TAB) + 1 + gap))
+  const isWide = sum(stops) + widths.at(-1)! > width
+  const lines = isWide ? formatClose(cells, fit(widths, width)) : formatTabbed(cells, stops)
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function formatTabbed(rows: readonly string[][], stops: readonly number[]): string[] {
+  return rows.map((row) =>
     row
       .map((cell, i) => {
-        if (i === row.length - 1) return cell
-        const stop = Math.floor(widths[i]! / TAB) + 1
-        return cell + '\t'.repeat(stop - Math.floor(cell.length / TAB) + gap)
+        const isLast = i === row.length - 1
+        return isLast ? cell : cell + '\t'.repeat(stops[i]! / TAB - Math.floor(cell.length / TAB))
       })
-      .join('')
-  return rows.map((row) => `${line(row)}\n`).join('')
+      .join(''),
+  )
+}
+
+function formatClose(rows: readonly string[][], widths: readonly number[]): string[] {
+  const cut = (cell: string, width: number): string =>
+    cell.length > width ? cell.slice(0, width - CUT.length) + CUT : cell.padEnd(width)
+  return rows.map((row) =>
+    row
+      .map((cell, i) => cut(cell, widths[i]!))
+      .join(GAP)
+      .trimEnd(),
+  )
+}
+
+/** Narrower columns, as far as they may be. */
+function fit(widths: readonly number[], width: number): readonly number[] {
+  const fitted = [...widths]
+  let over = sum(fitted) + GAP.length * (fitted.length - 1) - width
+  for (; over > 0; over--) {
+    const [first, ...others] = fitted
+    const widest = Math.max(...others)
+    if (widest > MIN_WIDTH) fitted[fitted.indexOf(widest, 1)] = widest - 1
+    else if (first! > MIN_WIDTH) fitted[0] = first! - 1
+    else break
+  }
+  return fitted
+}
+
+function measure(rows: readonly string[][]): readonly number[] {
+  const count = Math.max(...rows.map((row) => row.length))
+  return Array.from({ length: count }, (_, i) =>
+    Math.max(...rows.map((row) => row[i]?.length ?? 0)),
+  )
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0)
 }

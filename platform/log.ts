@@ -22,7 +22,7 @@ const HIDDEN: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname',
 /** Opens the log: JSON lines, or short readable ones on a terminal. Lines are written before the call returns, so that none is lost when the process ends. */
 export function createLog(level: LogLevel): Log {
   const lines = pino.destination({ dest: STDERR, sync: true })
-  const target = isatty(STDERR) ? toReadable(lines, process.env['NO_COLOR'] === undefined) : lines
+  const target = isatty(STDERR) ? toReadable(lines, !process.env['NO_COLOR']) : lines
   return pino(
     { level, timestamp: pino.stdTimeFunctions.isoTime, ...guardLog(pino.stdSerializers.err) },
     target,

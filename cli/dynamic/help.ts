@@ -1,11 +1,15 @@
 import type { Endpoint, Service } from '../../core/contracts/registry.ts'
-import { formatColumns } from '../output.ts'
+import { findWidth, formatColumns } from '../output.ts'
 import { toWords } from './endpoint-words.ts'
 import { type Field, toFlag, toLeaves } from './fields.ts'
 import { OWN_FLAGS } from './read-flags.ts'
 
 type Row = readonly [left: string, right: string]
 
+/** Characters of a line that is on no terminal. */
+const WIDTH = 100
+/** Before each line. */
+const TAB = 8
 /** Most values of a field that are listed. */
 const MAX_CHOICES = 16
 
@@ -62,8 +66,7 @@ function formatSections(sections: Readonly<Record<string, readonly string[]>>): 
 /** Lines of two columns, without the blanks before the first. */
 function formatRows(rows: readonly Row[]): readonly string[] {
   if (rows.length === 0) return []
-  const width = (process.stdout.columns ?? 100) - 8
-  return formatColumns(rows, width)
+  return formatColumns(rows, (findWidth() ?? WIDTH) - TAB)
     .split('\n')
     .map((line) => line.slice(2).trimEnd())
 }

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import t from 'tap'
 import { listSettings } from '../../platform/settings-command.ts'
-import { runMx } from '../fixtures/mx.ts'
+import { runMx, startMx } from '../fixtures/mx.ts'
+import { toNodeWords } from '../fixtures/programs.ts'
 
 t.jobs = 2
 
@@ -25,7 +27,18 @@ const refused: [words: string[], message: string | RegExp, env?: Record<string, 
     ['api', '--config=plugin.yaml', '--address=127.0.0.1:0'],
     /^mx: plugin\.yaml:3:5: unknown plugin "cros".*did you mean cors\?/,
   ],
-  [['bench', '/x', '--conections=1'], /^mx: Unknown option --conections/],
+  [
+    ['bench', '/x', '--conections=1'],
+    "mx: unknown flag --conections, did you mean --connections? See 'mx bench --help'\n",
+  ],
+  [['status', '-o'], "mx: --output needs a value. See 'mx status --help'\n"],
+  [
+    ['config', 'set', 'a', '-abc'],
+    "mx: unknown flag -a; a value that begins with a dash stands behind --. See 'mx config --help'\n",
+  ],
+  [['version', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx version/],
+  [['logout', 'x'], /^mx: Too many arguments, expected no arguments, got x\. See 'mx logout/],
+  [['auth', 'list', 'ruls'], /^mx: Unrecognized .*: list ruls, did you mean list rules\?/],
 ]
 for (const [words, message, env = {}] of refused) {
   t.test(`mx ${words.join(' ')} is refused with a message and exit status 2`, async (t) => {
@@ -109,5 +122,33 @@ t.test('flags before the command hold for it, those behind it go before them', a
   t.match(await runMx(['--env'], { cwd }), { stderr: "mx: --env needs a value. See 'mx --help'\n" })
   t.match(await runMx(['--env=no', 'user', 'token'], { cwd }), {
     stderr: /^mx: Env "no" not found/,
+  })
+})
+
+t.test('a reader that has seen enough, such as head, is no failure', async (t) => {
+  for (const words of [['--help'], ['api', '--help'], ['completion', 'bash']]) {
+    const { child, ended, output } = startMx(words, { cwd })
+    child.stdout!.destroy()
+    t.same([await ended, output.stderr], [0, ''], words.join(' '))
+  }
+})
+
+t.test('what cannot be written to standard output is one line, and status 1', async (t) => {
+  const main = toNodeWords(new URL('../../cli/main.ts', import.meta.url), 'version')
+  const line = [process.execPath, ...main].map((word) => `'${word}'`).join(' ')
+  const { code, stderr } = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
+    execFile('sh', ['-c', `${line} > /dev/full`], (error, _, stderr) =>
+      resolve({ code: error?.code, stderr }),
+    ),
+  )
+  t.match(stderr, /^mx: standard output cannot be written: ENOSPC.*\n$/)
+  t.equal(code, 1)
+})
+
+t.test('a word that is no command is told as such also where no server is', async (t) => {
+  const env = { HOME: cwd, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
+  t.match(await runMx(['frobnicate'], { cwd, env }), {
+    code: 4,
+    stderr: /^mx: Failed to connect .* \(frobnicate is no command of mx\)\n$/,
   })
 })

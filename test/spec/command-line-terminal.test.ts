@@ -1,11 +1,15 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
+import { runMx } from '../fixtures/mx.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
-import { runAtTerminal } from '../fixtures/terminal.ts'
+import { runAtTerminal, type TerminalOptions } from '../fixtures/terminal.ts'
+
+/** What makes characters coloured. */
+const COLOUR = /\u001b\[(?:3\d|9\d|1)m/
 
 const server = await startServerProcess(t, ['--profile=test'])
 const cwd = makeTempFolder(t, 'home')
@@ -27,10 +31,39 @@ t.test('run: what is done shows while it is done, and what became of it stays', 
   cpSync(join(ROOT, 'examples/helloworld'), join(cwd, 'helloworld'), { recursive: true })
   const output = await runAtTerminal(t, ['run', './helloworld'], { cwd, env })
   t.match(output, '\u001b[', 'it moves')
+  t.match(output, COLOUR)
   t.match(toScreen(output!).join('\n'), /helloworld.*run/i)
+  for (const options of [{ columns: 72 }, { columns: 200, env: { ...env, COLUMNS: '72' } }]) {
+    const lines = await showStatus(t, options)
+    for (const line of lines) t.ok(line.length <= 72, line)
+    t.match(lines[1], /^helloworld .* running .*…$/, 'what there is no room for is cut')
+  }
+  const { stdout } = await runMx(['status'], { cwd, env })
+  t.match(stdout, /^helloworld\t.*owner=admin, group=mx/m, 'in a pipe all of it is there')
   const killed = await runAtTerminal(t, ['kill', 'helloworld'], { cwd, env })
   t.match(toScreen(killed!).join('\n'), /helloworld/)
 })
+
+t.test('NO_COLOR: nothing is coloured', async (t) => {
+  if (skipUnless(t, 'script') === undefined) return
+  const options = { cwd, env: { ...env, NO_COLOR: '1' } }
+  const output = await runAtTerminal(t, ['run', './helloworld'], options)
+  t.match(output, '\u001b[', 'it moves all the same')
+  t.notMatch(output, COLOUR)
+  await runAtTerminal(t, ['kill', 'helloworld'], options)
+})
+
+t.test('Ctrl-C at a question gives up, with status 130', async (t) => {
+  if (skipUnless(t, 'script') === undefined) return
+  const dialogue = [['Enter username: ', '\u0003']] as const
+  const output = await runAtTerminal(t, ['login'], { cwd, env, dialogue, tellsStatus: true })
+  t.match(toScreen(output!).at(-1), 'status 130')
+})
+
+/** The lines of `mx status`. */
+async function showStatus(t: Test, options: Partial<TerminalOptions>): Promise<readonly string[]> {
+  return toScreen((await runAtTerminal(t, ['status'], { cwd, env, ...options }))!)
+}
 
 /** The lines of a terminal, without what colours and moves. */
 function toScreen(output: string): readonly string[] {
