@@ -503,6 +503,28 @@ export function testEvents(t: Test, create: (t: Test) => Maybe<EventsSubject>): 
     t.ok(await isThere(ORDERS, 0))
   })
 
+  t.test(
+    'contract: what is said of a group that was deleted is not said to the next of its name',
+    async (t) => {
+      const { adapter } = await open(t)
+      if (adapter.deleteGroup === undefined) return void t.pass('does not')
+      const group = { name: 'group', ackWaitMs: LONG_MS, start: FROM_START }
+      const member = await join(t, adapter, group)
+      await append(adapter, ORDERS, ['a', 'b', 'c'])
+      const held = await takeAll(member, 3)
+      await adapter.deleteGroup(ORDERS, 'group')
+      const next = await join(t, adapter, group)
+      await held[0]!.nack(0)
+      t.same(await take(next, 3), ['a', 'b', 'c'], 'each comes once')
+      await held[0]!.ack()
+      await held[1]!.nack(0)
+      await member.leave()
+      t.match(await adapter.listGroups?.(ORDERS), [{ acked: 0, pending: 3 }])
+      await append(adapter, ORDERS, ['d'])
+      t.same(await take(next, 1), ['d'], 'nothing comes again')
+    },
+  )
+
   t.test('contract: a topic is deleted, with its events and groups', async (t) => {
     const { adapter } = await open(t)
     if (adapter.deleteTopic === undefined) return void t.pass('does not')

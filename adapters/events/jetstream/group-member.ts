@@ -36,6 +36,14 @@ export async function joinGroup(
   const { stream } = names
   const consumer = toConsumerName(name)
   const held = createHeld(sessions, ackWaitMs)
+  /** Of the group it is a member of; undefined: that was deleted. */
+  let run: string | undefined
+
+  /** What it has of another would be said to the consumer that has its name now. */
+  function enter(next: string | undefined): void {
+    if (run !== next) held.forgetAll()
+    run = next
+  }
 
   async function begin(session: Session): Promise<ConsumerInfo> {
     // Others may have removed it.
@@ -57,10 +65,9 @@ export async function joinGroup(
     const { config } = info
     if (config.ack_policy !== 'explicit' || config.deliver_subject !== undefined)
       throw refuse(409, `the consumer ${consumer} of ${stream} is none of a group of events`)
-    const group: NotedGroup = {
-      stream,
-      subject: toAcksSubject(prefix, topic, name, parseRun(info)),
-    }
+    const own = parseRun(info)
+    const group: NotedGroup = { stream, subject: toAcksSubject(prefix, topic, name, own) }
+    enter(own)
     const { done, stop } = await acks.follow(session, group)
     // The server begins where the stream ends, when it was told to begin behind that.
     done.add(1, (config.opt_start_seq ?? 1) - 1)
@@ -68,6 +75,7 @@ export async function joinGroup(
     const calls: DeliveryCalls = {
       ack(delivery) {
         held.remove(delivery)
+        if (run !== own) return
         return acks.note(group, delivery.event.sequence, delivery.reply)
       },
       nack: held.refuse,
@@ -82,7 +90,7 @@ export async function joinGroup(
         // A pull of ours that is still there would take what is refused now, and lose it for its time: asked
         // about a consumer, the server drops those nobody listens to.
         await findConsumer(session, stream, consumer).catch(() => {})
-        return messages
+        return run === own ? messages : []
       },
 
       toDelivery(message) {
@@ -110,20 +118,28 @@ export async function joinGroup(
     await setAckWait(session, info, ackWaitMs)
     return attach(session, info)
   })
-  return createMember({
+  const member = createMember({
     sessions,
     attached,
 
     async attach(session) {
       const info = await findConsumer(session, stream, consumer)
-      if (info === undefined)
-        throw (await findStream(session, stream)) === undefined
-          ? topicDeleted(topic)
-          : groupDeleted(name)
-      return attach(session, info)
+      if (info !== undefined) return attach(session, info)
+      enter(undefined)
+      throw (await findStream(session, stream)) === undefined
+        ? topicDeleted(topic)
+        : groupDeleted(name)
     },
 
     giveBack: held.giveBack,
     onLeave: held.refuseAll,
   })
+  return {
+    ...member,
+
+    fail(error) {
+      enter(undefined)
+      member.fail(error)
+    },
+  }
 }

@@ -13,6 +13,8 @@ export interface Held {
   readonly refuse: (delivery: JetDelivery, delayMs: number) => Promise<void>
   /** All may be pulled again. */
   readonly refuseAll: () => Promise<void>
+  /** Nothing is held any more, and the server is told of none. */
+  readonly forgetAll: () => void
   /** Messages that nobody has got may be pulled again. */
   readonly giveBack: (messages: readonly Msg[]) => Promise<void>
 }
@@ -60,6 +62,8 @@ export function createHeld(sessions: Sessions, ackWaitMs: number): Held {
       held.clear()
       await nakAll(deliveries.map(({ reply }) => reply))
     },
+
+    forgetAll: () => held.clear(),
 
     giveBack: (messages) => nakAll(messages.map(({ reply }) => reply ?? '')),
   }
