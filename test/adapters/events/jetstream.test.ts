@@ -19,7 +19,7 @@ const LEAST = {
   subscribe: '"mx.acks.>", "_INBOX.>"',
 }
 /** Each with streams of its own, over sockets. */
-const MODEL_RUNS = 10
+const MODEL_RUNS = 30
 const GROUP = { name: 'group', start: { sequence: 1 }, ackWaitMs: 60_000 }
 
 t.test('the contract of events', async (t) => {
