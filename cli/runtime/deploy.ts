@@ -1,4 +1,5 @@
 import { printDone, toFormat } from '../format.ts'
+import { onInterrupt } from '../interrupt.ts'
 import type { Session } from '../session.ts'
 import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
@@ -36,9 +37,17 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
   const given = toOptions(flags)
   const metadata = { ...toPairs('metadata', flags.metadata ?? []), ...(typed && { source: typed }) }
   const steps = await openSteps()
+  let isAsked = false
+  const stop = onInterrupt(() => {
+    steps.end()
+    return isAsked
+      ? `the platform goes on with ${name}: mx status ${name}`
+      : 'given up: nothing was changed'
+  })
   try {
     const { source, ...found } = await place(session, deployment, steps)
     steps.show(endpoint === 'Runtime.Create' ? 'pending' : 'updating')
+    isAsked = true
     await session.call('runtime', endpoint, {
       resource: { service: { name, version, source, metadata } },
       options: { ...found, ...given, ...(force && { force }), namespace: session.namespace },
@@ -47,6 +56,7 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
     await untilRunning(session, { name, version }, steps)
   } finally {
     steps.end()
+    stop()
   }
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   const done = { name, version, status: 'running', seconds: Number(seconds) }

@@ -36,7 +36,7 @@ t.test('env lists environments by name; * marks the selected one', async (t) => 
 
 t.test('one that is added can be selected, and deleted again', async (t) => {
   t.equal(await env(t, 'add', 'staging', 'staging.example.com:8081'), '')
-  await env(t, 'set', 'staging')
+  t.same(JSON.parse(await env(t, 'set', 'staging', '-o', 'json')), { name: 'staging' })
   t.equal(await env(t, 'get'), 'staging\n')
   t.match(
     await list(t),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatAs, formatEach, toFormat } from '../../cli/format.ts'
+import { formatAs, formatEach, printDone, toFormat } from '../../cli/format.ts'
 
 const VALUE = { name: 'a', tags: ['x', 'y: z'], none: {} }
 
@@ -23,3 +23,27 @@ t.test('text is what nobody has to ask for; others are refused', async (t) => {
     status: 2,
   })
 })
+
+t.test(
+  'what is done is a document where one is wanted, a line on a terminal, else nothing',
+  async (t) => {
+    const { isTTY } = process.stdout
+    t.teardown(() => Object.assign(process.stdout, { isTTY }))
+    const told = async (format: 'text' | 'json', terminal: boolean): Promise<string> => {
+      process.stdout.isTTY = terminal
+      const written = t.capture(process.stdout, 'write', () => true)
+      try {
+        await printDone(format, { key: 'k' }, 'k was written')
+      } finally {
+        written.restore()
+      }
+      return written()
+        .map(({ args }) => String(args[0]))
+        .join('')
+    }
+    t.equal(await told('text', true), 'k was written\n')
+    t.equal(await told('text', false), '')
+    for (const terminal of [true, false])
+      t.equal(await told('json', terminal), '{\n\t"key": "k"\n}\n')
+  },
+)

@@ -18,7 +18,10 @@ t.test(
       options: { namespace: 'mx' },
     })
     add('mail', 'v2')
-    await kill('mail@v1')
+    const written = t.capture(process.stdout, 'write', () => true)
+    await kill('mail@v1', '-o', 'json')
+    t.same(JSON.parse(String(written()[0]?.args[0])), { name: 'mail', version: 'v1' })
+    written.restore()
     await kill('./folder/mail', '--namespace=other')
     t.match(runtime.calls.at(-1)!.request, { options: { namespace: 'other' } })
     t.equal(runtime.objects.size, 0)

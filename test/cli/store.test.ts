@@ -21,7 +21,8 @@ t.test('a record is written, read, and deleted', async (t) => {
 t.test('bytes stay as they are, from standard input, a file, and out again', async (t) => {
   const bytes = Buffer.from([0xff, 0x00, 0x0a, 0x80])
   writeFileSync(join(home, 'bytes'), bytes)
-  await store('write', 'file', '@bytes', '-t', 'bytes')
+  const words = ['write', 'file', '@bytes', '-t', 'bytes', '-o', 'json']
+  t.same(JSON.parse(await store(...words)), { key: 'file' })
   t.equal((await mx(['store', 'write', 'in', '-', '-t', 'bytes'], bytes)).code, 0)
   for (const key of ['file', 'in'])
     t.equal(await store('read', key, '-t', 'bytes', '-o', 'raw'), bytes.toString('latin1'))

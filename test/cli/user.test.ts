@@ -26,6 +26,11 @@ t.test(
       await user(t, 'config'),
       'user: n/a\nnamespace: mx\nenvironment: local\ngit.credentials: n/a\ngit.baseurl: n/a\n',
     )
+    t.same(JSON.parse(await user(t, 'config', '-o', 'json')), {
+      ...{ user: '', namespace: 'mx', environment: 'local' },
+      ...{ 'git.credentials': '', 'git.baseurl': '' },
+    })
+    t.equal(await user(t, 'namespace', '-o', 'json'), '"mx"\n')
     await user(t, 'config', 'set', 'git.baseurl', 'example.com/all')
     await user(t, 'config', 'set', 'git.credentials', 'hush')
     t.match(

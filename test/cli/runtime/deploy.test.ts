@@ -1,0 +1,34 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { openCli } from '../../fixtures/cli.ts'
+import { runMx, startMx } from '../../fixtures/mx.ts'
+
+const { runtime, home } = await openCli(t)
+const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: process.env['MX_ENV_LOCAL_ADDRESS']! }
+const options = { cwd: home, env }
+
+t.test('what runs now is told as a document where one is wanted', async (t) => {
+  const { code, stdout } = await runMx(['run', 'github.com/jane/mail', '-o', 'json'], options)
+  t.equal(code, 0)
+  t.match(JSON.parse(stdout), {
+    ...{ name: 'mail', version: 'latest', status: 'running', seconds: Number },
+  })
+})
+
+t.test('a format that is none is told before anything is asked for', async (t) => {
+  runtime.calls.length = 0
+  const words = ['run', 'github.com/jane/other', '-o', 'jsno']
+  t.match(await runMx(words, options), { code: 2, stderr: /did you mean json\?/ })
+  t.same(runtime.calls, [])
+})
+
+t.test('Ctrl-C leaves to the platform what was asked for, and says so', async (t) => {
+  runtime.course = [{ status: 2 }]
+  runtime.hangs = true
+  const { child, ended, output } = startMx(['run', 'github.com/jane/slow'], options)
+  const isAsked = (): boolean => runtime.calls.some(({ endpoint }) => endpoint === 'Runtime.Create')
+  while (!isAsked()) await wait(20)
+  child.kill('SIGINT')
+  t.equal(await ended, 130)
+  t.equal(output.stderr, 'mx: the platform goes on with slow: mx status slow\n')
+})
