@@ -35,13 +35,16 @@ export class CliError extends Error {
   }
 }
 
+/** But for tabs and line feeds, as the output of a failed build has them. */
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 const INDENT = '  '
 const MIN_TEXT_WIDTH = 30
 const MAX_WIDTH = 100
 
-/** Writes problems to standard error, one a line, each with the program's name before it. */
+/** Writes problems to standard error, one a line, each with the program's name before it, without what would steer the terminal. */
 export function printProblems(problems: readonly string[]): void {
-  process.stderr.write(problems.map((problem) => `mx: ${problem}\n`).join(''))
+  const lines = problems.map((problem) => `mx: ${problem.replaceAll(CONTROLS, ' ')}\n`)
+  process.stderr.write(lines.join(''))
 }
 
 /** Ends the program once whoever reads standard output has seen enough, such as `head`; anything else, such as a full disk, is told. */

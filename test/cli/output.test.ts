@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CliError, findWidth, formatColumns } from '../../cli/output.ts'
+import { CliError, findWidth, formatColumns, printProblems } from '../../cli/output.ts'
 
 const { isTTY, columns } = process.stdout
 t.teardown(() => Object.assign(process.stdout, { isTTY, columns }))
@@ -37,5 +37,13 @@ t.test('of two columns the right one is wrapped', (t) => {
 
 t.test('an error is status 1 unless it says otherwise', (t) => {
   t.equal(new CliError('x').status, 1)
+  t.end()
+})
+
+t.test('what a service says of an error does not steer the terminal', (t) => {
+  const written = t.capture(process.stderr, 'write', () => true)
+  printProblems(['\u001b[2Jgone\r', 'a\n  b'])
+  written.restore()
+  t.same(written()[0]?.args, ['mx:  [2Jgone \nmx: a\n  b\n'])
   t.end()
 })

@@ -53,6 +53,20 @@ t.test('NO_COLOR: nothing is coloured', async (t) => {
   await runAtTerminal(t, ['kill', 'helloworld'], options)
 })
 
+t.test('an empty NO_COLOR is none, for the log of a gateway as well', async (t) => {
+  if (skipUnless(t, 'script') === undefined) return
+  for (const [NO_COLOR, isColoured] of [
+    ['', true],
+    ['1', false],
+  ] as const) {
+    const dialogue = [['no service is known', '\u0003']] as const
+    const options = { cwd, env: { ...env, NO_COLOR }, dialogue }
+    const output = await runAtTerminal(t, ['api', '--address=127.0.0.1:0'], options)
+    t.match(output, 'no service is known')
+    t.equal(COLOUR.test(output!), isColoured, `NO_COLOR=${NO_COLOR}`)
+  }
+})
+
 t.test('Ctrl-C at a question gives up, with status 130', async (t) => {
   if (skipUnless(t, 'script') === undefined) return
   const dialogue = [['Enter username: ', '\u0003']] as const
