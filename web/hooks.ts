@@ -1,0 +1,131 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { CallError, CONNECTION_ID } from './rpc/call-error.ts'
+import { connection, connectionId, type Stream } from './rpc/caller.ts'
+import { session } from './session.ts'
+
+/** What came of a call. */
+export interface CallState<T> {
+  /** `loading` while it runs, also again: the value before stays. */
+  readonly state: 'loading' | 'ready' | 'failed'
+  readonly value: T | undefined
+  readonly error: CallError | undefined
+  readonly reload: () => void
+}
+
+/**
+ * Calls as soon as the component is there, and again when a dependency changes, `reload` is called, or, after a failure that
+ * had to do with the connection or the login, when both are there again. What is overtaken is cancelled.
+ *
+ * @param start begins the call; undefined: there is nothing to call yet.
+ */
+export function useCall<T>(
+  start: (signal: AbortSignal) => Promise<T> | undefined,
+  deps: readonly unknown[],
+): CallState<T> {
+  const [turn, setTurn] = useState(0)
+  const [result, setResult] = useState<Omit<CallState<T>, 'reload'>>({
+    state: 'loading',
+    value: undefined,
+    error: undefined,
+  })
+  const reload = useCallback(() => setTurn((n) => n + 1), [])
+  const begunOn = useRef(0)
+  useEffect(() => {
+    begunOn.current = connectionId.peek()
+    const controller = new AbortController()
+    const { signal } = controller
+    const settle = (change: Partial<CallState<T>>): void => {
+      if (!signal.aborted) setResult((before) => ({ ...before, ...change }))
+    }
+    settle({ state: 'loading' })
+    const started = start(signal)
+    started?.then(
+      (value) => settle({ state: 'ready', value, error: undefined }),
+      (error) => settle({ state: 'failed', error: CallError.from(error) }),
+    )
+    return () => controller.abort()
+  }, [...deps, turn])
+  useReturn(result.error, begunOn, reload)
+  return { ...result, reload }
+}
+
+export interface WatchState {
+  /** `stale`: what is shown may be old, and will be new again by itself. */
+  readonly state: 'connecting' | 'live' | 'stale' | 'ended' | 'failed'
+  readonly error: CallError | undefined
+  readonly restart: () => void
+}
+
+export interface WatchOptions {
+  /** Called before each start of the stream: forget what `apply` kept, where the stream tells all again. */
+  readonly onStart?: () => void
+}
+
+/**
+ * Follows a stream, and opens it again whenever the connection is there anew; a dependency that changes does so, too.
+ *
+ * @param open undefined: there is nothing to follow yet.
+ * @param apply takes each message.
+ */
+export function useWatch<T>(
+  open: () => Stream<T> | undefined,
+  apply: (message: T) => void,
+  deps: readonly unknown[],
+  options: WatchOptions = {},
+): WatchState {
+  const [turn, setTurn] = useState(0)
+  const [result, setResult] = useState<Omit<WatchState, 'restart'>>({
+    state: 'connecting',
+    error: undefined,
+  })
+  const restart = useCallback(() => setTurn((n) => n + 1), [])
+  const latest = useRef({ apply, options })
+  latest.current = { apply, options }
+  const begunOn = useRef(0)
+  useEffect(() => {
+    begunOn.current = connectionId.peek()
+    let over = false
+    const stream = open()
+    if (stream === undefined) return undefined
+    latest.current.options.onStart?.()
+    setResult(({ state }) => ({ state: state === 'stale' ? state : 'connecting', error: undefined }))
+    const follow = async (): Promise<void> => {
+      try {
+        await stream.sent
+        if (!over) setResult(LIVE)
+        for await (const message of stream) {
+          if (over) return
+          latest.current.apply(message)
+        }
+        if (!over) setResult({ state: 'ended', error: undefined })
+      } catch (thrown) {
+        if (over) return
+        const error = CallError.from(thrown)
+        setResult({ state: isPassing(error) ? 'stale' : 'failed', error })
+      }
+    }
+    void follow()
+    return () => {
+      over = true
+      stream.cancel()
+    }
+  }, [...deps, turn])
+  useReturn(result.error, begunOn, restart)
+  return { ...result, restart }
+}
+
+const LIVE = { state: 'live', error: undefined } as const
+
+/** Whether an error ends with the trouble of the connection or the login that caused it. */
+function isPassing({ id, code }: CallError): boolean {
+  return code === 401 || (code === 503 && id === CONNECTION_ID)
+}
+
+/** Does it again once the page is connected anew, after an error that was the connection's or the login's. `begunOn`: the connection it failed on. */
+function useReturn(error: CallError | undefined, begunOn: { readonly current: number }, again: () => void): void {
+  const opened = connectionId.value
+  const isBack = connection.value === 'open' && session.value !== null
+  useEffect(() => {
+    if (error !== undefined && isPassing(error) && isBack && opened !== begunOn.current) again()
+  }, [error, isBack, opened])
+}

@@ -1,0 +1,14 @@
+import { render } from 'preact'
+import { followHistory } from './router.ts'
+import { keepConnected } from './rpc/caller.ts'
+import { App } from './shell/app.tsx'
+import { applyTheme } from './shell/theme.ts'
+import './style/tokens.css'
+import './style/base.css'
+import './style/parts.css'
+import './style/shell.css'
+
+applyTheme()
+followHistory()
+keepConnected()
+render(<App />, document.getElementById('app')!)

@@ -1,0 +1,28 @@
+import type { ComponentType } from 'preact'
+import type { RouteProps } from './match.ts'
+import type { IconName } from './shell/icon.tsx'
+
+export interface PageEntry {
+  /** As `match` takes it. */
+  readonly pattern: string
+  readonly title: string
+  /** Beside the title in the navigation; undefined: it is not there. */
+  readonly icon?: IconName
+  readonly load: () => Promise<{ readonly default: ComponentType<RouteProps> }>
+}
+
+/** All pages, in the order of the navigation. Parameters of the pattern come as the property `parameters`. */
+export const PAGES: readonly PageEntry[] = [
+  {
+    pattern: '/',
+    title: 'Overview',
+    icon: 'overview',
+    load: () => import('./pages/overview.tsx'),
+  },
+  {
+    pattern: '/services',
+    title: 'Services',
+    icon: 'services',
+    load: () => import('./pages/services.tsx'),
+  },
+]

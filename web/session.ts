@@ -1,0 +1,118 @@
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { CallError, CONNECTION_ID, readCallError } from './rpc/call-error.ts'
+
+/** Who uses the dashboard (specification: Account). */
+export interface Account {
+  readonly id: string
+  readonly name?: string
+  readonly type: string
+  /** Namespace it belongs to. */
+  readonly issuer: string
+  readonly scopes: readonly string[]
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+export interface Session {
+  readonly account: Account
+  /** Namespace of the login. */
+  readonly namespace: string
+  /** When the login ends unless it is renewed: Unix time in milliseconds, or a date. */
+  readonly expires: number | string
+}
+
+export interface Credentials {
+  readonly id: string
+  readonly secret: string
+  readonly namespace?: string
+}
+
+const ID = 'dashboard'
+const REQUEST_MS = 15_000
+const GRACE_MS = 1000
+const TIMER_MAX_MS = 2 ** 31 - 1
+let ending: ReturnType<typeof setTimeout> | undefined
+
+/** Who is logged in; null: nobody, or nobody any more. */
+export const session: Signal<Session | null> = signal(null)
+
+/** Whether the server has said who is logged in. */
+export const isKnown: Signal<boolean> = signal(false)
+
+/** Whether the login ended while the page was used: what it shows stays, and it goes on after the next one. */
+export const isExpired: Signal<boolean> = signal(false)
+
+const chosen = signal<string | undefined>(undefined)
+
+/** Namespace that calls are made for: the chosen one, else that of the login. */
+export const namespace: ReadonlySignal<string> = computed(
+  () => chosen.value ?? session.value?.namespace ?? 'mx',
+)
+
+/** Makes calls for another namespace; undefined: for that of the login. */
+export function chooseNamespace(name: string | undefined): void {
+  chosen.value = name === '' || name === session.value?.namespace ? undefined : name
+}
+
+/** Asks who is logged in. @throws {CallError} when the server does not say. */
+export async function readSession(): Promise<void> {
+  try {
+    begin((await ask('GET', '/session')) as Session)
+  } catch (error) {
+    if (!(error instanceof CallError) || error.code !== 401) throw error
+    isExpired.value ||= session.value !== null
+    session.value = null
+  }
+  isKnown.value = true
+}
+
+/** @throws {CallError} with 401 when the id or the secret is wrong. */
+export async function logIn({ id, secret, namespace }: Credentials): Promise<void> {
+  const wanted = namespace === undefined || namespace === '' ? {} : { namespace }
+  begin((await ask('POST', '/login', { id, secret, ...wanted })) as Session)
+  isKnown.value = true
+}
+
+/** Ends the login on the server, too. @throws {CallError} when the server was not told: the login goes on. */
+export async function logOut(): Promise<void> {
+  await ask('POST', '/logout', {})
+  clearTimeout(ending)
+  chosen.value = undefined
+  isExpired.value = false
+  session.value = null
+}
+
+/** The server renews a login that is used: whether it did is asked when it would have ended. */
+function begin(next: Session): void {
+  session.value = next
+  isExpired.value = false
+  clearTimeout(ending)
+  const restMs = new Date(next.expires).getTime() - Date.now() + GRACE_MS
+  if (restMs > 0 && restMs < TIMER_MAX_MS)
+    ending = setTimeout(() => void readSession().catch(() => {}), restMs)
+}
+
+async function ask(method: string, path: string, body?: object): Promise<unknown> {
+  let text: string
+  let ok: boolean
+  let status: number
+  try {
+    const reply = await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      signal: AbortSignal.timeout(REQUEST_MS),
+      ...(body !== undefined && {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    })
+    text = await reply.text()
+    ;({ ok, status } = reply)
+  } catch {
+    throw new CallError(CONNECTION_ID, 503, 'the server does not answer')
+  }
+  if (ok) return text === '' ? undefined : JSON.parse(text)
+  const error = readCallError(text, ID)
+  if (error.code === status) throw error
+  throw new CallError(ID, status, `the server answered ${status}`)
+}
