@@ -25,4 +25,27 @@ export const PAGES: readonly PageEntry[] = [
     icon: 'services',
     load: () => import('./pages/services.tsx'),
   },
+  {
+    pattern: '/runtime',
+    title: 'Runtime',
+    icon: 'runtime',
+    load: () => import('./pages/runtime.tsx'),
+  },
+  {
+    pattern: '/runtime/:name',
+    title: 'Runtime',
+    load: () => import('./pages/runtime-object.tsx'),
+  },
+  {
+    pattern: '/config',
+    title: 'Configuration',
+    icon: 'config',
+    load: () => import('./pages/config.tsx'),
+  },
+  {
+    pattern: '/store',
+    title: 'Store',
+    icon: 'store',
+    load: () => import('./pages/store.tsx'),
+  },
 ]
