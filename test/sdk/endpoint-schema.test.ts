@@ -1,5 +1,5 @@
 import t from 'tap'
-import { toSchema } from '../../../cli/gen/to-schema.ts'
+import { schemaOf, toSchema } from '../../sdk/endpoint-schema.ts'
 
 t.test('the schema of a service that tells only its fields', (t) => {
   const leaf = (name: string, type: string) => ({ name, type, values: [] })
@@ -30,5 +30,18 @@ t.test('the schema of a service that tells only its fields', (t) => {
       },
     },
   )
+  t.end()
+})
+
+t.test('the schema an endpoint tells goes before its fields; one that is no JSON does not', (t) => {
+  const value = { name: 'r', type: 'R', values: [{ name: 'a', type: 'bool', values: [] }] }
+  const of = (requestSchema: string) =>
+    schemaOf(
+      { name: 'A.B', request: value, response: value, metadata: { requestSchema } },
+      'request',
+    )
+  t.same(of('{"type":"string"}'), { type: 'string' })
+  for (const text of ['', '{', '5', 'null'])
+    t.same(of(text), { type: 'object', properties: { a: { type: 'boolean' } } }, text)
   t.end()
 })

@@ -1,5 +1,5 @@
-import type { Value } from '../../core/contracts/registry.ts'
-import type { JsonSchema } from '../../sdk/json-schema.ts'
+import type { Endpoint, Value } from '../core/contracts/registry.ts'
+import type { JsonSchema } from './json-schema.ts'
 
 const SCALARS: Readonly<Record<string, JsonSchema>> = {
   string: { type: 'string' },
@@ -16,6 +16,17 @@ const SCALARS: Readonly<Record<string, JsonSchema>> = {
 }
 const LIST = '[]'
 const MAP = /^map\[\w+\]/
+
+/** The schema of an endpoint's messages: what it tells in its metadata, else what its fields say. */
+export function schemaOf(endpoint: Endpoint, side: 'request' | 'response'): JsonSchema {
+  try {
+    const schema: unknown = JSON.parse(endpoint.metadata[`${side}Schema`] ?? '')
+    if (typeof schema === 'object' && schema !== null) return schema
+  } catch {
+    // It tells none, or none that is JSON: its fields are known all the same.
+  }
+  return toSchema(endpoint[side])
+}
 
 /** The schema of a field, as far as the registry tells it (specification: Value): for services that tell no schema. */
 export function toSchema({ type, values }: Pick<Value, 'type' | 'values'>): JsonSchema {
