@@ -1,15 +1,24 @@
-/** Builds the front end of the dashboard into files with names of their content: `web/` to `dist/dashboard`. */
+/** Builds the front end of the dashboard: `web/` to `dist/dashboard`, files named by their content, each compressed beside it. */
+
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+import { build, type Plugin } from 'vite'
 import { ROOT } from './root.ts'
 
-/** Writes `index.html` and `assets/`; what was in the folder is gone. */
+/** What is worth compressing. */
+const TEXT = /\.(?:js|css|svg|html)$/
+
+/** Writes `index.html` and `assets/`, with a `.br` and a `.gz` of each; what was in the folder is gone. */
 export async function buildWeb(outDir: string): Promise<void> {
   await build({
     configFile: false,
     root: join(ROOT, 'web'),
     logLevel: 'warn',
+    plugins: [refuseNode],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       outDir,
@@ -21,6 +30,27 @@ export async function buildWeb(outDir: string): Promise<void> {
       reportCompressedSize: false,
     },
   })
+  const names = await readdir(outDir, { recursive: true })
+  await Promise.all(
+    names.filter((name) => TEXT.test(name)).map((name) => compress(join(outDir, name))),
+  )
+}
+
+/** What pages take of the program must run in browsers; types alone are gone by now. */
+const refuseNode: Plugin = {
+  name: 'refuse-node',
+  enforce: 'pre',
+  resolveId(id, importer) {
+    if (isBuiltin(id)) this.error(`${importer} imports ${id}: it cannot be part of web/`)
+  },
+}
+
+async function compress(file: string): Promise<void> {
+  const bytes = await readFile(file)
+  await Promise.all([
+    promisify(brotliCompress)(bytes).then((packed) => writeFile(`${file}.br`, packed)),
+    promisify(gzip)(bytes, { level: 9 }).then((packed) => writeFile(`${file}.gz`, packed)),
+  ])
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await buildWeb(join(ROOT, 'dist/dashboard'))
