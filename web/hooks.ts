@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { CallError, CONNECTION_ID } from './rpc/call-error.ts'
+import { createBackOff } from '../core/back-off.ts'
+import { CallError } from './rpc/call-error.ts'
 import { connection, connectionId, type Stream } from './rpc/caller.ts'
 import { session } from './session.ts'
 
@@ -45,7 +46,8 @@ export function useCall<T>(
     )
     return () => controller.abort()
   }, [...deps, turn])
-  useReturn(result.error, begunOn, reload)
+  const { error } = result
+  useReturn(error !== undefined && isPassing(error) ? error : undefined, begunOn, reload)
   return { ...result, reload }
 }
 
@@ -88,44 +90,67 @@ export function useWatch<T>(
     const stream = open()
     if (stream === undefined) return undefined
     latest.current.options.onStart?.()
-    setResult(({ state }) => ({ state: state === 'stale' ? state : 'connecting', error: undefined }))
+    const wasStale = result.state === 'stale'
+    setResult({ state: wasStale ? 'stale' : 'connecting', error: undefined })
+    const goLive = (): void => setResult((before) => (before.state === 'live' ? before : LIVE))
+    let timer: ReturnType<typeof setTimeout> | undefined
     const follow = async (): Promise<void> => {
       try {
         await stream.sent
-        if (!over) setResult(LIVE)
+        // A stream may be quiet for long: one that is not refused follows what it should.
+        if (!over) timer = setTimeout(goLive, wasStale ? PROBATION_MS : 0)
         for await (const message of stream) {
           if (over) return
           latest.current.apply(message)
+          goLive()
         }
         if (!over) setResult({ state: 'ended', error: undefined })
       } catch (thrown) {
         if (over) return
         const error = CallError.from(thrown)
-        setResult({ state: isPassing(error) ? 'stale' : 'failed', error })
+        setResult({ state: isPassingStream(error) ? 'stale' : 'failed', error })
+      } finally {
+        clearTimeout(timer)
       }
     }
     void follow()
     return () => {
       over = true
+      clearTimeout(timer)
       stream.cancel()
     }
   }, [...deps, turn])
-  useReturn(result.error, begunOn, restart)
+  useReturn(result.state === 'stale' ? result.error : undefined, begunOn, restart)
   return { ...result, restart }
 }
 
+/** How long a stream that was lost must last to count as live. */
+const PROBATION_MS = 500
 const LIVE = { state: 'live', error: undefined } as const
 
-/** Whether an error ends with the trouble of the connection or the login that caused it. */
-function isPassing({ id, code }: CallError): boolean {
-  return code === 401 || (code === 503 && id === CONNECTION_ID)
+/** Errors that end with the trouble of the connection or the login that caused them. */
+function isPassing(error: CallError): boolean {
+  return error.isExpiry || error.isLoss
 }
 
-/** Does it again once the page is connected anew, after an error that was the connection's or the login's. `begunOn`: the connection it failed on. */
-function useReturn(error: CallError | undefined, begunOn: { readonly current: number }, again: () => void): void {
+/** Of streams: a service that stops ends them before the connection is lost, and comes again. */
+function isPassingStream(error: CallError): boolean {
+  return isPassing(error) || error.code === 502 || error.code === 503
+}
+
+/** Does it again after an error that passes, as soon as the page is connected and logged in: at once on another connection than `begunOn`. */
+function useReturn(
+  error: CallError | undefined,
+  begunOn: { readonly current: number },
+  again: () => void,
+): void {
   const opened = connectionId.value
   const isBack = connection.value === 'open' && session.value !== null
+  const backOff = useRef(createBackOff()).current
   useEffect(() => {
-    if (error !== undefined && isPassing(error) && isBack && opened !== begunOn.current) again()
+    if (error === undefined || !isBack) return undefined
+    if (opened !== begunOn.current) backOff.reset()
+    const timer = setTimeout(again, opened === begunOn.current ? backOff.next() : 0)
+    return () => clearTimeout(timer)
   }, [error, isBack, opened])
 }

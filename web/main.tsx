@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { followHistory } from './router.ts'
 import { keepConnected } from './rpc/caller.ts'
+import { keepLoggedIn } from './session.ts'
 import { App } from './shell/app.tsx'
 import { applyTheme } from './shell/theme.ts'
 import './style/tokens.css'
@@ -11,4 +12,5 @@ import './style/shell.css'
 applyTheme()
 followHistory()
 keepConnected()
+keepLoggedIn()
 render(<App />, document.getElementById('app')!)

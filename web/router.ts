@@ -12,7 +12,10 @@ export const query: ReadonlySignal<URLSearchParams> = computed(
 )
 
 /** Goes to a page. `to`: a path of the dashboard, and what may stand behind it. @throws {TypeError} for an address elsewhere. */
-export function navigate(to: string, { replace = false } = {}): void {
+export function navigate(
+  to: string,
+  { replace = false }: { readonly replace?: boolean } = {},
+): void {
   const url = new URL(to, location.href)
   if (url.origin !== location.origin) throw new TypeError(`navigate takes a path, got ${to}`)
   const target = url.pathname + url.search + url.hash

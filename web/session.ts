@@ -28,9 +28,13 @@ export interface Credentials {
 
 const ID = 'dashboard'
 const REQUEST_MS = 15_000
-const GRACE_MS = 1000
+/** Part of its life after which a login is renewed. */
+const RENEW_AT = 2 / 3
+const MIN_RENEW_MS = 1000
+const RETRY_MS = 5000
 const TIMER_MAX_MS = 2 ** 31 - 1
-let ending: ReturnType<typeof setTimeout> | undefined
+let renewAtMs = 0
+let renewal: ReturnType<typeof setTimeout> | undefined
 
 /** Who is logged in; null: nobody, or nobody any more. */
 export const session: Signal<Session | null> = signal(null)
@@ -58,9 +62,7 @@ export async function readSession(): Promise<void> {
   try {
     begin((await ask('GET', '/session')) as Session)
   } catch (error) {
-    if (!(error instanceof CallError) || error.code !== 401) throw error
-    isExpired.value ||= session.value !== null
-    session.value = null
+    end(error)
   }
   isKnown.value = true
 }
@@ -75,20 +77,56 @@ export async function logIn({ id, secret, namespace }: Credentials): Promise<voi
 /** Ends the login on the server, too. @throws {CallError} when the server was not told: the login goes on. */
 export async function logOut(): Promise<void> {
   await ask('POST', '/logout', {})
-  clearTimeout(ending)
+  clearTimeout(renewal)
   chosen.value = undefined
   isExpired.value = false
   session.value = null
 }
 
-/** The server renews a login that is used: whether it did is asked when it would have ended. */
+/** Asks the server to go on with the login, before it ends or when something says that it has. @throws {CallError} when the server does not say. */
+export async function renewSession(): Promise<void> {
+  try {
+    begin((await ask('POST', '/session')) as Session)
+  } catch (error) {
+    end(error)
+  }
+}
+
+/** Renews a login that is about to end when the page is looked at again: timers of hidden pages are late. */
+export function keepLoggedIn(): void {
+  document.addEventListener('visibilitychange', () => {
+    if (
+      document.visibilityState === 'visible' &&
+      session.peek() !== null &&
+      Date.now() >= renewAtMs
+    )
+      renewSession().catch(retry)
+  })
+}
+
 function begin(next: Session): void {
   session.value = next
   isExpired.value = false
-  clearTimeout(ending)
-  const restMs = new Date(next.expires).getTime() - Date.now() + GRACE_MS
-  if (restMs > 0 && restMs < TIMER_MAX_MS)
-    ending = setTimeout(() => void readSession().catch(() => {}), restMs)
+  const nowMs = Date.now()
+  renewAtMs = nowMs + Math.max(MIN_RENEW_MS, (new Date(next.expires).getTime() - nowMs) * RENEW_AT)
+  schedule(renewAtMs - nowMs)
+}
+
+function end(error: unknown): void {
+  if (!(error instanceof CallError) || error.code !== 401) throw error
+  clearTimeout(renewal)
+  isExpired.value ||= session.value !== null
+  session.value = null
+}
+
+function schedule(ms: number): void {
+  clearTimeout(renewal)
+  if (ms < TIMER_MAX_MS) renewal = setTimeout(() => void renewSession().catch(retry), ms)
+}
+
+/** The server is away: it may be back before the login ends. */
+function retry(): void {
+  schedule(RETRY_MS)
 }
 
 async function ask(method: string, path: string, body?: object): Promise<unknown> {
@@ -108,11 +146,15 @@ async function ask(method: string, path: string, body?: object): Promise<unknown
     })
     text = await reply.text()
     ;({ ok, status } = reply)
-  } catch {
-    throw new CallError(CONNECTION_ID, 503, 'the server does not answer')
+  } catch (error) {
+    throw toGone(error)
   }
   if (ok) return text === '' ? undefined : JSON.parse(text)
   const error = readCallError(text, ID)
   if (error.code === status) throw error
   throw new CallError(ID, status, `the server answered ${status}`)
+}
+
+function toGone(cause: unknown): CallError {
+  return new CallError(CONNECTION_ID, 503, 'the server does not answer', { cause })
 }

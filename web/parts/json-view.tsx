@@ -17,7 +17,11 @@ const MEMBERS = 100
 const CHARACTERS = 2000
 
 /** A JSON value, pretty and folding. Huge ones are drawn in pieces; the whole can be copied and downloaded. */
-export function JsonView({ value, fileName = 'answer.json', open = 3 }: JsonViewProps): JSX.Element {
+export function JsonView({
+  value,
+  fileName = 'answer.json',
+  open = 3,
+}: JsonViewProps): JSX.Element {
   const text = useMemo(() => JSON.stringify(value, null, 2) ?? '', [value])
   const download = (): void => {
     const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))

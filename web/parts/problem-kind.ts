@@ -1,4 +1,4 @@
-import { type CallError, CONNECTION_ID } from '../rpc/call-error.ts'
+import type { CallError } from '../rpc/call-error.ts'
 
 /** What a failure means to whoever looks at it. */
 export type ProblemKind =
@@ -10,20 +10,17 @@ export type ProblemKind =
   | 'invalid'
   | 'other'
 
-/**
- * The state a failed call leaves a page in.
- *
- * @param isLoggedIn the rules refuse with 401, too: then it is not the login that ended.
- */
-export function toProblemKind({ id, code }: CallError, isLoggedIn: boolean): ProblemKind {
-  switch (code) {
+/** The state a failed call leaves a page in. */
+export function toProblemKind(error: CallError): ProblemKind {
+  if (error.isExpiry) return 'expired'
+  if (error.isLoss) return 'gone'
+  switch (error.code) {
     case 400:
     case 413:
     case 415:
     case 422:
       return 'invalid'
     case 401:
-      return isLoggedIn ? 'forbidden' : 'expired'
     case 403:
       return 'forbidden'
     case 404:
@@ -31,15 +28,15 @@ export function toProblemKind({ id, code }: CallError, isLoggedIn: boolean): Pro
     case 408:
     case 504:
       return 'timeout'
-    case 503:
-      return id === CONNECTION_ID ? 'gone' : 'other'
     default:
       return 'other'
   }
 }
 
 /** What it is called, and what may be done about it. */
-export const PROBLEMS: Readonly<Record<ProblemKind, { readonly title: string; readonly advice: string }>> = {
+export const PROBLEMS: Readonly<
+  Record<ProblemKind, { readonly title: string; readonly advice: string }>
+> = {
   gone: {
     title: 'The server is gone',
     advice: 'The page connects again by itself, and shows what is new then.',

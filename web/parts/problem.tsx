@@ -13,7 +13,7 @@ export interface ProblemProps {
 /** One clear state for a call that failed: what was asked, what was answered, and what can be done. */
 export function Problem({ error, asked, onRetry }: ProblemProps): JSX.Element {
   const { value: current } = session
-  const kind = toProblemKind(error, current !== null)
+  const kind = toProblemKind(error)
   const { title, advice } = PROBLEMS[kind]
   return (
     <div class="problem" role="alert" data-kind={kind}>

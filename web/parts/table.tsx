@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
 import { useMemo, useRef, useState } from 'preact/hooks'
 import { compareCells, type SortKey } from './compare-cells.ts'
 import { useVisibleRows } from './virtual.ts'
@@ -55,8 +55,14 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
   const turn = (id: string): void =>
     setSorting((before) => ({ id, descending: before.id === id && !before.descending }))
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
-    <section ref={scroller} class="table-scroll" aria-label={label} tabIndex={0} onKeyDown={moveFocus}>
+    <section
+      ref={scroller}
+      class="table-scroll"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+      tabIndex={0}
+      onKeyDown={moveFocus}
+    >
       <table aria-label={label} aria-rowcount={sorted.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
@@ -65,7 +71,11 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                 key={column.id}
                 column={column}
                 direction={
-                  sorting.id !== column.id ? undefined : sorting.descending ? 'descending' : 'ascending'
+                  sorting.id !== column.id
+                    ? undefined
+                    : sorting.descending
+                      ? 'descending'
+                      : 'ascending'
                 }
                 onSort={() => turn(column.id)}
               />
@@ -131,7 +141,7 @@ function Cell<Row>({
 }
 
 function Spacer({ height }: { readonly height: number }): JSX.Element {
-  return <tr class="table-spacer" aria-hidden="true" style={{ height: `${height}px` }} />
+  return <tr class="table-spacer" style={{ height: `${height}px` }} />
 }
 
 function toClass(align: 'start' | 'end' | undefined, minor: boolean | undefined): string {
@@ -139,7 +149,7 @@ function toClass(align: 'start' | 'end' | undefined, minor: boolean | undefined)
 }
 
 /** Up and down go to the first thing of the row above or below that takes focus. */
-function moveFocus(event: JSX.TargetedKeyboardEvent<HTMLElement>): void {
+function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
   const row = event.target instanceof Element ? event.target.closest('tbody tr') : null
   if (row === null || isTextField(event.target)) return

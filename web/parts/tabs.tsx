@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
 import { useId } from 'preact/hooks'
 
 export interface Tab {
@@ -20,7 +20,7 @@ const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 }
 /** Tabs as the ARIA authoring practices have them: arrow keys, Home and End go from tab to tab. */
 export function Tabs({ label, tabs, selected, onSelect, children }: TabsProps): JSX.Element {
   const base = useId()
-  const select = (event: JSX.TargetedKeyboardEvent<HTMLElement>): void => {
+  const select = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const at = tabs.findIndex(({ id }) => id === selected)
     const step = STEPS[event.key]
     let next: number

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
 import { useState } from 'preact/hooks'
 
 export interface TreeNode {
@@ -64,7 +64,7 @@ export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps):
       </li>
     )
   }
-  const onKeyDown = (event: JSX.TargetedKeyboardEvent<HTMLElement>): void => {
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLElement>): void => {
     const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=treeitem]')]
     const at = items.indexOf(event.target as HTMLElement)
     const item = items[at]

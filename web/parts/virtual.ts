@@ -1,4 +1,4 @@
-import { type RefObject } from 'preact'
+import type { RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
 /** Rows that are drawn above and below what is seen. */
@@ -19,7 +19,7 @@ export interface VisibleRows {
  * @param rowHeight pixels of each row.
  */
 export function useVisibleRows(
-  scroller: RefObject<HTMLElement>,
+  scroller: RefObject<HTMLElement | null>,
   count: number,
   rowHeight: number,
 ): VisibleRows {

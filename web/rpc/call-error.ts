@@ -6,6 +6,13 @@ export const CONNECTION_ID = 'connection'
 /** Fields of a reply: names in lower case, and their values. */
 export type Fields = readonly (readonly [name: string, value: string])[]
 
+export interface CallErrorOptions {
+  /** @default that of the code */
+  readonly status?: string
+  readonly fields?: Fields
+  readonly cause?: unknown
+}
+
 /** Why a call failed: what the service, the gateway or the connection said. */
 export class CallError extends Error {
   /** Who says so: a service, or a part of the platform. */
@@ -16,8 +23,9 @@ export class CallError extends Error {
   readonly status: string
   readonly fields: Fields
 
-  constructor(id: string, code: number, detail: string, status = '', fields: Fields = []) {
-    super(detail)
+  constructor(id: string, code: number, detail: string, options: CallErrorOptions = {}) {
+    const { status = '', fields = [], cause } = options
+    super(detail, { cause })
     this.name = 'CallError'
     this.id = id
     this.code = code
@@ -29,10 +37,23 @@ export class CallError extends Error {
     return this.message
   }
 
+  /** Whether the login has ended: the rules refuse with 401, too, and say nothing of the token. */
+  get isExpiry(): boolean {
+    if (this.code !== 401) return false
+    const challenge = this.fields.find(([name]) => name === 'www-authenticate')?.[1] ?? ''
+    return this.id === CONNECTION_ID || challenge.includes('invalid_token')
+  }
+
+  /** Whether it was the connection that failed: nothing is known of the call, which may be made again once it is back. */
+  get isLoss(): boolean {
+    return this.id === CONNECTION_ID && this.code === 503
+  }
+
   /** Whatever was thrown, as an error pages can show. */
   static from(thrown: unknown): CallError {
     if (thrown instanceof CallError) return thrown
-    return new CallError(CONNECTION_ID, 500, thrown instanceof Error ? thrown.message : `${thrown}`)
+    const detail = thrown instanceof Error ? thrown.message : `${thrown}`
+    return new CallError(CONNECTION_ID, 500, detail, { cause: thrown })
   }
 }
 
@@ -75,18 +96,16 @@ export function readCallError(json: string, service: string): CallError {
     return typeof value === 'string' ? value : ''
   }
   const fields = parseFields(text('metadata')) ?? []
-  return new CallError(
-    text('id') || service,
-    code as number,
-    text('detail'),
-    text('status'),
-    fields.filter(([name]) => !name.startsWith('content-')),
-  )
+  return new CallError(text('id') || service, code as number, text('detail'), {
+    status: text('status'),
+    fields: fields.filter(([name]) => !name.startsWith('content-')),
+  })
 }
 
 /** What a caller sees of an answer that breaks the rules but not the connection. */
-export function toBadAnswer(service: string): CallError {
-  return new CallError(service, 502, `bad gateway: the answer of ${service} is malformed`)
+export function toBadAnswer(service: string, cause?: unknown): CallError {
+  const detail = `bad gateway: the answer of ${service} is malformed`
+  return new CallError(service, 502, detail, { cause })
 }
 
 /** The fields of a metadata block; undefined: it is malformed. */

@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals'
 import { formatMetadata } from '../../core/rpc/metadata.ts'
-import { namespace, readSession, session } from '../session.ts'
+import { namespace, readSession, renewSession, session } from '../session.ts'
 import { CallError, type Fields, toBadAnswer } from './call-error.ts'
 import { type Bytes, toBody } from './frames.ts'
 import { type ConnectionState, Link } from './link.ts'
@@ -154,7 +154,10 @@ async function begin(
   sends = false,
 ): Promise<SentCall> {
   if (signal?.aborted) throw toCancelled(service)
-  const metadata = toMetadata({ ...fields, ...(wanted !== '' && { 'mx-namespace': wanted }) }, service)
+  const metadata = toMetadata(
+    { ...fields, ...(wanted !== '' && { 'mx-namespace': wanted }) },
+    service,
+  )
   const sent = await link.call(
     {
       service,
@@ -178,9 +181,22 @@ async function takeBody(sent: SentCall): Promise<Bytes | undefined> {
   try {
     return await sent.next()
   } catch (error) {
-    if (CallError.from(error).code === 401) readSession().catch(ignore)
+    if (error instanceof CallError && error.isExpiry) renewOnce()
     throw error
   }
+}
+
+let renewing = false
+
+/** Many calls fail together. */
+function renewOnce(): void {
+  if (renewing || session.peek() === null) return
+  renewing = true
+  renewSession()
+    .catch(ignore)
+    .finally(() => {
+      renewing = false
+    })
 }
 
 function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
@@ -188,8 +204,8 @@ function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
   if (type === '' || /^application\/(?:[^;]*\+)?json\b/.test(type)) {
     try {
       return (body.length === 0 ? {} : JSON.parse(new TextDecoder().decode(body))) as T
-    } catch {
-      throw toBadAnswer(service)
+    } catch (error) {
+      throw toBadAnswer(service, error)
     }
   }
   return (type.startsWith('text/') ? new TextDecoder().decode(body) : body) as T
@@ -199,8 +215,12 @@ function toMetadata(fields: Readonly<Record<string, string>>, service: string): 
   try {
     return formatMetadata(Object.entries(fields).flat())
   } catch (error) {
-    throw new CallError(service, 400, (error as Error).message)
+    throw toBadMetadata(service, error as Error)
   }
+}
+
+function toBadMetadata(service: string, cause: Error): CallError {
+  return new CallError(service, 400, cause.message, { cause })
 }
 
 function toCancelled(service: string): CallError {

@@ -155,8 +155,7 @@ export class Connection implements FrameReceiver<Bytes> {
 
   #onGoaway(lastId: number): undefined {
     this.leaving = true
-    for (const call of [...this.#calls.values()])
-      if (call.id > lastId) call.fail(toNotServed())
+    for (const call of [...this.#calls.values()]) if (call.id > lastId) call.fail(toNotServed())
     if (this.#calls.size === 0) this.#close(1000, 'left')
   }
 

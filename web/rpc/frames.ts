@@ -1,12 +1,4 @@
-import {
-  CALL,
-  CALL_BYTES,
-  CANCEL,
-  CREDIT,
-  DATA,
-  END,
-  HEADER_BYTES,
-} from '../../core/rpc/frames.ts'
+import { CALL, CALL_BYTES, CANCEL, CREDIT, DATA, END, HEADER_BYTES } from '../../core/rpc/frames.ts'
 
 /** What a page sends of docs/protocol.md §2.2. */
 export type Bytes = Uint8Array<ArrayBuffer>

@@ -10,9 +10,9 @@ export type ConnectionState = 'connecting' | 'open' | 'lost'
 /** What a page's WebSocket offers of what is used here. */
 export interface LinkSocket {
   binaryType: string
-  onopen: ((event: never) => void) | null
-  onclose: ((event: never) => void) | null
-  onmessage: ((event: { data: ArrayBuffer | string }) => void) | null
+  onopen: ((event: never) => unknown) | null
+  onclose: ((event: never) => unknown) | null
+  onmessage: ((event: never) => unknown) | null
   send(message: Uint8Array<ArrayBuffer>): void
   close(code?: number, reason?: string): void
 }
@@ -36,7 +36,10 @@ export class Link {
   readonly #opened = signal(0)
   readonly #options: LinkOptions
   readonly #backOff = createBackOff()
-  readonly #waiting = new Set<{ resolve: (c: Connection) => void; reject: (e: CallError) => void }>()
+  readonly #waiting = new Set<{
+    resolve: (c: Connection) => void
+    reject: (e: CallError) => void
+  }>()
   /** Where new calls go. */
   #current: Connection | undefined
   #attempt: LinkSocket | undefined
@@ -94,7 +97,8 @@ export class Link {
   }
 
   #wait(signal?: AbortSignal): Promise<Connection> {
-    if (!this.#wanted) return Promise.reject(new CallError(CONNECTION_ID, 401, 'nobody is logged in'))
+    if (!this.#wanted)
+      return Promise.reject(new CallError(CONNECTION_ID, 401, 'nobody is logged in'))
     return new Promise((resolve, reject) => {
       const waiter = { resolve, reject }
       this.#waiting.add(waiter)
@@ -134,7 +138,7 @@ export class Link {
       socket.close(DEAD, 'given up')
       this.#leave(connection)
     }
-    socket.onmessage = ({ data }) => {
+    socket.onmessage = ({ data }: { data: ArrayBuffer | string }) => {
       this.#heard = true
       connection.receive(typeof data === 'string' ? data : new Uint8Array(data))
       if (connection.leaving) this.#leave(connection)

@@ -37,7 +37,12 @@ export class SentCall {
   constructor(
     carrier: Carrier,
     id: number,
-    { service, streams, sends, timeoutMs }: {
+    {
+      service,
+      streams,
+      sends,
+      timeoutMs,
+    }: {
       readonly service: string
       readonly streams: boolean
       readonly sends: boolean
