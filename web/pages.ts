@@ -26,6 +26,11 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/services.tsx'),
   },
   {
+    pattern: '/services/:name',
+    title: 'Service',
+    load: () => import('./pages/service.tsx'),
+  },
+  {
     pattern: '/runtime',
     title: 'Runtime',
     icon: 'runtime',
@@ -47,5 +52,22 @@ export const PAGES: readonly PageEntry[] = [
     title: 'Store',
     icon: 'store',
     load: () => import('./pages/store.tsx'),
+  },
+  {
+    pattern: '/events',
+    title: 'Events',
+    icon: 'events',
+    load: () => import('./pages/events.tsx'),
+  },
+  {
+    pattern: '/events/:topic',
+    title: 'Events',
+    load: () => import('./pages/topic.tsx'),
+  },
+  {
+    pattern: '/auth',
+    title: 'Access',
+    icon: 'auth',
+    load: () => import('./pages/auth.tsx'),
   },
 ]
