@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Histogram } from '../../../cli/load/histogram.ts'
+import { Histogram } from '../../../core/metrics/histogram.ts'
 
 /** The definition, without buckets: the smallest value that `percent` % do not exceed. */
 function exactPercentile(values: readonly number[], percent: number): number {
@@ -59,4 +59,34 @@ t.test('reset forgets everything', async (t) => {
   histogram.reset()
   t.equal(histogram.count, 0)
   t.equal(histogram.percentile(99), 0)
+})
+
+t.test('a duration may stand for several', async (t) => {
+  const histogram = new Histogram()
+  histogram.record(10)
+  histogram.record(20, 3)
+  t.equal(histogram.count, 4)
+  t.equal(histogram.mean, 17.5)
+  t.equal(histogram.percentile(25), 10)
+  t.equal(histogram.percentile(50), 20)
+})
+
+t.test('with fewer bits it is less exact, and takes less room', async (t) => {
+  const histogram = new Histogram(5)
+  for (let value = 1; value <= 100_000; value++) histogram.record(value)
+  for (const percent of [1, 50, 99]) {
+    const exact = percent * 1000
+    const got = histogram.percentile(percent)
+    t.ok(got >= exact && got <= exact * 1.04, `${percent} %: ${got}`)
+  }
+})
+
+t.test('of what was recorded after a copy was made it knows the percentiles, too', async (t) => {
+  const histogram = new Histogram(5)
+  for (let i = 0; i < 100; i++) histogram.record(5000)
+  const before = histogram.copy()
+  t.equal(histogram.percentile(50, before), 0, 'nothing')
+  for (let i = 0; i < 10; i++) histogram.record(7)
+  t.equal(histogram.percentile(99, before), 7)
+  t.ok(histogram.percentile(50) >= 5000)
 })
