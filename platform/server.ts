@@ -26,6 +26,7 @@ import { openServerRegistries } from './server-registries.ts'
 import { createBuiltInLog } from './service-log.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import type { Address } from './settings-values.ts'
+import { createToldGateway } from './told-gateway.ts'
 
 export interface ServerOptions {
   readonly configuration: Configuration
@@ -116,6 +117,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   const { host } = proxy
   advertised = host.address
   const made: Made = {}
+  const told = createToldGateway({ registry, domains: registries, gate })
   const services = await startServices(
     {
       settings,
@@ -125,6 +127,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       registries,
       broker,
       network,
+      gateway: told,
       host,
       gate,
       toLog: (service) => createBuiltInLog(service, log),
@@ -147,8 +150,10 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     gate,
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),
+    metrics: told.metrics,
   })
   closing.add(api.close)
+  told.use(api)
   const tls = openTls(settings, log)
   closing.add(() => tls?.close())
   const dashboard = await startDashboard({
