@@ -35,6 +35,8 @@ export interface Credentials {
 export interface Logins {
   /** @throws {GatewayError} 401 for a wrong id or secret, 429 after too many; 503 */
   readonly begin: (credentials: Credentials, address: string) => Promise<Login>
+  /** The login an access token of this process belongs to, whether that is still taken or not. */
+  readonly recall: (token: string) => Login | undefined
   /** The login an access token belongs to, as long as the token is taken. @throws {GatewayError} 401; 503 */
   readonly find: (token: string, address: string) => Promise<Login>
   /** Gives a login that is found a new token, where it is time. @throws {GatewayError} 401 when it has ended meanwhile; 503 */
@@ -93,6 +95,8 @@ export function createLogins(carry: Carry, nowMs: () => number = Date.now): Logi
       }
       return login
     },
+
+    recall: (token) => byToken.get(token),
 
     async find(token, address) {
       try {

@@ -42,7 +42,8 @@ export function createRpcDoor({ carry, logins }: RpcDoorOptions): RpcDoor {
       const token = takeToken(x)
       if (token === undefined) throw new GatewayError(ID, 401, 'nobody is logged in')
       const { clientAddress } = x
-      const login = await logins.find(token, clientAddress)
+      // Each call is judged by itself; what is accepted at once, the listener need not accept later, which it complains about.
+      const login = logins.recall(token) ?? (await logins.find(token, clientAddress))
       const connection: ServerConnection = new ServerConnection(
         (call) => new ShownCall(call, login).release((shown) => carry(shown, clientAddress)),
         { onClosed: () => connections.delete(connection) },
