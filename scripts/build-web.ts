@@ -28,6 +28,7 @@ export async function buildWeb(outDir: string): Promise<void> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      rolldownOptions: { checks: { pluginTimings: false } },
     },
   })
   const names = await readdir(outDir, { recursive: true })

@@ -1,6 +1,9 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { CallError, CONNECTION_ID, readCallError } from './rpc/call-error.ts'
 
+/** Namespace of whoever names none. */
+export const DEFAULT_NAMESPACE = 'mx'
+
 /** Who uses the dashboard (specification: Account). */
 export interface Account {
   readonly id: string
@@ -49,7 +52,7 @@ const chosen = signal<string | undefined>(undefined)
 
 /** Namespace that calls are made for: the chosen one, else that of the login. */
 export const namespace: ReadonlySignal<string> = computed(
-  () => chosen.value ?? session.value?.namespace ?? 'mx',
+  () => chosen.value ?? session.value?.namespace ?? DEFAULT_NAMESPACE,
 )
 
 /** Makes calls for another namespace; undefined: for that of the login. */

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useModal } from '../parts/modal.ts'
 import { CallError } from '../rpc/call-error.ts'
-import { logIn, session } from '../session.ts'
+import { DEFAULT_NAMESPACE, logIn, session } from '../session.ts'
 
 /** The page of whoever is not logged in. */
 export function LoginPage(): JSX.Element {
@@ -99,7 +99,7 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
         <input
           name="namespace"
           value={namespace}
-          placeholder={session.value?.namespace ?? 'mx'}
+          placeholder={session.value?.namespace ?? DEFAULT_NAMESPACE}
           autocapitalize="none"
           spellcheck={false}
           onInput={({ currentTarget }) => setNamespace(currentTarget.value)}
