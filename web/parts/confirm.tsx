@@ -24,7 +24,7 @@ export function Confirm(props: ConfirmProps): JSX.Element {
   const id = useId()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
-  useModal(dialog)
+  useModal(dialog, onClose)
   const confirm = async (): Promise<void> => {
     setBusy(true)
     setError(undefined)
@@ -37,7 +37,7 @@ export function Confirm(props: ConfirmProps): JSX.Element {
     }
   }
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} class="dialog" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <div>{children}</div>
       {error !== undefined && <Problem error={error} asked={action} />}
