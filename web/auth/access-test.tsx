@@ -70,7 +70,11 @@ export function AccessTest(): JSX.Element {
         What the rules say of a call. The services of the platform ask for more besides: most of
         their endpoints take an administrator.
       </p>
-      <form class="form" aria-label="Test the rules" onSubmit={(event) => void test(event)}>
+      <form
+        class="form record-form"
+        aria-label="Test the rules"
+        onSubmit={(event) => void test(event)}
+      >
         <Field label="Who calls">
           {(control) => (
             <select

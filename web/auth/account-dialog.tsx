@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { Dialog } from '../parts/dialog.tsx'
 import { Time } from '../parts/time.tsx'
 import type { AccountMessage } from './account.ts'
@@ -34,31 +34,21 @@ export function AccountDialog({ account, onClose, onAction }: AccountDialogProps
       }
     >
       <dl class="facts">
-        <div>
-          <dt>Name</dt>
-          <dd>{name}</dd>
-        </div>
-        <div>
-          <dt>Type</dt>
-          <dd>{type}</dd>
-        </div>
-        <div>
-          <dt>Namespace</dt>
-          <dd>{issuer}</dd>
-        </div>
-        <div>
-          <dt>Scopes</dt>
-          <dd>{scopes.join(', ') || 'none'}</dd>
-        </div>
-        <div>
-          <dt>Made</dt>
-          <dd>{created === 0 ? 'nobody knows when' : <Time ms={created * 1000} />}</dd>
-        </div>
+        <dt>Name</dt>
+        <dd>{name}</dd>
+        <dt>Type</dt>
+        <dd>{type}</dd>
+        <dt>Namespace</dt>
+        <dd>{issuer}</dd>
+        <dt>Scopes</dt>
+        <dd>{scopes.join(', ') || 'none'}</dd>
+        <dt>Made</dt>
+        <dd>{created === 0 ? 'nobody knows when' : <Time ms={created * 1000} />}</dd>
         {Object.entries(metadata ?? {}).map(([key, value]) => (
-          <div key={key}>
+          <Fragment key={key}>
             <dt>{key}</dt>
             <dd class="mono">{value}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
     </Dialog>

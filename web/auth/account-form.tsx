@@ -50,7 +50,11 @@ export function AccountForm({ onMade }: { readonly onMade: () => void }): JSX.El
   }
 
   return (
-    <form class="form" aria-label="New account" onSubmit={(event) => void create(event)}>
+    <form
+      class="form record-form"
+      aria-label="New account"
+      onSubmit={(event) => void create(event)}
+    >
       <Field label="Id" help="Unique in the namespace; without blanks and slashes.">
         {(control) => (
           <input

@@ -116,7 +116,7 @@ function toColumns(onOpen: (account: AccountMessage) => void): readonly Column<A
       render: (account) => (
         <button
           type="button"
-          class="quiet"
+          class="record-open"
           aria-label={`Account ${account.id}`}
           onClick={() => onOpen(account)}
         >

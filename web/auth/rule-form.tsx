@@ -85,7 +85,7 @@ export function RuleForm({ onMade }: { readonly onMade: () => void }): JSX.Eleme
   )
 
   return (
-    <form class="form" aria-label="New rule" onSubmit={(event) => void create(event)}>
+    <form class="form record-form" aria-label="New rule" onSubmit={(event) => void create(event)}>
       <Field label="Id" help="Unique in the namespace.">
         {input('id', { maxLength: 128 })}
       </Field>

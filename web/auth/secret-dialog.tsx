@@ -6,7 +6,7 @@ import { Problem } from '../parts/problem.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { namespace, session } from '../session.ts'
+import { namespace, renewSession, session } from '../session.ts'
 
 /** Changes what an account logs in with. */
 export function SecretDialog({
@@ -36,6 +36,7 @@ export function SecretDialog({
       await call('auth', 'Accounts.ChangeSecret', { id, old_secret: old, new_secret: secret })
       showToast(`The secret of ${id} was changed`)
       onClose()
+      if (isOwn) await renewSession()
     } catch (error) {
       setFailure(CallError.from(error))
       setBusy(false)

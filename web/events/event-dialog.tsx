@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { Dialog } from '../parts/dialog.tsx'
 import type { EventMessage } from './event.ts'
 import { PayloadView } from './payload-view.tsx'
@@ -25,19 +25,15 @@ export function EventDialog({ event, onClose, onAgain }: EventDialogProps): JSX.
       }
     >
       <dl class="facts">
-        <div>
-          <dt>Id</dt>
-          <dd class="mono">{id}</dd>
-        </div>
-        <div>
-          <dt>Happened</dt>
-          <dd>{new Date(timestamp_ms).toISOString()}</dd>
-        </div>
+        <dt>Id</dt>
+        <dd class="mono">{id}</dd>
+        <dt>Happened</dt>
+        <dd>{new Date(timestamp_ms).toISOString()}</dd>
         {names.map((name) => (
-          <div key={name}>
+          <Fragment key={name}>
             <dt>{name}</dt>
             <dd class="mono">{metadata[name]}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
       <h3>Payload</h3>

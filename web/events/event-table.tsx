@@ -41,7 +41,7 @@ function toColumns(onOpen: (event: EventMessage) => void): readonly Column<Event
       render: (event) => (
         <button
           type="button"
-          class="quiet"
+          class="record-open"
           aria-label={`Event ${event.sequence}`}
           onClick={() => onOpen(event)}
         >

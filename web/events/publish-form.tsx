@@ -54,7 +54,11 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
   }
 
   return (
-    <form class="form" aria-label="Publish an event" onSubmit={(event) => void publish(event)}>
+    <form
+      class="form record-form"
+      aria-label="Publish an event"
+      onSubmit={(event) => void publish(event)}
+    >
       {topic === undefined && (
         <Field label="Topic" help="It is made if it is not there." error={errors.topic}>
           {(control) => (

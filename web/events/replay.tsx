@@ -99,9 +99,9 @@ function describe(state: WatchState['state'] | 'stopped', count: number): string
   const events = count === 1 ? '1 event' : `${count} events`
   switch (state) {
     case 'connecting':
-      return 'Waiting for events'
+      return 'Connecting'
     case 'live':
-      return `${events}, live`
+      return count === 0 ? 'Waiting for events, live' : `${events}, live`
     case 'stale':
       return `${events}, not connected: it goes on as soon as the server is back`
     case 'ended':

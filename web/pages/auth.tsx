@@ -8,6 +8,7 @@ import { Page } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { query, setQuery } from '../router.ts'
 import { namespace, session } from '../session.ts'
+import '../style/records.css'
 
 const TABS = [
   { id: 'accounts', title: 'Accounts' },

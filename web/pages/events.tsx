@@ -13,6 +13,7 @@ import { Empty, Loading } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Link, navigate } from '../router.ts'
 import { namespace } from '../session.ts'
+import '../style/records.css'
 
 const COLUMNS: readonly Column<TopicMessage>[] = [
   {

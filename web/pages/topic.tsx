@@ -18,6 +18,7 @@ import { Tabs } from '../parts/tabs.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { navigate, query, setQuery } from '../router.ts'
 import { call } from '../rpc/caller.ts'
+import '../style/records.css'
 
 const TABS = [
   { id: 'messages', title: 'Messages' },
@@ -90,8 +91,8 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
           onClose={() => setDeleting(false)}
         >
           <p>
-            Its {countEvents(state)} events and {state.groups.length} groups are gone for good;
-            consumers are told so. What is published afterwards begins it anew.
+            Its {count(countEvents(state), 'event')} and {count(state.groups.length, 'group')} are
+            gone for good; consumers are told so. What is published afterwards begins it anew.
           </p>
         </Confirm>
       )}
@@ -107,6 +108,10 @@ function describe(topic: TopicMessage, isMissing: boolean): string {
   if (isMissing) return 'There is no such topic yet: publishing to it makes it'
   const { first, last, bytes, groups } = topic
   const span = countEvents(topic) === 0 ? '' : ` (${first} to ${last})`
-  const shared = groups.length === 1 ? '1 group' : `${groups.length} groups`
-  return `${countEvents(topic)} events${span}, ${formatBytes(bytes)}, ${shared}`
+  const events = count(countEvents(topic), 'event')
+  return `${events}${span}, ${formatBytes(bytes)}, ${count(groups.length, 'group')}`
+}
+
+function count(number: number, what: string): string {
+  return number === 1 ? `1 ${what}` : `${number} ${what}s`
 }
