@@ -6,6 +6,8 @@ import type { TextPattern } from './text-pattern.ts'
 
 export interface LogLinesProps {
   readonly buffer: LogBuffer
+  /** How many lines came so far: what is drawn anew when it changes. */
+  readonly total: number
   readonly pattern: TextPattern | undefined
   /** Leaves out lines that do not match. */
   readonly isFiltered: boolean
@@ -30,12 +32,18 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   const { buffer, pattern, isFiltered, current, follows, onFollows, onOpen } = props
   const box = useRef<HTMLElement>(null)
   const lastTop = useRef(0)
-  const lastDropped = useRef(0)
+  /** What stands at the upper edge of the view. */
+  const place = useRef({ number: 0, offset: 0 })
   const [top, setTop] = useState(0)
   const [height, setHeight] = useState(0)
 
   const count = isFiltered ? buffer.matches() : buffer.length()
+  const dropped = buffer.dropped()
   const toIndex = (row: number): number => (isFiltered ? (buffer.matchAt(row) ?? -1) : row)
+  const toRow = (number: number): number => {
+    const index = Math.max(0, number - dropped)
+    return isFiltered ? buffer.findMatch(index) : index
+  }
   const first = Math.max(0, Math.floor(top / LINE_PX) - AROUND)
   const end = Math.min(count, Math.ceil((top + height) / LINE_PX) + AROUND)
   const lines: LogLine[] = []
@@ -44,12 +52,20 @@ export function LogLines(props: LogLinesProps): JSX.Element {
     if (line !== undefined) lines.push(line)
   }
 
-  function scrollTo(place: number): void {
+  function note(scrollTop: number): void {
+    lastTop.current = scrollTop
+    const row = Math.floor(scrollTop / LINE_PX)
+    const line = lines[row - first] ?? buffer.at(toIndex(row))
+    if (line !== undefined)
+      place.current = { number: line.number, offset: scrollTop - row * LINE_PX }
+    setTop(scrollTop)
+  }
+
+  function scrollTo(wanted: number): void {
     const element = box.current!
-    element.scrollTop = place
+    element.scrollTop = wanted
     // As far as it went.
-    lastTop.current = element.scrollTop
-    setTop(element.scrollTop)
+    note(element.scrollTop)
   }
 
   useLayoutEffect(() => {
@@ -58,29 +74,23 @@ export function LogLines(props: LogLinesProps): JSX.Element {
     return () => observer.disconnect()
   }, [])
 
+  // Lines that come, and those that make room for them, move nothing of what somebody reads.
   useLayoutEffect(() => {
-    const dropped = buffer.dropped()
-    const gone = dropped - lastDropped.current
-    lastDropped.current = dropped
-    if (follows) scrollTo(count * LINE_PX)
-    // What is read stays in view while older lines make room.
-    else if (gone > 0 && !isFiltered) scrollTo(Math.max(0, box.current!.scrollTop - gone * LINE_PX))
-  })
+    const { number, offset } = place.current
+    scrollTo(follows ? count * LINE_PX : toRow(number) * LINE_PX + offset)
+  }, [follows, count, dropped, isFiltered, height])
 
   useLayoutEffect(() => {
-    if (current === undefined) return
-    const index = current - buffer.dropped()
-    const row = isFiltered ? buffer.findMatch(index) : index
-    scrollTo(row * LINE_PX - height / 2)
+    if (current !== undefined) scrollTo(toRow(current) * LINE_PX - height / 2)
   }, [current])
 
   function onScroll(): void {
     const { scrollTop, scrollHeight, clientHeight } = box.current!
-    const isUp = scrollTop < lastTop.current - 1
-    lastTop.current = scrollTop
-    setTop(scrollTop)
-    if (scrollTop + clientHeight >= scrollHeight - LINE_PX) onFollows(true)
-    else if (isUp) onFollows(false)
+    const before = lastTop.current
+    note(scrollTop)
+    // However little: browsers scroll in small steps.
+    if (scrollTop < before) onFollows(false)
+    else if (scrollTop + clientHeight >= scrollHeight - LINE_PX) onFollows(true)
   }
 
   return (

@@ -104,6 +104,7 @@ export function LogView({ name, version }: { name: string; version: string }): J
       )}
       <LogLines
         {...{ buffer, pattern, current, follows }}
+        total={buffer.dropped() + buffer.length()}
         isFiltered={isFiltered && pattern !== undefined}
         onFollows={setFollows}
         onOpen={setOpened}
