@@ -1,12 +1,12 @@
 // How soon the dashboard is there: `npm run bench:dashboard [-- runs]`. A browser on the same machine, logged in, at first without
 // anything in its cache, then with it.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContext, chromium } from 'playwright-core'
 import { FIRST_LOAD_MAX_BYTES, listFirstLoad } from './dashboard/first-load.ts'
 import { guardGoals } from './goals.ts'
-import { findPort, isInstalled, startProgram } from './http/processes.ts'
+import { findPort, startProgram } from './http/processes.ts'
 import { waitUntilReady } from './http/ready.ts'
 import { readOrigin, writeResult } from './http/results.ts'
 import { ROOT } from './rivals/rival.ts'
@@ -22,7 +22,6 @@ interface Load {
 
 const [runs = 9] = process.argv.slice(2).map(Number)
 const USABLE_MS = 300
-const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome']
 /** Notes in the page when it is usable: asking from outside adds the way there. */
 const WATCH = `
   new MutationObserver((_, observer) => {
@@ -30,13 +29,13 @@ const WATCH = `
     observer.disconnect()
     performance.mark('usable')
   }).observe(document, { childList: true, subtree: true })`
-const READ = `(() => {
-  const [paint] = performance.getEntriesByName('first-contentful-paint')
-  const [usable] = performance.getEntriesByName('usable')
+const READ = `(async () => {
+  const find = (name) => performance.getEntriesByName(name)[0]
+  while (!find('usable') || !find('first-contentful-paint')) await new Promise(requestAnimationFrame)
   const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
   return {
-    firstPaintMs: paint === undefined ? 0 : paint.startTime,
-    usableMs: usable.startTime,
+    firstPaintMs: find('first-contentful-paint').startTime,
+    usableMs: find('usable').startTime,
     requests: all.length,
     kilobytes: all.reduce((sum, { transferSize }) => sum + transferSize, 0) / 1024,
   }
@@ -47,9 +46,6 @@ async function load(context: BrowserContext, url: string): Promise<Load> {
   try {
     await page.addInitScript(WATCH)
     await page.goto(url)
-    await page.waitForFunction(
-      `performance.getEntriesByName('usable').length > 0 && performance.getEntriesByName('first-contentful-paint').length > 0`,
-    )
     return (await page.evaluate(READ)) as Load
   } finally {
     await page.close()
@@ -81,8 +77,11 @@ function toRow(what: string, loads: readonly Load[]) {
   }
 }
 
-const program = PROGRAMS.find(isInstalled)
-if (program === undefined) throw new Error(`none of ${PROGRAMS.join(', ')} is installed`)
+const executablePath = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'chromium'))
+  .find((file) => existsSync(file))
+if (executablePath === undefined) throw new Error('chromium is not installed')
 const home = mkdtempSync(join(tmpdir(), 'mx-bench-dashboard-'))
 const [gateway, proxy, web] = [await findPort(), await findPort(), await findPort()]
 const server = startProgram(
@@ -96,7 +95,7 @@ const server = startProgram(
 try {
   await waitUntilReady(server, `http://127.0.0.1:${gateway}/auth/keys`)
   const browser = await chromium.launch({
-    executablePath: program,
+    executablePath,
     args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
   })
   try {

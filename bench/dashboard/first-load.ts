@@ -9,7 +9,7 @@ export interface LoadedFile {
 }
 
 /** Of the first load, bytes. */
-export const FIRST_LOAD_MAX_BYTES = 60 * 1024
+export const FIRST_LOAD_MAX_BYTES: number = 60 * 1024
 
 const NAMED = /(?:src|href)="\/([^"]+)"/g
 const STATIC_IMPORT = /(?:^|[;}])import(?:[^"'();]*?from)?["']\.\/([^"']+)["']/g
