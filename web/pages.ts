@@ -65,6 +65,18 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./pages/topic.tsx'),
   },
   {
+    pattern: '/gateway',
+    title: 'Gateway',
+    icon: 'gateway',
+    load: () => import('./pages/gateway.tsx'),
+  },
+  {
+    pattern: '/network',
+    title: 'Network',
+    icon: 'network',
+    load: () => import('./pages/network.tsx'),
+  },
+  {
     pattern: '/auth',
     title: 'Access',
     icon: 'auth',
