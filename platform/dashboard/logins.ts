@@ -91,7 +91,7 @@ export function createLogins(carry: Carry, nowMs: () => number = Date.now): Logi
       try {
         keep(login, await askAuth('Auth.Token', request, address))
       } catch (error) {
-        throw toRefused(error, 'id or secret not correct')
+        throw toRefused(error, 'id or secret not correct', [400])
       }
       return login
     },
@@ -149,8 +149,12 @@ function isHalfOver(token: string, nowMs: number): boolean {
   return nowMs / 1000 >= iat + (exp - iat) * RENEW_AFTER
 }
 
-/** The service says 400 of what it does not take; other errors stay what they are. */
-function toRefused(error: unknown, detail: string): unknown {
-  const isRefused = error instanceof GatewayError && (error.code === 400 || error.code === 401)
+/**
+ * What the service does not take, as 401; other errors stay what they are.
+ *
+ * @param codes that it says so by; 401 it may say, too, of a caller that the rules deny.
+ */
+function toRefused(error: unknown, detail: string, codes: readonly number[] = [400, 401]): unknown {
+  const isRefused = error instanceof GatewayError && codes.includes(error.code)
   return isRefused ? new GatewayError(ID, 401, detail, { cause: error }) : error
 }

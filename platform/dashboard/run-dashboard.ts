@@ -45,7 +45,7 @@ export async function runDashboard(options: LoneDashboardOptions): Promise<void>
 }
 
 /** @throws {Error} with one clear line when the port is in use or may not be opened, or the proxy is no address. */
-export async function openLoneDashboard(
+async function openLoneDashboard(
   { address, hosts, proxy }: LoneDashboardOptions,
   log: Log,
 ): Promise<Dashboard> {

@@ -101,3 +101,16 @@ t.test('rules that deny asking who one is log nobody out', async (t) => {
   t.equal((await logins.find(login.token, ADDRESS)).token, login.token)
   await t.rejects(logins.find('a.b.c', ADDRESS), { code: 401 })
 })
+
+t.test('rules that let nobody log in are told, not mistaken for a wrong secret', async (t) => {
+  const { logins, post } = await open(t)
+  const rule = {
+    ...{ id: 'no-login', scope: '', access: 'DENIED', priority: 10 },
+    resource: { type: 'service', name: 'auth', endpoint: 'Auth.Token' },
+  }
+  t.equal((await post('/auth/rules/create', { rule, force: true })).status, 200)
+  await t.rejects(logins.begin(CREDENTIALS, ADDRESS), {
+    code: 401,
+    message: 'Unauthorized call made to auth:Auth.Token',
+  })
+})
