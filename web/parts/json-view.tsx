@@ -9,6 +9,8 @@ export interface JsonViewProps {
   readonly fileName?: string
   /** Levels that are open at first. @default 3 */
   readonly open?: number
+  /** What it is, for screen readers: no two of a page are alike. @default JSON */
+  readonly label?: string
 }
 
 /** Members that are drawn of an object or list before somebody asks for more. */
@@ -21,6 +23,7 @@ export function JsonView({
   value,
   fileName = 'answer.json',
   open = 3,
+  label = 'JSON',
 }: JsonViewProps): JSX.Element {
   const text = useMemo(() => JSON.stringify(value, null, 2) ?? '', [value])
   const download = (): void => {
@@ -41,7 +44,7 @@ export function JsonView({
         </button>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
-      <section class="json-scroll" aria-label="JSON" tabIndex={0}>
+      <section class="json-scroll" aria-label={label} tabIndex={0}>
         <Value value={value} open={open} />
       </section>
     </div>
