@@ -1,15 +1,16 @@
 const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 
+/** Types of integers, as the registry tells them. */
+export type IntegerType = 'int32' | 'int64' | 'uint32' | 'uint64'
+
 /** What an integer of a type may be; `end` is the first that is too large. */
-const RANGES = {
+const RANGES: Readonly<Record<IntegerType, { readonly least: bigint; readonly end: bigint }>> = {
   int32: { least: -(2n ** 31n), end: 2n ** 31n },
   int64: { least: -(2n ** 63n), end: 2n ** 63n },
   uint32: { least: 0n, end: 2n ** 32n },
   uint64: { least: 0n, end: 2n ** 64n },
 }
-
-export type IntegerType = keyof typeof RANGES
 
 export function isIntegerType(type: string | undefined): type is IntegerType {
   return type !== undefined && Object.hasOwn(RANGES, type)
