@@ -44,7 +44,7 @@ function toColumns(onChoose: (version: number) => void): readonly Column<ConfigV
     {
       ...{ id: 'version', title: 'Version', heading: true, sort: ({ version }) => version },
       render: ({ version }) => (
-        <button type="button" class="quiet" onClick={() => onChoose(version)}>
+        <button type="button" class="quiet config-version" onClick={() => onChoose(version)}>
           {version}
         </button>
       ),

@@ -24,6 +24,10 @@ const TABS: readonly Tab[] = [
 /** One runtime object: how it is, what it writes, and what can be done with it. */
 export default function RuntimeObjectPage({ parameters }: RouteProps): JSX.Element {
   const { name = '' } = parameters
+  return <ObjectPage key={name} name={name} />
+}
+
+function ObjectPage({ name }: { readonly name: string }): JSX.Element {
   const version = query.value.get('version') ?? ''
   const { state, value, error, reload } = useObjects({ service: name })
   const object = value === undefined ? undefined : findMeant(value, version)

@@ -107,4 +107,12 @@ t.test('the page of the configuration', async (t) => {
     await field.waitFor()
     await checkAccessibility(t, page, 'config')
   })
+
+  t.test('tells who may not see it', async (t) => {
+    const ann = { id: 'ann', secret: 'ann-secret' }
+    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+    const { page } = (await openDashboard(t, { server, account: ann, path: '/config' }))!
+    await page.getByRole('alert').getByText('Forbidden: the configuration of mx').waitFor()
+    await page.getByRole('alert').getByText('Account ann').waitFor()
+  })
 })

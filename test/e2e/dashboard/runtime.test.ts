@@ -39,7 +39,8 @@ t.test('the pages of the runtime', async (t) => {
   const opened = await openDashboard(t)
   if (opened === undefined) return
   const { page, server, context } = opened
-  const deployer = openDeployer(t, openClient(t, { proxy: server.proxy, token: server.token }))
+  const client = openClient(t, { proxy: server.proxy, token: server.token })
+  const deployer = openDeployer(t, client)
   const lines = page.locator('.log-line')
   const writeLines = (count: number) => server.get(`/writer/${count}`)
 
@@ -119,6 +120,19 @@ t.test('the pages of the runtime', async (t) => {
     await page.getByText('built it').first().waitFor()
     await page.getByRole('tab', { name: 'Details' }).click()
     await page.getByText('source://writer:latest').waitFor()
+  })
+
+  t.test('tell a member what is for administrators alone', async (t) => {
+    const ann = { id: 'ann', secret: 'ann-secret' }
+    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+    const path = '/runtime/writer?version=latest'
+    const { page } = (await openDashboard(t, { server, account: ann, path }))!
+    await page.getByText('this account has not the scope admin').waitFor()
+    t.ok(await page.getByRole('button', { name: 'Kill' }).isDisabled())
+    await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
+    await checkAccessibility(t, page, 'runtime-forbidden')
+    await page.getByRole('link', { name: 'Runtime' }).click()
+    await row(page, 'writer').getByText('running').waitFor()
   })
 
   t.test('restart, roll back and say why not, and kill', async (t) => {

@@ -121,4 +121,12 @@ t.test('the page of the store', async (t) => {
     await alert.getByText('Forbidden: records of mx/auth').waitFor()
     await alert.getByText('reserved for the service auth').waitFor()
   })
+
+  t.test('tells who may not see it, and who sees their own database alone', async (t) => {
+    const ann = { id: 'ann', secret: 'ann-secret' }
+    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+    const { page } = (await openDashboard(t, { server, account: ann, path: '/store' }))!
+    await page.getByRole('alert').getByText('Forbidden: the tables of the database mx').waitFor()
+    await page.getByText('Other databases are for administrators of the platform').waitFor()
+  })
 })
