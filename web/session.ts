@@ -45,8 +45,8 @@ export const session: Signal<Session | null> = signal(null)
 /** Whether the server has said who is logged in. */
 export const isKnown: Signal<boolean> = signal(false)
 
-/** Whether the login ended while the page was used: what it shows stays, and it goes on after the next one. */
-export const isExpired: Signal<boolean> = signal(false)
+/** The login that ended while the page was used: what it shows stays, and it goes on after the next one. */
+export const endedSession: Signal<Session | null> = signal(null)
 
 const chosen = signal<string | undefined>(undefined)
 
@@ -82,7 +82,7 @@ export async function logOut(): Promise<void> {
   await ask('POST', '/logout', {})
   clearTimeout(renewal)
   chosen.value = undefined
-  isExpired.value = false
+  endedSession.value = null
   session.value = null
 }
 
@@ -109,7 +109,7 @@ export function keepLoggedIn(): void {
 
 function begin(next: Session): void {
   session.value = next
-  isExpired.value = false
+  endedSession.value = null
   const nowMs = Date.now()
   renewAtMs = nowMs + Math.max(MIN_RENEW_MS, (new Date(next.expires).getTime() - nowMs) * RENEW_AT)
   schedule(renewAtMs - nowMs)
@@ -118,7 +118,7 @@ function begin(next: Session): void {
 function end(error: unknown): void {
   if (!(error instanceof CallError) || error.code !== 401) throw error
   clearTimeout(renewal)
-  isExpired.value ||= session.value !== null
+  endedSession.value ??= session.value
   session.value = null
 }
 

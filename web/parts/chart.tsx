@@ -94,7 +94,7 @@ function toOptions(
     cursor: { show: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(max, Number.EPSILON) * 1.1] } },
     axes: [
-      { ...axis, space: 80 },
+      { ...axis, space: 80, size: 32, values: (_, values) => values.map(formatTime) },
       { ...axis, size: 64, space: 32, values: (_, values) => values.map(format) },
     ],
     series: [
@@ -108,6 +108,10 @@ function toOptions(
       })),
     ],
   }
+}
+
+function formatTime(seconds: number): string {
+  return new Date(seconds * 1000).toLocaleTimeString()
 }
 
 /** The colour behind a name, in the theme of now. */

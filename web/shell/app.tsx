@@ -3,7 +3,7 @@ import { useCall } from '../hooks.ts'
 import { Problem } from '../parts/problem.tsx'
 import { Loading } from '../parts/states.tsx'
 import { Toasts } from '../parts/toast.tsx'
-import { isExpired, isKnown, readSession, session } from '../session.ts'
+import { endedSession, isKnown, readSession, session } from '../session.ts'
 import { LoginDialog, LoginPage } from './login.tsx'
 import { Shell } from './shell.tsx'
 
@@ -20,7 +20,7 @@ export function App(): JSX.Element {
         )}
       </main>
     )
-  if (session.value === null && !isExpired.value) return <LoginPage />
+  if (session.value === null && endedSession.value === null) return <LoginPage />
   return (
     <>
       <Shell />

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useModal } from '../parts/modal.ts'
 import { CallError } from '../rpc/call-error.ts'
-import { DEFAULT_NAMESPACE, logIn, session } from '../session.ts'
+import { DEFAULT_NAMESPACE, endedSession, logIn } from '../session.ts'
 
 /** The page of whoever is not logged in. */
 export function LoginPage(): JSX.Element {
@@ -24,7 +24,8 @@ export function LoginPage(): JSX.Element {
 export function LoginDialog(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useModal(dialog)
+  // There is no way on but a login.
+  useModal(dialog, () => dialog.current?.showModal())
   return (
     <dialog
       ref={dialog}
@@ -39,14 +40,11 @@ export function LoginDialog(): JSX.Element {
   )
 }
 
-/** Who logged in last, so that only the secret is missing. */
-let lastId = ''
-let lastNamespace = ''
-
 function LoginForm({ action }: { readonly action: string }): JSX.Element {
-  const [id, setId] = useState(lastId)
+  const { value: ended } = endedSession
+  const [id, setId] = useState(ended?.account.id ?? '')
   const [secret, setSecret] = useState('')
-  const [namespace, setNamespace] = useState(lastNamespace)
+  const [namespace, setNamespace] = useState(ended?.namespace ?? '')
   const [error, setError] = useState<CallError>()
   const [busy, setBusy] = useState(false)
   const first = useRef<HTMLInputElement>(null)
@@ -58,8 +56,6 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
     setError(undefined)
     try {
       await logIn({ id, secret, namespace })
-      lastId = id
-      lastNamespace = namespace
     } catch (thrown) {
       setError(CallError.from(thrown))
       setSecret('')
@@ -99,7 +95,7 @@ function LoginForm({ action }: { readonly action: string }): JSX.Element {
         <input
           name="namespace"
           value={namespace}
-          placeholder={session.value?.namespace ?? DEFAULT_NAMESPACE}
+          placeholder={DEFAULT_NAMESPACE}
           autocapitalize="none"
           spellcheck={false}
           onInput={({ currentTarget }) => setNamespace(currentTarget.value)}
