@@ -13,6 +13,7 @@ import { ObjectActions } from '../runtime/object-actions.tsx'
 import { findMeant, type RuntimeObject, toObjectPath } from '../runtime/objects.ts'
 import { PhaseBadge } from '../runtime/phase-badge.tsx'
 import { useObjects } from '../runtime/use-objects.ts'
+import { isAdmin } from '../session-scopes.ts'
 import '../style/runtime.css'
 
 const TABS: readonly Tab[] = [
@@ -46,7 +47,13 @@ function ObjectPage({ name }: { readonly name: string }): JSX.Element {
   return (
     <Page
       title={title}
-      about={<PhaseBadge object={object} />}
+      about={
+        <>
+          <PhaseBadge object={object} />
+          {!isAdmin() &&
+            ' Its log, updates and killing are for administrators of the namespace: this account has not the scope admin.'}
+        </>
+      }
       actions={<ObjectActions object={object} />}
     >
       {error !== undefined && <Problem error={error} asked={`how ${title} is`} onRetry={reload} />}

@@ -138,6 +138,16 @@ function Line({ line, pattern, isCurrent, onOpen }: LineProps): JSX.Element {
       <span class="log-stream" title={`copy ${metadata['instance'] ?? ''}`}>
         {isError ? 'err' : 'out'}
       </span>
+      {left > 0 && (
+        <button
+          type="button"
+          class="log-more"
+          aria-label={`All of the line, ${left} characters more`}
+          onClick={() => onOpen(line)}
+        >
+          +{left}
+        </button>
+      )}
       <span class="log-text">
         {pattern === undefined
           ? shown
@@ -145,11 +155,6 @@ function Line({ line, pattern, isCurrent, onOpen }: LineProps): JSX.Element {
               .split(shown)
               .map((piece, i) => (i % 2 === 1 ? <mark key={i}>{piece}</mark> : piece))}
       </span>
-      {left > 0 && (
-        <button type="button" class="log-more" onClick={() => onOpen(line)}>
-          {left} more
-        </button>
-      )}
     </div>
   )
 }

@@ -58,6 +58,10 @@ export function LogView({ name, version }: { name: string; version: string }): J
     setCurrent(buffer.at(index)!.number)
   }
 
+  const problem = watch.error !== undefined && watch.state === 'failed' && (
+    <Problem error={watch.error} asked={`the log of ${name}`} onRetry={watch.restart} />
+  )
+  if (problem && buffer.length() === 0) return problem
   return (
     <div class="log-view">
       <search class="log-tools">
@@ -99,9 +103,7 @@ export function LogView({ name, version }: { name: string; version: string }): J
           Download
         </button>
       </search>
-      {watch.error !== undefined && watch.state === 'failed' && (
-        <Problem error={watch.error} asked={`the log of ${name}`} onRetry={watch.restart} />
-      )}
+      {problem}
       <LogLines
         {...{ buffer, pattern, current, follows }}
         total={buffer.dropped() + buffer.length()}

@@ -81,12 +81,6 @@ export function ObjectActions({ object }: { readonly object: RuntimeObject }): J
 
   return (
     <>
-      {!mayAct && (
-        <p class="muted">
-          Only administrators of the namespace read its log, update and kill it: this account has
-          not the scope admin.
-        </p>
-      )}
       {offered.map((one) => (
         <button
           key={one.title}

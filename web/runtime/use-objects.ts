@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { type CallState, useCall, useWatch, type WatchState } from '../hooks.ts'
 import { call, openStream } from '../rpc/caller.ts'
 import { namespace } from '../session.ts'
+import { useSoon } from '../use-soon.ts'
 import { compareObjects, type RuntimeObject } from './objects.ts'
 
 /** Which runtime objects; empty: all. */
@@ -29,17 +29,14 @@ export function useObjects(wanted: Wanted = {}): CallState<readonly RuntimeObjec
     const { body } = await call<Reply>('runtime', 'Runtime.Read', { options }, { signal })
     return body.services.toSorted(compareObjects)
   }, deps)
-  const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const reloadSoon = useSoon(read.reload, SOON_MS)
   // Of all names: the watch of one that is gone would end, and not tell when it comes back.
   const watch = useWatch<{ readonly service: RuntimeObject }>(
     () => openStream('runtime', 'Runtime.Watch', {}),
     (change) => {
-      if (service !== '' && change.service.name !== service) return
-      clearTimeout(soon.current)
-      soon.current = setTimeout(read.reload, SOON_MS)
+      if (service === '' || change.service.name === service) reloadSoon()
     },
     [namespace.value],
   )
-  useEffect(() => () => clearTimeout(soon.current), [])
   return { ...read, watch }
 }

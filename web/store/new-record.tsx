@@ -7,6 +7,7 @@ import { CallError } from '../rpc/call-error.ts'
 import { encodeBase64 } from './base64.ts'
 import { parseExpiry } from './expiry.ts'
 import { ExpiryField, tryExpiry } from './expiry-field.tsx'
+import type { StoredRecord } from './record.ts'
 import { type Table, writeRecord } from './service.ts'
 import { type TypedBytes, tryParse, ValueField } from './value-field.tsx'
 
@@ -14,7 +15,7 @@ export interface NewRecordProps {
   readonly table: Table
   /** What the key may begin with. */
   readonly prefix: string
-  readonly onWritten: (key: string) => void
+  readonly onWritten: (record: StoredRecord) => void
 }
 
 /** Writes a record under a key that has none yet. */
@@ -33,9 +34,9 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
     setError(undefined)
     const record = { key, value: encodeBase64(value), expiry: parseExpiry(expiry), metadata: {} }
     try {
-      await writeRecord(table, record, 0)
+      const version = await writeRecord(table, record, 0)
       showToast(`${key} was written`)
-      onWritten(key)
+      onWritten({ ...record, version })
     } catch (thrown) {
       setError(CallError.from(thrown))
       setBusy(false)

@@ -9,64 +9,95 @@ import { CallError } from '../rpc/call-error.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { formatExpiry, parseExpiry } from './expiry.ts'
 import { ExpiryField, tryExpiry } from './expiry-field.tsx'
-import { type StoredRecord, toExpiryLeft } from './record.ts'
-import { deleteRecord, type Table, writeRecord } from './service.ts'
+import { type ReadRecord, type StoredRecord, toExpiryLeft } from './record.ts'
+import { deleteRecord, readRecord, type Table, writeRecord } from './service.ts'
 import { tryParse, ValueField } from './value-field.tsx'
 import { formatValue, toFormat } from './value-format.ts'
 
 export interface RecordEditorProps {
   readonly table: Table
-  readonly record: StoredRecord
-  /** When it was read, Unix time in milliseconds. */
-  readonly readMs: number
-  /** Told when it was written or deleted, or may have been by others. */
-  readonly onChanged: () => void
+  readonly record: ReadRecord
+  readonly onWritten: () => void
+  readonly onDeleted: () => void
 }
 
 /** Shows a record, changes and deletes it: on condition that nobody else did meanwhile. */
-export function RecordEditor({ table, record, readMs, onChanged }: RecordEditorProps): JSX.Element {
+export function RecordEditor({
+  table,
+  record,
+  onWritten,
+  onDeleted,
+}: RecordEditorProps): JSX.Element {
   const { key } = record
   /** The record that typing began with. */
   const [base, setBase] = useState(record)
+  /** The version that is changed; 0: it is not there, and is made again. */
+  const [known, setKnown] = useState(record.version)
+  /** As it was found after a conflict; null: it is gone. */
+  const [found, setFound] = useState<ReadRecord | null>()
   const [typed, setTyped] = useState(() => toTyped(record))
   const [expiry, setExpiry] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<CallError>()
-  const isTyped = typed.text !== toTyped(base).text || typed.format !== toTyped(base).format
+  const shown = toTyped(base)
+  const isTyped = typed.text !== shown.text || typed.format !== shown.format
   const value = tryParse(typed)
   const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
-  const isNewer = record.version !== base.version
+  const newest = found && found.version > record.version ? found : record
+  const isNewer = newest.version > known
+  const isGone = found === null && known !== 0
   // What nobody has begun to change is shown as it is now.
   if (isNewer && !isTyped && expiry === '') take()
 
   function take(): void {
-    setBase(record)
-    setTyped(toTyped(record))
+    setBase(newest)
+    setKnown(newest.version)
+    setTyped(toTyped(newest))
     setExpiry('')
     setError(undefined)
   }
 
-  async function save(): Promise<void> {
-    if (value instanceof RangeError) return
+  function undo(): void {
+    setTyped(shown)
+    setExpiry('')
+  }
+
+  /** What is typed is written over what others wrote. */
+  function keep(): void {
+    setKnown(isGone ? 0 : newest.version)
+    setError(undefined)
+  }
+
+  async function save(bytes: Uint8Array): Promise<void> {
     setBusy(true)
     setError(undefined)
-    const ends =
-      expiry.trim() === '' ? toExpiryLeft(base, Date.now() - readMs) : parseExpiry(expiry)
+    const ends = expiry.trim() === '' ? toExpiryLeft(base, Date.now()) : parseExpiry(expiry)
     const { metadata } = base
-    const written = { key, value: encodeBase64(value), expiry: ends, metadata }
+    const written = { key, value: encodeBase64(bytes), expiry: ends, metadata }
     try {
-      const version = await writeRecord(table, written, base.version)
+      const version = await writeRecord(table, written, known)
       showToast(`${key} was written: version ${version}`)
-      setBase({ ...written, version })
+      setBase({ ...written, version, readMs: Date.now() })
+      setKnown(version)
+      setFound(undefined)
       setExpiry('')
-      onChanged()
+      onWritten()
     } catch (thrown) {
-      const failure = CallError.from(thrown)
-      setError(failure)
-      if (failure.code === 409) onChanged()
+      await fail(CallError.from(thrown))
     }
     setBusy(false)
+  }
+
+  async function fail(failure: CallError): Promise<void> {
+    setError(failure)
+    if (failure.code !== 409) return
+    try {
+      const now = await readRecord(table, key)
+      setFound(now && { ...now, readMs: Date.now() })
+    } catch {
+      // That it was changed is told already.
+    }
   }
 
   return (
@@ -92,7 +123,7 @@ export function RecordEditor({ table, record, readMs, onChanged }: RecordEditorP
         class="form"
         onSubmit={(event) => {
           event.preventDefault()
-          void save()
+          if (!(value instanceof RangeError)) void save(value)
         }}
       >
         <ValueField typed={typed} onInput={setTyped} />
@@ -101,13 +132,19 @@ export function RecordEditor({ table, record, readMs, onChanged }: RecordEditorP
           onInput={setExpiry}
           otherwise={base.expiry === 0 ? 'never, as now' : 'when it ends now'}
         />
-        {isNewer && (
-          <p class="notice" role="status">
-            It was changed meanwhile, by somebody else: version {record.version}.{' '}
-            <button type="button" onClick={take}>
-              Take theirs
-            </button>{' '}
-            <button type="button" onClick={() => setBase(record)}>
+        {(isNewer || isGone) && (
+          <p class="notice form-actions" role="status">
+            <span>
+              {isGone
+                ? 'It was deleted meanwhile, by somebody else, or has ended.'
+                : `It was changed meanwhile, by somebody else: version ${newest.version}.`}
+            </span>
+            {!isGone && (
+              <button type="button" onClick={take}>
+                Take theirs
+              </button>
+            )}
+            <button type="button" onClick={keep}>
               Keep mine
             </button>
           </p>
@@ -117,11 +154,11 @@ export function RecordEditor({ table, record, readMs, onChanged }: RecordEditorP
           <button
             type="submit"
             class="primary"
-            disabled={isBusy || isWrong || !(isTyped || expiry.trim() !== '')}
+            disabled={isBusy || isWrong || !(isTyped || expiry.trim() !== '' || known === 0)}
           >
             Write
           </button>
-          <button type="button" disabled={!isTyped && expiry === ''} onClick={take}>
+          <button type="button" disabled={!isTyped && expiry === ''} onClick={undo}>
             Undo typing
           </button>
         </div>
@@ -132,9 +169,9 @@ export function RecordEditor({ table, record, readMs, onChanged }: RecordEditorP
           action="Delete"
           dangerous
           onConfirm={async () => {
-            await deleteRecord(table, key, base.version)
+            await deleteRecord(table, key, known)
             showToast(`${key} was deleted`)
-            onChanged()
+            onDeleted()
           }}
           onClose={() => setAsking(false)}
         >

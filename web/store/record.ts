@@ -9,19 +9,23 @@ export interface StoredRecord {
   readonly version: number
 }
 
+/** A record, and when it was read. */
+export interface ReadRecord extends StoredRecord {
+  /** Unix time in milliseconds. */
+  readonly readMs: number
+}
+
 /** Of {@link StoredRecord.value}. */
 export function sizeOf({ value }: Pick<StoredRecord, 'value'>): number {
   const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0
   return (value.length / 4) * 3 - padding
 }
 
-/**
- * What to write so that a record ends when it would have.
- *
- * @param passedMs since it was read.
- * @returns seconds; 0: never.
- */
-export function toExpiryLeft({ expiry }: Pick<StoredRecord, 'expiry'>, passedMs: number): number {
+/** What to write so that a record ends when it would have: seconds; 0: never. */
+export function toExpiryLeft(
+  { expiry, readMs }: Pick<ReadRecord, 'expiry' | 'readMs'>,
+  nowMs: number,
+): number {
   // One that has just ended must not become one that never does.
-  return expiry === 0 ? 0 : Math.max(1, Math.round(expiry - passedMs / 1000))
+  return expiry === 0 ? 0 : Math.max(1, Math.round(expiry - (nowMs - readMs) / 1000))
 }

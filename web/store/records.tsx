@@ -1,47 +1,53 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { useCall } from '../hooks.ts'
+import { useCall, useWatch } from '../hooks.ts'
 import { formatBytes } from '../parts/format.ts'
 import { Problem } from '../parts/problem.tsx'
 import { Search } from '../parts/search.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { query, setQuery } from '../router.ts'
+import { useSoon } from '../use-soon.ts'
 import { decodeBase64 } from './base64.ts'
 import { formatExpiry } from './expiry.ts'
 import { NewRecord } from './new-record.tsx'
-import { type StoredRecord, sizeOf } from './record.ts'
+import { type ReadRecord, sizeOf } from './record.ts'
 import { RecordEditor } from './record-editor.tsx'
-import { readPage, type Table as StoreTable } from './service.ts'
+import { readPage, type Table as StoreTable, watchTable } from './service.ts'
 import { toPreview } from './value-format.ts'
 
 const PAGE_LENGTH = 50
 const PREVIEW_LENGTH = 80
+/** Of a table that is written all the time the page is read as often. */
+const CHANGES_MS = 1000
 
 /** The records of a table, a page at a time, and the one that is chosen. */
 export function Records({ database, table }: StoreTable): JSX.Element {
   const prefix = query.value.get('prefix') ?? ''
   /** Keys behind which the pages before and this one begin. */
   const [places, setPlaces] = useState<readonly string[]>([''])
-  const [chosen, setChosen] = useState<string>()
+  const [chosen, setChosen] = useState<ReadRecord>()
   const [isAdding, setAdding] = useState(false)
   const after = places.at(-1)!
   const { state, value, error, reload } = useCall(
     async (signal) => {
       const page = await readPage({ database, table, prefix, after, limit: PAGE_LENGTH }, signal)
-      return { ...page, readMs: Date.now() }
+      const readMs = Date.now()
+      return { ...page, records: page.records.map((record) => ({ ...record, readMs })) }
     },
     [prefix, after],
   )
+  useWatch(() => watchTable({ database, table }), useSoon(reload, CHANGES_MS), [])
   const columns = useMemo(
     () =>
-      toColumns((key) => {
+      toColumns((record) => {
         setAdding(false)
-        setChosen(key)
+        setChosen(record)
       }),
     [],
   )
-  const record = value?.records.find(({ key }) => key === chosen)
+  // One that is on another page, or gone, stays: somebody may be typing.
+  const record = value?.records.find(({ key }) => key === chosen?.key) ?? chosen
 
   return (
     <div class="records">
@@ -86,9 +92,9 @@ export function Records({ database, table }: StoreTable): JSX.Element {
         <NewRecord
           table={{ database, table }}
           prefix={prefix}
-          onWritten={(key) => {
+          onWritten={(written) => {
             setAdding(false)
-            setChosen(key)
+            setChosen({ ...written, readMs: Date.now() })
             reload()
           }}
         />
@@ -107,21 +113,24 @@ export function Records({ database, table }: StoreTable): JSX.Element {
           key={record.key}
           table={{ database, table }}
           record={record}
-          readMs={value!.readMs}
-          onChanged={reload}
+          onWritten={reload}
+          onDeleted={() => {
+            setChosen(undefined)
+            reload()
+          }}
         />
       )}
     </div>
   )
 }
 
-function toColumns(onChoose: (key: string) => void): readonly Column<StoredRecord>[] {
+function toColumns(onChoose: (record: ReadRecord) => void): readonly Column<ReadRecord>[] {
   return [
     {
       ...{ id: 'key', title: 'Key', heading: true },
-      render: ({ key }) => (
-        <button type="button" class="quiet record-key" onClick={() => onChoose(key)}>
-          {key}
+      render: (record) => (
+        <button type="button" class="quiet record-key" onClick={() => onChoose(record)}>
+          {record.key}
         </button>
       ),
     },

@@ -1,4 +1,5 @@
-import { call } from '../rpc/caller.ts'
+import { CallError } from '../rpc/call-error.ts'
+import { call, openStream, type Stream } from '../rpc/caller.ts'
 import type { StoredRecord } from './record.ts'
 
 /** A table, and whose it is. */
@@ -30,6 +31,17 @@ export async function readPage(query: PageQuery, signal: AbortSignal): Promise<R
   return (await call<RecordPage>('store', 'Store.Read', { options: query }, { signal })).body
 }
 
+/** A record; null: there is none. */
+export async function readRecord(table: Table, key: string): Promise<StoredRecord | null> {
+  try {
+    const { body } = await call<RecordPage>('store', 'Store.Read', { key, options: table })
+    return body.records[0] ?? null
+  } catch (error) {
+    if (error instanceof CallError && error.code === 404) return null
+    throw error
+  }
+}
+
 /**
  * Writes a record.
  *
@@ -47,6 +59,11 @@ export async function writeRecord(
 /** @param version that there must be. @throws {CallError} 409 when there is another. */
 export async function deleteRecord(table: Table, key: string, version: number): Promise<void> {
   await call('store', 'Store.Delete', { key, options: { ...table, version } })
+}
+
+/** A message for each change of a table. */
+export function watchTable(table: Table): Stream<unknown> {
+  return openStream('store', 'Store.Watch', { options: table })
 }
 
 /** Databases that have records; for administrators of the platform. */

@@ -77,6 +77,25 @@ t.test('the page of the store', async (t) => {
     await write.click()
     await page.getByText('ann was written: version').waitFor()
     t.equal((await store.read('ann'))[0]!.text(), 'mine')
+
+    await value.fill('mine again')
+    await store.delete('ann')
+    await page.getByText('No records').waitFor()
+    t.equal(await value.inputValue(), 'mine again', 'of one that is gone, too')
+    await write.click()
+    await page.getByText('It was deleted meanwhile').waitFor()
+    await page.getByRole('button', { name: 'Keep mine' }).click()
+    await write.click()
+    await row(page, 'ann').getByText('mine again').waitFor()
+  })
+
+  t.test('shows what others write as they do', async (t) => {
+    const store = createStore(client, { table: 'live' })
+    await store.write('ann', 'one')
+    await openRecord('live', 'ann')
+    await store.write('ann', 'two')
+    await row(page, 'ann').getByText('two').waitFor()
+    t.equal(await value.inputValue(), 'two')
   })
 
   t.test('makes records, as text, JSON or bytes, and deletes them', async (t) => {

@@ -7,7 +7,7 @@ t.test('the size of a value is that of its bytes', async (t) => {
 })
 
 t.test('a record that is written again ends when it would have', async (t) => {
-  t.equal(toExpiryLeft({ expiry: 60 }, 12_400), 48)
-  t.equal(toExpiryLeft({ expiry: 0 }, 12_400), 0)
-  t.equal(toExpiryLeft({ expiry: 5 }, 12_400), 1, 'not never')
+  t.equal(toExpiryLeft({ expiry: 60, readMs: 1000 }, 13_400), 48)
+  t.equal(toExpiryLeft({ expiry: 0, readMs: 1000 }, 13_400), 0)
+  t.equal(toExpiryLeft({ expiry: 5, readMs: 1000 }, 13_400), 1, 'not never')
 })
