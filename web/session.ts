@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import { CallError, CONNECTION_ID, readCallError } from './rpc/call-error.ts'
 
 /** Namespace of whoever names none. */
@@ -52,7 +52,7 @@ const chosen = signal<string | undefined>(undefined)
 
 /** Namespace that calls are made for: the chosen one, else that of the login. */
 export const namespace: ReadonlySignal<string> = computed(
-  () => chosen.value ?? session.value?.namespace ?? DEFAULT_NAMESPACE,
+  () => chosen.value ?? (session.value ?? endedSession.value)?.namespace ?? DEFAULT_NAMESPACE,
 )
 
 /** Makes calls for another namespace; undefined: for that of the login. */
@@ -108,8 +108,10 @@ export function keepLoggedIn(): void {
 }
 
 function begin(next: Session): void {
-  session.value = next
-  endedSession.value = null
+  batch(() => {
+    session.value = next
+    endedSession.value = null
+  })
   const nowMs = Date.now()
   renewAtMs = nowMs + Math.max(MIN_RENEW_MS, (new Date(next.expires).getTime() - nowMs) * RENEW_AT)
   schedule(renewAtMs - nowMs)
@@ -118,8 +120,10 @@ function begin(next: Session): void {
 function end(error: unknown): void {
   if (!(error instanceof CallError) || error.code !== 401) throw error
   clearTimeout(renewal)
-  endedSession.value ??= session.value
-  session.value = null
+  batch(() => {
+    endedSession.value ??= session.value
+    session.value = null
+  })
 }
 
 function schedule(ms: number): void {

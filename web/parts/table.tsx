@@ -33,7 +33,7 @@ export interface TableProps<Row> {
 }
 
 /** Pixels of a row: `--row` of tokens.css. Cells are one line, what is longer is cut. */
-export const ROW_PX = 36
+const ROW_PX = 36
 
 /** A table that sorts by its headings; of long ones only the rows that are seen are drawn. Arrow keys go from row to row. */
 export function Table<Row>(props: TableProps<Row>): JSX.Element {

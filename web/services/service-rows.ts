@@ -26,8 +26,10 @@ export interface ServiceRow {
   readonly draining: number
   /** Endpoints, each once. */
   readonly endpoints: readonly string[]
-  /** Everything about it, in lower case. */
+  /** Its names, addresses and endpoints, in lower case. */
   readonly text: string
+  /** Its metadata and those of its nodes, `key=value`, in lower case. */
+  readonly metadata: string
 }
 
 export function keyOf({ name, version, options: { domain } }: Entry): string {
@@ -59,11 +61,13 @@ export function toRows(entries: Entries): readonly ServiceRow[] {
     .sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** Those that hold every word of a text, in a name, version, endpoint, address or metadata. */
+/** Those that hold every word of a text in a name, version, endpoint or address; words with `=` in their metadata. */
 export function searchRows(rows: readonly ServiceRow[], text: string): readonly ServiceRow[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return rows
-  return rows.filter((row) => words.every((word) => row.text.includes(word)))
+  return rows.filter((row) =>
+    words.every((word) => (word.includes('=') ? row.metadata : row.text).includes(word)),
+  )
 }
 
 function toRow(key: string, group: readonly Entry[]): ServiceRow {
@@ -80,9 +84,9 @@ function toRow(key: string, group: readonly Entry[]): ServiceRow {
     description,
     ...versions,
     ...endpoints,
-    ...nodes.flatMap(({ id, address, metadata }) => [id, address, ...toWords(metadata)]),
-    ...group.flatMap(({ metadata }) => toWords(metadata)),
+    ...nodes.flatMap(({ id, address }) => [id, address]),
   ]
+  const metadata = [...group, ...nodes].flatMap((one) => toWords(one.metadata))
   return {
     key,
     name,
@@ -93,6 +97,7 @@ function toRow(key: string, group: readonly Entry[]): ServiceRow {
     draining: nodes.filter(({ metadata }) => metadata['state'] === 'draining').length,
     endpoints,
     text: words.join('\n').toLowerCase(),
+    metadata: metadata.join('\n').toLowerCase(),
   }
 }
 

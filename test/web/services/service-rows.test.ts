@@ -63,6 +63,7 @@ t.test('every word of a search is looked for in all that a service says', async 
   t.same(found('ALPHA'), ['alpha'])
   t.same(found('team=blue beta'), ['beta'])
   t.same(found('10.0.0.0:80 greeter.hello'), ['alpha', 'beta'])
+  t.same(found('blue'), [], 'metadata are asked for by key=value')
   t.same(found('gamma'), [])
 })
 
