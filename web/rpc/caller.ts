@@ -1,4 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals'
+import { parseExactJson } from '../../core/request/exact-json.ts'
 import { formatMetadata } from '../../core/rpc/metadata.ts'
 import { namespace, readSession, renewSession, session } from '../session.ts'
 import { CallError, type Fields, toBadAnswer } from './call-error.ts'
@@ -17,7 +18,7 @@ export interface CallOptions {
 }
 
 export interface Answer<T> {
-  /** Parsed JSON; text where the service says it is, bytes for any other type. */
+  /** Parsed JSON, integers beyond 2^53 as texts; text where the service says it is, bytes for any other type. */
   readonly body: T
   /** Size of the body. */
   readonly bytes: number
@@ -203,7 +204,7 @@ function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
   const type = fields.find(([name]) => name === 'content-type')?.[1].toLowerCase() ?? ''
   if (type === '' || /^application\/(?:[^;]*\+)?json\b/.test(type)) {
     try {
-      return (body.length === 0 ? {} : JSON.parse(new TextDecoder().decode(body))) as T
+      return (body.length === 0 ? {} : parseExactJson(new TextDecoder().decode(body))) as T
     } catch (error) {
       throw toBadAnswer(service, error)
     }

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t from 'tap'
@@ -44,7 +47,7 @@ t.test('the page of a service', async (t) => {
       .setInputFiles({ name: 'a.bin', mimeType: '', buffer: Buffer.from([255, 0, 1]) })
     await page.getByText('a.bin, 3 B').waitFor()
     await press(page, 'Send perhaps as null')
-    await press(page, 'Send note as empty text')
+    await press(page, 'Send empty note')
     await press(page, 'Add tags')
     for (const [i, tag] of ['first', 'second'].entries()) {
       await press(page, 'Add an item to tags')
@@ -107,6 +110,11 @@ t.test('the page of a service', async (t) => {
       for (const [path, message] of wrong)
         t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
       t.equal(await answer(page).getByText('200 OK').count(), 0)
+      t.equal(
+        await field(page, 'request.name').locator(':focus').count(),
+        1,
+        'the first has the focus',
+      )
       t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
 
       await typeInto(page, 'request.count', '')
@@ -163,6 +171,36 @@ t.test('the page of a service', async (t) => {
     await answer(page).getByText('200 OK').waitFor()
     t.match(await answer(page).textContent(), /"got"/)
   })
+
+  t.test(
+    'a service in another language has a form of its fields, and numbers that are not rounded',
+    async (t) => {
+      const backend = createServer((request, reply) => {
+        request.resume()
+        reply.setHeader('content-type', 'application/json')
+        reply.end('{"id":9007199254740993}')
+      }).listen(0, '127.0.0.1')
+      t.teardown(() => void backend.close())
+      await once(backend, 'listening')
+      const { port } = backend.address() as AddressInfo
+      const leaf = (name: string, type: string) => ({ name, type, values: [] })
+      const request = {
+        ...leaf('', 'Call'),
+        values: [leaf('id', 'int64'), leaf('tags', '[]string')],
+      }
+      const registered = await server.post('/registry/register', {
+        name: 'other',
+        endpoints: [{ name: 'Other.Call', request, response: leaf('', 'any'), metadata: {} }],
+        nodes: [{ id: 'other-1', address: `127.0.0.1:${port}`, metadata: { protocol: 'http' } }],
+      })
+      t.equal(registered.status, 200)
+      await page.goto('/services/other')
+      await typeInto(page, 'request.id', '1')
+      await press(page, 'Add tags')
+      await press(page, 'Call')
+      await answer(page).getByText('"9007199254740993"').waitFor()
+    },
+  )
 
   t.test('the same call is a command of mx and of curl, which does the same', async (t) => {
     await open('Mirror.Anything')
