@@ -92,6 +92,16 @@ t.test('the page of the gateway', async (t) => {
     t.match(await path.inputValue(), /^\/shopp\//, 'it is there when the tab is looked at again')
   })
 
+  await t.test('is as wide as a telephone', async (t) => {
+    for (const path of ['/gateway', '/gateway?tab=chain', '/gateway?tab=explain', '/network']) {
+      await page.setViewportSize({ width: 360, height: 700 })
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.getByRole('status').filter({ hasText: 'Loading' }).waitFor({ state: 'detached' })
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, path)
+    }
+  })
+
   await t.test('says to members what only administrators may see', async (t) => {
     const { id, secret, scopes } = MEMBER
     t.equal((await server.post('/auth/generate', { id, secret, scopes })).status, 200)
