@@ -6,7 +6,7 @@ import { ROOT } from './to-request.ts'
 type Keys = readonly PropertyKey[]
 
 /** A request the form has no place for, with the path of what it is. */
-export class NoPlaceError extends Error {}
+class NoPlaceError extends Error {}
 
 /**
  * What would have been typed for a request: of the history, or typed as JSON.

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Endpoint, Node, Service } from '../../core/contracts/registry.ts'
-import { useCall } from '../hooks.ts'
+import { useCall, useWatch } from '../hooks.ts'
 import type { RouteProps } from '../match.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Page } from '../parts/page.tsx'
@@ -11,10 +11,12 @@ import { Empty, Loading } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { Link, path, query, setQuery } from '../router.ts'
+import { openStream } from '../rpc/caller.ts'
 import { CallPanel } from '../service/call-panel.tsx'
 import { DEBUG_ENDPOINTS } from '../service/debug-endpoints.ts'
 import { toKind } from '../service/endpoint-kind.ts'
-import { findService, listEndpoints } from '../service/find-service.ts'
+import { findService } from '../service/find-service.ts'
+import { listEndpoints } from '../service/list-endpoints.ts'
 import { namespace } from '../session.ts'
 import '../style/service.css'
 
@@ -28,16 +30,25 @@ const TABS = [
 export default function ServicePage({ parameters }: RouteProps): JSX.Element {
   const { name = '' } = parameters
   const space = namespace.value
-  const {
-    value: versions,
-    error,
+  const { value, error, reload } = useCall(
+    (signal) => findService(name, space, signal),
+    [name, space],
+  )
+  const versions = value?.versions
+  const domain = value?.domain
+  const watched = useWatch(
+    () =>
+      domain === undefined
+        ? undefined
+        : openStream('registry', 'Registry.Watch', { service: name, options: { domain } }),
     reload,
-  } = useCall((signal) => findService(name, space, signal), [name, space])
+    [name, domain],
+  )
   const tab = query.value.get('tab') ?? 'call'
   return (
     <Page
       title={name}
-      about={versions === undefined ? undefined : describe(versions)}
+      about={versions === undefined ? undefined : describe(versions, watched.state === 'stale')}
       actions={
         <button type="button" onClick={reload}>
           Reload
@@ -68,14 +79,14 @@ export default function ServicePage({ parameters }: RouteProps): JSX.Element {
   )
 }
 
-function describe(versions: readonly Service[]): JSX.Element {
+function describe(versions: readonly Service[], isStale: boolean): JSX.Element {
   const nodes = versions.reduce((sum, version) => sum + version.nodes.length, 0)
   return (
     <>
       {versions.map(({ version }) => (
         <Badge key={version}>{version}</Badge>
       ))}{' '}
-      {nodes} {nodes === 1 ? 'node' : 'nodes'}
+      {nodes} {nodes === 1 ? 'node' : 'nodes'} {isStale && <Badge tone="warning">stale</Badge>}
     </>
   )
 }

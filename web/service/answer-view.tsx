@@ -60,7 +60,7 @@ export function AnswerView({ sheet, target, onRetry }: AnswerViewProps): JSX.Ele
 }
 
 /** Header fields of an answer. */
-export function FieldList({ fields }: { readonly fields: Fields }): JSX.Element | null {
+function FieldList({ fields }: { readonly fields: Fields }): JSX.Element | null {
   if (fields.length === 0) return null
   return (
     <details class="answer-fields">

@@ -6,7 +6,7 @@ import { ROOT } from '../form/to-request.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Field } from '../parts/field.tsx'
 import { JsonView } from '../parts/json-view.tsx'
-import { namespace, session } from '../session.ts'
+import { endedSession, namespace, session } from '../session.ts'
 import { AnswerView } from './answer-view.tsx'
 import { type CallSheet, fillIn, openSheet, toForm, toRaw } from './call-sheet.ts'
 import { Commands } from './commands.tsx'
@@ -32,8 +32,8 @@ export function CallPanel({
   readonly service: string
   readonly endpoint: Endpoint
 }): JSX.Element {
-  const account = session.value?.account.id ?? lastAccount
-  lastAccount = account
+  // Of a login that has ended, too: what is typed stays until the next one.
+  const account = (session.value ?? endedSession.value)?.account.id ?? ''
   const target: Target = { service, namespace: namespace.value, account, endpoint }
   const sheet = openSheet([account, namespace.value, service], endpoint)
   const kind = toKind(endpoint)
@@ -44,11 +44,12 @@ export function CallPanel({
   }
   // Once it is drawn: to the first field that is wrong.
   const wanted = useRef(false)
+  const { value: problems } = sheet.problems
   useEffect(() => {
     if (!wanted.current) return
     wanted.current = false
     form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
-  })
+  }, [problems])
   return (
     <div class="call-panel">
       <header class="call-head">
@@ -90,9 +91,6 @@ export function CallPanel({
     </div>
   )
 }
-
-/** Whose page it was while nobody is logged in any more: what is typed stays until the same account is back. */
-let lastAccount = ''
 
 function RequestFields({ sheet }: { readonly sheet: CallSheet }): JSX.Element {
   const { field, draft, isRaw, raw, problems } = sheet

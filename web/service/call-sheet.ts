@@ -1,4 +1,4 @@
-import { type Signal, signal } from '@preact/signals'
+import { effect, type Signal, signal } from '@preact/signals'
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { schemaOf } from '../../sdk/endpoint-schema.ts'
 import { type Draft, emptyDraft } from '../form/draft.ts'
@@ -7,6 +7,7 @@ import { fromRequest } from '../form/from-request.ts'
 import { type Problem, parseRequest, type Request, ROOT, toRequest } from '../form/to-request.ts'
 import type { CallError } from '../rpc/call-error.ts'
 import type { Answer } from '../rpc/caller.ts'
+import { endedSession, session } from '../session.ts'
 import { StreamLog } from './stream-log.ts'
 
 /** What came of a call. */
@@ -33,6 +34,11 @@ export interface CallSheet {
 
 const sheets = new Map<string, { readonly schema: string; readonly sheet: CallSheet }>()
 
+// Whoever logs out leaves nothing behind.
+effect(() => {
+  if (session.value === null && endedSession.value === null) sheets.clear()
+})
+
 /** @param owner whose it is: the account, the namespace, the service. */
 export function openSheet(owner: readonly string[], endpoint: Endpoint): CallSheet {
   const key = JSON.stringify([...owner, endpoint.name])
@@ -49,7 +55,7 @@ export function openSheet(owner: readonly string[], endpoint: Endpoint): CallShe
     metadata: known?.sheet.metadata ?? signal(''),
     timeout: known?.sheet.timeout ?? signal(''),
     problems: signal([]),
-    outcome: signal(undefined),
+    outcome: known?.sheet.outcome ?? signal(undefined),
     stream: known?.sheet.stream ?? new StreamLog(),
   }
   // Another version of the service: what was typed goes into its form, or stays as JSON.

@@ -1,10 +1,14 @@
-import type { Endpoint, Service } from '../../core/contracts/registry.ts'
+import type { Service } from '../../core/contracts/registry.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { DEFAULT_NAMESPACE } from '../session.ts'
 
-/** `Handler.Method`. */
-const ENDPOINT = /^[A-Za-z][A-Za-z0-9]*\.[A-Za-z][A-Za-z0-9]*$/
+/** What the registry knows of a service. */
+export interface FoundService {
+  readonly versions: readonly Service[]
+  /** The domain it is in. */
+  readonly domain: string
+}
 
 /**
  * All versions of a service: of the namespace, else of the default one, where built-in services are (reference 8.2).
@@ -15,7 +19,7 @@ export async function findService(
   name: string,
   namespace: string,
   signal?: AbortSignal,
-): Promise<readonly Service[]> {
+): Promise<FoundService> {
   let failed: CallError | undefined
   for (const domain of new Set([namespace, DEFAULT_NAMESPACE])) {
     try {
@@ -26,7 +30,7 @@ export async function findService(
         request,
         signal === undefined ? {} : { signal },
       )
-      return body.services
+      return { versions: body.services, domain }
     } catch (error) {
       failed ??= CallError.from(error)
       // Not there, or nothing of a namespace whose member the caller is not: then of the default one.
@@ -34,13 +38,4 @@ export async function findService(
     }
   }
   throw failed!
-}
-
-/** Endpoints of several versions, each once, by name; what is subscribed to is none. */
-export function listEndpoints(versions: readonly Service[]): readonly Endpoint[] {
-  const all = new Map<string, Endpoint>()
-  for (const { endpoints } of versions)
-    for (const endpoint of endpoints)
-      if (ENDPOINT.test(endpoint.name)) all.set(endpoint.name, endpoint)
-  return [...all.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
 }

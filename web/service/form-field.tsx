@@ -94,7 +94,7 @@ function Presence({ field, draft, label, onChange }: FormFieldProps): JSX.Elemen
   else {
     if (draft.presence === 'out' && !isLeaf) add('Add', `Add ${label}`, openDraft(field))
     if (draft.presence === 'out' && kind === 'text' && (field.schema.minLength ?? 0) === 0)
-      add('Empty', `Send ${label} as empty text`, setDraft('', []))
+      add('Send empty', `Send empty ${label}`, setDraft('', []))
     if (draft.presence === 'set' && kind !== 'bytes' && kind !== 'choice' && kind !== 'boolean')
       if (!isRequired || field.default !== undefined || (kind === 'text' && draft.text === ''))
         add('Leave out', `Leave out ${label}`, OUT)

@@ -1,7 +1,10 @@
 import t from 'tap'
+import { type TSchema, Type } from '../../../core/schema.ts'
+import { endpoint } from '../../../sdk/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { startMirror } from '../../fixtures/mirror-service.ts'
+import { createService } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -67,3 +70,28 @@ t.test('what was typed outlives the login, and the server', async (t) => {
   await page.locator('[data-kind=gone]').first().waitFor()
   t.equal(await name.inputValue(), 'typed')
 })
+
+t.test(
+  'a version with another form takes what was typed with it, or keeps it as JSON',
+  async (t) => {
+    const server = await openServer(t)
+    const start = (version: string, request: TSchema): Promise<string> =>
+      createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
+        .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
+        .start()
+    await start('v1', Type.Object({ name: Type.String(), old: Type.Optional(Type.String()) }))
+    const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })
+    if (opened === undefined) return
+    const { page } = opened
+    const field = (name: string) => page.locator(`[data-path="request.${name}"] textarea`)
+    await field('name').fill('typed')
+    await start('v2', Type.Object({ name: Type.String(), other: Type.Optional(Type.String()) }))
+    await field('other').waitFor()
+    t.equal(await field('name').inputValue(), 'typed')
+    await field('other').fill('gone soon')
+    await start('v3', Type.Object({ name: Type.String() }))
+    const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+    await raw.waitFor()
+    t.same(JSON.parse(await raw.inputValue()), { name: 'typed', other: 'gone soon' })
+  },
+)
