@@ -65,7 +65,7 @@ export function AccessTest(): JSX.Element {
   }
 
   return (
-    <>
+    <div class="records">
       <p class="muted">
         What the rules say of a call. The services of the platform ask for more besides: most of
         their endpoints take an administrator.
@@ -173,7 +173,7 @@ export function AccessTest(): JSX.Element {
           )}
         </>
       )}
-    </>
+    </div>
   )
 }
 

@@ -9,21 +9,32 @@ import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { parseScopes } from './rules.ts'
 
-const EMPTY = { id: '', name: '', type: 'user', scopes: '', secret: '', metadata: '' }
+/** Nothing is typed. */
+export const NEW_ACCOUNT: Readonly<
+  Record<'id' | 'name' | 'type' | 'scopes' | 'secret' | 'metadata', string>
+> = { id: '', name: '', type: 'user', scopes: '', secret: '', metadata: '' }
 
 interface Made {
   readonly id: string
   readonly secret: string
 }
 
+/** What is typed. */
+export type TypedAccount = typeof NEW_ACCOUNT
+
+export interface AccountFormProps {
+  readonly typed: TypedAccount
+  readonly onType: (typed: TypedAccount) => void
+  readonly onMade: () => void
+}
+
 /** Makes an account, and shows its secret this once. */
-export function AccountForm({ onMade }: { readonly onMade: () => void }): JSX.Element {
-  const [typed, setTyped] = useState(EMPTY)
+export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.Element {
   const [wrong, setWrong] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
   const [made, setMade] = useState<Made>()
-  const type = (change: Partial<typeof EMPTY>): void => setTyped({ ...typed, ...change })
+  const type = (change: Partial<TypedAccount>): void => onType({ ...typed, ...change })
 
   async function create(event: SubmitEvent): Promise<void> {
     event.preventDefault()
@@ -41,7 +52,7 @@ export function AccountForm({ onMade }: { readonly onMade: () => void }): JSX.El
       const request = { ...typed, id: typed.id.trim(), metadata, scopes: parseScopes(typed.scopes) }
       const { body } = await call<{ account: Made }>('auth', 'Auth.Generate', request)
       setMade(body.account)
-      setTyped(EMPTY)
+      onType(NEW_ACCOUNT)
       onMade()
     } catch (error) {
       setFailure(CallError.from(error))

@@ -11,12 +11,18 @@ import { showToast } from '../parts/toast.tsx'
 import { call } from '../rpc/caller.ts'
 import type { AccountMessage } from './account.ts'
 import { type AccountAction, AccountDialog } from './account-dialog.tsx'
-import { AccountForm } from './account-form.tsx'
+import { AccountForm, type TypedAccount } from './account-form.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { useAccounts } from './use-accounts.ts'
 
+export interface AccountsProps {
+  /** What is typed of an account that is to be made. */
+  readonly typed: TypedAccount
+  readonly onType: (typed: TypedAccount) => void
+}
+
 /** Who may log in: the accounts of the namespace. */
-export function Accounts(): JSX.Element {
+export function Accounts({ typed, onType }: AccountsProps): JSX.Element {
   const [wanted, setWanted] = useState('')
   const [opened, setOpened] = useState<AccountMessage>()
   const [action, setAction] = useState<AccountAction>()
@@ -33,7 +39,7 @@ export function Accounts(): JSX.Element {
   }
 
   return (
-    <>
+    <div class="records">
       <div class="toolbar">
         <Search label="Search accounts" value={wanted} onInput={setWanted} count={found.length} />
       </div>
@@ -61,7 +67,7 @@ export function Accounts(): JSX.Element {
       )}
       <details class="card">
         <summary>New account</summary>
-        <AccountForm onMade={accounts.reload} />
+        <AccountForm typed={typed} onType={onType} onMade={accounts.reload} />
       </details>
       {opened !== undefined && action === undefined && (
         <AccountDialog account={opened} onClose={close} onAction={setAction} />
@@ -100,7 +106,7 @@ export function Accounts(): JSX.Element {
           </p>
         </Confirm>
       )}
-    </>
+    </div>
   )
 }
 

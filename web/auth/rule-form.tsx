@@ -8,18 +8,27 @@ import { namespace } from '../session.ts'
 import { describeScope } from './rules.ts'
 import { useRuleChange } from './use-rule-change.tsx'
 
-const EMPTY = {
+/** What is typed. */
+export type TypedRule = Readonly<
+  Record<'id' | 'access' | 'scope' | 'ownScope' | 'priority' | 'type' | 'name' | 'endpoint', string>
+>
+
+export const NEW_RULE: TypedRule = {
   ...{ id: '', access: 'GRANTED', scope: '', ownScope: '', priority: '0' },
   ...{ type: 'service', name: '', endpoint: '*' },
 }
-type Typed = typeof EMPTY
 
 /** Of the list: a scope that is typed. */
 const OWN = 'own'
 
+export interface RuleFormProps {
+  readonly typed: TypedRule
+  readonly onType: (typed: TypedRule) => void
+  readonly onMade: () => void
+}
+
 /** Makes a rule. */
-export function RuleForm({ onMade }: { readonly onMade: () => void }): JSX.Element {
-  const [typed, setTyped] = useState(EMPTY)
+export function RuleForm({ typed, onType, onMade }: RuleFormProps): JSX.Element {
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
   const { change, question } = useRuleChange()
@@ -40,7 +49,7 @@ export function RuleForm({ onMade }: { readonly onMade: () => void }): JSX.Eleme
         request: { rule },
         onDone() {
           showToast(`The rule ${rule.id} was made`)
-          setTyped(EMPTY)
+          onType(NEW_RULE)
           onMade()
         },
       })
@@ -50,7 +59,7 @@ export function RuleForm({ onMade }: { readonly onMade: () => void }): JSX.Eleme
     setBusy(false)
   }
 
-  const input = (field: keyof Typed, more: JSX.IntrinsicElements['input'] = {}) =>
+  const input = (field: keyof TypedRule, more: JSX.IntrinsicElements['input'] = {}) =>
     function TextInput(control: FieldControl): JSX.Element {
       return (
         <input
@@ -59,18 +68,18 @@ export function RuleForm({ onMade }: { readonly onMade: () => void }): JSX.Eleme
           autocomplete="off"
           spellcheck={false}
           value={typed[field]}
-          onInput={({ currentTarget }) => setTyped({ ...typed, [field]: currentTarget.value })}
+          onInput={({ currentTarget }) => onType({ ...typed, [field]: currentTarget.value })}
           {...more}
         />
       )
     }
-  const select = (field: keyof Typed, choices: Readonly<Record<string, string>>) =>
+  const select = (field: keyof TypedRule, choices: Readonly<Record<string, string>>) =>
     function Select(control: FieldControl): JSX.Element {
       return (
         <select
           {...control}
           value={typed[field]}
-          onChange={({ currentTarget }) => setTyped({ ...typed, [field]: currentTarget.value })}
+          onChange={({ currentTarget }) => onType({ ...typed, [field]: currentTarget.value })}
         >
           {Object.entries(choices).map(([value, title]) => (
             <option key={value} value={value}>

@@ -12,12 +12,18 @@ import { type Column, Table } from '../parts/table.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { call } from '../rpc/caller.ts'
 import { namespace } from '../session.ts'
-import { RuleForm } from './rule-form.tsx'
+import { RuleForm, type TypedRule } from './rule-form.tsx'
 import { describeScope, formatResource } from './rules.ts'
 import { useRuleChange } from './use-rule-change.tsx'
 
+export interface RuleListProps {
+  /** What is typed of a rule that is to be made. */
+  readonly typed: TypedRule
+  readonly onType: (typed: TypedRule) => void
+}
+
 /** Who may call what: the rules of the namespace, in the order in which they are asked. */
-export function RuleList(): JSX.Element {
+export function RuleList({ typed, onType }: RuleListProps): JSX.Element {
   const [wanted, setWanted] = useState('')
   const [deleted, setDeleted] = useState<Rule>()
   const { change, question } = useRuleChange()
@@ -31,7 +37,7 @@ export function RuleList(): JSX.Element {
     [rules.value, wanted],
   )
   return (
-    <>
+    <div class="records">
       <div class="toolbar">
         <Search label="Search rules" value={wanted} onInput={setWanted} count={found.length} />
       </div>
@@ -64,7 +70,7 @@ export function RuleList(): JSX.Element {
       )}
       <details class="card">
         <summary>New rule</summary>
-        <RuleForm onMade={rules.reload} />
+        <RuleForm typed={typed} onType={onType} onMade={rules.reload} />
       </details>
       {deleted !== undefined && (
         <Confirm
@@ -91,7 +97,7 @@ export function RuleList(): JSX.Element {
         </Confirm>
       )}
       {question}
-    </>
+    </div>
   )
 }
 

@@ -1,4 +1,3 @@
-import { type Signal, signal } from '@preact/signals'
 import { parseMetadata, writeMetadata } from '../metadata.ts'
 import { decodeBase64, encodeBase64 } from '../store/base64.ts'
 import { formatValue, parseTypedValue, toFormat, type ValueFormat } from '../store/value-format.ts'
@@ -18,9 +17,6 @@ export interface Draft {
 export type DraftField = keyof Draft
 
 export const EMPTY: Draft = { topic: '', format: 'json', payload: '', metadata: '', time: '' }
-
-/** What was typed and not published yet: it stays wherever the page goes. */
-export const draft: Signal<Draft> = signal(EMPTY)
 
 /** An event to publish once more. */
 export function toDraft({ topic, payload, metadata }: EventMessage): Draft {

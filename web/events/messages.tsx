@@ -58,7 +58,7 @@ export function Messages({ topic, onOpen }: MessagesProps): JSX.Element {
   const { events = [], next } = page.value?.body ?? {}
   const oldest = events.reduce((least, { sequence }) => Math.min(least, sequence), place.offset + 1)
   return (
-    <>
+    <div class="records">
       <form class="toolbar" aria-label="Which events" onSubmit={show}>
         <StartFields value={typed} onInput={setTyped} newest="the newest" />
         <button type="submit">Show</button>
@@ -106,6 +106,6 @@ export function Messages({ topic, onOpen }: MessagesProps): JSX.Element {
           </p>
         </>
       )}
-    </>
+    </div>
   )
 }

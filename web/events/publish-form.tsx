@@ -6,7 +6,8 @@ import { showToast } from '../parts/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { formatValue, VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
-import { type DraftErrors, draft, toRequest } from './draft.ts'
+import { type DraftErrors, toRequest } from './draft.ts'
+import { draft } from './kept-draft.ts'
 
 export interface PublishFormProps {
   /** The topic; undefined: it is typed. */

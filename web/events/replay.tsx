@@ -53,7 +53,7 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
   const { all, count } = taken.current
   const isRunning = running !== undefined
   return (
-    <>
+    <div class="records">
       <form class="toolbar" aria-label="Replay" onSubmit={begin}>
         <StartFields value={typed} onInput={setTyped} newest="what is new" />
         <button type="submit" class="primary">
@@ -91,7 +91,7 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
           The newest {all.length} of {count} are shown.
         </p>
       )}
-    </>
+    </div>
   )
 }
 

@@ -1,7 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { AccessTest } from '../auth/access-test.tsx'
+import { NEW_ACCOUNT } from '../auth/account-form.tsx'
 import { Accounts } from '../auth/accounts.tsx'
+import { NEW_RULE } from '../auth/rule-form.tsx'
 import { RuleList } from '../auth/rule-list.tsx'
 import { SecretDialog } from '../auth/secret-dialog.tsx'
 import { Page } from '../parts/page.tsx'
@@ -19,6 +21,8 @@ const TABS = [
 /** Who may log in, and who may call what. */
 export default function Auth(): JSX.Element {
   const [changes, setChanges] = useState(false)
+  const [newAccount, setNewAccount] = useState(NEW_ACCOUNT)
+  const [newRule, setNewRule] = useState(NEW_RULE)
   const wanted = query.value.get('tab')
   const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'accounts'
   const account = session.value?.account
@@ -40,8 +44,8 @@ export default function Auth(): JSX.Element {
         selected={tab}
         onSelect={(id) => setQuery('tab', id === 'accounts' ? '' : id)}
       >
-        {tab === 'accounts' && <Accounts />}
-        {tab === 'rules' && <RuleList />}
+        {tab === 'accounts' && <Accounts typed={newAccount} onType={setNewAccount} />}
+        {tab === 'rules' && <RuleList typed={newRule} onType={setNewRule} />}
         {tab === 'test' && <AccessTest />}
       </Tabs>
       {changes && account !== undefined && (

@@ -67,7 +67,7 @@ export default function Events(): JSX.Element {
       )}
       {topics.value === undefined && topics.state === 'loading' && <Loading />}
       {topics.value !== undefined && (
-        <>
+        <div class="records">
           <Table
             label="Topics"
             columns={COLUMNS}
@@ -86,7 +86,7 @@ export default function Events(): JSX.Element {
             <summary>Publish an event</summary>
             <PublishForm onPublished={(topic) => navigate(toTopicPath(topic))} />
           </details>
-        </>
+        </div>
       )}
     </Page>
   )

@@ -1,8 +1,7 @@
-import t, { type Test } from 'tap'
-import { Client } from '../../../sdk/client.ts'
-import { createEvents, type Events } from '../../../sdk/events.ts'
+import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { type OpenDashboard, openDashboard } from '../../fixtures/dashboard.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openEventsDashboard, publishMany, take } from '../../fixtures/dashboard-events.ts'
 import { openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -10,38 +9,8 @@ t.setTimeout(120_000)
 /** In all that publishers control. */
 const SCRIPT = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script>'
 
-interface Opened extends OpenDashboard {
-  readonly events: Events
-}
-
-/** A server, a client of its events, and the dashboard once there are some. Undefined: there is no browser. */
-async function open(
-  t: Test,
-  path: string,
-  fill: (events: Events) => Promise<unknown> = async () => {},
-): Promise<Opened | undefined> {
-  const server = await openServer(t)
-  const client = new Client({ proxy: server.proxy, token: server.token })
-  t.teardown(() => client.close())
-  const events = createEvents(client)
-  await fill(events)
-  const opened = await openDashboard(t, { server, path })
-  return opened && { ...opened, events }
-}
-
-async function publishMany(events: Events, topic: string, count: number): Promise<void> {
-  for (let i = 1; i <= count; i++) await events.publish(topic, { id: i })
-}
-
-/** Has a group take the oldest events of a topic; the last one of them stays unacknowledged. */
-async function take(events: Events, topic: string, group: string, count: number): Promise<void> {
-  let taken = 0
-  for await (const event of events.consume(topic, { group, offset: 1, maxInFlight: 1 }))
-    if (event.sequence > 0 && ++taken === count) break
-}
-
 t.test('topics are listed with their groups and how far behind they are', async (t) => {
-  const opened = await open(t, '/events', async (events) => {
+  const opened = await openEventsDashboard(t, '/events', async (events) => {
     await publishMany(events, 'orders', 5)
     await publishMany(events, 'quiet', 1)
     await take(events, 'orders', 'billing', 3)
@@ -81,7 +50,7 @@ t.test('topics are listed with their groups and how far behind they are', async 
 })
 
 t.test('messages are read a page at a time, and the newest page follows', async (t) => {
-  const opened = await open(t, '/events/orders', async (events) => {
+  const opened = await openEventsDashboard(t, '/events/orders', async (events) => {
     await publishMany(events, 'orders', 250)
   })
   if (opened === undefined) return
@@ -112,7 +81,7 @@ t.test('messages are read a page at a time, and the newest page follows', async 
 })
 
 t.test('whatever an event says is shown, and nothing of it runs', async (t) => {
-  const opened = await open(t, '/events/orders', async (events) => {
+  const opened = await openEventsDashboard(t, '/events/orders', async (events) => {
     const metadata = { source: SCRIPT, [SCRIPT]: 'x' }
     await events.publish('orders', { [SCRIPT]: SCRIPT, big: 1 }, { metadata })
     await events.publish('orders', Buffer.from(SCRIPT))
@@ -140,94 +109,20 @@ t.test('whatever an event says is shown, and nothing of it runs', async (t) => {
   t.equal(await page.evaluate('window.wasRun'), undefined)
 })
 
-t.test('a replay begins anywhere, goes on with what is new, and no group notices', async (t) => {
-  const opened = await open(t, '/events/orders?tab=replay', async (events) => {
-    await publishMany(events, 'orders', 4)
-    await take(events, 'orders', 'billing', 2)
-  })
+t.test('the pages fit a narrow screen', async (t) => {
+  const server = await openServer(t)
+  // Which the audit tells.
+  await server.post('/auth/generate', { id: 'jane' })
+  const opened = await openDashboard(t, { server, path: '/events', width: 360 })
   if (opened === undefined) return
-  const { page, events } = opened
-  const button = (name: string) => page.getByRole('button', { name, exact: true })
-  await page.getByLabel('From').selectOption('sequence')
-  await page.getByLabel('Sequence').fill('3')
-  await button('Begin').click()
-  await page.getByText('2 events, live').waitFor()
-  await events.publish('orders', { id: 5 })
-  await page.getByText('3 events, live').waitFor()
-  await button('Event 5').waitFor()
-  t.equal(await button('Event 2').count(), 0)
-  await checkAccessibility(t, page, 'events-replay')
-  t.match(await events.topics({ groups: true }), [{ groups: [{ group: 'billing', acked: 1 }] }])
-
-  await page.getByLabel('From').selectOption('oldest')
-  await button('Begin anew').click()
-  await page.getByText('5 events, live').waitFor()
-  await button('Stop').click()
-  await page.getByText('5 events, stopped').waitFor()
-  await events.publish('orders', { id: 6 })
-  await button('Begin anew').waitFor({ state: 'detached' })
-  await page.getByLabel('From').selectOption('new')
-  await button('Begin').click()
-  await page.getByText('Waiting for events, live').waitFor()
-  await events.deleteTopic('orders')
-  await page.getByText('the topic orders was deleted').waitFor()
-})
-
-t.test('what is typed is published, stays when it is wrong, and is published again', async (t) => {
-  const opened = await open(t, '/events')
-  if (opened === undefined) return
-  const { page, events } = opened
-  const form = page.getByRole('form', { name: 'Publish an event' })
-  const publish = form.getByRole('button', { name: 'Publish' })
-  await page.getByText('Publish an event', { exact: true }).click()
-  await form.getByLabel('Topic').fill('a b')
-  await form.getByLabel('Payload', { exact: true }).fill('{"id":')
-  await form.getByLabel('Metadata').fill('source')
-  await publish.click()
-  await form.getByText(/^this is no JSON/).waitFor()
-  await form.getByText('line 1 must be name=value, got "source"').waitFor()
-  await checkAccessibility(t, page, 'events-publish-invalid')
-  await form.getByLabel('Payload', { exact: true }).fill('{"id":12345678901234567890}')
-  await form.getByLabel('Metadata').fill('source=shop')
-  await publish.click()
-  await form.getByText(/request\.topic must be letters/).waitFor()
-  t.equal(await form.getByLabel('Metadata').inputValue(), 'source=shop', 'it is still there')
-  await form.getByLabel('Topic').fill('orders')
-  await publish.click()
-  await page.waitForURL('**/events/orders')
-  await page.getByRole('button', { name: 'Event 1', exact: true }).click()
-  await page.getByRole('button', { name: 'Publish again…' }).click()
-  await form.getByLabel('Payload', { exact: true }).waitFor()
-  t.equal(await form.getByLabel('Metadata').inputValue(), 'source=shop')
-  await checkAccessibility(t, page, 'events-publish')
-  await publish.click()
-  await page.getByText('Published to orders as 2').waitFor()
-  const read = await events.read('orders')
-  t.strictSame(
-    read.map(({ payload, metadata }) => [Buffer.from(payload).toString(), metadata]),
-    Array.from({ length: 2 }, () => ['{"id":12345678901234567890}', { source: 'shop' }]),
-  )
-})
-
-t.test('a file is published byte by byte, and the audit is nobody else’s', async (t) => {
-  const opened = await open(t, '/events/files?tab=publish')
-  if (opened === undefined) return
-  const { page, events } = opened
-  const form = page.getByRole('form', { name: 'Publish an event' })
-  const buffer = Buffer.from([0, 255, 128, 10])
-  const file = { name: 'bytes', mimeType: 'application/octet-stream', buffer }
-  await form.getByLabel('Payload from a file').setInputFiles(file)
-  await page.waitForFunction("document.querySelector('form textarea').value === '00 ff 80 0a'")
-  await form.getByRole('button', { name: 'Publish' }).click()
-  await page.getByText('Published to files as 1').waitFor()
-  const [event] = await events.read('files')
-  t.strictSame([...event!.payload], [...buffer])
-
-  await page.goto('/events/auth?tab=publish')
-  await form.getByLabel('Payload', { exact: true }).fill('{}')
-  await form.getByRole('button', { name: 'Publish' }).click()
-  await page.getByText('Forbidden: publish to auth (events Stream.Publish)').waitFor()
-  await page.getByText('the topic auth of mx is the audit').waitFor()
+  const { page } = opened
+  for (const path of ['/events', '/events/auth', '/auth', '/auth?tab=rules', '/auth?tab=test']) {
+    await page.goto(path)
+    await page.getByRole('tabpanel').or(page.getByRole('table')).first().waitFor()
+    const width = await page.evaluate('document.documentElement.scrollWidth')
+    t.ok(Number(width) <= 360, `${path} is ${width} pixels wide`)
+  }
+  await checkAccessibility(t, page, 'auth-narrow')
 })
 
 t.test('whoever may not see events is told so, and who it is', async (t) => {
