@@ -1,6 +1,7 @@
 /** Builds the front end of the dashboard: `web/` to `dist/dashboard`, files named by their content, each compressed beside it. */
 
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,12 +10,33 @@ import { brotliCompress, gzip } from 'node:zlib'
 import { build, type Plugin } from 'vite'
 import { ROOT } from './root.ts'
 
+/** What pages share; charts are larger than all others, and on one page. */
+const PART = /\/web\/(?:parts\/(?!chart)|[^/]+\.tsx?$)/
 /** What is worth compressing. */
 const TEXT = /\.(?:js|css|svg|html)$/
 
-/** Writes `index.html` and `assets/`, with a `.br` and a `.gz` of each; what was in the folder is gone. */
-export async function buildWeb(outDir: string): Promise<void> {
-  await build({
+/**
+ * Writes `index.html` and `assets/`, with a `.br` and a `.gz` of each; what was in the folder is gone. It is made beside the
+ * folder and takes its place whole: a server that runs meanwhile finds the one or the other.
+ */
+export async function buildWeb(folder: string): Promise<void> {
+  const made = `${folder}-${process.pid}`
+  const old = `${made}-old`
+  try {
+    await bundle(made)
+    const names = await readdir(made, { recursive: true })
+    await Promise.all(
+      names.filter((name) => TEXT.test(name)).map((name) => compress(join(made, name))),
+    )
+    if (existsSync(folder)) await rename(folder, old)
+    await rename(made, folder)
+  } finally {
+    for (const left of [made, old]) await rm(left, { recursive: true, force: true })
+  }
+}
+
+function bundle(outDir: string): Promise<unknown> {
+  return build({
     configFile: false,
     root: join(ROOT, 'web'),
     logLevel: 'warn',
@@ -28,13 +50,13 @@ export async function buildWeb(outDir: string): Promise<void> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
-      rolldownOptions: { checks: { pluginTimings: false } },
+      rolldownOptions: {
+        checks: { pluginTimings: false },
+        // Else each part is a file, and each page a dozen requests.
+        output: { codeSplitting: { groups: [{ name: 'parts', test: PART, minShareCount: 2 }] } },
+      },
     },
   })
-  const names = await readdir(outDir, { recursive: true })
-  await Promise.all(
-    names.filter((name) => TEXT.test(name)).map((name) => compress(join(outDir, name))),
-  )
 }
 
 /** What pages take of the program must run in browsers; types alone are gone by now. */

@@ -3,6 +3,7 @@ import { followHistory } from './router.ts'
 import { keepConnected } from './rpc/caller.ts'
 import { keepLoggedIn } from './session.ts'
 import { App } from './shell/app.tsx'
+import { preloadPage } from './shell/current-page.tsx'
 import { applyTheme } from './shell/theme.ts'
 import './style/tokens.css'
 import './style/base.css'
@@ -10,6 +11,7 @@ import './style/parts.css'
 import './style/shell.css'
 
 applyTheme()
+preloadPage()
 followHistory()
 keepConnected()
 keepLoggedIn()

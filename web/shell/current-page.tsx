@@ -72,6 +72,13 @@ function useFocus(isThere: boolean): void {
   }, [isThere])
 }
 
+/** Begins to load the page that the address names, before anything else is known. */
+export function preloadPage(): void {
+  void findPage(path.peek())?.[0]
+    .load()
+    .catch(() => {})
+}
+
 function findPage(path: string): readonly [PageEntry, Parameters] | undefined {
   for (const entry of PAGES) {
     const parameters = match(entry.pattern, path)
