@@ -23,7 +23,7 @@ export interface ValueFieldProps {
 
 const TITLES: Readonly<Record<ValueFormat, string>> = { json: 'JSON', text: 'Text', hex: 'Hex' }
 /** More of a text makes typing slow: a file is handed over instead. */
-export const TYPED_MAX = 200_000
+const TYPED_MAX = 200_000
 
 /** A value in one of its formats; another one shows the same bytes. */
 export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {

@@ -67,9 +67,11 @@ t.test('the pages of the runtime', async (t) => {
       .waitFor()
     await page.getByText(`${KEPT} lines, 20000 older`).waitFor()
     t.ok((await lines.count()) < 100)
-    const { longestMs, frames } = (await page.evaluate('window.frames_')) as Frames
-    t.comment(`${frames} frames while 20 000 lines came, the longest of ${longestMs} ms`)
-    t.ok(longestMs < 500, `${longestMs} ms`)
+    const frames = (await page.evaluate('frameTimes')) as number[]
+    const sorted = frames.toSorted((a, b) => a - b)
+    const [middle, longest] = [sorted[frames.length >> 1]!, sorted.at(-1)!]
+    t.comment(`${frames.length} frames of ${middle} ms, the longest of ${longest} ms`)
+    t.ok(middle <= 50 && longest < 1000, 'it stays smooth')
 
     const session = await context.newCDPSession(page)
     await session.send('HeapProfiler.collectGarbage')
@@ -113,6 +115,21 @@ t.test('the pages of the runtime', async (t) => {
     await page.getByText('no line matches').waitFor()
     await search.fill('')
     await page.getByRole('checkbox', { name: 'Only lines that match' }).uncheck()
+  })
+
+  t.test('go on with a log where it ended, after rules that forbade it', async (t) => {
+    const rule = {
+      ...{ id: 'no-logs', scope: '*', access: 'DENIED', priority: 10 },
+      resource: { type: 'service', name: 'runtime', endpoint: 'Runtime.Logs' },
+    }
+    await client.call('auth', 'Rules.Create', { rule })
+    await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
+    await page.getByText(`${KEPT} lines, 20501 older`).waitFor()
+    await writeLines(3)
+    await client.call('auth', 'Rules.Delete', { id: 'no-logs' })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('20504 older').waitFor()
+    t.equal(await page.getByText('Forbidden: the log of writer').count(), 0)
   })
 
   t.test('show what the build wrote, and all that is known', async () => {
@@ -165,18 +182,12 @@ t.test('the pages of the runtime', async (t) => {
   })
 })
 
-interface Frames {
-  readonly longestMs: number
-  readonly frames: number
-}
-
-/** Measures in the page how long each frame takes. */
+/** Notes in the page how long each frame takes, in milliseconds. */
 const watchFrames = `(() => {
   let last = performance.now()
-  window.frames_ = { longestMs: 0, frames: 0 }
+  window.frameTimes = []
   const next = (now) => {
-    window.frames_.longestMs = Math.max(window.frames_.longestMs, Math.round(now - last))
-    window.frames_.frames++
+    window.frameTimes.push(Math.round(now - last))
     last = now
     requestAnimationFrame(next)
   }
