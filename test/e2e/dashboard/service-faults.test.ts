@@ -59,6 +59,13 @@ t.test('what was typed outlives the login, and the server', async (t) => {
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   t.equal(await name.inputValue(), 'typed')
 
+  // Whoever logs out leaves nothing behind in the page.
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await logIn('Log in')
+  await name.waitFor()
+  t.equal(await name.inputValue(), '')
+  await name.fill('typed')
+
   // The service is gone: an error, and nothing else.
   await mirror.stop({ timeoutMs: 100 })
   await call.click()
