@@ -33,6 +33,18 @@ async function open(
   return { context, url, page: await context.newPage() }
 }
 
+/** What scripts tried in a page, and what came of it: `done`, or the name of an error. */
+interface Attempts {
+  readonly inline: string
+  readonly foreign: string
+  /** Whether any of it ran. */
+  readonly hacked: boolean
+  /** Directives that were broken. */
+  readonly told: readonly string[]
+  /** All that scripts can read of what the browser keeps. */
+  readonly kept: string
+}
+
 async function isLoggedIn({ request }: BrowserContext, url: string): Promise<boolean> {
   return (await request.get(`${url}/session`)).ok()
 }
@@ -120,7 +132,7 @@ t.test('no script reads the token, and none runs but those of the dashboard', as
     while (!told.includes('connect-src')) await new Promise(requestAnimationFrame)
     const kept = [document.cookie, ...Object.values(localStorage), ...Object.values(sessionStorage)]
     return { inline, handler, link, foreign, told, kept: kept.join(), hacked: 'hacked' in window }
-  })()`)) as Record<string, unknown> & { readonly kept: string }
+  })()`)) as Attempts
   t.equal(seen.hacked, false)
   t.equal(seen.inline, 'TypeError', 'text does not become HTML')
   t.equal(seen.foreign, 'TypeError')
