@@ -15,7 +15,8 @@ export interface ListedRoutes {
   readonly problems: readonly string[]
 }
 
-type Named = Pick<Settings, 'handler' | 'resolver' | 'namespace'>
+/** The settings that routes depend on. */
+export type ListedBy = Pick<Settings, 'handler' | 'resolver' | 'namespace'>
 
 /** Resolvers that take the first segment of a path for the service. */
 const BY_FIRST_SEGMENT: ReadonlySet<string> = new Set(['proxy', 'path', 'vpath'])
@@ -24,7 +25,7 @@ const BY_FIRST_SEGMENT: ReadonlySet<string> = new Set(['proxy', 'path', 'vpath']
  * The routes to some services: those their endpoints declare, where the gateway goes by these, and those by name. Of resolvers that go by the
  * host or the topic there are none to list.
  */
-export function listRoutes(services: readonly Service[], settings: Named): ListedRoutes {
+export function listRoutes(services: readonly Service[], settings: ListedBy): ListedRoutes {
   const resolver = settings.resolver || nameResolver(settings.handler)
   const routes = new Map<string, RouteMessage>()
   const problems = new Set<string>()
@@ -52,7 +53,7 @@ export function listRoutes(services: readonly Service[], settings: Named): Liste
 function listByName(
   { name: service, metadata, endpoints }: Service,
   resolver: string,
-  { handler, namespace }: Named,
+  { handler, namespace }: ListedBy,
 ): RouteMessage[] {
   const prefix = joinName(namespace, '')
   if (!service.startsWith(prefix)) return []

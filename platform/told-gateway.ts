@@ -10,12 +10,12 @@ import type { Api } from './api.ts'
 import { createClosing } from './closing.ts'
 import type { Domains } from './domains.ts'
 import { type Explanation, explain } from './explain.ts'
-import { listRoutes } from './list-routes.ts'
 import { findDefinition } from './load-plugin.ts'
 import { createLog } from './log.ts'
 import { maskOptions } from './mask-options.ts'
 import { nameResolver } from './parts.ts'
 import type { PlannedPlugin } from './plan-plugins.ts'
+import { toRoutesPage } from './routes-page.ts'
 
 export interface ToldGatewayOptions {
   readonly registry: Registry
@@ -57,16 +57,14 @@ export function createToldGateway(options: ToldGatewayOptions): ToldGateway {
 function createView(api: Api, { registry, domains, gate }: ToldGatewayOptions): GatewayView {
   const log = createLog('silent')
   return {
-    async listRoutes() {
+    async listRoutes(request) {
       const { configuration, registry } = api.inForce
       const { settings } = configuration
-      const { routes, problems } = listRoutes(await listServices(registry), settings)
       return {
         handler: settings.handler,
         resolver: settings.resolver || nameResolver(settings.handler),
         namespace: settings.namespace,
-        routes,
-        left_out: problems,
+        ...toRoutesPage(await listServices(registry), settings, request),
       }
     },
 

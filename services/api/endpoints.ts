@@ -7,7 +7,6 @@ import { badRequest, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { GatewayView } from './gateway-view.ts'
 import { Explanation, Plugin, Routes, Stats } from './messages.ts'
-import { type RoutesRequest, toRoutesPage } from './routes-page.ts'
 import type { StatsFeeds } from './stats-feeds.ts'
 
 export interface EndpointsOptions {
@@ -72,9 +71,9 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
         after: Type.String({ default: '', description: 'Name of a service: those behind it.' }),
       }),
       response: Routes,
-      async handle(request: RoutesRequest, ctx) {
+      handle(request, ctx) {
         mustBeMember(ctx)
-        return toRoutesPage(await view(ctx).listRoutes(), request)
+        return view(ctx).listRoutes(request)
       },
     }),
 

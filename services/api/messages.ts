@@ -41,17 +41,23 @@ export interface RouteMessage {
   readonly declared: boolean
 }
 
-/** All routes of a gateway, and what they are made by. */
-export interface RoutesMessage {
+/** Which routes. */
+export interface RoutesRequest {
+  /** Full name of a service; empty: all. */
+  readonly service: string
+  /** Most services. */
+  readonly limit: number
+  /** Those behind this name; empty: from the first one. */
+  readonly after: string
+}
+
+/** The routes of a gateway to some services, and what they are made by. */
+export interface RoutesPage {
   readonly handler: string
   readonly resolver: string
   readonly namespace: string
   readonly routes: readonly RouteMessage[]
   readonly left_out: readonly string[]
-}
-
-/** Those of some services. */
-export interface RoutesPage extends RoutesMessage {
   /** There are more: ask again, after this name. */
   readonly next?: string
 }

@@ -117,10 +117,12 @@ function LeftOut({ problems }: { readonly problems: readonly string[] }): JSX.El
 /** All pages of the list. */
 async function readRoutes(signal: AbortSignal): Promise<RoutesPage> {
   const routes: GatewayRoute[] = []
+  const left_out: string[] = []
   for (let after = ''; ; ) {
     const { body } = await call<RoutesPage>('api', 'Api.Routes', { after }, { signal })
     for (const route of body.routes) routes.push(route)
-    if (body.next === undefined) return { ...body, routes }
+    left_out.push(...body.left_out)
+    if (body.next === undefined) return { ...body, routes, left_out }
     after = body.next
   }
 }
