@@ -5,7 +5,7 @@ import { Problem } from '../parts/problem.tsx'
 import { Loading } from '../parts/states.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { session } from '../session.ts'
+import { namespace, session } from '../session.ts'
 import { askAll, MOST_QUESTIONS, type Question, toQuestions } from './questions.ts'
 import type { Answered, Tested } from './rules.ts'
 import { RulingTable } from './ruling-table.tsx'
@@ -23,7 +23,8 @@ interface Result {
 
 /** Who may call what, and which rule says so. */
 export function AccessTest(): JSX.Element {
-  const own = session.value?.account.id ?? ''
+  const { account: caller } = session.value ?? {}
+  const own = caller?.issuer === namespace.value ? caller.id : ''
   const [who, setWho] = useState<Who>('account')
   const [id, setId] = useState(own)
   const [type, setType] = useState('service')

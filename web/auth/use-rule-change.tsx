@@ -50,7 +50,7 @@ export function useRuleChange(): {
       }}
       onClose={() => setForced(undefined)}
     >
-      <p>{forced.lost}.</p>
+      <p>Careful: {forced.lost}.</p>
       <p>Nothing has been changed so far.</p>
     </Confirm>
   )

@@ -30,7 +30,7 @@ export function parseStart({ from, sequence, time }: TypedStart): Start {
 }
 
 /** @throws {RangeError} */
-export function parseSequence(typed: string): number {
+function parseSequence(typed: string): number {
   const sequence = Number(typed)
   if (/^\d+$/.test(typed.trim()) && sequence >= 1 && Number.isSafeInteger(sequence)) return sequence
   throw new RangeError(`a sequence is a whole number from 1 on, got ${JSON.stringify(typed)}`)
