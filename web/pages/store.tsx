@@ -14,8 +14,13 @@ import '../style/store.css'
 export default function Store(): JSX.Element {
   const database = query.value.get('database') || namespace.value
   const databases = useCall(listDatabases, [])
-  const tables = useCall((signal) => listTables(database, signal), [database])
-  const table = query.value.get('table') || tables.value?.[0] || ''
+  const tables = useCall(
+    async (signal) => ({ database, names: await listTables(database, signal) }),
+    [database],
+  )
+  // Those of the database before count for nothing.
+  const names = tables.value?.database === database ? tables.value.names : undefined
+  const table = query.value.get('table') || names?.[0] || ''
   // Nobody is told of databases but administrators of the platform: others have that of their namespace.
   const known = databases.value ?? []
 
@@ -38,7 +43,7 @@ export default function Store(): JSX.Element {
           <Choice
             label="Table"
             value={table}
-            choices={withName(tables.value ?? [], table)}
+            choices={withName(names ?? [], table)}
             onChoose={(name) => {
               setQuery('prefix', '')
               setQuery('table', name)
@@ -60,9 +65,9 @@ export default function Store(): JSX.Element {
           onRetry={tables.reload}
         />
       )}
-      {tables.value === undefined && tables.state === 'loading' && <Loading />}
+      {names === undefined && tables.state === 'loading' && <Loading />}
       {table !== '' && <Records key={`${database} ${table}`} database={database} table={table} />}
-      {table === '' && tables.value !== undefined && (
+      {table === '' && names !== undefined && (
         <Empty title={`The database ${database} has no records yet`}>
           Write one: <code>mx store write -t helloworld user/1 Ann</code>
         </Empty>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { Confirm } from '../parts/confirm.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -40,9 +40,9 @@ export function RecordEditor({
   const [isBusy, setBusy] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<CallError>()
-  const shown = toTyped(base)
+  const shown = useMemo(() => toTyped(base), [base])
   const isTyped = typed.text !== shown.text || typed.format !== shown.format
-  const value = tryParse(typed)
+  const value = useMemo(() => tryParse(typed), [typed])
   const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
   const newest = found && found.version > record.version ? found : record
   const isNewer = newest.version > known

@@ -134,6 +134,17 @@ t.test('the page of the store', async (t) => {
     await checkAccessibility(t, page, 'store')
   })
 
+  t.test('shows the tables of another database, none of the one before', async (t) => {
+    const store = createStore(client, { database: 'acme', table: 'orders' })
+    await store.write('order/1', 'one')
+    await page.goto('/store')
+    const database = page.getByRole('combobox', { name: 'Database' })
+    await database.selectOption('acme')
+    await row(page, 'order/1').waitFor()
+    t.equal(await page.getByRole('combobox', { name: 'Table' }).inputValue(), 'orders')
+    t.equal(await page.getByText('not found').count(), 0)
+  })
+
   t.test('says of tables that are reserved whose they are', async () => {
     await page.goto('/store?table=auth')
     const alert = page.getByRole('alert')
