@@ -1,16 +1,18 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { DashboardClient } from '../../fixtures/dashboard-client.ts'
-import { openServer } from '../../fixtures/server.ts'
+import { type OpenServer, openServer } from '../../fixtures/server.ts'
 
-async function open(t: Test, words: readonly string[] = []) {
-  const server = await openServer(t, words)
-  const client = new DashboardClient(`http://127.0.0.1:${server.server.webAddress.port}`)
-  return { ...server, client }
+function visit({ server }: OpenServer): DashboardClient {
+  return new DashboardClient(`http://127.0.0.1:${server.webAddress.port}`)
 }
+
+const open = await openServer(t)
+const { post } = open
+const servers = { uws: open, node: await openServer(t, ['--listener=node']) }
 
 for (const listener of ['uws', 'node'] as const) {
   t.test(`${listener}: logging in gives the browser a cookie no script can read`, async (t) => {
-    const { client } = await open(t, [`--listener=${listener}`])
+    const client = visit(servers[listener])
     const reply = await client.logIn()
     t.equal(reply.status, 200)
     t.match(reply.body, {
@@ -35,7 +37,7 @@ for (const listener of ['uws', 'node'] as const) {
   })
 
   t.test(`${listener}: logging out has the token count for nothing`, async (t) => {
-    const { client } = await open(t, [`--listener=${listener}`])
+    const client = visit(servers[listener])
     await client.logIn()
     const { cookie } = client
     t.equal((await client.ask('POST', '/logout')).status, 204)
@@ -51,7 +53,7 @@ for (const listener of ['uws', 'node'] as const) {
 }
 
 t.test('who is not logged in is told so', async (t) => {
-  const { client } = await open(t)
+  const client = visit(open)
   const reply = await client.ask('GET', '/session')
   t.equal(reply.status, 401)
   t.match(reply.body, { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in' })
@@ -63,9 +65,10 @@ t.test('who is not logged in is told so', async (t) => {
 })
 
 t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
-  const { client } = await open(t)
+  const client = visit(open)
+  await post('/auth/generate', { id: 'joan', secret: 'a secret of hers' })
   for (const credentials of [
-    { id: 'admin', secret: 'wrong' },
+    { id: 'joan', secret: 'wrong' },
     { id: 'nobody', secret: 'mx' },
   ]) {
     const reply = await client.logIn(credentials)
@@ -73,14 +76,14 @@ t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
     t.match(reply.body, { Id: 'dashboard', Detail: 'id or secret not correct' })
     t.equal(client.cookie, '')
   }
-  for (let i = 0; i < 4; i++) await client.logIn({ id: 'admin', secret: `wrong ${i}` })
-  const refused = await client.logIn({ id: 'admin', secret: 'wrong' })
+  for (let i = 0; i < 4; i++) await client.logIn({ id: 'joan', secret: `wrong ${i}` })
+  const refused = await client.logIn({ id: 'joan', secret: 'wrong' })
   t.equal(refused.status, 429)
   t.ok(Number(refused.headers.get('retry-after')) > 0)
 })
 
 t.test('a login may be of another namespace', async (t) => {
-  const { client, post } = await open(t)
+  const client = visit(open)
   const jane = { id: 'jane', secret: 'a secret of hers', options: { namespace: 'staging' } }
   t.equal((await post('/auth/generate', jane)).status, 200)
   const { id, secret } = jane
@@ -91,7 +94,7 @@ t.test('a login may be of another namespace', async (t) => {
 })
 
 t.test('a body that is no login is told what would be', async (t) => {
-  const { client } = await open(t)
+  const client = visit(open)
   const login = (body: unknown, headers = {}) => client.ask('POST', '/login', body, headers)
   t.match(await login('{'), { status: 400, body: { Detail: /^request body must be JSON/ } })
   t.match(await login([]), {
@@ -112,7 +115,7 @@ t.test('a body that is no login is told what would be', async (t) => {
 })
 
 t.test('only pages of the dashboard itself may write', async (t) => {
-  const { client } = await open(t, ['--web_origins=any', '--hosts=any'])
+  const client = visit(await openServer(t, ['--web_origins=any', '--hosts=any']))
   await client.logIn()
   const { cookie, url } = client
   for (const headers of [
@@ -141,7 +144,7 @@ t.test('only pages of the dashboard itself may write', async (t) => {
 t.test(
   'a page that came over TLS, which may end in front, gets a cookie for TLS only',
   async (t) => {
-    const { client } = await open(t)
+    const client = visit(open)
     const headers = { origin: client.url.replace('http:', 'https:') }
     const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
     t.equal(reply.status, 200)
@@ -150,7 +153,7 @@ t.test(
 )
 
 t.test('a deleted account, and one whose logins were revoked, is logged out', async (t) => {
-  const { client, post } = await open(t)
+  const client = visit(open)
   const jane = { id: 'jane', secret: 'a secret of hers' }
   await post('/auth/generate', jane)
   await client.logIn(jane)

@@ -8,9 +8,25 @@ const ADDRESS = '127.0.0.1'
 const CREDENTIALS = { ...ADMIN, namespace: '' }
 const MINUTE_MS = 60_000
 
-/** Logins at a server, with a clock of their own. */
-async function open(t: Test) {
-  const { proxy, post } = await openServer(t)
+const { proxy, post } = await openServer(t)
+
+/** Makes an account. */
+async function addAccount(id: string) {
+  const account = { id, secret: `the secret of ${id}` }
+  t.equal((await post('/auth/generate', account)).status, 200, id)
+  return { ...account, namespace: '' }
+}
+
+/** Denies everybody an endpoint of `auth` while the test runs. */
+async function deny(t: Test, endpoint: string): Promise<void> {
+  const resource = { type: 'service', name: 'auth', endpoint }
+  const rule = { id: endpoint, scope: '', access: 'DENIED', priority: 10, resource }
+  t.equal((await post('/auth/rules/create', { rule, force: true })).status, 200)
+  t.teardown(() => post('/auth/rules/delete', { id: endpoint, force: true }))
+}
+
+/** Logins with a clock of their own. */
+function open(t: Test) {
   const upstream = createFixed(proxy)
   t.teardown(() => upstream.close())
   let asked: string[] = []
@@ -29,7 +45,6 @@ async function open(t: Test) {
   }
   return {
     logins,
-    post,
     taken,
     wait: (minutes: number) => {
       aheadMs += minutes * MINUTE_MS
@@ -38,7 +53,7 @@ async function open(t: Test) {
 }
 
 t.test('a token is exchanged once half of its life is over, by however many ask', async (t) => {
-  const { logins, taken, wait } = await open(t)
+  const { logins, taken, wait } = open(t)
   const login = await logins.begin(CREDENTIALS, ADDRESS)
   const first = login.token
   await logins.renew(login, ADDRESS)
@@ -55,9 +70,9 @@ t.test('a token is exchanged once half of its life is over, by however many ask'
 })
 
 t.test('a login that has ended is not renewed', async (t) => {
-  const { logins, post, wait } = await open(t)
-  const login = await logins.begin(CREDENTIALS, ADDRESS)
-  t.equal((await post('/auth/revoke', { id: 'admin' })).status, 200)
+  const { logins, wait } = open(t)
+  const login = await logins.begin(await addAccount('jane'), ADDRESS)
+  t.equal((await post('/auth/revoke', { id: 'jane' })).status, 200)
   wait(8)
   await t.rejects(logins.renew(login, ADDRESS), {
     code: 401,
@@ -66,7 +81,7 @@ t.test('a login that has ended is not renewed', async (t) => {
 })
 
 t.test('one of another process is taken as long as its token is, and not renewed', async (t) => {
-  const { logins, taken, wait, post } = await open(t)
+  const { logins, taken, wait } = open(t)
   const { body } = await post('/auth/token', ADMIN)
   const login = await logins.find(body.token.access_token, ADDRESS)
   t.match(toView(login), { account: { id: 'admin' }, namespace: 'mx' })
@@ -80,7 +95,7 @@ t.test('one of another process is taken as long as its token is, and not renewed
 })
 
 t.test('ending one ends its refresh token, too', async (t) => {
-  const { logins, post, wait } = await open(t)
+  const { logins, wait } = open(t)
   const login = await logins.begin(CREDENTIALS, ADDRESS)
   await logins.end(login, ADDRESS)
   await t.rejects(logins.find(login.token, ADDRESS), { code: 401 })
@@ -91,24 +106,16 @@ t.test('ending one ends its refresh token, too', async (t) => {
 })
 
 t.test('rules that deny asking who one is log nobody out', async (t) => {
-  const { logins, post } = await open(t)
+  const { logins } = open(t)
   const login = await logins.begin(CREDENTIALS, ADDRESS)
-  const rule = {
-    ...{ id: 'no-inspect', scope: '', access: 'DENIED', priority: 10 },
-    resource: { type: 'service', name: 'auth', endpoint: 'Auth.Inspect' },
-  }
-  t.equal((await post('/auth/rules/create', { rule })).status, 200)
+  await deny(t, 'Auth.Inspect')
   t.equal((await logins.find(login.token, ADDRESS)).token, login.token)
   await t.rejects(logins.find('a.b.c', ADDRESS), { code: 401 })
 })
 
 t.test('rules that let nobody log in are told, not mistaken for a wrong secret', async (t) => {
-  const { logins, post } = await open(t)
-  const rule = {
-    ...{ id: 'no-login', scope: '', access: 'DENIED', priority: 10 },
-    resource: { type: 'service', name: 'auth', endpoint: 'Auth.Token' },
-  }
-  t.equal((await post('/auth/rules/create', { rule, force: true })).status, 200)
+  const { logins } = open(t)
+  await deny(t, 'Auth.Token')
   await t.rejects(logins.begin(CREDENTIALS, ADDRESS), {
     code: 401,
     message: 'Unauthorized call made to auth:Auth.Token',
