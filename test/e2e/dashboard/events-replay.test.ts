@@ -63,3 +63,23 @@ t.test('a replay goes on behind the last event it had when the connection breaks
   )
   t.ok(sockets.length > 1)
 })
+
+t.test('another namespace has topics of its own', async (t) => {
+  const opened = await openEventsDashboard(t, '/events', async (events) => {
+    await events.publish('ours', { id: 1 })
+    await events.publish('theirs', { id: 1 }, { namespace: 'acme' })
+  })
+  if (opened === undefined) return
+  const { page, events } = opened
+  await page.getByRole('link', { name: 'ours' }).waitFor()
+  await page.getByLabel('Namespace').fill('acme')
+  await page.getByLabel('Namespace').press('Enter')
+  await page.getByRole('link', { name: 'theirs' }).click()
+  await page.getByRole('tab', { name: 'Replay' }).click()
+  await page.getByLabel('From').selectOption('oldest')
+  await page.getByRole('button', { name: 'Begin', exact: true }).click()
+  await page.getByText('1 event, live').waitFor()
+  await events.publish('theirs', { id: 1 })
+  await events.publish('theirs', { id: 2 }, { namespace: 'acme' })
+  await page.getByText('2 events, live').waitFor()
+})
