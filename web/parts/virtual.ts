@@ -24,8 +24,10 @@ export function useVisibleRows(
   rowHeight: number,
 ): VisibleRows {
   const [{ top, height }, setView] = useState({ top: 0, height: 800 })
+  const [element, setElement] = useState<HTMLElement | null>(null)
+  // A list that was empty, and drew none, has another one.
+  useEffect(() => setElement(scroller.current))
   useEffect(() => {
-    const element = scroller.current
     if (element === null) return undefined
     const measure = (): void => {
       const next = { top: element.scrollTop, height: element.clientHeight }
@@ -43,7 +45,7 @@ export function useVisibleRows(
       element.removeEventListener('scroll', measure)
       observer.disconnect()
     }
-  }, [scroller.current, rowHeight])
+  }, [element, rowHeight])
   const from = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - MARGIN)
   const to = Math.min(count, Math.ceil((top + height) / rowHeight) + MARGIN)
   return { from, to, above: from * rowHeight, below: Math.max(0, (count - to) * rowHeight) }

@@ -113,19 +113,26 @@ t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
   await page.keyboard.press('End')
   await page.getByRole('rowheader', { name: 'store', exact: true }).waitFor()
   t.equal(await page.getByRole('table').getAttribute('aria-rowcount'), '1010')
-  const longestMs = await page.evaluate(`(async () => {
+  const medianMs = await page.evaluate(`(async () => {
     const scroller = document.querySelector('.table-scroll')
     const next = () => new Promise(requestAnimationFrame)
-    let longest = 0
+    const frames = []
     for (let i = 0; i < 60; i++) {
       scroller.scrollTop = (scroller.scrollHeight / 60) * i
       const start = performance.now()
       await next()
-      longest = Math.max(longest, performance.now() - start)
+      frames.push(performance.now() - start)
     }
-    return longest
+    return frames.sort((a, b) => a - b)[30]
   })()`)
-  t.comment(`longest frame ${longestMs} ms`)
+  t.comment(`a frame takes ${medianMs} ms, in the middle`)
+
+  await page.getByLabel('Search services').fill('nothing like it')
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.getByRole('region', { name: 'Services' }).focus()
+  await page.keyboard.press('End')
+  await page.getByRole('rowheader', { name: 'store', exact: true }).waitFor()
+
   await page.getByLabel('Search services').fill('node-999')
   await page.getByRole('rowheader', { name: 'service-999' }).waitFor()
   t.equal(await page.getByRole('rowheader').count(), 1)
