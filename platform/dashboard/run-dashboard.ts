@@ -5,7 +5,6 @@ import { chooseListener } from '../listening.ts'
 import { createLog, type Log } from '../log.ts'
 import type { PlannedPlugin } from '../plan-plugins.ts'
 import { buildPlugins } from '../plugin-list.ts'
-import { claimPort } from '../port.ts'
 import { type Address, formatAddress } from '../settings-values.ts'
 import { logWarnings, obeySignals, surviveFaults } from '../signals.ts'
 import { readVersion } from '../version.ts'
@@ -30,7 +29,6 @@ export async function runDashboard(options: LoneDashboardOptions): Promise<void>
   const log = createLog('info')
   logWarnings(log)
   const { address, proxy } = options
-  if (address.port !== 0) await claimPort(address)
   const dashboard = await openLoneDashboard(options, log)
   const stop = async (): Promise<void> => {
     await dashboard.drain(DRAIN_MS)

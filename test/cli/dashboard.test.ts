@@ -64,7 +64,7 @@ t.test('a port that is taken is told, and nothing keeps running', async (t) => {
   const { port } = new URL(toUrl(first))
   const second = start('dashboard', '--address', `127.0.0.1:${port}`)
   t.equal(await second.ended, 1)
-  t.match(second.output.stderr, `address 127.0.0.1:${port} is in use by another program`)
+  t.match(second.output.stderr, `mx: cannot listen on 127.0.0.1:${port}: the port is in use`)
   first.child.kill('SIGTERM')
   await first.ended
 })
