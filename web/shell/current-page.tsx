@@ -6,9 +6,9 @@ import { PAGES, type PageEntry } from '../pages.ts'
 import { Page } from '../parts/page.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { Link, path } from '../router.ts'
-import { namespace } from '../session.ts'
+import { endedSession, namespace, session } from '../session.ts'
 
-/** The page that the address names, loaded when it is first needed. Another namespace begins it anew. */
+/** The page that the address names, loaded when it is first needed. Another namespace or account begins it anew. */
 export function CurrentPage(): JSX.Element {
   const found = findPage(path.value)
   if (found === undefined)
@@ -20,7 +20,9 @@ export function CurrentPage(): JSX.Element {
       </Page>
     )
   const [entry, parameters] = found
-  return <LoadedPage key={`${entry.pattern} ${namespace.value}`} {...{ entry, parameters }} />
+  const { id, issuer } = (session.value ?? endedSession.value)?.account ?? {}
+  const key = JSON.stringify([entry.pattern, namespace.value, id, issuer])
+  return <LoadedPage key={key} {...{ entry, parameters }} />
 }
 
 const loaded = new Map<PageEntry, ComponentType<RouteProps>>()

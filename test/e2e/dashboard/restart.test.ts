@@ -43,3 +43,25 @@ t.test(
     await page.getByRole('rowheader', { name: 'regular' }).waitFor({ state: 'detached' })
   },
 )
+
+t.test('another account that logs in in place sees nothing of the one before', async (t) => {
+  const server = await openServer(t)
+  const jane = { id: 'jane', secret: 'her secret' }
+  await server.post('/auth/generate', { ...jane, scopes: ['reader'] })
+  const rule = {
+    ...{ id: 'no', scope: 'reader', access: 'DENIED', priority: 1 },
+    resource: { type: 'service', name: 'registry', endpoint: '*' },
+  }
+  t.equal((await server.post('/auth/rules/create', { rule })).status, 200)
+  const opened = await openDashboard(t, { server, path: '/services' })
+  if (opened === undefined) return
+  const { page, context, url } = opened
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  await context.request.post(`${url}/logout`, { headers: { origin: url } })
+  await page.getByRole('dialog', { name: 'The login has ended' }).waitFor()
+  await page.getByRole('textbox', { name: 'Account' }).fill(jane.id)
+  await page.getByLabel('Secret').fill(jane.secret)
+  await page.keyboard.press('Enter')
+  await page.locator('[data-kind=forbidden]').first().waitFor()
+  t.equal(await page.getByRole('rowheader').count(), 0)
+})
