@@ -3,6 +3,7 @@
  *
  *   core/contracts <- core <- {plugins, resolvers, handlers, adapters, sdk} <- platform ;  sdk <- cli
  *   sdk <- services <- platform
+ *   {core, sdk} <- web
  *
  * `cli` may also use `core` helpers; it reads the table of settings in `platform`, and starts
  * the rest of it by a dynamic import, so that `mx --help` loads nothing of the gateway.
@@ -152,6 +153,24 @@ module.exports = {
         pathNot: '^platform/settings',
         dependencyTypesNot: ['dynamic-import', 'type-only'],
       },
+    },
+    {
+      name: 'web-imports-only-core-and-sdk',
+      comment:
+        'Pages run in browsers, and know the server by what it answers. What needs Node.js is refused by scripts/build-web.ts.',
+      severity: 'error',
+      from: { path: '^web/' },
+      to: {
+        path: `^(${[...PARTS, 'services', 'platform', 'cli'].join('|')})/`,
+        dependencyTypesNot: ['type-only'],
+      },
+    },
+    {
+      name: 'web-is-built-not-imported',
+      comment: 'The program serves the files that the build makes of pages.',
+      severity: 'error',
+      from: { pathNot: `^(web|${LEAVES.join('|')})/` },
+      to: { path: '^web/' },
     },
     {
       name: 'leaves-are-not-imported',

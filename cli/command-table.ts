@@ -23,6 +23,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./commands/api.ts')).registerApi,
   },
   {
+    name: 'dashboard',
+    description: 'Start the dashboard alone, of an environment',
+    load: async () => (await import('./commands/dashboard.ts')).registerDashboard,
+  },
+  {
     name: 'login',
     description: 'Log in to an environment',
     load: async () => (await import('./commands/login.ts')).registerLogin,

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { findJsonFault } from '../core/request/json-fault.ts'
+import { parseExactJson as parseExact } from '../core/request/exact-json.ts'
 import { CliError, EXIT } from './output.ts'
 
 const STANDARD_INPUT = '-'
 const FILE = '@'
-/** A text, which is left as it is, or a number of JSON. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 
 /**
  * What an argument stands for: standard input where it is `-`, a file where it is `@path`, else itself; `@@x` is `@x`.
@@ -54,25 +52,19 @@ export async function readJson(argument: string, what: string): Promise<unknown>
 /** As {@link readJson}, from the text itself. */
 export function parseExactJson(text: string, what: string): unknown {
   try {
-    JSON.parse(text)
+    return parseExact(text)
   } catch (cause) {
-    throw new CliError(`${what} must be JSON: ${findJsonFault(text)}`, {
+    throw new CliError(`${what} must be JSON: ${(cause as Error).message}`, {
       status: EXIT.usage,
       cause,
     })
   }
-  return JSON.parse(text.replace(TOKEN, quoteUnsafe))
 }
 
 /** Whether it stands for itself. */
 function isTyped(argument: string): boolean {
   const isFile = argument.startsWith(FILE) && !argument.startsWith(FILE + FILE)
   return argument !== STANDARD_INPUT && !isFile
-}
-
-function quoteUnsafe(token: string): string {
-  const isSafe = !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))
-  return isSafe ? token : `"${token}"`
 }
 
 /** All of standard input. */

@@ -1,13 +1,12 @@
 import type { CAC } from 'cac'
 import type { Node } from '../core/contracts/registry.ts'
 import { isShared } from '../core/network/names.ts'
-import { formatDuration } from '../core/units.ts'
+import { formatDuration, formatSpan } from '../core/units.ts'
 import { readCommandLine } from './command-line.ts'
 import { listServices, mustFindService } from './find-services.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { SESSION_FLAGS, type Session, withSession } from './session.ts'
-import { formatSpan } from './span.ts'
 import { formatTable } from './table.ts'
 
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, all: 'string' } as const

@@ -1,5 +1,5 @@
 import type { CAC } from 'cac'
-import { parseDuration } from '../core/units.ts'
+import { formatSpan, parseDuration } from '../core/units.ts'
 import { toCell, toField } from './bytes.ts'
 import { collect } from './collect.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
@@ -9,7 +9,6 @@ import { readBytes } from './input.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
 import { isNotFound, SESSION_FLAGS, type Session, withSession } from './session.ts'
-import { formatSpan } from './span.ts'
 import {
   listNames,
   type ReadRequest,

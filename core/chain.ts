@@ -64,6 +64,8 @@ export type ReportFault = (
 
 /** Plugin list, resolver and handler as flat lists: compiled once per configuration. */
 export interface Chain {
+  /** In the order of the list. */
+  readonly plugins: readonly Plugin[]
   readonly steps: readonly Step[]
   readonly onReply: readonly ((x: Exchange) => void)[]
   readonly onDone: readonly ((x: Exchange) => void)[]
@@ -84,6 +86,7 @@ export function compileChain(plugins: readonly Plugin[], route: Step, handle: St
   const stagesOf = (hook: keyof Omit<Plugin, 'name'>): Stage[] =>
     plugins.flatMap((plugin) => (plugin[hook] ? { plugin: plugin.name, hook } : []))
   return {
+    plugins,
     steps: [
       ...plugins.flatMap((plugin) => plugin.onRequest?.bind(plugin) ?? []),
       route,

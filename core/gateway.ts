@@ -1,6 +1,7 @@
 import { type Chain, type ReportFault, runSteps, type Stage } from './chain.ts'
 import { GATEWAY_ID, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { RequestMetrics } from './metrics/request-metrics.ts'
 
 export interface GatewayOptions {
   readonly chain: Chain
@@ -8,6 +9,8 @@ export interface GatewayOptions {
   readonly onFault: ReportFault
   /** Milliseconds an exchange may wait for a stage that answers later, then 504; asked for at every look. @default 60000 */
   readonly parkTimeoutMs?: () => number
+  /** Told of every exchange that is over. @default nobody counts them */
+  readonly metrics?: RequestMetrics | undefined
 }
 
 /** How often parked exchanges are looked through. */
@@ -25,6 +28,7 @@ export class Gateway {
   #chain: Chain
   readonly #onFault: ReportFault
   readonly #parkTimeoutMs: () => number
+  readonly #metrics: RequestMetrics | undefined
   /** Exchanges that wait for a promise. */
   readonly #parked = new Set<Exchange>()
   readonly #sweeper: NodeJS.Timeout
@@ -32,11 +36,17 @@ export class Gateway {
   readonly #leaving = new Set<Chain>()
   #onIdle: (() => void)[] = []
 
-  constructor({ chain, onFault, parkTimeoutMs = () => 60_000 }: GatewayOptions) {
+  constructor({ chain, onFault, parkTimeoutMs = () => 60_000, metrics }: GatewayOptions) {
     this.#chain = chain
     this.#onFault = onFault
     this.#parkTimeoutMs = parkTimeoutMs
+    this.#metrics = metrics
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
+  }
+
+  /** Serves new exchanges. */
+  get chain(): Chain {
+    return this.#chain
   }
 
   /** Serves one exchange. Never throws. */
@@ -81,6 +91,7 @@ export class Gateway {
 
   readonly #finished = (x: Exchange): void => {
     this.inFlight--
+    this.#metrics?.count(x)
     const { chain } = x
     if (--chain.active === 0 && this.#leaving.delete(chain)) void this.#closeChain(chain)
     if (this.inFlight > 0 || this.#onIdle.length === 0) return

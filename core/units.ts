@@ -14,6 +14,12 @@ const DURATIONS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 }
+const SPAN_UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['m', 60],
+  ['s', 1],
+] as const
 const AMOUNT = /^(\d{1,15}(?:\.\d{1,6})?) ?([a-z]*)$/
 
 /**
@@ -52,6 +58,18 @@ export function formatMs(milliseconds: number): string {
   const rest = Math.abs(micros % 1000)
   const sign = micros < 0 && micros > -1000 ? '-' : ''
   return `${sign}${Math.trunc(micros / 1000)}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
+}
+
+/** A span of whole seconds, `1d0h3m9s` or `9s`: units from the largest there is (reference 7.6). */
+export function formatSpan(seconds: number): string {
+  let rest = seconds
+  let text = ''
+  for (const [unit, length] of SPAN_UNITS) {
+    const count = Math.floor(rest / length)
+    rest %= length
+    if (text !== '' || count > 0 || unit === 's') text += `${count}${unit}`
+  }
+  return text
 }
 
 function parseAmount(

@@ -1,10 +1,12 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { replyMemory } from '../core/body-memory.ts'
+import type { Chain } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { Gateway } from '../core/gateway.ts'
 import type { Listener } from '../core/listener/listener.ts'
+import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import { type Closing, createClosing } from './closing.ts'
 import { type Configuration, keepFixed } from './configuration.ts'
@@ -16,7 +18,7 @@ import type { EventSinks } from './handlers.ts'
 import { chooseListener, openTls, reloadTls } from './listening.ts'
 import type { Log } from './log.ts'
 import { openBroker } from './open-broker.ts'
-import { planPlugins } from './plan-plugins.ts'
+import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { reportReload } from './report-reload.ts'
@@ -38,6 +40,8 @@ export interface ApiParts {
   readonly findCaller?: UpstreamOptions['findCaller']
   /** Open files it may have. @default those of its process */
   readonly fileLimit?: number
+  /** Counts its requests. @default nobody does */
+  readonly metrics?: RequestMetrics
 }
 
 export interface ApiOptions extends ApiParts {
@@ -45,6 +49,16 @@ export interface ApiOptions extends ApiParts {
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
   readonly shared?: boolean
+}
+
+/** What new requests are served by. */
+export interface InForce {
+  readonly configuration: Configuration
+  /** As it was planned, plugin by plugin of the chain. */
+  readonly plan: readonly PlannedPlugin[]
+  readonly chain: Chain
+  /** Where services are looked up, those of the configuration among them. */
+  readonly registry: Registry
 }
 
 /** A running gateway. */
@@ -58,6 +72,7 @@ export interface Api {
   readonly services: readonly string[]
   /** Names of the plugins, in chain order. */
   readonly plugins: readonly string[]
+  readonly inForce: InForce
   /**
    * Serves new requests by another configuration, and reads the certificates again. Running requests
    * finish by the old one. Settings that need a restart stay as they are, which the log tells.
@@ -118,13 +133,14 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     },
     closing,
   )
-  const { routing, buildChain } = deciding
+  const { routing, registry, buildChain } = deciding
   const { chain } = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
     chain,
     onFault: logFaults(log),
     parkTimeoutMs: () => current.settings.replyTimeoutMs,
+    metrics: options.metrics,
   })
   closing.add(() => gateway.close())
   const tls = openTls(settings, log)
@@ -194,6 +210,9 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     },
     get plugins() {
       return plan.map(({ specifier }) => specifier)
+    },
+    get inForce() {
+      return { configuration: current, plan, chain: gateway.chain, registry }
     },
     reload,
     drain,

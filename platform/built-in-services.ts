@@ -10,6 +10,7 @@ import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
+import type { ApiServiceOptions } from '../services/api/service.ts'
 import type { AuthService } from '../services/auth/service.ts'
 import type { SecretKey } from '../services/config/secret-key.ts'
 import { AUDIT_TOPIC } from '../services/events/reserved.ts'
@@ -33,6 +34,7 @@ export interface BuiltInContext {
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
   readonly network: Network
+  readonly gateway: GatewayPart
   readonly host: ServiceHost
   /** Decides who may call them from outside. */
   readonly gate: Gate
@@ -41,6 +43,9 @@ export interface BuiltInContext {
   /** Those that were made before, for others to stand on. */
   readonly made: Made
 }
+
+/** The gateway, as far as a service tells of it. */
+export type GatewayPart = Pick<ApiServiceOptions, 'metrics' | 'inFlight' | 'gateway'>
 
 /** What others stand on, once it is made. */
 export interface Made {
@@ -194,6 +199,14 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         advertise: host.address,
       })
       return { ...rest, endStreams: leave }
+    },
+  },
+  {
+    name: 'api',
+    async create(context) {
+      const { createApiService } = await import('../services/api/service.ts')
+      const { metrics, inFlight, gateway } = context.gateway
+      return createApiService({ ...toOptions('api', context), metrics, inFlight, gateway })
     },
   },
   {

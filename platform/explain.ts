@@ -2,7 +2,7 @@ import { type Chain, runSteps, type Stage } from '../core/chain.ts'
 import type { Gate, Rule } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
-import { GatewayError } from '../core/errors.ts'
+import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { inTime } from '../core/in-time.ts'
 import type { Caller } from '../core/rpc/caller.ts'
@@ -12,10 +12,23 @@ import { TestExchange, type TestRequest } from '../sdk/testing.ts'
 import type { Closing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { openDeciding } from './deciding.ts'
+import type { Domains } from './domains.ts'
+import { toWhy } from './explain-why.ts'
 import type { EventSinks } from './handlers.ts'
 import type { Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { createUpstreams } from './upstreams.ts'
+
+/** The request that is asked about. */
+export interface AskedRequest {
+  /** In whatever case. */
+  readonly method: string
+  /** Path, and query behind a `?`. */
+  readonly path: string
+  /** By name, in whatever case; `Host` and `Upgrade` among them. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: string
+}
 
 /** What a request would meet on its way through a gateway. */
 export interface Explanation {
@@ -41,6 +54,8 @@ export interface Explanation {
   readonly answer:
     | { readonly status: number; readonly body: string; readonly error: GatewayError | undefined }
     | undefined
+  /** Why the gateway itself answers, and what to do about it; empty: it does not. */
+  readonly why: string
   /** Names of the services there are, where its own was not found. */
   readonly known: readonly string[]
 }
@@ -64,6 +79,9 @@ export interface ExplainedNode {
 export interface ExplainOptions {
   readonly configuration: Configuration
   readonly gate: Gate | undefined
+  /** As of a gateway that runs. @default by the settings */
+  readonly registry?: Registry
+  readonly domains?: Domains
   readonly log: Log
 }
 
@@ -77,13 +95,15 @@ const TOPIC = 'topic'
  * Leads a request through the chain of a configuration as a gateway would, but for the last yard: nothing is sent, published or
  * logged. What is told was decided by the very code that serves.
  *
- * @throws {SettingsError} for a configuration that no gateway would start with.
+ * @throws {SettingsError} for a configuration that no gateway would start with; {@link TypeError} for a field that is malformed;
+ *   {@link GatewayError} 504 when nothing is decided in 10 s.
  */
 export async function explain(
-  request: TestRequest,
-  { configuration, gate, log }: ExplainOptions,
+  asked: AskedRequest,
+  { configuration, gate, registry: given, domains, log }: ExplainOptions,
   closing: Closing,
 ): Promise<Explanation> {
+  const request = toTestRequest(asked)
   let reach: (where: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
     reach = resolve
@@ -92,6 +112,8 @@ export async function explain(
   const { registry, routing, buildChain } = await openDeciding(
     {
       configuration,
+      registry: given,
+      domains,
       events: toSinks(() => reach(TOPIC)),
       gate: gate && noteRulings(gate, rulings),
       upstream: createDryUpstreams(configuration, log, () => reach('')),
@@ -120,10 +142,14 @@ export async function explain(
   const { body = '' } = request
   if (body.length > 0) x.sendBody(body, true)
   const sent = reached.then((where) => where || x.node)
-  const sentTo = await inTime(Promise.race([x.done.then(() => undefined), sent]), ANSWER_MS)
+  const answered = x.done.then(() => undefined)
+  const sentTo = await inTime(Promise.race([answered, sent]), ANSWER_MS).catch((cause) => {
+    const detail = `nothing is decided within ${ANSWER_MS} ms`
+    throw new GatewayError(GATEWAY_ID, 504, detail, { cause })
+  })
   const { route, upstream, namespace, session, error } = x
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
-  return {
+  const explanation = {
     stages: passed,
     route,
     handler: route && handlerOf(x),
@@ -138,6 +164,24 @@ export async function explain(
     sentTo,
     answer: sentTo === undefined ? { status: x.status, body: x.body, error } : undefined,
     known: isMissing ? await listNames(registry) : [],
+  }
+  return { ...explanation, why: explanation.answer === undefined ? '' : toWhy(explanation) }
+}
+
+function toTestRequest({ method, path, headers, body }: AskedRequest): TestRequest {
+  const find = (wanted: string) =>
+    Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)
+  const [host, upgrade] = [find('host'), find('upgrade')]
+  const others = Object.entries(headers).filter(
+    ([name]) => name !== host?.[0] && name !== upgrade?.[0],
+  )
+  return {
+    method: method.toUpperCase(),
+    path,
+    headers: Object.fromEntries(others),
+    upgrade: String(upgrade?.[1]).toLowerCase() === 'websocket',
+    ...(host !== undefined && { host: String(host[1]) }),
+    ...(body !== undefined && body !== '' && { body }),
   }
 }
 

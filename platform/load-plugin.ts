@@ -73,6 +73,20 @@ export async function loadPlugin(
   return toPlugin(name, exported)
 }
 
+/** What a plugin that was loaded declares; undefined: nothing, or its file is gone. */
+export function findDefinition(
+  specifier: string,
+  configDir: string | undefined,
+): PluginDefinition | undefined {
+  if (Object.hasOwn(plugins, specifier)) return plugins[specifier]!
+  try {
+    const exported = loaded.get(findFile(specifier, resolve(configDir ?? '.')))?.exported
+    return isDefinition(exported) ? exported : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Every file that plugins were loaded from: what a reload on edit watches. */
 export function pluginFiles(): readonly string[] {
   return [...new Set([...loaded.values()].flatMap(({ hashes }) => [...hashes.keys()]))]

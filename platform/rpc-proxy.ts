@@ -18,7 +18,12 @@ import { mustBeAdmin } from '../sdk/account-checks.ts'
 import type { Dispatcher } from '../sdk/dispatch.ts'
 import type { ListenAddress } from '../sdk/listen-address.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
-import { openServicePort, type ServiceLimits, type ServicePort } from '../sdk/service-port.ts'
+import {
+  openServicePort,
+  type ServiceLimits,
+  type ServicePort,
+  type ServicePortOptions,
+} from '../sdk/service-port.ts'
 
 export interface RpcProxyOptions {
   readonly address: ListenAddress
@@ -35,7 +40,10 @@ export interface RpcProxyOptions {
 }
 
 /** A port where every service can be called by its name, and the host of those of this process. */
-export interface RpcProxy extends ServicePort, ServiceHost {}
+export interface RpcProxy extends ServicePort, ServiceHost {
+  /** Serves a call that came another way as its own. Throws what the call is to be answered with. */
+  readonly dispatch: ServicePortOptions['dispatch']
+}
 
 /**
  * Opens the RPC proxy (docs/protocol.md §4): it serves the services it hosts, and forwards all other calls to a node of their service.
@@ -47,15 +55,16 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
   const { address, find, log, limits = {}, listener, gate, origins = [] } = options
   const forward = gate === undefined ? undefined : createGuardedForward(new CallGuard(gate), find)
   const hosted = new Map<string, Dispatcher>()
+  const dispatch = (call: IncomingCall, address: string): void => {
+    const own = hosted.get(call.service)
+    if (own !== undefined) own.dispatch(call, address)
+    else if (forward !== undefined) forward(call)
+    else forwardCall(call, find)
+  }
   const port = await openServicePort({
     address,
     id: PROXY_ID,
-    dispatch(call, address) {
-      const own = hosted.get(call.service)
-      if (own !== undefined) own.dispatch(call, address)
-      else if (forward !== undefined) forward(call)
-      else forwardCall(call, find)
-    },
+    dispatch,
     log,
     limits,
     listener,
@@ -63,6 +72,7 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
   })
   return {
     ...port,
+    dispatch,
     add(dispatcher) {
       const { service } = dispatcher
       if (hosted.has(service))

@@ -46,11 +46,12 @@ function toLogin({ adminPassword }: Server): string | undefined {
 function toFields(server: Server, { settings, file }: Configuration) {
   const { profile, registry, store, broker, events, enableTls } = settings
   const proxy = formatAddress(server.proxyAddress)
+  const scheme = enableTls ? 'https' : 'http'
   return {
     version: readVersion(),
-    gateway: `${enableTls ? 'https' : 'http'}://${formatAddress(server.address)}`,
+    gateway: `${scheme}://${formatAddress(server.address)}`,
     proxy,
-    dashboard: `http://${formatAddress(server.webAddress)}`,
+    dashboard: `${scheme}://${formatAddress(server.webAddress)}`,
     advertised: server.advertised === proxy ? undefined : server.advertised,
     profile,
     state: server.folder ?? 'none in files',

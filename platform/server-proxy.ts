@@ -10,7 +10,7 @@ import type { Domains } from './domains.ts'
 import type { Log } from './log.ts'
 import { logOutage } from './log-outage.ts'
 import { createProxyFinder } from './proxy-finder.ts'
-import { openRpcProxy } from './rpc-proxy.ts'
+import { openRpcProxy, type RpcProxy } from './rpc-proxy.ts'
 import type { Settings } from './settings.ts'
 import { type Address, formatAddress } from './settings-values.ts'
 import { createUpstreams } from './upstreams.ts'
@@ -32,6 +32,7 @@ export interface ServerProxy {
   /** The real port where 0 was asked for. */
   readonly address: Address
   readonly host: ServiceHost
+  readonly dispatch: RpcProxy['dispatch']
   /** Serves calls from now on; until then they are answered 503. */
   readonly begin: () => void
   /** Takes over another configuration. */
@@ -87,6 +88,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
   return {
     address: { ...settings.proxyAddress, port: proxy.port },
     host: { ...proxy, address: toAdvertised(settings, proxy) },
+    dispatch: proxy.dispatch,
 
     begin() {
       state = 'running'

@@ -9,12 +9,12 @@ import { type BuiltIn, type BuiltInContext, listBuiltIns, type Made } from './bu
 import { claimPorts } from './claim-ports.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
-import { startDashboard } from './dashboard.ts'
+import { startDashboard } from './dashboard/dashboard.ts'
 import { type DataFolder, openDataFolder, toFolderPath } from './data-folder.ts'
 import { readFileLimit } from './file-limit.ts'
 import { type AdminPassword, checkAdminPassword } from './first-accounts.ts'
 import type { EventSinks } from './handlers.ts'
-import { chooseListener } from './listening.ts'
+import { chooseListener, openTls, reloadTls } from './listening.ts'
 import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
@@ -26,7 +26,7 @@ import { openServerRegistries } from './server-registries.ts'
 import { createBuiltInLog } from './service-log.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import type { Address } from './settings-values.ts'
-import { readVersion } from './version.ts'
+import { createToldGateway } from './told-gateway.ts'
 
 export interface ServerOptions {
   readonly configuration: Configuration
@@ -117,6 +117,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   const { host } = proxy
   advertised = host.address
   const made: Made = {}
+  const told = createToldGateway({ registry, domains: registries, gate })
   const services = await startServices(
     {
       settings,
@@ -126,6 +127,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       registries,
       broker,
       network,
+      gateway: told,
       host,
       gate,
       toLog: (service) => createBuiltInLog(service, log),
@@ -148,14 +150,17 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     gate,
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),
+    metrics: told.metrics,
   })
   closing.add(api.close)
-  const scheme = settings.enableTls ? 'https' : 'http'
+  told.use(api)
+  const tls = openTls(settings, log)
+  closing.add(() => tls?.close())
   const dashboard = await startDashboard({
     address: settings.webAddress,
     createListener: chooseListener(settings, log),
-    version: readVersion(),
-    toGatewayUrl: (hostname) => `${scheme}://${hostname}:${api.port}`,
+    tls,
+    carry: proxy.dispatch,
     guards: await buildGuards(configuration, log),
     log,
   })
@@ -173,6 +178,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     async reload(next) {
       await api.reload(next)
       dashboard.use(await buildGuards(next, log))
+      reloadTls(tls, log)
       proxy.use(next)
       ;({ drainTimeoutMs } = next.settings)
     },
@@ -180,7 +186,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       // Whoever watches would keep the gateway from ever being done.
       const ending = services.map(async ({ endStreams }) => endStreams())
       // What fails keeps nothing from being closed, which tells of it.
-      await Promise.allSettled([api.drain(), dashboard.drain(), ...ending])
+      await Promise.allSettled([api.drain(), dashboard.drain(drainTimeoutMs), ...ending])
       await Promise.allSettled(services.map(async ({ end }) => end?.()))
       const stopping = services.map(({ service }) => service.stop({ timeoutMs: drainTimeoutMs }))
       await Promise.allSettled([proxy.drain(), ...stopping])

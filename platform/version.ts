@@ -1,15 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The version of this program: that of its `package.json`, from the sources as well as from `dist`. */
+/** The version of this program: that of its `package.json`. */
 export function readVersion(): string {
+  return readPackage().version
+}
+
+/** The folder of this program, from the sources as well as from `dist`. */
+export function findRoot(): string {
+  return readPackage().folder
+}
+
+function readPackage(): { folder: string; version: string } {
   let folder = import.meta.dirname
   for (;;) {
     try {
       const { name, version } = JSON.parse(
         readFileSync(join(folder, 'package.json'), 'utf8'),
       ) as Record<string, unknown>
-      if (name === 'mx' && typeof version === 'string') return version
+      if (name === 'mx' && typeof version === 'string') return { folder, version }
     } catch {
       // No package.json in this folder: the next one up.
     }

@@ -132,7 +132,7 @@ function withScheme(address: string): string {
 }
 
 /** The one node at an address; `mx` where it names no protocol. @throws {TypeError} */
-function createFixed(text: string): Upstream {
+export function createFixed(text: string): Upstream {
   const protocol = SCHEME.exec(text)?.[1]
   const address = protocol === undefined ? text : text.slice(protocol.length + 3)
   let wrong: string | undefined

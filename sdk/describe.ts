@@ -23,7 +23,7 @@ export function describeEndpoint(
     response: toValue(`${method}Response`, response),
     metadata: {
       ...(description === '' ? {} : { description }),
-      ...(kind === 'unary' ? {} : { stream: 'true' }),
+      ...(kind === 'unary' ? {} : { stream: 'true', streams: kind }),
       ...(idempotent ? {} : { idempotent: 'false' }),
       ...(request === undefined ? {} : { requestSchema: JSON.stringify(request) }),
       ...(response === undefined ? {} : { responseSchema: JSON.stringify(response) }),

@@ -49,6 +49,23 @@ export interface PublishedEvent {
   readonly sequence: number
 }
 
+/** Which topics, and what of them. */
+export interface EventsTopicsOptions extends EventsCallOptions {
+  /** Whether their groups are told, too. @default false */
+  readonly groups?: boolean
+}
+
+/** A group, and how far it is. */
+export interface EventsGroup {
+  readonly group: string
+  /** Everything is done up to this sequence. */
+  readonly acked: number
+  /** Events that were delivered, and not acknowledged yet. */
+  readonly pending: number
+  /** Events that are kept, and stand behind `acked`. */
+  readonly lag: number
+}
+
 /** A topic that is there. */
 export interface EventsTopic {
   readonly topic: string
@@ -58,6 +75,8 @@ export interface EventsTopic {
   readonly last: number
   /** About what they take. */
   readonly bytes: number
+  /** Where they were asked for. */
+  readonly groups?: readonly EventsGroup[]
 }
 
 /**
@@ -96,7 +115,7 @@ export interface Events {
   /** Events of a topic that are kept, by timestamp, then by sequence; a limit goes by sequence. Of a topic that is not there, none. */
   readonly read: (topic: string, options?: EventsReadOptions) => Promise<PlatformEvent[]>
   /** The topics that are there: that have, or had, events, or a group. */
-  readonly topics: (options?: EventsCallOptions) => Promise<EventsTopic[]>
+  readonly topics: (options?: EventsTopicsOptions) => Promise<EventsTopic[]>
   /** Forgets a group; one that is not there does not matter. Its consumers get 410. */
   readonly deleteGroup: (topic: string, group: string, options?: EventsCallOptions) => Promise<void>
   /** Removes a topic with its events and groups; one that is not there does not matter. Its consumers get 410; what is published afterwards begins it anew. */
@@ -122,6 +141,7 @@ const CONSUME: KnownOptions<EventsConsumeOptions> = {
   retryLimit: true,
   maxInFlight: true,
 }
+const TOPICS: KnownOptions<EventsTopicsOptions> = { ...CALL, groups: true }
 const READ: KnownOptions<EventsReadOptions> = { ...CALL, offset: true, limit: true }
 const SERVICE = 'events'
 const DEFAULT_LIMIT = 250
@@ -155,8 +175,8 @@ export function createEvents(
     return client.call<R>(SERVICE, endpoint, request, toCall(options, given))
   }
 
-  async function findTopics(topic: string, given: object): Promise<EventsTopic[]> {
-    const { topics } = await call<{ topics: EventsTopic[] }>('Stream.Topics', { topic }, given)
+  async function findTopics(request: object, given: object): Promise<EventsTopic[]> {
+    const { topics } = await call<{ topics: EventsTopic[] }>('Stream.Topics', request, given)
     return topics
   }
 
@@ -189,7 +209,7 @@ export function createEvents(
         resumes: acks !== 'program' || group !== undefined,
         async begin() {
           // Also tells whether there is a service at all: what is lost later may come back.
-          const [found] = await findTopics(topic, given)
+          const [found] = await findTopics({ topic }, given)
           const isLive = group === undefined && offset === undefined
           return {
             topic,
@@ -226,8 +246,8 @@ export function createEvents(
     },
 
     topics: async (given = {}) => {
-      refuseUnknown('events.topics', given, CALL)
-      return findTopics('', given)
+      refuseUnknown('events.topics', given, TOPICS)
+      return findTopics({ groups: given.groups === true }, given)
     },
 
     async deleteGroup(topic, group, given = {}) {

@@ -94,9 +94,11 @@ export {
   type Events,
   type EventsCallOptions,
   type EventsConsumeOptions,
+  type EventsGroup,
   type EventsPublishOptions,
   type EventsReadOptions,
   type EventsTopic,
+  type EventsTopicsOptions,
   type PublishedEvent,
 } from './events.ts'
 export type { HttpRoute } from './http-route.ts'

@@ -9,6 +9,16 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[]
   readonly default?: unknown
   readonly writeOnly?: boolean
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly minItems?: number
+  readonly maxItems?: number
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
@@ -36,6 +46,28 @@ export function definitionsOf(schema: JsonSchema, outer: Definitions): Definitio
 export function findDefinition(ref: string, definitions: Definitions): JsonSchema | undefined {
   const name = decodeKey(ref.slice(ref.lastIndexOf('/') + 1))
   return Object.hasOwn(definitions, name) ? definitions[name] : undefined
+}
+
+/** A schema, and what references inside of it may name. */
+export interface ResolvedSchema {
+  readonly schema: JsonSchema
+  readonly definitions: Definitions
+}
+
+/** References that lead on to references, at most. */
+const MAX_REFS = 6
+
+/** Follows references; one that leads nowhere, or in a circle, is a schema that says nothing. */
+export function followRefs(given: JsonSchema, outer: Definitions): ResolvedSchema {
+  let schema = given
+  let definitions = definitionsOf(schema, outer)
+  for (let i = 0; schema.$ref !== undefined; i++) {
+    const target = i < MAX_REFS ? findDefinition(schema.$ref, definitions) : undefined
+    if (target === undefined) return { schema: {}, definitions }
+    schema = target
+    definitions = definitionsOf(schema, definitions)
+  }
+  return { schema, definitions }
 }
 
 /** The schemas of an array's first places; empty where all items are alike. */

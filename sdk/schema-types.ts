@@ -1,9 +1,8 @@
 import { type TCodec, type TSchemaOptions, type TUnsafe, Type } from '../core/schema.ts'
+import { isBase64 } from './base64.ts'
 
 /** 64 bits hold at most 20 digits; leading zeros and a plus sign are nobody's. */
 const DIGITS = /^-?(?:0|[1-9][0-9]{0,19})$/
-/** RFC 4648 §4 and §5: both alphabets, padding or none. */
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 interface Bounds {
   readonly min: bigint
@@ -41,11 +40,7 @@ export function Uint64(options: TSchemaOptions = {}): TInt64 {
  */
 export function Bytes(options: TSchemaOptions = {}): TBytes {
   const schema = Type.Unsafe<string>({ type: 'string', contentEncoding: 'base64', ...options })
-  const checked = Type.Refine(
-    schema,
-    (value) => BASE64.test(value) && value.length % 4 !== 1,
-    () => 'must be base64',
-  )
+  const checked = Type.Refine(schema, isBase64, () => 'must be base64')
   return Type.Codec(checked)
     .Decode((text): Uint8Array => Buffer.from(text as string, 'base64'))
     .Encode((bytes) => toBase64(bytes) as string) as unknown as TBytes

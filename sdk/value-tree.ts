@@ -1,8 +1,7 @@
 import type { Value } from '../core/contracts/registry.ts'
 import {
   type Definitions,
-  definitionsOf,
-  findDefinition,
+  followRefs,
   itemsOf,
   type JsonSchema,
   mapValuesOf,
@@ -31,7 +30,7 @@ const LEAF: readonly Value[] = []
 export function toValue(name: string, schema: JsonSchema | undefined): Value {
   if (schema === undefined) return { name, type: 'any', values: [] }
   const budget = { left: MAX_VALUES }
-  const resolved = resolve(schema, NO_DEFINITIONS)
+  const resolved = followRefs(schema, NO_DEFINITIONS)
   const values = toFields(resolved.schema, resolved.definitions, 1, budget)
   const type = toType(schema, NO_DEFINITIONS)
   return { name, type: type === 'object' ? name : type, values }
@@ -64,7 +63,7 @@ interface Message {
 
 /** The message a schema describes, or a list or map of. */
 function findMessage(given: JsonSchema, outer: Definitions): Message | undefined {
-  const { schema, definitions } = resolve(given, outer)
+  const { schema, definitions } = followRefs(given, outer)
   if (schema.properties !== undefined)
     return { fields: Object.entries(schema.properties), definitions }
   const inner = itemsOf(schema) ?? mapValuesOf(schema) ?? findOnly(schema)
@@ -75,8 +74,9 @@ function findMessage(given: JsonSchema, outer: Definitions): Message | undefined
   return fields.length === 0 ? undefined : { fields, definitions }
 }
 
-function toType(given: JsonSchema, outer: Definitions, depth = 0): string {
-  const { schema, definitions } = resolve(given, outer)
+/** The type of a field, as the registry tells it: see {@link toValue}. */
+export function toType(given: JsonSchema, outer: Definitions, depth = 0): string {
+  const { schema, definitions } = followRefs(given, outer)
   if (depth > MAX_DEPTH) return 'any'
   const only = findOnly(schema)
   if (only !== undefined) return toType(only, definitions, depth + 1)
@@ -124,27 +124,11 @@ function toChoiceType(values: readonly unknown[]): string {
 }
 
 /** The alternative that says it all: the only one besides null, or all of one kind. */
-function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
+export function findOnly({ anyOf, oneOf }: JsonSchema): JsonSchema | undefined {
   const options = (anyOf ?? oneOf)?.filter((option) => option.type !== 'null')
   if (options === undefined || options.length === 0) return undefined
   if (options.length === 1) return options[0]
   if (options.every((option) => 'const' in option))
     return { enum: options.map((option) => option.const) }
   return undefined
-}
-
-/** Follows references; one that leads nowhere, or in a circle, is a schema that says nothing. */
-function resolve(
-  given: JsonSchema,
-  outer: Definitions,
-): { readonly schema: JsonSchema; readonly definitions: Definitions } {
-  let schema = given
-  let definitions = definitionsOf(schema, outer)
-  for (let i = 0; schema.$ref !== undefined; i++) {
-    const target = i < MAX_DEPTH ? findDefinition(schema.$ref, definitions) : undefined
-    if (target === undefined) return { schema: {}, definitions }
-    schema = target
-    definitions = definitionsOf(schema, definitions)
-  }
-  return { schema, definitions }
 }

@@ -21,6 +21,8 @@ t.test(
         examples: { 'start.js': '' },
         scripts: { 'test.js': '' },
         test: { 'a.test.js': '' },
+        dashboard: { 'index.html': '', assets: { 'index-a.js': '', 'index-a.js.br': '' } },
+        web: { 'match.js': '' },
       },
     })
     const words = ['pack', '--dry-run', '--json', '--ignore-scripts']
@@ -33,6 +35,9 @@ t.test(
     t.same(files.map(({ path }) => path).sort(), [
       'README.md',
       'dist/cli/main.js',
+      'dist/dashboard/assets/index-a.js',
+      'dist/dashboard/assets/index-a.js.br',
+      'dist/dashboard/index.html',
       'dist/sdk/index.d.ts',
       'dist/sdk/index.js',
       'docs/services.md',

@@ -4,6 +4,7 @@ import type { Micro } from './micro.ts'
 
 const MICROS: Readonly<Record<string, () => Promise<{ readonly default: Micro }>>> = {
   'run-steps': () => import('./run-steps.ts'),
+  'request-metrics': () => import('./request-metrics.ts'),
   'header-list': () => import('./header-list.ts'),
   guard: () => import('./guard.ts'),
   resolvers: () => import('./resolvers.ts'),

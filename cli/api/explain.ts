@@ -1,10 +1,9 @@
 import type { Configuration } from '../../platform/configuration.ts'
-import type { Explanation } from '../../platform/explain.ts'
-import type { TestRequest } from '../../sdk/testing.ts'
+import type { AskedRequest, Explanation } from '../../platform/explain.ts'
 import { findEnvironment } from '../environments.ts'
 import { print, toFormat } from '../format.ts'
 import { CliError, EXIT } from '../output.ts'
-import { formatExplanation, toWhy } from './format-explanation.ts'
+import { formatExplanation } from './format-explanation.ts'
 import { takeFlags } from './take-flags.ts'
 
 const FLAGS = {
@@ -73,7 +72,7 @@ function readRequest(
   words: readonly string[],
   fields: readonly string[],
   data: string | undefined,
-): TestRequest {
+): AskedRequest {
   const hasMethod = words[0] !== undefined && !words[0].startsWith('/')
   const [method, path] = hasMethod ? words : [data === undefined ? 'GET' : 'POST', words[0]]
   if (method === undefined || path === undefined || !METHOD.test(method) || !path.startsWith('/'))
@@ -86,25 +85,17 @@ function readRequest(
     const key = name.toLowerCase()
     headers[key] = [...(headers[key] ?? []), value.trim()]
   }
-  const { host, upgrade, ...others } = headers
-  return {
-    method: method.toUpperCase(),
-    path,
-    headers: others,
-    upgrade: upgrade?.[0]?.toLowerCase() === 'websocket',
-    ...(host !== undefined && { host: host[0]! }),
-    ...(data !== undefined && { body: data }),
-  }
+  return { method, path, headers, ...(data !== undefined && { body: data }) }
 }
 
-function toDocument({ method, path }: TestRequest, explanation: Explanation): object {
-  const { answer, ...rest } = explanation
+function toDocument({ method, path }: AskedRequest, explanation: Explanation): object {
+  const { answer, why, ...rest } = explanation
   return {
     request: { method, path },
     ...rest,
     ...(answer !== undefined && {
       answer: { status: answer.status, ...answer.error?.toBody() },
-      why: toWhy(explanation),
+      why,
     }),
   }
 }

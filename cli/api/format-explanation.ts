@@ -1,16 +1,14 @@
-import { suggest } from '../../core/suggest.ts'
-import type { ExplainedRuling, Explanation } from '../../platform/explain.ts'
-import type { TestRequest } from '../../sdk/testing.ts'
+import type { AskedRequest, ExplainedRuling, Explanation } from '../../platform/explain.ts'
 
 const WIDTH = 10
-const MAX_NAMES = 20
 
 /** What became of a request, a line each, for people. */
 export function formatExplanation(
-  { method = '', path = '' }: TestRequest,
+  { method, path }: AskedRequest,
   explanation: Explanation,
 ): string {
-  const { stages, route, handler, namespace, account, rulings, nodes, sentTo, answer } = explanation
+  const { stages, route, handler, namespace, account, rulings, nodes, sentTo, answer, why } =
+    explanation
   const plugins = [...new Set(stages.flatMap(({ plugin }) => plugin ?? []))]
   const lines: (readonly [string, string])[] = [
     ['plugins', plugins.join(', ') || 'none'],
@@ -41,46 +39,10 @@ export function formatExplanation(
   else {
     const { status, error } = answer
     lines.push(['answer', `${status}${error === undefined ? '' : ` ${error.message}`}`])
-    lines.push(['why', toWhy(explanation)])
+    lines.push(['why', why])
   }
   const body = lines.map(([name, text]) => `  ${name.padEnd(WIDTH)}${text}\n`).join('')
   return `${method} ${path}\n${body}`
-}
-
-/** Why the gateway itself answers, and what to do about it. */
-export function toWhy({
-  stages,
-  answer,
-  route,
-  known,
-  endpoints,
-  rulings,
-  account,
-}: Explanation): string {
-  const { plugin, hook } = stages.at(-1) ?? { plugin: undefined, hook: 'onRequest' }
-  const { status = 0, error } = answer ?? {}
-  const where = plugin === undefined ? `the step ${hook}` : `plugin ${plugin} (${hook})`
-  if (error === undefined) return `${where} answers it itself`
-  if (status === 404 && route === undefined && known.length > 0) {
-    const meant = known.find((name) => name.endsWith(`.${error.id}`)) ?? suggest(error.id, known)
-    const list = known.slice(0, MAX_NAMES).join(', ')
-    return meant === undefined ? `there are ${list}` : `did you mean ${meant}? There are ${list}`
-  }
-  if (status === 404 && error.message.startsWith('service not found'))
-    return 'nothing is registered: name services in mx.yaml or with --backend, or a registry with --registry'
-  if (status === 404 && endpoints.length > 0)
-    return `the service declares ${endpoints.slice(0, MAX_NAMES).join(', ')}`
-  const denied = rulings.find(({ granted }) => !granted)
-  if (status === 401 && denied !== undefined) {
-    const cause =
-      denied.rule === undefined ? 'no rule grants it' : `rule ${denied.rule.id} denies it`
-    const hint =
-      account === '' ? ': show who calls, -H "Authorization: Bearer $(mx user token)"' : ''
-    return `${cause} to ${account || 'nobody that is known'}${hint}`
-  }
-  if (status === 503 && error.message.includes('no node'))
-    return 'the service is registered, and none of its nodes can be used'
-  return `${where} refuses it`
 }
 
 function formatRuling({ namespace, resource, granted, rule }: ExplainedRuling): string {

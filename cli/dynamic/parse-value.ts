@@ -1,8 +1,7 @@
+import { type IntegerType, parseInteger, parseNumber } from '../../sdk/number-text.ts'
 import { parseExactJson, readBytes } from '../input.ts'
 import { CliError, EXIT } from '../output.ts'
 
-const INTEGER = /^([+-]?)(0x[\da-f]+|0o[0-7]+|0b[01]+|\d+)$/i
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i
 const BOOLEANS: Readonly<Record<string, boolean>> = {
   ...{ '': true, true: true, t: true, '1': true },
   ...{ false: false, f: false, '0': false },
@@ -85,16 +84,16 @@ const PARSERS: Readonly<Record<string, Parse>> = {
   string: (text) => text,
   bool: parseBoolean,
   boolean: parseBoolean,
-  int: integer('int64', -(2n ** 63n), 2n ** 63n),
-  int32: integer('int32', -(2n ** 31n), 2n ** 31n),
-  int64: integer('int64', -(2n ** 63n), 2n ** 63n),
-  uint: integer('uint64', 0n, 2n ** 64n),
-  uint32: integer('uint32', 0n, 2n ** 32n),
-  uint64: integer('uint64', 0n, 2n ** 64n),
-  float: parseNumber,
-  float32: parseNumber,
-  float64: parseNumber,
-  double: parseNumber,
+  int: integer('int64'),
+  int32: integer('int32'),
+  int64: integer('int64'),
+  uint: integer('uint64'),
+  uint32: integer('uint32'),
+  uint64: integer('uint64'),
+  float: number,
+  float32: number,
+  float64: number,
+  double: number,
   object: parseObject,
 }
 
@@ -104,25 +103,20 @@ function parseBoolean(text: string, flag: string): boolean {
   throw usage(`${flag} must be true or false, got ${show(text)}`)
 }
 
-/** @param end the first that is too large. */
-function integer(type: string, least: bigint, end: bigint): Parse {
-  return (text, flag) => {
-    const [, sign, digits] = INTEGER.exec(text) ?? []
-    const size = digits === undefined ? undefined : BigInt(digits)
-    const value = size !== undefined && sign === '-' ? -size : size
-    if (value === undefined)
-      throw usage(`${flag} must be an ${type} such as 42 or 0x2a, got ${show(text)}`)
-    if (value < least || value >= end)
-      throw usage(`${flag} must be an ${type}, from ${least} to ${end - 1n}, got ${show(text)}`)
-    const number = Number(value)
-    return Number.isSafeInteger(number) ? number : value.toString()
-  }
+function integer(type: IntegerType): Parse {
+  return (text, flag) => orRefuse(flag, () => parseInteger(text, type))
 }
 
-function parseNumber(text: string, flag: string): number {
-  const number = DECIMAL.test(text) ? Number(text) : Number.NaN
-  if (Number.isFinite(number)) return number
-  throw usage(`${flag} must be a number such as 1.5, got ${show(text)}`)
+function number(text: string, flag: string): number {
+  return orRefuse(flag, () => parseNumber(text))
+}
+
+function orRefuse<T>(flag: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw usage(`${flag} ${(error as RangeError).message}`)
+  }
 }
 
 function parseObject(text: string, flag: string): unknown {

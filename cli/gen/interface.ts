@@ -1,4 +1,6 @@
-import type { Endpoint, Service } from '../../core/contracts/registry.ts'
+import type { Service } from '../../core/contracts/registry.ts'
+import { schemaOf } from '../../sdk/endpoint-schema.ts'
+import { type HttpPlace, listPlaces } from '../../sdk/http-places.ts'
 import {
   type Definitions,
   definitionsOf,
@@ -6,8 +8,7 @@ import {
   type JsonSchema,
   NO_DEFINITIONS,
 } from '../../sdk/json-schema.ts'
-import { toPascal } from './names.ts'
-import { toSchema } from './to-schema.ts'
+import { toPascal } from '../../sdk/letter-case.ts'
 
 /** A service as its callers see it: what clients and documents are made of. */
 export interface ServiceInterface {
@@ -22,10 +23,8 @@ export interface EndpointInterface {
   readonly description: string
   /** Whether either side sends more than one message. */
   readonly isStream: boolean
-  /** Route of its own: methods and paths; undefined: none is declared. */
-  readonly route:
-    | { readonly methods: readonly string[]; readonly paths: readonly string[] }
-    | undefined
+  /** Where a gateway serves it. */
+  readonly places: readonly HttpPlace[]
   /** Names of schemas. */
   readonly request: string
   readonly response: string
@@ -106,32 +105,14 @@ export function toInterfaces(services: readonly Service[]): Interfaces {
         const { description = '', stream } = endpoint.metadata
         return {
           ...{ handler, method, description, isStream: stream === 'true' },
-          route: toRoute(endpoint),
-          request: add(`${prefix}Request`, readSchema(endpoint, 'request')),
-          response: add(`${prefix}Response`, readSchema(endpoint, 'response')),
+          places: listPlaces(name, endpoint),
+          request: add(`${prefix}Request`, schemaOf(endpoint, 'request')),
+          response: add(`${prefix}Response`, schemaOf(endpoint, 'response')),
         }
       }),
     })),
     schemas,
   }
-}
-
-function readSchema(endpoint: Endpoint, side: 'request' | 'response'): JsonSchema {
-  try {
-    const schema: unknown = JSON.parse(endpoint.metadata[`${side}Schema`] ?? '')
-    if (typeof schema === 'object' && schema !== null) return schema
-  } catch {
-    // It tells none, or none that is JSON: its fields are known all the same.
-  }
-  return toSchema(endpoint[side])
-}
-
-/** Reference 1.7. Paths that are regular expressions have no form in a document. */
-function toRoute({ metadata }: Endpoint): EndpointInterface['route'] {
-  const paths = (metadata['path'] ?? '').split(',').filter((path) => path.startsWith('/'))
-  if (paths.length === 0) return undefined
-  const methods = (metadata['method'] ?? '').split(',').filter((method) => /^[A-Z]+$/.test(method))
-  return { methods: methods.length > 0 ? methods : ['POST'], paths }
 }
 
 function toFree(name: string, taken: object): string {

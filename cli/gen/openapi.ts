@@ -1,6 +1,6 @@
+import { type HttpPlace, variablesOf } from '../../sdk/http-places.ts'
 import type { EndpointInterface, Interfaces, ServiceInterface } from './interface.ts'
 import { REF } from './interface.ts'
-import { toLower, toPascal } from './names.ts'
 
 const ERROR = {
   type: 'object',
@@ -23,7 +23,6 @@ const METHODS: ReadonlySet<string> = new Set([
   'TRACE',
 ])
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
-const VARIABLE = /\{([^{}=]+)(?:=[^{}]*)?\}/g
 
 /**
  * An OpenAPI 3.1 document of services as a gateway serves them (specification: Server API gateway).
@@ -34,9 +33,10 @@ export function toOpenApi({ services, schemas }: Interfaces, url: string): objec
   const paths: Record<string, Record<string, object>> = {}
   for (const service of services)
     for (const endpoint of service.endpoints)
-      for (const [method, path] of listPlaces(service, endpoint)) {
-        const operation = toOperation(service, endpoint, method, path)
-        const key = method.toLowerCase()
+      for (const place of endpoint.places.filter(({ method }) => METHODS.has(method))) {
+        const { path } = place
+        const operation = toOperation(service, endpoint, place)
+        const key = place.method.toLowerCase()
         paths[path] = { ...paths[path], [key]: paths[path]?.[key] ?? operation }
       }
   return {
@@ -57,33 +57,15 @@ export function toOpenApi({ services, schemas }: Interfaces, url: string): objec
   }
 }
 
-/** The routes it declares, else where the gateway serves every call. */
-function listPlaces(
-  service: ServiceInterface,
-  endpoint: EndpointInterface,
-): readonly (readonly [method: string, path: string])[] {
-  const { route, handler, method } = endpoint
-  if (route !== undefined)
-    return route.methods
-      .filter((each) => METHODS.has(each))
-      .flatMap((each) =>
-        route.paths.map((path) => [each, path.replaceAll(VARIABLE, '{$1}')] as const),
-      )
-  const words = handler === toPascal(service.name) ? [method] : [handler, method]
-  return [['POST', `/${[service.name.replaceAll('.', '/'), ...words.map(toLower)].join('/')}`]]
-}
-
 function toOperation(
   { name }: ServiceInterface,
   endpoint: EndpointInterface,
-  method: string,
-  path: string,
+  { method, path, isDeclared }: HttpPlace,
 ): object {
   const { handler, method: own, description, isStream, request, response } = endpoint
-  const variables = [...path.matchAll(VARIABLE)].map(([, variable]) => variable!)
-  const isOnly = endpoint.route === undefined
+  const variables = variablesOf(path)
   return {
-    operationId: `${name}.${handler}.${own}${isOnly ? '' : ` ${method} ${path}`}`,
+    operationId: `${name}.${handler}.${own}${isDeclared ? ` ${method} ${path}` : ''}`,
     tags: [name],
     ...(description !== '' && { summary: description }),
     ...(variables.length > 0 && {

@@ -1,6 +1,6 @@
 import { itemsOf, type JsonSchema, mapValuesOf, placesOf, typesOf } from '../../sdk/json-schema.ts'
+import { toLower, toPascal } from '../../sdk/letter-case.ts'
 import { type EndpointInterface, type Interfaces, REF, type ServiceInterface } from './interface.ts'
-import { toLower, toPascal } from './names.ts'
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/
 const STREAMS = "import type { CallOptions, CallStream, Client } from 'mx'"

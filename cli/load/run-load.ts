@@ -1,5 +1,5 @@
+import { Histogram } from '../../core/metrics/histogram.ts'
 import { Connection, type Failure } from './connection.ts'
-import { Histogram } from './histogram.ts'
 import { createPacer, type Pacer } from './pacer.ts'
 import type { ReplyReader } from './reply-reader.ts'
 import type { Target } from './request.ts'

@@ -1,4 +1,5 @@
 import type { Account, Rule, Ruling } from '../contracts/auth.ts'
+import { compareRules } from './compare-rules.ts'
 import { EndpointRules } from './endpoint-rules.ts'
 
 /** Kept before all are forgotten: names that may be called are few, callers that differ too. */
@@ -113,11 +114,4 @@ export class Caller {
 interface RankedRule {
   readonly rule: Rule
   readonly rank: number
-}
-
-/** The order in which rules are asked. */
-function compareRules(a: Rule, b: Rule): number {
-  if (a.priority !== b.priority) return b.priority - a.priority
-  if (a.access !== b.access) return a.access === 'DENIED' ? -1 : 1
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
 }

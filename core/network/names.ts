@@ -5,6 +5,7 @@ import { isServiceName } from '../service-name.ts'
  * are neither told of nor believed in.
  */
 const OF_THE_PLATFORM: ReadonlySet<string> = new Set([
+  'api',
   'auth',
   'broker',
   'config',

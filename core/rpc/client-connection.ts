@@ -53,7 +53,7 @@ export interface ClientOwner {
 }
 
 /** The caller's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
-export class ClientConnection implements Carrier, FrameReceiver {
+export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
   closed = false
   /** It takes no more calls. */
   retired = false

@@ -68,8 +68,8 @@ const MIN_BYTES = new Uint8Array([0, CALL_BYTES, 4, 0, 0, 0, 0, 4, 4])
 const ANY = 0xffff_ffff
 const MAX_BYTES = new Uint32Array([0, ANY, ANY, FAIL_MAX_BYTES, ANY, 0, 0, 4, 4])
 
-/** Who frames are read for. */
-export interface FrameReceiver {
+/** Who frames are read for. `Bytes`: those of the program, `Buffer` in Node.js. */
+export interface FrameReceiver<Bytes extends Uint8Array> {
   /** No more frames are wanted. */
   readonly closed: boolean
   /** A frame; its payload is `bytes` from `start` to `end`, and its length fits its type. The result ends the reading. */
@@ -77,16 +77,16 @@ export interface FrameReceiver {
     type: number,
     flags: number,
     id: number,
-    bytes: Buffer,
+    bytes: Bytes,
     start: number,
     end: number,
   ) => Breach | undefined
 }
 
 /** Reads all frames of a message; tells what is wrong with it. Frames before the wrong one have been delivered. */
-export function readFrames(
-  bytes: Buffer,
-  receiver: FrameReceiver,
+export function readFrames<Bytes extends Uint8Array>(
+  bytes: Bytes,
+  receiver: FrameReceiver<Bytes>,
   payloadMaxBytes: number,
 ): Breach | undefined {
   const { length } = bytes

@@ -64,7 +64,7 @@ const NO_STREAM = 'the caller takes no stream'
 const NOTHING = Buffer.alloc(0)
 
 /** The callee's end of one connection (docs/protocol.md §2). Its receiver of messages, too. */
-export class ServerConnection implements FrameReceiver {
+export class ServerConnection implements FrameReceiver<Buffer> {
   closed = false
   readonly #dispatch: Dispatch
   readonly #maxCalls: number

@@ -3,7 +3,8 @@ import type { Exchange } from '../../core/exchange.ts'
 import { isSameHost } from '../../core/same-host.ts'
 
 /** The cookie of the dashboard. */
-const COOKIE = 'mx-token='
+export const TOKEN_COOKIE = 'mx-token'
+const COOKIE = `${TOKEN_COOKIE}=`
 const BLANK = 0x20
 const BEARER = /^bearer(?: +|$)/i
 

@@ -25,6 +25,7 @@ import {
   toTimeMs,
 } from './messages.ts'
 import { refuseReserved } from './reserved.ts'
+import { ToldGroup, ToldTopic, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /** What the handler `Stream` offers (reference 5.2) to administrators of the namespace. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
@@ -76,22 +77,19 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     topics: endpoint({
       description:
         'The topics of the namespace: those that have, or had, events, or groups; or one of them.',
-      request: Type.Object({ topic: Topic }),
-      response: Type.Object({
-        topics: Type.Array(
-          Type.Object({
-            topic: Type.String(),
-            first: Type.Integer({ description: 'Sequence of the oldest event that is kept.' }),
-            last: Type.Integer({ description: 'Sequence of the newest event there ever was.' }),
-            bytes: Type.Integer({ description: 'About what they take.' }),
-          }),
-        ),
+      request: Type.Object({
+        topic: Topic,
+        groups: Type.Boolean({
+          default: false,
+          description: 'Whether their groups are told, too, and how far they are behind.',
+        }),
       }),
-      async handle({ topic }, ctx) {
+      response: Type.Object({ topics: Type.Array(ToldTopic) }),
+      async handle({ topic, groups }, ctx) {
         const topics = await events.listTopics(namespaceOf(ctx))
         const asked = topic === '' ? topics : topics.filter((one) => one.topic === topic)
         return {
-          topics: asked.map(({ topic, first, last, bytes }) => ({ topic, first, last, bytes })),
+          topics: groups ? await withGroups(events, asked, ctx.signal) : asked.map(toTopicMessage),
         }
       },
     }),
@@ -99,20 +97,10 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     groups: endpoint({
       description: 'The groups of a topic that are kept.',
       request: Type.Object({ topic: Topic }),
-      response: Type.Object({
-        groups: Type.Array(
-          Type.Object({
-            group: Type.String(),
-            acked: Type.Integer({ description: 'Everything is done up to this sequence.' }),
-            pending: Type.Integer({ description: 'Events that wait to be acknowledged.' }),
-          }),
-        ),
-      }),
+      response: Type.Object({ groups: Type.Array(ToldGroup) }),
       async handle({ topic }, ctx) {
         const groups = await events.listGroups(topicOf(topic, ctx))
-        return {
-          groups: groups.map(({ name, acked, pending }) => ({ group: name, acked, pending })),
-        }
+        return { groups: groups.map(toGroupMessage) }
       },
     }),
 

@@ -3,6 +3,7 @@ import { compileChain, type Plugin, type Step } from '../../core/chain.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { Gateway } from '../../core/gateway.ts'
+import { RequestMetrics } from '../../core/metrics/request-metrics.ts'
 import { createTestExchange } from '../../sdk/testing.ts'
 import { until } from '../fixtures/raw-backend.ts'
 
@@ -37,6 +38,33 @@ t.test('an exchange runs through the chain and is counted until it is finished',
   await x.done
   t.equal(x.body, 'done')
   t.equal(gateway.inFlight, 0)
+})
+
+t.test('every request that is over is counted, however it ended', async (t) => {
+  const metrics = new RequestMetrics()
+  const chain = compileChain(
+    [],
+    () => {},
+    (x) => {
+      if (x.path === '/fails') throw new GatewayError('app', 403, 'no')
+      if (x.path !== '/waits') x.reply(200)
+    },
+  )
+  const gateway = new Gateway({ chain, onFault: () => {}, metrics })
+  t.teardown(() => gateway.close())
+  t.equal(gateway.chain, chain)
+  const serve = (path: string) => {
+    const x = createTestExchange({ path })
+    gateway.handle(x)
+    return x
+  }
+  serve('/')
+  serve('/fails')
+  const waiting = serve('/waits')
+  t.equal(metrics.requests, 2, 'one that waits is not over')
+  waiting.leave()
+  t.strictSame([...metrics.byClass.slice(0, 5)], [1, 0, 1, 0, 1])
+  t.equal(metrics.aborted, 1)
 })
 
 t.test('a malformed request is answered and goes nowhere', async (t) => {

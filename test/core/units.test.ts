@@ -1,5 +1,12 @@
 import t from 'tap'
-import { formatDuration, formatMs, formatSize, parseDuration, parseSize } from '../../core/units.ts'
+import {
+  formatDuration,
+  formatMs,
+  formatSize,
+  formatSpan,
+  parseDuration,
+  parseSize,
+} from '../../core/units.ts'
 
 t.test('sizes are bytes, with kb, mb, gb and tb as powers of 1024', async (t) => {
   const cases: [string | number, number][] = [
@@ -81,4 +88,10 @@ t.test('fractions of milliseconds print with three decimals', async (t) => {
     [-1.5, '-1.500'],
   ]
   for (const [ms, text] of cases) t.equal(formatMs(ms), text)
+})
+
+t.test('a span has its units from the largest one down', async (t) => {
+  t.equal(formatSpan(0), '0s')
+  t.equal(formatSpan(61), '1m1s')
+  t.equal(formatSpan(86_400 + 189), '1d0h3m9s')
 })

@@ -40,7 +40,7 @@ t.test('an empty home folder is all it needs', async (t) => {
   t.equal(log().length, 1, 'nothing else is said')
   t.match(await get(`${gateway}/`), { status: 200, body: { version: /^\d+\.\d+\.\d+$/ } })
   const page = await fetch(`${dashboard}/`)
-  t.match(await page.text(), `${gateway.replace('127.0.0.1', '127.0.0.1')}/registry/listServices`)
+  t.match(await page.text(), '<title>mx')
 
   const client = openClient(t, { proxy, auth })
   for (const name of NAMES) {

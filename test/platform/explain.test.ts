@@ -2,18 +2,21 @@ import t, { type Test } from 'tap'
 import type { Gate } from '../../core/contracts/auth.ts'
 import { createClosing } from '../../platform/closing.ts'
 import { configurationFrom } from '../../platform/configuration.ts'
-import { explain } from '../../platform/explain.ts'
+import { type AskedRequest, explain } from '../../platform/explain.ts'
 import { createLog } from '../../platform/log.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
-import type { TestRequest } from '../../sdk/testing.ts'
 import { openGate } from '../fixtures/gates.ts'
 import { openRawBackend } from '../fixtures/raw-backend.ts'
 
-async function ask(t: Test, request: TestRequest, words: readonly string[], gate?: Gate) {
+async function ask(t: Test, request: Partial<AskedRequest>, words: readonly string[], gate?: Gate) {
   const configuration = await configurationFrom(readFlags([...words], 'api'), {})()
   const closing = createClosing()
   t.teardown(closing.close)
-  return explain(request, { configuration, gate, log: createLog('silent') }, closing)
+  return explain(
+    { method: 'GET', path: '/', headers: {}, ...request },
+    { configuration, gate, log: createLog('silent') },
+    closing,
+  )
 }
 
 const WORDS = ['--backend', 'greeter=127.0.0.1:9001', '--backend', 'greeter=127.0.0.1:9002']

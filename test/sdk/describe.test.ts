@@ -41,7 +41,10 @@ t.test('Endpoint: name, request, response, and their JSON Schemas beside them', 
 
 t.test('metadata: `stream` = `true` marks a streaming endpoint', async (t) => {
   for (const stream of ['server', 'client', 'both'] as const)
-    t.strictSame(describe(endpoint({ stream, handle: () => [] })).metadata, { stream: 'true' })
+    t.strictSame(describe(endpoint({ stream, handle: () => [] })).metadata, {
+      stream: 'true',
+      streams: stream,
+    })
   t.strictSame(describe(endpoint({ handle: () => 1 })).metadata, {})
 })
 

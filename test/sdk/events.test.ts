@@ -113,9 +113,10 @@ t.test('a loop that is left has acknowledged all but the last event', async (t) 
       Array.from({ length: 10 }, (_, i) => first + i),
     )
   }
-  t.strictSame(await call('Stream.Groups', { topic: 'a' }), {
-    groups: [{ group: 'g', acked: 36, pending: 0 }],
-  })
+  const group = { group: 'g', acked: 36, pending: 0 }
+  t.strictSame(await call('Stream.Groups', { topic: 'a' }), { groups: [group] })
+  t.match(await events.topics({ groups: true }), [{ topic: 'a', groups: [{ ...group, lag: 4 }] }])
+  t.notMatch(await events.topics(), [{ groups: Array }])
 })
 
 t.test('a program acknowledges and refuses by itself', async (t) => {

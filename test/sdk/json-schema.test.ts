@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import {
   definitionsOf,
   findDefinition,
+  followRefs,
   itemsOf,
   type JsonSchema,
   mapValuesOf,
@@ -52,3 +53,14 @@ t.test('pointers (RFC 6901)', async (t) => {
   t.strictSame(parsePointer(''), [])
   t.strictSame(parsePointer('#/a/0/b~1c~0d/'), ['a', '0', 'b/c~d', ''])
 })
+
+t.test(
+  'references are followed; one that leads nowhere, or in a circle, says nothing',
+  async (t) => {
+    const $defs = { A: { $ref: 'B' }, B: { type: 'string' }, C: { $ref: '#/$defs/C' } }
+    const follow = ($ref: string) => followRefs({ $ref, $defs }, NO_DEFINITIONS).schema
+    t.same(follow('A'), { type: 'string' })
+    t.same(follow('C'), {})
+    t.same(follow('#/$defs/None'), {})
+  },
+)

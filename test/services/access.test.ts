@@ -37,6 +37,9 @@ const ENDPOINTS: readonly (readonly ['anybody' | 'member' | 'admin', string, obj
   ['anybody', 'network.Network.Status'],
   ['admin', 'network.Network.Routes'],
   ['admin', 'network.Network.Services'],
+  ['member', 'api.Api.Routes'],
+  ['admin', 'api.Api.Plugins'],
+  ['admin', 'api.Api.Explain', { path: '/' }],
 ]
 
 /** Whether a caller gets through, or why not. */

@@ -74,23 +74,29 @@ t.test('fields called as keywords are fields, and data is no schema', (t) => {
   t.end()
 })
 
-t.test('routes are those that are declared, and paths of the kind documents have', (t) => {
-  const { services } = interfacesOf(
-    'mail',
-    make('Mail.Find', { method: 'GET,PUT', path: '/mails/{id},^/m/.*$' }),
-    make('Mail.Make', { path: '/mails' }),
-    make('Mail.Call', { path: '^/x$' }),
-  )
-  t.same(
-    services[0]!.endpoints.map(({ route }) => route),
-    [
-      { methods: ['GET', 'PUT'], paths: ['/mails/{id}'] },
-      { methods: ['POST'], paths: ['/mails'] },
-      undefined,
-    ],
-  )
-  t.end()
-})
+t.test(
+  'an endpoint is where it declares to be, in paths of the kind documents have, or where every call is served',
+  (t) => {
+    const { services } = interfacesOf(
+      'mail',
+      make('Mail.Find', { method: 'GET,PUT', path: '/mails/{id},^/m/.*$' }),
+      make('Mail.Make', { path: '/mails' }),
+      make('Mail.Call', { path: '^/x$' }),
+    )
+    t.same(
+      services[0]!.endpoints.map(({ places }) => places),
+      [
+        [
+          { method: 'GET', path: '/mails/{id}', isDeclared: true },
+          { method: 'PUT', path: '/mails/{id}', isDeclared: true },
+        ],
+        [{ method: 'POST', path: '/mails', isDeclared: true }],
+        [{ method: 'POST', path: '/mail/call', isDeclared: false }],
+      ],
+    )
+    t.end()
+  },
+)
 
 t.test('what is no endpoint of its own is left out: topics, and Debug', (t) => {
   const { services } = interfacesOf('mail', make('mails'), make('Debug.Stats'), make('Mail.Call'))

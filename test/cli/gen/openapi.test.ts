@@ -4,8 +4,11 @@ import { toOpenApi } from '../../../cli/gen/openapi.ts'
 
 const CALL: EndpointInterface = {
   ...{ handler: 'MailBox', method: 'ListMails', description: 'Lists.', isStream: false },
-  ...{ route: undefined, request: 'Request', response: 'Response' },
+  ...{ request: 'Request', response: 'Response' },
+  places: [{ method: 'POST', path: '/mail-box/listMails', isDeclared: false }],
 }
+const declare = (path: string, ...methods: readonly string[]) =>
+  methods.map((method) => ({ method, path, isDeclared: true }))
 
 // biome-ignore lint/suspicious/noExplicitAny: a document.
 function documentOf(...endpoints: readonly EndpointInterface[]): any {
@@ -13,8 +16,11 @@ function documentOf(...endpoints: readonly EndpointInterface[]): any {
   return toOpenApi({ services, schemas: { Request: {}, Response: {} } }, 'http://h:1')
 }
 
-t.test('an endpoint without a route is where the gateway serves every call', (t) => {
-  const document = documentOf(CALL, { ...CALL, handler: 'Other' })
+t.test('an endpoint is where the gateway serves it', (t) => {
+  const document = documentOf(CALL, {
+    ...{ ...CALL, handler: 'Other' },
+    places: declare('/mail-box/other/listMails', 'POST'),
+  })
   t.match(document, {
     openapi: '3.1.0',
     info: { title: 'mail-box', version: 'latest' },
@@ -40,8 +46,8 @@ t.test('an endpoint without a route is where the gateway serves every call', (t)
 })
 
 t.test('a route has its methods and paths, with their variables', (t) => {
-  const route = { methods: ['GET', 'PUT', 'LINK'], paths: ['/mails/{id=*}/{part}'] }
-  const { paths } = documentOf({ ...CALL, route })
+  const places = declare('/mails/{id}/{part}', 'GET', 'PUT', 'LINK')
+  const { paths } = documentOf({ ...CALL, places })
   t.same(Object.keys(paths), ['/mails/{id}/{part}'])
   const path = paths['/mails/{id}/{part}']
   t.same(Object.keys(path), ['get', 'put'], 'documents know no other methods')
@@ -56,8 +62,8 @@ t.test('a route has its methods and paths, with their variables', (t) => {
 })
 
 t.test('of two endpoints of one place the first has it', (t) => {
-  const route = { methods: ['GET'], paths: ['/mails'] }
-  const { paths } = documentOf({ ...CALL, route }, { ...CALL, route, method: 'Other' })
+  const places = declare('/mails', 'GET')
+  const { paths } = documentOf({ ...CALL, places }, { ...CALL, places, method: 'Other' })
   t.match(paths['/mails'].get.operationId, 'ListMails')
   t.end()
 })

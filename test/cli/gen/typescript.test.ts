@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../../sdk/json-schema.ts'
 
 const CALL: EndpointInterface = {
   ...{ handler: 'MailBox', method: 'Call', description: '', isStream: false },
-  ...{ route: undefined, request: 'CallRequest', response: 'CallResponse' },
+  ...{ places: [], request: 'CallRequest', response: 'CallResponse' },
 }
 
 function write(

@@ -1,0 +1,33 @@
+import type { CAC } from 'cac'
+import { parseAddress, parseHosts } from '../platform/settings-values.ts'
+import { readCommandLine } from './command-line.ts'
+import { findEnvironment } from './environments.ts'
+import { CliError, EXIT } from './output.ts'
+
+const FLAGS = { address: 'string', hosts: 'strings', env: 'string' } as const
+/** Where `mx server` has it. */
+const ADDRESS = '127.0.0.1:8082'
+
+/** Runs the dashboard of an environment on this machine, until a signal ends it. @throws {CliError} */
+export async function runDashboardCommand(cli: CAC): Promise<void> {
+  const { words, flags } = readCommandLine(cli, FLAGS)
+  if (words.length > 0)
+    throw new CliError(
+      `Too many arguments, expected no arguments; --address says where it listens, --env whose it is`,
+      { status: EXIT.usage },
+    )
+  const { address: proxy } = findEnvironment(flags.env)
+  const address = read('--address', () => parseAddress(flags.address ?? ADDRESS))
+  const hosts = read('--hosts', () => parseHosts(flags.hosts ?? []))
+  const { runDashboard } = await import('../platform/dashboard/run-dashboard.ts')
+  await runDashboard({ address, hosts, proxy })
+}
+
+/** @throws {CliError} naming the flag. */
+function read<T>(flag: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (cause) {
+    throw new CliError(`${flag} ${(cause as Error).message}`, { status: EXIT.usage, cause })
+  }
+}

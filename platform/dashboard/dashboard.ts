@@ -1,0 +1,93 @@
+import { type Chain, compileChain, type Plugin } from '../../core/chain.ts'
+import { isDoneIn } from '../../core/done-in.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { Gateway } from '../../core/gateway.ts'
+import type { CreateListener, Listener } from '../../core/listener/listener.ts'
+import type { TlsSource } from '../../core/listener/tls.ts'
+import { MESSAGE_MAX_BYTES, RPC_PATH } from '../../core/rpc/frames.ts'
+import type { Log } from '../log.ts'
+import type { Address } from '../settings-values.ts'
+import type { Carry } from './carry.ts'
+import { ID } from './id.ts'
+import { createLoginDoor } from './login-door.ts'
+import { createLogins } from './logins.ts'
+import { createPages } from './pages.ts'
+import { createRpcDoor } from './rpc-door.ts'
+import { secureReplies } from './secure-replies.ts'
+
+export interface DashboardOptions {
+  readonly address: Address
+  readonly createListener: CreateListener
+  /** Certificates; plain HTTP without. */
+  readonly tls?: TlsSource | undefined
+  /** Where the front end was built. @default `dist/dashboard` of this program */
+  readonly folder?: string
+  /** Serves what its pages call. */
+  readonly carry: Carry
+  /** What keeps strangers out. */
+  readonly guards: readonly Plugin[]
+  readonly log: Log
+}
+
+/** The open port of the dashboard. */
+export interface Dashboard {
+  readonly port: number
+  /** Keeps strangers out by these from now on. */
+  readonly use: (guards: readonly Plugin[]) => void
+  /** Takes no more connections and calls, and waits for those under way, `timeoutMs` at most. */
+  readonly drain: (timeoutMs: number) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/**
+ * Opens the port of the dashboard: the pages of the front end, logging in and out, and the WebSocket over which pages call
+ * services, each call as whoever is logged in.
+ *
+ * @throws {Error} with one clear line when the port is in use or may not be opened.
+ */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const { address, createListener, tls, folder, carry, guards, log } = options
+  const logins = createLogins(carry)
+  const rpc = createRpcDoor({ carry, logins })
+  const servePage = createPages(folder)
+  const serveLogin = createLoginDoor(logins, rpc.end)
+  const serve = (x: Exchange): void | Promise<void> => {
+    if (x.path === RPC_PATH) return rpc.serve(x)
+    if (x.upgrade)
+      throw new GatewayError(ID, 404, `a WebSocket is served at ${RPC_PATH} only, not at ${x.path}`)
+    return serveLogin(x) ?? servePage(x)
+  }
+  const compile = (plugins: readonly Plugin[]): Chain =>
+    compileChain([secureReplies, ...plugins], () => {}, serve)
+  const gateway = new Gateway({
+    chain: compile(guards),
+    onFault: (error) => log.error({ err: error }, 'the dashboard failed; answered 500'),
+  })
+  let listener: Listener
+  try {
+    listener = await createListener({
+      ...address,
+      tls,
+      maxMessageBytes: MESSAGE_MAX_BYTES,
+      handle: gateway.handle,
+    })
+  } catch (error) {
+    await gateway.close()
+    throw error
+  }
+  return {
+    port: listener.port,
+    use: (next) => gateway.use(compile(next)),
+    async drain(timeoutMs) {
+      listener.drain()
+      rpc.drain()
+      await isDoneIn(gateway.idle(), timeoutMs)
+    },
+    async close() {
+      rpc.close()
+      await listener.close()
+      await gateway.close()
+    },
+  }
+}

@@ -1,0 +1,2 @@
+/** Id of the dashboard's own errors. */
+export const ID = 'dashboard'

@@ -1,0 +1,95 @@
+import { GatewayError } from '../../core/errors.ts'
+import type { Exchange } from '../../core/exchange.ts'
+import { chooseProtocol } from '../../core/listener/handshake.ts'
+import type { IncomingCall } from '../../core/rpc/call.ts'
+import { MESSAGE_MAX_BYTES, SUBPROTOCOL } from '../../core/rpc/frames.ts'
+import { GuardedCall } from '../../core/rpc/guarded-call.ts'
+import { ServerConnection } from '../../core/rpc/server-connection.ts'
+import { takeToken } from '../../plugins/auth/shown-token.ts'
+import type { Carry } from './carry.ts'
+import { ID } from './id.ts'
+import type { Login, Logins } from './logins.ts'
+import { mustBeOwnPage } from './own-page.ts'
+
+export interface RpcDoorOptions {
+  readonly carry: Carry
+  readonly logins: Logins
+}
+
+/** The WebSocket of pages: the fast form of the call protocol (docs/protocol.md §2), each call as whoever is logged in. */
+export interface RpcDoor {
+  readonly serve: (x: Exchange) => Promise<void>
+  /** Closes the connections of a login that has ended. */
+  readonly end: (login: Login) => void
+  /** Takes no more calls; those under way go on. */
+  readonly drain: () => void
+  readonly close: () => void
+}
+
+/** Of metadata of pages: what says who calls comes from the cookie. */
+const OF_CALLER = /^(?:authorization|cookie):/
+
+export function createRpcDoor({ carry, logins }: RpcDoorOptions): RpcDoor {
+  const connections = new Map<ServerConnection, Login>()
+  let isLeaving = false
+
+  return {
+    async serve(x) {
+      if (!x.upgrade) throw new GatewayError(ID, 426, 'calls come by WebSocket here')
+      mustBeOwnPage(x)
+      if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
+        throw new GatewayError(ID, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
+      const token = takeToken(x)
+      if (token === undefined) throw new GatewayError(ID, 401, 'nobody is logged in')
+      const { clientAddress } = x
+      // Each call is judged by itself; what is accepted at once, the listener need not accept later, which it complains about.
+      const login = logins.recall(token) ?? (await logins.find(token, clientAddress))
+      const connection: ServerConnection = new ServerConnection(
+        (call) => new ShownCall(call, login).release((shown) => carry(shown, clientAddress)),
+        { onClosed: () => connections.delete(connection) },
+      )
+      const options = { protocol: SUBPROTOCOL, maxMessageBytes: MESSAGE_MAX_BYTES }
+      const socket = x.accept(connection, options)
+      if (socket === undefined) return
+      connections.set(connection, login)
+      connection.open(socket)
+      if (isLeaving) connection.goAway()
+    },
+
+    end(login) {
+      for (const [connection, { token }] of [...connections])
+        if (token === login.token) connection.close()
+    },
+
+    drain() {
+      isLeaving = true
+      for (const connection of [...connections.keys()]) connection.goAway()
+    },
+
+    close() {
+      for (const connection of [...connections.keys()]) connection.close()
+    },
+  }
+}
+
+/** A call of a page, with the newest token of its login. */
+class ShownCall extends GuardedCall {
+  readonly #metadata: string
+
+  constructor(call: IncomingCall, login: Login) {
+    super(call)
+    this.#metadata = `authorization: Bearer ${login.token}\r\n${withoutCaller(call.metadata)}`
+  }
+
+  override get metadata(): string {
+    return this.#metadata
+  }
+}
+
+/** Lines end as `isMetadata` has them end; what is malformed stays so. */
+function withoutCaller(metadata: string): string {
+  return metadata
+    .split('\r\n')
+    .filter((line) => !OF_CALLER.test(line))
+    .join('\r\n')
+}

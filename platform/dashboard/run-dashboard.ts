@@ -1,0 +1,69 @@
+import { forwardCall } from '../../core/rpc/proxied-call.ts'
+import { createFixed } from '../../sdk/client-targets.ts'
+import { formatFacts, hasTerminal } from '../banner.ts'
+import { chooseListener } from '../listening.ts'
+import { createLog, type Log } from '../log.ts'
+import type { PlannedPlugin } from '../plan-plugins.ts'
+import { buildPlugins } from '../plugin-list.ts'
+import { type Address, formatAddress } from '../settings-values.ts'
+import { logWarnings, obeySignals, surviveFaults } from '../signals.ts'
+import { readVersion } from '../version.ts'
+import { type Dashboard, startDashboard } from './dashboard.ts'
+
+export interface LoneDashboardOptions {
+  readonly address: Address
+  /** Names it is reached by besides those of this machine and IP addresses; `any`: all. */
+  readonly hosts: 'any' | readonly string[]
+  /** The RPC proxy of the platform it shows: `host:port`, or with `mx://` or `mxs://`. */
+  readonly proxy: string
+}
+
+const DRAIN_MS = 10_000
+
+/**
+ * Runs the dashboard alone, in front of a platform elsewhere, in this process until a signal ends it. Returns once it serves.
+ *
+ * @throws {Error} with one line for whatever keeps it from serving.
+ */
+export async function runDashboard(options: LoneDashboardOptions): Promise<void> {
+  const log = createLog('info')
+  logWarnings(log)
+  const { address, proxy } = options
+  const dashboard = await openLoneDashboard(options, log)
+  const stop = async (): Promise<void> => {
+    await dashboard.drain(DRAIN_MS)
+    await dashboard.close()
+  }
+  obeySignals({ stop, reload: () => {}, what: 'dashboard' }, log)
+  surviveFaults(log)
+  const url = `http://${formatAddress({ ...address, port: dashboard.port })}`
+  const facts = { dashboard: url, 'rpc proxy': proxy }
+  if (hasTerminal(log)) process.stderr.write(formatFacts(`mx ${readVersion()} dashboard`, facts))
+  else log.info(facts, 'dashboard ready')
+}
+
+/** @throws {Error} with one clear line when the port is in use or may not be opened, or the proxy is no address. */
+async function openLoneDashboard(
+  { address, hosts, proxy }: LoneDashboardOptions,
+  log: Log,
+): Promise<Dashboard> {
+  const upstream = createFixed(proxy)
+  const guards: PlannedPlugin[] = [
+    ...(hosts === 'any' ? [] : [{ specifier: 'hosts', options: { allow: hosts } }]),
+    { specifier: 'origins', options: {} },
+  ].map((plugin) => ({ ...plugin, source: '--hosts' }))
+  const dashboard = await startDashboard({
+    address,
+    createListener: chooseListener({ listener: 'uws' }, log),
+    carry: (call) => forwardCall(call, () => upstream),
+    guards: await buildPlugins(guards, { log, nowMs: Date.now }),
+    log,
+  })
+  return {
+    ...dashboard,
+    async close() {
+      await dashboard.close()
+      upstream.close()
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { Plugin } from '../../core/chain.ts'
+import type { Exchange } from '../../core/exchange.ts'
+
+/** What may stand in the policy as it is: a host as browsers write it. */
+const HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const FIELDS: readonly (readonly [name: string, value: string])[] = [
+  ['x-content-type-options', 'nosniff'],
+  ['x-frame-options', 'DENY'],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
+]
+
+/** Tells browsers, with every reply, errors among them, what pages of the dashboard may do: run its own scripts, call its own host, be in no frame. */
+export const secureReplies: Plugin = {
+  name: 'secure-replies',
+  onReply(x) {
+    if (x.status === 101) return
+    const { replyHeaders } = x
+    for (const [name, value] of FIELDS) replyHeaders.set(name, value)
+    replyHeaders.set('content-security-policy', `${POLICY}; connect-src ${toTargets(x)}`)
+    if (!replyHeaders.has('cache-control')) replyHeaders.set('cache-control', 'no-store')
+  },
+}
+
+/** `'self'`, and its WebSockets, which not every browser counts to it. */
+function toTargets({ host }: Exchange): string {
+  const name = host.toLowerCase()
+  return HOST.test(name) ? `'self' ws://${name} wss://${name}` : "'self'"
+}

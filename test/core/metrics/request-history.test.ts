@@ -1,0 +1,90 @@
+import t, { type Test } from 'tap'
+import {
+  createRequestHistory,
+  type RequestPoint,
+  WINDOW,
+} from '../../../core/metrics/request-history.ts'
+import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
+import { createTestExchange } from '../../../sdk/testing.ts'
+
+function open(t: Test, maxPoints = 300) {
+  const metrics = new RequestMetrics()
+  const told: RequestPoint[] = []
+  let now = 0
+  const history = createRequestHistory({
+    metrics,
+    inFlight: () => 7,
+    maxPoints,
+    nowMs: () => now,
+    onPoint: (point) => told.push(point),
+  })
+  t.teardown(history.close)
+  const serve = (status: number, times = 1) => {
+    for (let i = 0; i < times; i++) {
+      const x = createTestExchange()
+      x.reply(status, 'ab')
+      metrics.count(x)
+    }
+  }
+  const pass = (ms = 1000): RequestPoint => {
+    now += ms
+    history.look()
+    return history.points().at(-1)!
+  }
+  return { metrics, history, told, serve, pass }
+}
+
+t.test('a point tells what was over in its second', async (t) => {
+  const { serve, pass, told, history } = open(t)
+  serve(200, 3)
+  serve(502)
+  t.match(pass(), {
+    seconds: 1,
+    byClass: [0, 0, 3, 0, 0, 1, 0, 0, 0, 0],
+    aborted: 0,
+    bytesIn: 0,
+    bytesOut: 8,
+    inFlight: 7,
+    p50Ms: Number,
+    p99Ms: Number,
+  })
+  serve(404)
+  const second = pass(2500)
+  t.match(second, { seconds: 2.5, byClass: [0, 0, 0, 0, 1, 0, 0, 0, 0, 0], bytesOut: 2 })
+  t.equal(told.length, 2)
+  t.strictSame(history.points(), told)
+  history.look()
+  t.equal(told.length, 2, 'two looks at one moment are one')
+})
+
+t.test('durations are those of the last points, and then there are none', async (t) => {
+  const { metrics, pass } = open(t)
+  metrics.durations.record(3000, 99)
+  metrics.durations.record(64_000)
+  const first = pass()
+  t.ok(first.p50Ms! >= 3 && first.p50Ms! < 3.1)
+  for (let i = 1; i < WINDOW; i++) t.ok(pass().p50Ms! < 3.1)
+  t.match(pass(), { p50Ms: undefined, p99Ms: undefined })
+})
+
+t.test('the oldest points are forgotten', async (t) => {
+  const { serve, pass, history } = open(t, 2)
+  for (const times of [1, 2, 3]) {
+    serve(200, times)
+    pass()
+  }
+  t.strictSame(
+    history.points().map(({ byClass }) => byClass[2]),
+    [2, 3],
+  )
+})
+
+t.test('of many requests a second one of sixteen is measured, of few each', async (t) => {
+  const { metrics, serve, pass } = open(t)
+  serve(200, 1000)
+  pass()
+  t.equal(metrics.measureEvery, 16)
+  serve(200, 999)
+  pass()
+  t.equal(metrics.measureEvery, 1)
+})

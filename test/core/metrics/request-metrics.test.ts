@@ -1,0 +1,72 @@
+import t from 'tap'
+import { HeaderList } from '../../../core/headers.ts'
+import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
+import { createTestExchange } from '../../../sdk/testing.ts'
+
+function reply(status: number, body = '') {
+  const x = createTestExchange()
+  x.reply(status, body)
+  return x
+}
+
+t.test(
+  'requests are counted by class, those without a reply apart, with their bytes',
+  async (t) => {
+    const metrics = new RequestMetrics()
+    for (const status of [200, 204, 301, 404, 404, 500]) metrics.count(reply(status))
+    metrics.count(reply(999, 'odd'))
+    const left = createTestExchange({ method: 'POST', body: 'abc' })
+    left.sendBody('abc', true)
+    left.leave()
+    metrics.count(left)
+    t.strictSame([...metrics.byClass], [1, 0, 2, 1, 2, 1, 0, 0, 0, 1])
+    t.equal(metrics.requests, 8)
+    t.equal(metrics.aborted, 1)
+    t.equal(metrics.bytesIn, 3)
+    t.equal(metrics.bytesOut, 3)
+    t.equal(metrics.durations.count, 7, 'who left has none')
+  },
+)
+
+t.test('one of several durations is measured, and counts as often', async (t) => {
+  const metrics = new RequestMetrics()
+  metrics.measureEvery = 16
+  // The first one still stands for itself.
+  for (let i = 0; i < 1 + 16 * 5; i++) metrics.count(reply(200))
+  t.equal(metrics.requests, 81)
+  t.equal(metrics.durations.count, 81)
+})
+
+t.test(
+  'of a reply in pieces the duration is that until its head, however long it goes on',
+  async (t) => {
+    const metrics = new RequestMetrics()
+    const x = createTestExchange()
+    x.start(200, new HeaderList(), -1)
+    x.upstreamReplyMs = x.startMs + 5
+    x.write(Buffer.from('a'))
+    x.end()
+    metrics.count(x)
+    t.equal(metrics.durations.count, 1)
+    t.equal(metrics.durations.percentile(50), 5000)
+    const headless = createTestExchange()
+    headless.start(200, new HeaderList(), -1)
+    headless.end()
+    metrics.count(headless)
+    t.equal(metrics.durations.count, 1, 'of one without a backend there is none')
+  },
+)
+
+t.test('a WebSocket is counted, and has no duration', async (t) => {
+  const metrics = new RequestMetrics()
+  const x = createTestExchange({
+    upgrade: true,
+    headers: { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' },
+  })
+  const socket = x.accept({ onMessage: () => {}, onDrain: () => {}, onClose: () => {} })
+  x.upstreamReplyMs = x.startMs + 1
+  socket!.close(1000, '')
+  metrics.count(x)
+  t.equal(metrics.byClass[1], 1)
+  t.equal(metrics.durations.count, 0)
+})

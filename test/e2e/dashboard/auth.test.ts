@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { type OpenServer, openServer } from '../../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+/** Fields of which one is chosen. */
+const LISTS = new Set(['Access', 'To', 'Resource type'])
+const JANE = { id: 'jane', secret: 'her secret' }
+
+async function rulesOf({ post }: OpenServer): Promise<string[]> {
+  const { body } = await post('/auth/rules/list', {})
+  return body.rules.map(({ id }: { id: string }) => id)
+}
+
+/** Fills in the form that makes a rule. */
+async function makeRule(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
+  const form = page.getByRole('form', { name: 'New rule' })
+  if (!(await form.isVisible())) await page.getByText('New rule', { exact: true }).click()
+  for (const [label, value] of Object.entries(fields)) {
+    const field = form.getByLabel(label, { exact: true })
+    if (LISTS.has(label)) await field.selectOption(value)
+    else await field.fill(value)
+  }
+  await form.getByRole('button', { name: 'Make rule' }).click()
+}
+
+t.test('rules are listed as they are asked, made, and deleted', async (t) => {
+  const server = await openServer(t)
+  const opened = await openDashboard(t, { server, path: '/auth?tab=rules' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('row', { name: /default/ }).waitFor()
+  await makeRule(page, { Id: 'staff', 'Resource name': 'a b' })
+  await page.getByText(/request\.rule\.resource\.name must be/).waitFor()
+  await makeRule(page, { 'Resource name': 'helloworld', To: 'own', Scope: 'staff' })
+  await page.getByRole('row', { name: /staff/ }).waitFor()
+  const refusal = { Id: 'no', Access: 'DENIED', 'Resource name': 'helloworld', Priority: '5' }
+  await makeRule(page, refusal)
+  await page.getByRole('row', { name: /denied/ }).waitFor()
+  const table = page.getByRole('table', { name: 'Rules' })
+  t.strictSame(
+    await table.getByRole('rowheader').allTextContents(),
+    ['no', 'default', 'staff'],
+    'the order in which they are asked',
+  )
+  await checkAccessibility(t, page, 'auth-rules')
+  await page.getByRole('button', { name: 'Delete the rule no' }).click()
+  await page.getByRole('button', { name: 'Delete rule' }).click()
+  await page.getByRole('row', { name: /denied/ }).waitFor({ state: 'detached' })
+  t.strictSame(await rulesOf(server), ['default', 'staff'])
+})
+
+t.test('what locks everybody out is asked about before it is done', async (t) => {
+  const server = await openServer(t)
+  const opened = await openDashboard(t, { server, path: '/auth?tab=rules' })
+  if (opened === undefined) return
+  const { page } = opened
+  const remove = page.getByRole('button', { name: 'Delete the rule default' })
+  const asked = page.getByRole('dialog', { name: 'Delete the rule default?' })
+  const warned = page.getByRole('dialog', { name: 'This may lock you out' })
+  await remove.click()
+  await asked.getByRole('button', { name: 'Delete rule' }).click()
+  await warned.getByText('this is the last rule that lets anybody log in').waitFor()
+  await checkAccessibility(t, page, 'auth-lock-out')
+  await warned.getByRole('button', { name: 'Cancel' }).click()
+  await warned.waitFor({ state: 'detached' })
+  t.strictSame(await rulesOf(server), ['default'], 'nothing was changed')
+
+  const refusal = { Id: 'nobody', Access: 'DENIED', 'Resource name': 'auth', Priority: '9' }
+  await makeRule(page, refusal)
+  await warned.getByRole('button', { name: 'Cancel' }).click()
+  t.strictSame(await rulesOf(server), ['default'], 'nor by a rule that denies')
+
+  await remove.click()
+  await asked.getByRole('button', { name: 'Delete rule' }).click()
+  await warned.getByRole('button', { name: 'Do it nonetheless' }).click()
+  await page.getByText(/^Forbidden: the list of rules/).waitFor()
+})
+
+t.test('the test view says who may call what, and by which rule', async (t) => {
+  const server = await openServer(t)
+  await server.post('/auth/generate', JANE)
+  const resource = { type: 'service', name: 'registry', endpoint: 'Registry.Register' }
+  const rule = { id: 'no-jane', scope: '*', access: 'DENIED', resource, priority: 1 }
+  await server.post('/auth/rules/create', { rule })
+  const opened = await openDashboard(t, { server, path: '/auth?tab=test' })
+  if (opened === undefined) return
+  const { page } = opened
+  const form = page.getByRole('form', { name: 'Test the rules' })
+  const ask = () => form.getByRole('button', { name: 'Test' }).click()
+  await form.getByLabel('Account').fill('jane')
+  await form.getByLabel('Name').fill('registry')
+  await form.getByLabel('Endpoint').fill('Registry.Register')
+  await ask()
+  await page.getByText('0 of 1 granted').waitFor()
+  const row = page.getByRole('row', { name: /Registry\.Register/ })
+  await row.getByText('no-jane', { exact: true }).waitFor()
+  await row.getByText('denied service:registry:Registry.Register to all accounts of mx').waitFor()
+
+  await form.getByLabel('Endpoint').fill('')
+  await form.getByLabel('Who calls').selectOption('nobody')
+  await ask()
+  await page.getByText(/^(\d+) of \1 granted$/).waitFor()
+  await row.getByText('default', { exact: true }).waitFor()
+  await checkAccessibility(t, page, 'auth-test')
+
+  await form.getByLabel('Endpoint').fill('Registry.Register')
+  await form.getByLabel('Who calls').selectOption('everybody')
+  await ask()
+  await page.getByText(/^1 of \d granted$/).waitFor()
+  await page.getByRole('row', { name: /nobody .*granted/ }).waitFor()
+  await page.getByRole('row', { name: /^jane .*denied/ }).waitFor()
+
+  await form.getByLabel('Name').fill('unheard')
+  await form.getByLabel('Endpoint').fill('')
+  await ask()
+  await form.getByText('name one: nobody knows the endpoints of unheard').waitFor()
+})
+
+t.test('whoever administers nothing is told so, and asks for itself', async (t) => {
+  const server = await openServer(t)
+  await server.post('/auth/generate', JANE)
+  const opened = await openDashboard(t, { server, account: JANE, path: '/auth' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByText('Forbidden: the list of accounts (auth Accounts.List)').waitFor()
+  await page.getByRole('tab', { name: 'Rules' }).click()
+  await page.getByRole('row', { name: /default/ }).waitFor()
+  await makeRule(page, { Id: 'mine', 'Resource name': '*' })
+  await page.getByText('Forbidden: make the rule mine (auth Rules.Create)').waitFor()
+  await page.getByRole('tab', { name: 'Test' }).click()
+  const form = page.getByRole('form', { name: 'Test the rules' })
+  await form.getByText('You may ask for your own only.').waitFor()
+  await form.getByLabel('Name').fill('registry')
+  await form.getByRole('button', { name: 'Test' }).click()
+  await page.getByText(/^(\d+) of \1 granted$/).waitFor()
+  await checkAccessibility(t, page, 'auth-forbidden')
+})

@@ -1,0 +1,118 @@
+import t from 'tap'
+import { createConfig } from '../../../sdk/config.ts'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openClient } from '../../fixtures/sdk-services.ts'
+
+const XSS = '<img src=x onerror="document.title=1">'
+
+t.test('the page of the configuration', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, server } = opened
+  const client = openClient(t, { proxy: server.proxy, token: server.token })
+  const config = createConfig(client)
+  const field = page.getByRole('textbox', { name: 'Value', exact: true })
+  const set = page.getByRole('button', { name: 'Set', exact: true })
+  const item = (name: string) => page.getByRole('treeitem').filter({ hasText: name })
+
+  t.test('says when nothing is configured yet, and sets the first value', async (t) => {
+    await page.goto('/config')
+    await page.getByText('Nothing is configured here yet').waitFor()
+    await page.getByRole('button', { name: 'New value' }).click()
+    await page.getByRole('textbox', { name: 'Path' }).fill('shop..x')
+    await field.fill('1')
+    await set.click()
+    const alert = page.getByRole('alert')
+    await alert.getByText('must be at most 32 names').waitFor()
+    t.equal(await field.inputValue(), '1', 'what was typed is still there')
+    await page.getByRole('textbox', { name: 'Path' }).fill('shop.limits')
+    await field.fill('{"max": 9007199254740993, "name": "Ann"}')
+    await set.click()
+    await page.getByText('shop.limits was set: version 1').waitFor()
+    await item('max').click()
+    t.equal(await field.inputValue(), '9007199254740993')
+    t.equal((await config.get('shop.limits.name')).string(), 'Ann')
+  })
+
+  t.test('follows what others change, but for what is being typed', async (t) => {
+    await config.set('shop.title', 'one')
+    await page.goto('/config?path=shop.title')
+    await field.waitFor()
+    await config.set('shop.title', 'two')
+    await item('title').getByText('"two"').waitFor()
+    t.equal(await field.inputValue(), 'two')
+    await field.fill('mine')
+    await config.set('shop.title', 'three')
+    await page.getByText('It was changed meanwhile').waitFor()
+    t.equal(await field.inputValue(), 'mine')
+    await page.getByRole('button', { name: 'Take theirs' }).click()
+    t.equal(await field.inputValue(), 'three')
+    await field.fill('mine')
+    await set.click()
+    await page.getByText(/shop.title was set: version/).waitFor()
+    t.equal((await config.get('shop.title')).string(), 'mine')
+    t.equal(await field.inputValue(), 'mine')
+  })
+
+  t.test('hides secrets until they are asked for', async (t) => {
+    await config.set('shop.password', 'hunter2', { secret: true })
+    await page.goto('/config?path=shop.password')
+    await page.getByText('It is a secret, and hidden').waitFor()
+    t.notMatch(await page.content(), /hunter2/)
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await field.waitFor()
+    t.equal(await field.inputValue(), 'hunter2')
+    await page.getByRole('button', { name: 'Hide it' }).click()
+    await page.getByText('It is a secret, and hidden').waitFor()
+    await page.getByRole('textbox', { name: 'New value' }).fill('hunter3')
+    await set.click()
+    await page.getByText(/shop.password was set/).waitFor()
+    await item('password').getByText('secret', { exact: true }).waitFor()
+    t.equal((await config.get('shop.password')).string(), '[secret]')
+    t.equal((await config.get('shop.password', { secret: true })).string(), 'hunter3')
+  })
+
+  t.test('deletes, shows what versions had, and rolls back', async (t) => {
+    await config.set('old.greeting', 'hello')
+    await page.goto('/config?path=old')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('All that is below it goes, too').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText(/^old was deleted: version/).waitFor()
+    t.notOk((await config.get('old')).exists())
+
+    await page.getByRole('tab', { name: 'History' }).click()
+    const versions = page.getByRole('table', { name: 'Versions' })
+    await versions.getByRole('row').filter({ hasText: 'old.greeting' }).getByRole('button').click()
+    const differences = page.getByRole('table', { name: /different since version/ })
+    await differences.getByRole('row').filter({ hasText: '"hello"' }).waitFor()
+    await page.getByRole('button', { name: /^Roll back to version/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click()
+    await page.getByText(/^Back to version/).waitFor()
+    t.equal((await config.get('old.greeting')).string(), 'hello')
+    await versions.getByRole('row').filter({ hasText: 'rollback' }).waitFor()
+    await checkAccessibility(t, page, 'config-history')
+  })
+
+  t.test('shows names and values as text, whatever they look like', async (t) => {
+    await config.set('xss', { [XSS.replaceAll('.', '')]: XSS })
+    await page.goto('/config?path=xss')
+    await page
+      .getByRole('region', { name: 'All that is below it' })
+      .getByText(XSS.slice(0, 15))
+      .waitFor()
+    t.equal(await page.locator('main img').count(), 0)
+    await page.goto('/config?path=shop.title')
+    await field.waitFor()
+    await checkAccessibility(t, page, 'config')
+  })
+
+  t.test('tells who may not see it', async (t) => {
+    const ann = { id: 'ann', secret: 'ann-secret' }
+    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+    const { page } = (await openDashboard(t, { server, account: ann, path: '/config' }))!
+    await page.getByRole('alert').getByText('Forbidden: the configuration of mx').waitFor()
+    await page.getByRole('alert').getByText('Account ann').waitFor()
+  })
+})

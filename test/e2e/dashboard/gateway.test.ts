@@ -1,0 +1,115 @@
+import t from 'tap'
+import { endpoint } from '../../../sdk/endpoint.ts'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { createService } from '../../fixtures/sdk-services.ts'
+import { ADMIN } from '../../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+const SCRIPT = '<img src=x onerror="window.wasRun=true">'
+const MEMBER = { id: 'reader', secret: 'a secret that is long', scopes: ['reader'] }
+
+t.test('the page of the gateway', async (t) => {
+  const opened = await openDashboard(t, { path: '/gateway' })
+  if (opened === undefined) return
+  const { page, server } = opened
+  const shop = createService(t, { name: 'shop', proxy: server.proxy, auth: ADMIN })
+  shop.handle('Shop', {
+    find: endpoint({ http: { method: 'GET', path: '/items/{id}' }, handle: () => ({}) }),
+  })
+  await shop.start()
+  const table = page.getByRole('table', { name: 'Routes' })
+  const row = (text: string) => table.getByRole('row').filter({ hasText: text })
+
+  await t.test('lists routes that are declared and those by name', async (t) => {
+    await page.reload()
+    await page.getByText('resolver endpoint').waitFor()
+    await page.getByLabel('Search routes').fill('shop')
+    await row('/items/{id}').getByText('declared').waitFor()
+    await row('/items/{id}').getByText('GET').waitFor()
+    await row('/shop/find').getByText('name', { exact: true }).waitFor()
+    t.equal(await table.getByRole('row').count(), 3, 'with the headings')
+    await checkAccessibility(t, page, 'gateway-routes')
+    await page.getByLabel('Search routes').fill('no such route')
+    await page.getByText('Nothing matches no such route').waitFor()
+    await page.getByLabel('Search routes').fill('shop')
+    await row('/shop/find').getByRole('link', { name: 'shop' }).click()
+    await page.waitForURL('**/services/shop')
+  })
+
+  await t.test('shows what stands of others as text', async (t) => {
+    const metadata = { path: SCRIPT }
+    const service = {
+      ...{ name: 'xss', nodes: [{ id: 'a', address: '127.0.0.1:1' }] },
+      endpoints: [{ name: 'Xss.Run', metadata }],
+    }
+    t.match(await server.post('/registry/register', service), { status: 200 })
+    await page.goto('/gateway')
+    await page.getByText('1 declared route is not served').click()
+    await page.getByText('is left out: ').waitFor()
+    t.equal(await page.evaluate('window.wasRun'), undefined)
+    t.equal(await page.locator('main img').count(), 0)
+  })
+
+  await t.test('shows the chain in its order, with options', async (t) => {
+    await page.getByRole('tab', { name: 'Plugins' }).click()
+    const plugins = page.getByRole('list', { name: 'Plugins, in the order of the chain' })
+    await plugins.getByRole('heading', { name: 'auth', exact: true }).waitFor()
+    const names = await plugins.getByRole('heading').allTextContents()
+    t.ok(names.indexOf('request-id') < names.indexOf('auth'))
+    await plugins.getByText('Options of auth').click()
+    await plugins.getByText('"forwardToken"').waitFor()
+    await checkAccessibility(t, page, 'gateway-plugins')
+  })
+
+  await t.test('explains what a request would meet', async (t) => {
+    await page.getByRole('tab', { name: 'Explain' }).click()
+    const explain = page.getByRole('button', { name: 'Explain' })
+    const path = page.getByLabel('Path')
+    const told = page.getByRole('region', { name: 'Explanation' })
+    await path.fill('no slash')
+    await page.getByRole('textbox', { name: 'Headers' }).fill('nothing')
+    await explain.click()
+    await page.getByText('A path begins with /').waitFor()
+    await page.getByText('line 1 must be "Name: value"').waitFor()
+    t.equal(await path.inputValue(), 'no slash', 'what was typed is still there')
+    await path.fill('/items/7')
+    await page.getByRole('textbox', { name: 'Headers' }).fill('X-Test: 1')
+    await explain.click()
+    await told.getByText('sent on').waitFor()
+    await told.getByText('shop Shop.Find').waitFor()
+    await told.getByText('id=7').waitFor()
+    await told.getByText('by rule default').waitFor()
+    t.match(await told.textContent(), /Calleradmin/)
+    await checkAccessibility(t, page, 'gateway-explain')
+    await path.fill(`/shopp/${SCRIPT.replaceAll(' ', '%20')}`)
+    await explain.click()
+    await told.getByText('did you mean').or(told.getByText('404')).first().waitFor()
+    t.equal(await page.evaluate('window.wasRun'), undefined)
+    await page.getByRole('tab', { name: 'Routes' }).click()
+    await page.getByRole('tab', { name: 'Explain' }).click()
+    t.match(await path.inputValue(), /^\/shopp\//, 'it is there when the tab is looked at again')
+  })
+
+  await t.test('is as wide as a telephone', async (t) => {
+    for (const path of ['/gateway', '/gateway?tab=chain', '/gateway?tab=explain', '/network']) {
+      await page.setViewportSize({ width: 360, height: 700 })
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.getByRole('status').filter({ hasText: 'Loading' }).waitFor({ state: 'detached' })
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, path)
+    }
+  })
+
+  await t.test('says to members what only administrators may see', async (t) => {
+    const { id, secret, scopes } = MEMBER
+    t.equal((await server.post('/auth/generate', { id, secret, scopes })).status, 200)
+    const other = await openDashboard(t, { server, account: { id, secret }, path: '/gateway' })
+    if (other === undefined) return
+    await other.page.getByRole('table', { name: 'Routes' }).waitFor()
+    await other.page.getByRole('tab', { name: 'Plugins' }).click()
+    await other.page.getByText('Forbidden: the plugins of the gateway').waitFor()
+    await other.page.getByText('reader', { exact: true }).first().waitFor()
+  })
+})

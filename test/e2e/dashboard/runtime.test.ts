@@ -1,0 +1,195 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { type Files, openDeployer } from '../../fixtures/deployer.ts'
+import { openClient } from '../../fixtures/sdk-services.ts'
+
+const XSS = '<img src=x onerror="document.title=1">'
+const COUNT = 12_000
+/** Lines that the page keeps. */
+const KEPT = 10_000
+
+/** Writes lines when it starts, and as many more as it is asked for. */
+const WRITER: Files = {
+  'mx.yaml': 'command: node main.cjs\nprotocol: http\nbuild: echo built it\n',
+  'main.cjs': `
+let n = 0
+const write = (count) => {
+  let text = ''
+  for (let i = 0; i < count; i++) text += 'line ' + ++n + (n % 1000 === 0 ? ' Needle\\n' : '\\n')
+  process.stdout.write(text)
+}
+write(${COUNT})
+require('node:http')
+  .createServer((request, reply) => {
+    const wanted = request.url.split('/').at(-1)
+    if (wanted === 'markup') console.error(${JSON.stringify(`\x1b[31m${XSS}\x1b[0m`)})
+    else write(Number(wanted))
+    reply.end('{}')
+  })
+  .listen(process.env.PORT, '127.0.0.1')
+`,
+}
+
+const row = (page: Page, name: string) =>
+  page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
+
+t.test('the pages of the runtime', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, server, context } = opened
+  const client = openClient(t, { proxy: server.proxy, token: server.token })
+  const deployer = openDeployer(t, client)
+  const lines = page.locator('.log-line')
+  const writeLines = (count: number) => server.get(`/writer/${count}`)
+
+  t.test('say when nothing runs, and show what does as soon as it does', async (t) => {
+    await page.goto('/runtime')
+    await page.getByText('Nothing runs here yet').waitFor()
+    await deployer.create('writer', WRITER)
+    await row(page, 'writer').getByText('running').waitFor()
+    await checkAccessibility(t, page, 'runtime')
+    await page.getByRole('link', { name: 'writer' }).click()
+    await page.getByRole('heading', { name: 'writer@latest' }).waitFor()
+    t.match(page.url(), /\/runtime\/writer\?version=latest$/)
+  })
+
+  t.test('show the end of a log, and what follows, bounded', async (t) => {
+    await page.getByText(`${KEPT} lines`).waitFor()
+    t.ok((await lines.count()) < 100, 'of long logs those in view are in the page')
+
+    await page.evaluate(watchFrames)
+    for (let i = 1; i <= 10; i++) await writeLines(2000)
+    await lines
+      .getByText(`line ${COUNT + 20_000}`, { exact: false })
+      .first()
+      .waitFor()
+    await page.getByText(`${KEPT} lines, 20000 older`).waitFor()
+    t.ok((await lines.count()) < 100)
+    const frames = (await page.evaluate('frameTimes')) as number[]
+    const sorted = frames.toSorted((a, b) => a - b)
+    const [middle, longest] = [sorted[frames.length >> 1]!, sorted.at(-1)!]
+    t.comment(`${frames.length} frames of ${middle} ms, the longest of ${longest} ms`)
+    t.ok(middle <= 50 && longest < 1000, 'it stays smooth')
+
+    const session = await context.newCDPSession(page)
+    await session.send('HeapProfiler.collectGarbage')
+    const { usedSize } = await session.send('Runtime.getHeapUsage')
+    t.comment(`${Math.round(usedSize / 1e6)} MB of heap`)
+    t.ok(usedSize < 40e6, `${usedSize} bytes`)
+  })
+
+  t.test('stay where somebody reads, until they are followed again', async (t) => {
+    const box = page.getByRole('region', { name: 'Lines of the log' })
+    await box.hover()
+    await page.mouse.wheel(0, -4000)
+    const follow = page.getByRole('button', { name: 'Follow' })
+    await page.locator('button[aria-pressed=false]', { hasText: 'Follow' }).waitFor()
+    const before = await lines.first().textContent()
+    await writeLines(500)
+    await page.getByText('20500 older').waitFor()
+    t.equal(await lines.first().textContent(), before, 'the same lines are in view')
+    await follow.click()
+    await lines.getByText(`line ${COUNT + 20_500}`).waitFor()
+  })
+
+  t.test('search a log while it goes on', async (t) => {
+    const search = page.getByRole('searchbox', { name: 'Search the log' })
+    await search.fill('needle')
+    await page.getByText('10 lines', { exact: true }).waitFor()
+    await search.press('Enter')
+    await page.getByText('1 of 10 lines').waitFor()
+    await page.locator('.log-line.is-current mark').waitFor()
+    await checkAccessibility(t, page, 'runtime-log')
+    await page.getByRole('button', { name: 'Previous' }).click()
+    await page.getByText('10 of 10 lines').waitFor()
+    await page.getByRole('checkbox', { name: 'Only lines that match' }).check()
+    t.equal(await lines.count(), 10)
+    await search.fill('<img')
+    await server.get('/writer/markup')
+    await lines.filter({ hasText: XSS }).waitFor()
+    t.equal(await page.locator('main img').count(), 0, 'markup is text')
+    t.notMatch(await lines.textContent(), /\x1b/, 'without colours of terminals')
+    await search.fill('no such thing')
+    await page.getByText('no line matches').waitFor()
+    await search.fill('')
+    await page.getByRole('checkbox', { name: 'Only lines that match' }).uncheck()
+  })
+
+  t.test('go on with a log where it ended, after rules that forbade it', async (t) => {
+    const rule = {
+      ...{ id: 'no-logs', scope: '*', access: 'DENIED', priority: 10 },
+      resource: { type: 'service', name: 'runtime', endpoint: 'Runtime.Logs' },
+    }
+    await client.call('auth', 'Rules.Create', { rule })
+    await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
+    await page.getByText(`${KEPT} lines, 20501 older`).waitFor()
+    await writeLines(3)
+    await client.call('auth', 'Rules.Delete', { id: 'no-logs' })
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('20504 older').waitFor()
+    t.equal(await page.getByText('Forbidden: the log of writer').count(), 0)
+  })
+
+  t.test('show what the build wrote, and all that is known', async () => {
+    await page.getByRole('tab', { name: 'Build' }).click()
+    await page.getByText('built it').first().waitFor()
+    await page.getByRole('tab', { name: 'Details' }).click()
+    await page.getByText('source://writer:latest').waitFor()
+  })
+
+  t.test('tell a member what is for administrators alone', async (t) => {
+    const ann = { id: 'ann', secret: 'ann-secret' }
+    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+    const path = '/runtime/writer?version=latest'
+    const { page } = (await openDashboard(t, { server, account: ann, path }))!
+    await page.getByText('this account has not the scope admin').waitFor()
+    t.ok(await page.getByRole('button', { name: 'Kill' }).isDisabled())
+    await page.getByRole('alert').getByText('Forbidden: the log of writer').waitFor()
+    await checkAccessibility(t, page, 'runtime-forbidden')
+    await page.getByRole('link', { name: 'Runtime' }).click()
+    await row(page, 'writer').getByText('running').waitFor()
+  })
+
+  t.test('restart, roll back and say why not, and kill', async (t) => {
+    const act = async (name: string): Promise<void> => {
+      await page.getByRole('button', { name, exact: true }).click()
+      await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
+    }
+    await act('Roll back')
+    const dialog = page.getByRole('dialog')
+    await dialog
+      .getByText('there is nothing mx/writer')
+      .or(dialog.getByText(/rolled back to/))
+      .waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+    const [before] = await deployer.read()
+    await act('Restart')
+    await page.getByText('writer is restarted').waitFor()
+    const after = await deployer.settled('writer')
+    t.not(after.metadata['started'], before!.metadata['started'])
+    await act('Rebuild')
+    await page.getByText('writer is built again').waitFor()
+    const built = await deployer.settled('writer')
+    t.equal(built.status, 4)
+    t.not(built.metadata['build'], before!.metadata['build'])
+    await act('Kill')
+    await page.getByText('writer was killed').waitFor()
+    await page.getByText('writer@latest is not there').waitFor()
+    t.same(await deployer.read(), [])
+  })
+})
+
+/** Notes in the page how long each frame takes, in milliseconds. */
+const watchFrames = `(() => {
+  let last = performance.now()
+  window.frameTimes = []
+  const next = (now) => {
+    window.frameTimes.push(Math.round(now - last))
+    last = now
+    requestAnimationFrame(next)
+  }
+  requestAnimationFrame(next)
+})()`

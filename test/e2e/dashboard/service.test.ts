@@ -1,0 +1,389 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { startMirror, XSS } from '../../fixtures/mirror-service.ts'
+
+t.setTimeout(120_000)
+
+const field = (page: Page, path: string) =>
+  page.locator(`[data-path=${JSON.stringify(path)}]`).first()
+const typeInto = (page: Page, path: string, text: string) =>
+  field(page, path).locator('input, textarea').first().fill(text)
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+const answer = (page: Page) => page.getByRole('region', { name: 'Answer', exact: true })
+/** What the mirror was asked. */
+const shown = async (page: Page): Promise<unknown> => {
+  await answer(page).getByText('200 OK').waitFor()
+  const text = await answer(page).locator('.json-members .json-string').first().textContent()
+  return JSON.parse(JSON.parse(text!))
+}
+
+t.test('the page of a service', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, server } = opened
+  await startMirror(t, server)
+  const open = async (endpoint: string): Promise<void> => {
+    await page.goto(`/services/mirror?endpoint=${endpoint}`)
+    await page.getByRole('heading', { name: endpoint, exact: true }).waitFor()
+  }
+
+  t.test('a form has every feature of a schema, and makes the request that is typed', async (t) => {
+    await open('Mirror.Show')
+    await typeInto(page, 'request.name', 'Ann\nof two lines')
+    await typeInto(page, 'request.small', '0x2a')
+    await typeInto(page, 'request.big', '9223372036854775807')
+    await typeInto(page, 'request.ratio', '1.5e3')
+    await field(page, 'request.is_open').locator('select').selectOption('false')
+    await field(page, 'request.kind').locator('select').selectOption({ label: 'blue' })
+    await field(page, 'request.data')
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'a.bin', mimeType: '', buffer: Buffer.from([255, 0, 1]) })
+    await page.getByText('a.bin, 3 B').waitFor()
+    await press(page, 'Send perhaps as null')
+    await press(page, 'Send empty note')
+    await press(page, 'Add tags')
+    for (const [i, tag] of ['first', 'second'].entries()) {
+      await press(page, 'Add an item to tags')
+      await typeInto(page, `request.tags[${i}]`, tag)
+    }
+    await press(page, 'Move tags 2 up')
+    await press(page, 'Add labels')
+    await press(page, 'Add an entry to labels')
+    await page.getByRole('textbox', { name: 'Key 1 of labels' }).fill('a key')
+    await typeInto(page, 'request.labels["a key"]', '7')
+    await press(page, 'Add point')
+    await typeInto(page, 'request.point[0]', '-1')
+    await typeInto(page, 'request.point[1]', 'p')
+    await typeInto(page, 'request.inner.domain', 'd')
+    await press(page, 'Add deep')
+    await field(page, 'request.inner.deep.on').locator('select').selectOption('true')
+    await press(page, 'Add either')
+    await page.getByRole('combobox', { name: 'Form of either' }).selectOption('1')
+    await typeInto(page, 'request.either.id', '9')
+    await press(page, 'Add tree')
+    await typeInto(page, 'request.tree.label', 'root')
+    await press(page, 'Add children')
+    await press(page, 'Add an item to children')
+    await typeInto(page, 'request.tree.children[0].label', 'leaf')
+    await typeInto(page, 'request.other', '{"any": [true]}')
+    await press(page, 'Call')
+    t.same(await shown(page), {
+      ...{ name: 'Ann\nof two lines', note: '', count: 3, small: 42, big: '9223372036854775807' },
+      ...{ ratio: 1500, is_open: false, kind: 'blue', version: 1, perhaps: null },
+      ...{
+        data: { type: 'Buffer', data: [255, 0, 1] },
+        tags: ['second', 'first'],
+        labels: { 'a key': 7 },
+      },
+      ...{ point: [-1, 'p'], inner: { domain: 'd', deep: { on: true } }, either: { id: 9 } },
+      tree: { label: 'root', children: [{ label: 'leaf', children: [] }] },
+      other: { any: [true] },
+    })
+  })
+
+  t.test(
+    'what is wrong stands at its field, nothing is sent, and what was typed stays',
+    async (t) => {
+      await open('Mirror.Show')
+      await typeInto(page, 'request.count', 'many')
+      await typeInto(page, 'request.small', '2147483648')
+      await typeInto(page, 'request.other', '{')
+      await press(page, 'Call')
+      await page.getByText('5 things are wrong:').waitFor()
+      const wrong = [
+        ['request.name', 'is missing'],
+        ['request.count', 'must be an int64 such as 42 or 0x2a, got "many"'],
+        ['request.small', 'must be an int32, from -2147483648 to 2147483647, got "2147483648"'],
+        ['request.inner.domain', 'is missing'],
+        [
+          'request.other',
+          'must be JSON: expected a name in double quotes at position 1, got the end',
+        ],
+      ] as const
+      for (const [path, message] of wrong)
+        t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
+      t.equal(await answer(page).getByText('200 OK').count(), 0)
+      t.equal(
+        await field(page, 'request.name').locator(':focus').count(),
+        1,
+        'the first has the focus',
+      )
+      t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
+
+      await typeInto(page, 'request.count', '')
+      await typeInto(page, 'request.small', '')
+      await typeInto(page, 'request.other', '')
+      await typeInto(page, 'request.name', '')
+      await typeInto(page, 'request.inner.domain', 'd')
+      // What only the service knows it says itself, at the same place.
+      await typeInto(page, 'request.name', 'x')
+      await typeInto(page, 'request.name', '')
+      await field(page, 'request.name').locator('textarea').press('Control+Enter')
+      await answer(page).getByText('400 Bad Request').first().waitFor()
+      t.match(
+        await field(page, 'request.name').locator('.field-error').textContent(),
+        'must not have fewer than 1 characters',
+      )
+    },
+  )
+
+  t.test(
+    'a request may be typed as JSON, goes on in the form, and stays where it has no place there',
+    async (t) => {
+      await open('Mirror.Show')
+      await typeInto(page, 'request.name', 'Bob')
+      await typeInto(page, 'request.inner.domain', 'd')
+      await press(page, 'JSON')
+      const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+      t.same(JSON.parse(await raw.inputValue()), {
+        name: 'Bob',
+        version: 1,
+        inner: { domain: 'd' },
+      })
+      await raw.fill('{"name":"Bob","version":1,"inner":{"domain":"d"},"unknown":1}')
+      await press(page, 'Form')
+      await page.getByText('request.unknown is no field of the form').first().waitFor()
+      await press(page, 'Call')
+      t.match(await shown(page), { unknown: 1 })
+      await raw.fill('{"name":')
+      await press(page, 'Call')
+      await page
+        .getByText('must be JSON: expected a value at position 8, got the end')
+        .first()
+        .waitFor()
+      await raw.fill('{"name":"Carl","version":1,"inner":{"domain":"d"}}')
+      await press(page, 'Form')
+      t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'Carl')
+    },
+  )
+
+  t.test('an endpoint without a schema takes JSON', async (t) => {
+    await open('Mirror.Anything')
+    await page.getByRole('textbox', { name: 'Request as JSON' }).fill('{"a":[1]}')
+    await press(page, 'Call')
+    await answer(page).getByText('200 OK').waitFor()
+    t.match(await answer(page).textContent(), /"got"/)
+  })
+
+  t.test(
+    'a service in another language has a form of its fields, and numbers that are not rounded',
+    async (t) => {
+      const backend = createServer((request, reply) => {
+        request.resume()
+        reply.setHeader('content-type', 'application/json')
+        reply.end('{"id":9007199254740993}')
+      }).listen(0, '127.0.0.1')
+      t.teardown(() => void backend.close())
+      await once(backend, 'listening')
+      const { port } = backend.address() as AddressInfo
+      const leaf = (name: string, type: string) => ({ name, type, values: [] })
+      const request = {
+        ...leaf('', 'Call'),
+        values: [leaf('id', 'int64'), leaf('tags', '[]string')],
+      }
+      const registered = await server.post('/registry/register', {
+        name: 'other',
+        endpoints: [{ name: 'Other.Call', request, response: leaf('', 'any'), metadata: {} }],
+        nodes: [{ id: 'other-1', address: `127.0.0.1:${port}`, metadata: { protocol: 'http' } }],
+      })
+      t.equal(registered.status, 200)
+      await page.goto('/services/other')
+      await typeInto(page, 'request.id', '1')
+      await press(page, 'Add tags')
+      await press(page, 'Call')
+      await answer(page).getByText('"9007199254740993"').waitFor()
+    },
+  )
+
+  t.test('the same call is a command of mx and of curl, which does the same', async (t) => {
+    await open('Mirror.Anything')
+    await page.getByRole('textbox', { name: 'Request as JSON' }).fill(`{"name":"it's $HOME"}`)
+    await page.getByText('Commands', { exact: true }).click()
+    const command = (name: string) => page.getByRole('region', { name: `Command for ${name}` })
+    t.equal(
+      await command('mx').textContent(),
+      `mx call mirror Mirror.Anything '{"name":"it'\\''s $HOME"}'`,
+    )
+    await page.getByRole('textbox', { name: 'Gateway' }).fill(server.url)
+    const curl = await command('curl').textContent()
+    const shell = `mx() { echo ${server.token}; }; ${curl}`
+    const { stdout } = await promisify(execFile)('sh', ['-c', shell])
+    t.same(JSON.parse(stdout), { got: { name: "it's $HOME" } })
+  })
+
+  t.test('an error shows its code, its words and its fields, as texts', async (t) => {
+    await open('Mirror.Refuse')
+    await press(page, 'Call')
+    await answer(page).getByText('409 Conflict').first().waitFor()
+    t.match(await answer(page).locator('.problem').textContent(), XSS)
+    await page.getByText('Headers (1)').click()
+    t.match(await answer(page).textContent(), `x-why${XSS}`)
+  })
+
+  t.test(
+    'a slow endpoint waits visibly, can be cancelled, and ends at its time limit',
+    async (t) => {
+      await open('Mirror.Slow')
+      await typeInto(page, 'request.name', 'typed')
+      await press(page, 'Call')
+      await page.getByText('Waiting for the answer').waitFor()
+      await press(page, 'Cancel')
+      await answer(page).getByText('499').first().waitFor()
+      await page.getByText('Options', { exact: true }).click()
+      const limit = page.getByRole('textbox', { name: 'Time limit' })
+      await limit.fill('soon')
+      await press(page, 'Call')
+      await page.getByText('must be milliseconds, such as 5000, got "soon"').first().waitFor()
+      await limit.fill('200')
+      await press(page, 'Call')
+      await page.locator('[data-kind=timeout]').waitFor()
+      t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'typed')
+    },
+  )
+
+  t.test('a huge answer is there at once, in part, and can be taken whole', async (t) => {
+    await open('Mirror.Huge')
+    await press(page, 'Call')
+    await answer(page).getByText('200 OK').waitFor()
+    t.match(await answer(page).locator('.answer-facts').textContent(), /MiB/)
+    await answer(page)
+      .getByRole('button', { name: /^Show more of the other 19,?900/ })
+      .waitFor()
+    const downloading = page.waitForEvent('download')
+    await press(page, 'Download')
+    t.equal((await downloading).suggestedFilename(), 'Mirror.Huge.json')
+  })
+
+  t.test('a stream of the service is shown live', async (t) => {
+    await open('Stream.Count')
+    await press(page, 'Open stream')
+    await page.getByText('ended', { exact: true }).waitFor()
+    const messages = page.getByRole('list', { name: 'Messages' })
+    t.equal(await messages.locator('.received').count(), 3)
+    t.match(await messages.textContent(), XSS.replaceAll('"', '\\"'))
+    await typeInto(page, 'request.to', '5000')
+    await press(page, 'Open stream')
+    await page.getByText('5001 messages').waitFor()
+    await page.getByText('The last 200 messages; older ones are not shown.').waitFor()
+  })
+
+  t.test('messages are sent into a stream while it is open', async (t) => {
+    const messages = page.getByRole('list', { name: 'Messages' })
+    await open('Stream.Echo')
+    await press(page, 'Open without a message')
+    await messages.getByText('{"hello":true}').waitFor()
+    for (const text of ['one', 'two']) {
+      await typeInto(page, 'request.text', text)
+      await press(page, 'Send message')
+      await messages.getByText(`{"echo":"${text}"}`).waitFor()
+    }
+    await press(page, 'End sending')
+    await page.getByText('ended', { exact: true }).waitFor()
+    await page.getByText('Commands', { exact: true }).click()
+    t.match(
+      await page.getByRole('region', { name: 'Command for mx' }).textContent(),
+      `printf '%s\\n' '{"text":"one"}' '{"text":"two"}' | mx stream mirror Stream.Echo -`,
+    )
+
+    await open('Stream.Sum')
+    await typeInto(page, 'request.n', '2')
+    await press(page, 'Open and send')
+    await typeInto(page, 'request.n', '40')
+    await press(page, 'Send message')
+    await messages.locator('.sent').nth(1).waitFor()
+    await press(page, 'End sending')
+    await messages.getByText('{"sum":42}').waitFor()
+
+    await open('Stream.Echo')
+    await typeInto(page, 'request.text', 'x')
+    await press(page, 'Open and send')
+    await messages.getByText('{"echo":"x"}').waitFor()
+    await press(page, 'Stop')
+    await page.getByText('stopped', { exact: true }).waitFor()
+  })
+
+  t.test(
+    'calls are kept in the browser, without secrets, and can be filled in again',
+    async (t) => {
+      await open('Mirror.Show')
+      await page.evaluate('localStorage.clear()')
+      await page.reload()
+      await typeInto(page, 'request.name', 'kept')
+      await typeInto(page, 'request.secret', 'never-kept')
+      await typeInto(page, 'request.inner.domain', 'd')
+      await press(page, 'Call')
+      t.match(await shown(page), { secret: 'never-kept' })
+      t.notMatch(await page.evaluate('JSON.stringify(localStorage)'), 'never-kept')
+      await page.reload()
+      await page.getByText('History (1)').click()
+      await press(page, 'Fill in')
+      t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'kept')
+      t.equal(await field(page, 'request.secret').locator('input').inputValue(), '')
+      await press(page, 'Forget all calls of this account')
+      await page.getByText('History (0)').waitFor()
+    },
+  )
+
+  t.test('what was typed is there again after another page', async (t) => {
+    await open('Mirror.Slow')
+    await typeInto(page, 'request.name', 'still here')
+    const links = page.getByRole('navigation', { name: 'Endpoints' })
+    await links.getByRole('link', { name: 'Mirror.Show' }).click()
+    await page.getByRole('heading', { name: 'Mirror.Show', exact: true }).waitFor()
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Mirror.Slow', exact: true }).waitFor()
+    t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'still here')
+  })
+
+  t.test('endpoints are searched; those every service has are there, too', async (t) => {
+    await open('Debug.Health')
+    await press(page, 'Call')
+    await answer(page).getByText('200 OK').waitFor()
+    await page.getByRole('searchbox', { name: 'Search endpoints' }).fill('sum')
+    const links = page.getByRole('navigation', { name: 'Endpoints' }).getByRole('link')
+    t.same(await links.allTextContents(), ['Stream.Sumstream'])
+    await page.goto('/services/mirror?endpoint=Mirror.None')
+    await page.getByText('mirror has no endpoint Mirror.None').waitFor()
+    await page.goto('/services/nobody')
+    await page.locator('[data-kind=notFound]').waitFor()
+  })
+
+  t.test('nodes and metadata', async (t) => {
+    await page.goto('/services/mirror?tab=nodes')
+    const rows = page.getByRole('table', { name: 'Nodes' }).getByRole('row')
+    await rows.nth(1).waitFor()
+    t.match(await rows.nth(1).textContent(), /127\.0\.0\.1:\d+v1.*protocol=mx/)
+    await page.getByRole('tab', { name: 'Metadata' }).click()
+    await page.getByText(XSS).waitFor()
+  })
+
+  t.test('it is accessible, and nothing a service says runs', async (t) => {
+    await open('Mirror.Show')
+    await press(page, 'Add tree')
+    await press(page, 'Add labels')
+    await press(page, 'Add an entry to labels')
+    await page.getByText('Schemas', { exact: true }).click()
+    await press(page, 'Call')
+    await page.getByText(/things are wrong/).waitFor()
+    await checkAccessibility(t, page, 'service-form')
+    await open('Stream.Count')
+    await press(page, 'Open stream')
+    await page.getByText('ended', { exact: true }).waitFor()
+    await checkAccessibility(t, page, 'service-stream')
+    await open('Mirror.Refuse')
+    await press(page, 'Call')
+    await answer(page).getByText('409 Conflict').first().waitFor()
+    await checkAccessibility(t, page, 'service-error')
+    t.equal(await page.title(), 'mirror · mx')
+    await page.setViewportSize({ width: 360, height: 800 })
+    const width = await page.evaluate('document.documentElement.scrollWidth')
+    t.ok((width as number) <= 360, `${width} pixels of 360`)
+  })
+})

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { ADMIN, openServer } from '../../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+const JANE = { id: 'jane', secret: 'her secret' }
+/** What must stay text wherever a service puts it. */
+const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>'
+
+t.test('by keyboard alone: to the content, from page to page, and to another theme', async (t) => {
+  const opened = await openDashboard(t, { path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  t.equal(await page.evaluate('document.activeElement.id'), 'content')
+
+  await page.getByRole('link', { name: 'Overview' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  t.equal(await page.evaluate('document.activeElement.tagName'), 'H1', 'the page is told')
+  t.equal(await page.title(), 'Overview · mx')
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Services', level: 1 }).waitFor()
+
+  const background = (): Promise<string> =>
+    page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+  const light = await background()
+  await page.getByRole('button', { name: 'Theme: system' }).focus()
+  await page.keyboard.press('Enter')
+  t.equal(await background(), light)
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+  t.not(await background(), light)
+  await page.reload()
+  await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+  t.not(await background(), light, 'the choice is kept')
+})
+
+t.test('on a narrow screen everything is there, behind a menu', async (t) => {
+  const opened = await openDashboard(t, { path: '/services', width: 360 })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing sticks out')
+  await page.getByRole('button', { name: 'Menu' }).click()
+  await checkAccessibility(t, page, 'narrow-menu')
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.getByRole('link', { name: 'Overview' }).waitFor({ state: 'hidden' })
+  await page.locator('[data-service=store]').getByText('Healthy').waitFor()
+  t.equal(await page.evaluate('document.documentElement.scrollWidth'), 360)
+  await checkAccessibility(t, page, 'narrow-overview')
+})
+
+t.test('who may not see something is told so, and what it was', async (t) => {
+  const server = await openServer(t)
+  await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
+  const rule = {
+    ...{ id: 'no', scope: 'reader', access: 'DENIED', priority: 1 },
+    resource: { type: 'service', name: 'api', endpoint: '*' },
+  }
+  t.equal((await server.post('/auth/rules/create', { rule })).status, 200)
+  const opened = await openDashboard(t, { server, account: JANE })
+  if (opened === undefined) return
+  const { page } = opened
+  const problem = page.locator('[data-kind=forbidden]')
+  await problem.getByText('api Api.Stats').waitFor()
+  t.match(await problem.textContent(), /Account jane/)
+  await page.locator('[data-service=store]').getByText('Healthy').waitFor()
+  await checkAccessibility(t, page, 'forbidden')
+})
+
+t.test('what services say of themselves is text', async (t) => {
+  const server = await openServer(t)
+  const registered = await server.post('/registry/register', {
+    name: 'hostile',
+    version: '<b>1</b>',
+    metadata: { description: HOSTILE, [HOSTILE]: HOSTILE },
+    endpoints: [{ name: HOSTILE.replaceAll(' ', '/'), metadata: { description: HOSTILE } }],
+    nodes: [{ id: '<i>n</i>', address: '127.0.0.1:1', metadata: { [HOSTILE]: HOSTILE } }],
+  })
+  t.equal(registered.status, 200, JSON.stringify(registered.body))
+  const opened = await openDashboard(t, { server, path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('row', { name: 'hostile' }).getByText(HOSTILE).waitFor()
+  await page.getByText('<b>1</b>').waitFor()
+  t.equal(await page.evaluate('window.broken'), undefined)
+  t.equal(await page.locator('main img, main script').count(), 0)
+})
+
+t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
+  const server = await openServer(t)
+  const numbers = Array.from({ length: 1000 }, (_, i) => i)
+  const register = (i: number): Promise<unknown> =>
+    server.post('/registry/register', {
+      name: `service-${i}`,
+      nodes: [{ id: `node-${i}`, address: `10.0.0.1:${1000 + i}` }],
+    })
+  for (let at = 0; at < numbers.length; at += 50)
+    await Promise.all(numbers.slice(at, at + 50).map(register))
+  const opened = await openDashboard(t, { server, path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('rowheader', { name: 'api', exact: true }).waitFor()
+  await page.getByText('1,009 services').waitFor()
+  t.ok((await page.getByRole('row').count()) < 100, 'few rows are drawn')
+  await page.getByRole('region', { name: 'Services' }).focus()
+  await page.keyboard.press('End')
+  await page.getByRole('rowheader', { name: 'store', exact: true }).waitFor()
+  t.equal(await page.getByRole('table').getAttribute('aria-rowcount'), '1010')
+  const medianMs = await page.evaluate(`(async () => {
+    const scroller = document.querySelector('.table-scroll')
+    const next = () => new Promise(requestAnimationFrame)
+    const frames = []
+    for (let i = 0; i < 60; i++) {
+      scroller.scrollTop = (scroller.scrollHeight / 60) * i
+      const start = performance.now()
+      await next()
+      frames.push(performance.now() - start)
+    }
+    return frames.sort((a, b) => a - b)[30]
+  })()`)
+  t.comment(`a frame takes ${medianMs} ms, in the middle`)
+
+  await page.getByLabel('Search services').fill('nothing like it')
+  await page.getByRole('button', { name: 'Show all' }).click()
+  await page.getByRole('region', { name: 'Services' }).focus()
+  await page.keyboard.press('End')
+  await page.getByRole('rowheader', { name: 'store', exact: true }).waitFor()
+
+  await page.getByLabel('Search services').fill('node-999')
+  await page.getByRole('rowheader', { name: 'service-999' }).waitFor()
+  t.equal(await page.getByRole('rowheader').count(), 1)
+})
+
+t.test('an address that is no page says so; logging out leads to the login', async (t) => {
+  const opened = await openDashboard(t, { path: '/no/such/page' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('heading', { name: 'No such page' }).waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('button', { name: 'Log in' }).waitFor()
+  await page.reload()
+  await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
+})

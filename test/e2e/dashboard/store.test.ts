@@ -1,0 +1,162 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { createStore } from '../../../sdk/store.ts'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { openClient } from '../../fixtures/sdk-services.ts'
+
+const XSS = '<img src=x onerror="document.title=1">'
+
+const row = (page: Page, key: string) =>
+  page.getByRole('row').filter({ has: page.getByRole('button', { name: key, exact: true }) })
+
+t.test('the page of the store', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, server } = opened
+  const client = openClient(t, { proxy: server.proxy, token: server.token })
+  const value = page.getByRole('textbox', { name: 'Value' })
+  const write = page.getByRole('button', { name: 'Write' })
+  const openRecord = async (table: string, key: string): Promise<void> => {
+    await page.goto(`/store?table=${table}`)
+    await page.getByRole('button', { name: key, exact: true }).click()
+  }
+
+  t.test('shows records page by page, by what their keys begin with', async (t) => {
+    const store = createStore(client, { table: 'pages' })
+    const keys = Array.from({ length: 120 }, (_, i) => `user/${String(i).padStart(3, '0')}`)
+    await Promise.all([...keys, 'other'].map((key) => store.write(key, { key })))
+    await page.goto('/store?table=pages')
+    await page.getByText('Page 1, 50 records').waitFor()
+    await page.getByRole('searchbox', { name: 'Keys that begin with' }).fill('user/')
+    await page.getByRole('button', { name: 'user/000' }).waitFor()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByRole('button', { name: 'user/050' }).waitFor()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByText('Page 3, 20 records').waitFor()
+    t.ok(await page.getByRole('button', { name: 'Next page' }).isDisabled())
+    await page.getByRole('button', { name: 'Previous page' }).click()
+    await page.getByText('Page 2, 50 records').waitFor()
+    t.match(page.url(), /prefix=user%2F/)
+  })
+
+  t.test('edits a value, with its numbers as they are; it ends when it would have', async (t) => {
+    const store = createStore(client, { table: 'edits' })
+    await store.write('ann', '{"id":9007199254740993}', { expirySeconds: 3600 })
+    await openRecord('edits', 'ann')
+    t.equal(await value.inputValue(), '{\n  "id": 9007199254740993\n}')
+    await value.fill('{"id": 9007199254740995')
+    await value.blur()
+    await page.getByText(/this is no JSON: expected/).waitFor()
+    t.ok(await write.isDisabled())
+    await value.fill('{"id": 9007199254740995}')
+    await write.click()
+    await page.getByText('ann was written: version').waitFor()
+    const [record] = await store.read('ann')
+    t.equal(record!.text(), '{"id":9007199254740995}')
+    t.ok(record!.expirySeconds! > 3500 && record!.expirySeconds! <= 3600)
+
+    await page.getByRole('textbox', { name: 'Ends in' }).fill('soon')
+    await page.getByText('must be a duration such as').waitFor()
+    await page.getByRole('textbox', { name: 'Ends in' }).fill('never')
+    await write.click()
+    await row(page, 'ann').getByText('never').waitFor()
+  })
+
+  t.test('writes over nothing that was changed meanwhile, and keeps what was typed', async (t) => {
+    const store = createStore(client, { table: 'conflicts' })
+    await store.write('ann', 'one')
+    await openRecord('conflicts', 'ann')
+    await value.fill('mine')
+    await store.write('ann', 'theirs')
+    await write.click()
+    await page.getByText('It was changed meanwhile').waitFor()
+    t.equal(await value.inputValue(), 'mine')
+    t.equal((await store.read('ann'))[0]!.text(), 'theirs')
+    await page.getByRole('button', { name: 'Keep mine' }).click()
+    await write.click()
+    await page.getByText('ann was written: version').waitFor()
+    t.equal((await store.read('ann'))[0]!.text(), 'mine')
+
+    await value.fill('mine again')
+    await store.delete('ann')
+    await page.getByText('No records').waitFor()
+    t.equal(await value.inputValue(), 'mine again', 'of one that is gone, too')
+    await write.click()
+    await page.getByText('It was deleted meanwhile').waitFor()
+    await page.getByRole('button', { name: 'Keep mine' }).click()
+    await write.click()
+    await row(page, 'ann').getByText('mine again').waitFor()
+  })
+
+  t.test('shows what others write as they do', async (t) => {
+    const store = createStore(client, { table: 'live' })
+    await store.write('ann', 'one')
+    await openRecord('live', 'ann')
+    await store.write('ann', 'two')
+    await row(page, 'ann').getByText('two').waitFor()
+    t.equal(await value.inputValue(), 'two')
+  })
+
+  t.test('makes records, as text, JSON or bytes, and deletes them', async (t) => {
+    const store = createStore(client, { table: 'bytes' })
+    await store.write('ann', 'one')
+    await page.goto('/store?table=bytes')
+    await page.getByRole('button', { name: 'New record' }).click()
+    await page.getByRole('textbox', { name: 'Key' }).fill('ann')
+    await page.getByRole('radio', { name: 'Hex' }).check()
+    await value.fill('00 ff')
+    await write.click()
+    await page.getByRole('alert').getByText('409').waitFor()
+    t.equal(await value.inputValue(), '00 ff', 'what was typed is still there')
+    await page.getByRole('textbox', { name: 'Key' }).fill('bob')
+    await write.click()
+    await page.getByText('bob was written').waitFor()
+    t.strictSame([...(await store.read('bob'))[0]!.value], [0, 255])
+
+    const editor = page.getByRole('region', { name: 'Record bob' })
+    await editor.waitFor()
+    t.equal(await value.inputValue(), '00 ff')
+    t.ok(await editor.getByRole('radio', { name: 'Text' }).isDisabled(), 'it is no text')
+    await editor.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('bob was deleted').waitFor()
+    await editor.waitFor({ state: 'detached' })
+    await t.rejects(store.read('bob'), { code: 404 })
+  })
+
+  t.test('shows what services write as text, whatever it looks like', async (t) => {
+    await createStore(client, { table: 'xss' }).write(XSS, XSS)
+    await openRecord('xss', XSS)
+    t.equal(await value.inputValue(), XSS)
+    t.equal(await page.locator('main img').count(), 0)
+    t.match(await page.title(), /Store/)
+    await checkAccessibility(t, page, 'store')
+  })
+
+  t.test('shows the tables of another database, none of the one before', async (t) => {
+    const store = createStore(client, { database: 'acme', table: 'orders' })
+    await store.write('order/1', 'one')
+    await page.goto('/store')
+    const database = page.getByRole('combobox', { name: 'Database' })
+    await database.selectOption('acme')
+    await row(page, 'order/1').waitFor()
+    t.equal(await page.getByRole('combobox', { name: 'Table' }).inputValue(), 'orders')
+    t.equal(await page.getByText('not found').count(), 0)
+  })
+
+  t.test('says of tables that are reserved whose they are', async () => {
+    await page.goto('/store?table=auth')
+    const alert = page.getByRole('alert')
+    await alert.getByText('Forbidden: records of mx/auth').waitFor()
+    await alert.getByText('reserved for the service auth').waitFor()
+  })
+
+  t.test('tells who may not see it, and who sees their own database alone', async (t) => {
+    const ann = { id: 'ann', secret: 'ann-secret' }
+    await client.call('auth', 'Auth.Generate', { ...ann, scopes: ['reader'] })
+    const { page } = (await openDashboard(t, { server, account: ann, path: '/store' }))!
+    await page.getByRole('alert').getByText('Forbidden: the tables of the database mx').waitFor()
+    await page.getByText('Other databases are for administrators of the platform').waitFor()
+  })
+})

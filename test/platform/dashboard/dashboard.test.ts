@@ -1,0 +1,185 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Plugin } from '../../../core/chain.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { type Dashboard, startDashboard } from '../../../platform/dashboard/dashboard.ts'
+import { createLog } from '../../../platform/log.ts'
+import hosts from '../../../plugins/hosts.ts'
+import { buildPlugin } from '../../../sdk/testing.ts'
+import { LISTENERS } from '../../fixtures/gateway.ts'
+import { RawClient } from '../../fixtures/raw-client.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
+
+const DOCUMENT = '<!doctype html><title>mx</title>'
+
+/** Where a front end was built. */
+function build(t: Test): string {
+  const folder = makeTempFolder(t, 'web')
+  mkdirSync(join(folder, 'assets'))
+  writeFileSync(join(folder, 'index.html'), DOCUMENT)
+  writeFileSync(join(folder, 'assets/index-Ab1_.js'), 'run()')
+  writeFileSync(join(folder, 'assets/index-Ab1_.js.br'), 'brotli')
+  writeFileSync(join(folder, 'favicon.svg'), '<svg/>')
+  return folder
+}
+
+/** The reply to a GET of the page with this Host. */
+async function ask(port: number, host: string): Promise<string> {
+  const client = new RawClient(port)
+  client.send(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+  await client.until(({ closed }) => closed)
+  client.socket.destroy()
+  return client.text
+}
+
+async function open(
+  t: Test,
+  listener: keyof typeof LISTENERS,
+  { folder = build(t), guards = [] as readonly Plugin[] } = {},
+): Promise<Dashboard & { readonly origin: string }> {
+  const dashboard = await startDashboard({
+    address: { host: '127.0.0.1', port: 0 },
+    createListener: LISTENERS[listener],
+    folder,
+    carry: () => {
+      throw new GatewayError('test', 503, 'nobody serves calls')
+    },
+    guards,
+    log: createLog('silent'),
+  })
+  t.teardown(dashboard.close)
+  return { ...dashboard, origin: `http://127.0.0.1:${dashboard.port}` }
+}
+
+for (const listener of ['uws', 'node'] as const) {
+  t.test(`${listener}: every path of a page is the one document`, async (t) => {
+    const { origin } = await open(t, listener)
+    for (const path of ['/', '/services/go.mx.api.greeter', '/login', '/index.html', '/a/b?c=d']) {
+      const reply = await fetch(origin + path)
+      t.equal(reply.status, 200, path)
+      t.equal(await reply.text(), DOCUMENT, path)
+      t.match(Object.fromEntries(reply.headers), {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+      })
+    }
+    const head = await fetch(`${origin}/`, { method: 'HEAD' })
+    t.strictSame([head.status, await head.text()], [200, ''])
+  })
+
+  t.test(
+    `${listener}: assets are kept for ever, compressed where the browser takes it`,
+    async (t) => {
+      const { origin } = await open(t, listener)
+      const get = (path: string, encoding: string): Promise<Response> =>
+        fetch(origin + path, { headers: { 'accept-encoding': encoding } })
+      const plain = await get('/assets/index-Ab1_.js', 'gzip, br;q=0')
+      t.equal(await plain.text(), 'run()')
+      t.match(Object.fromEntries(plain.headers), {
+        'content-type': 'text/javascript; charset=utf-8',
+        'cache-control': 'public, max-age=31536000, immutable',
+        vary: 'accept-encoding',
+      })
+      const compressed = await new Promise<string>((resolve) => {
+        const client = new RawClient(Number(new URL(origin).port))
+        client.send(
+          'GET /assets/index-Ab1_.js HTTP/1.1\r\nhost: localhost\r\naccept-encoding: gzip, br\r\nconnection: close\r\n\r\n',
+        )
+        void client.until(({ closed }) => closed).then(() => resolve(client.text))
+      })
+      t.match(compressed, /content-encoding: br\r\n/i)
+      t.match(compressed, /\r\n\r\nbrotli$/)
+      const icon = await get('/favicon.svg', '')
+      t.equal(icon.headers.get('content-type'), 'image/svg+xml')
+      t.equal(icon.headers.get('cache-control'), 'no-cache')
+      for (const path of [
+        '/assets/none.js',
+        '/assets/index-Ab1_.js.br',
+        '/assets/../index.html/',
+        '/.mx/other',
+        '/.git',
+      ])
+        t.equal((await get(path, '')).status, path.includes('..') ? 200 : 404, path)
+    },
+  )
+
+  t.test(`${listener}: every reply says what its pages may do, errors too`, async (t) => {
+    const { origin, port } = await open(t, listener)
+    for (const [method, path] of [
+      ['GET', '/'],
+      ['GET', '/assets/index-Ab1_.js'],
+      ['GET', '/assets/none.js'],
+      ['GET', '/session'],
+      ['POST', '/login'],
+      ['DELETE', '/'],
+    ]) {
+      const reply = await fetch(origin + path, { method: method! })
+      t.match(
+        Object.fromEntries(reply.headers),
+        {
+          'x-content-type-options': 'nosniff',
+          'x-frame-options': 'DENY',
+          'referrer-policy': 'no-referrer',
+          'cross-origin-opener-policy': 'same-origin',
+          'cross-origin-resource-policy': 'same-origin',
+          'cache-control': /./,
+        },
+        `${method} ${path}`,
+      )
+      const policy = reply.headers.get('content-security-policy')!.split('; ')
+      for (const part of [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        `connect-src 'self' ws://127.0.0.1:${port} wss://127.0.0.1:${port}`,
+      ])
+        t.ok(policy.includes(part), `${method} ${path}: ${part}`)
+      t.notMatch(policy.join(), /unsafe/)
+    }
+  })
+
+  t.test(`${listener}: a Host that is no plain name does not get into the policy`, async (t) => {
+    const { port } = await open(t, listener)
+    for (const host of ["a'b", 'a_b', 'a;b'])
+      t.notMatch(await ask(port, host), /connect-src 'self' ws/, host)
+    t.match(await ask(port, '[::1]:80'), "connect-src 'self' ws://[::1]:80 wss://[::1]:80")
+  })
+
+  t.test(`${listener}: what it does not serve is told`, async (t) => {
+    const { origin } = await open(t, listener)
+    const posted = await fetch(`${origin}/`, { method: 'POST' })
+    t.strictSame([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD'])
+    t.match(await posted.json(), { Id: 'dashboard', Detail: '/ takes GET, got POST' })
+    const put = await fetch(`${origin}/session`, { method: 'PUT' })
+    t.strictSame([put.status, put.headers.get('allow')], [405, 'GET, POST'])
+    t.equal((await fetch(`${origin}/.mx/rpc`)).status, 426, 'no WebSocket')
+  })
+}
+
+t.test('a front end that is not built is told', async (t) => {
+  const { origin } = await open(t, 'uws', { folder: '/nonexistent' })
+  const reply = await fetch(`${origin}/`)
+  t.equal(reply.status, 503)
+  t.match(await reply.text(), /The dashboard is not built.*<code>npm run build<\/code>/s)
+})
+
+t.test('guards stand in front of everything, and may be replaced', async (t) => {
+  const { port, use } = await open(t, 'uws', { guards: [buildPlugin(hosts)] })
+  t.match(await ask(port, 'localhost'), /^HTTP\/1.1 200/)
+  const refusal = await ask(port, 'evil.test')
+  t.match(refusal, /^HTTP\/1.1 403/)
+  t.match(refusal, 'is not served here')
+  use([buildPlugin(hosts, { allow: ['evil.test'] })])
+  t.match(await ask(port, 'evil.test'), /^HTTP\/1.1 200/)
+})
+
+t.test('draining closes the port', async (t) => {
+  const dashboard = await open(t, 'uws')
+  await fetch(`http://127.0.0.1:${dashboard.port}/`).then((reply) => reply.text())
+  await dashboard.drain(1000)
+  t.equal(await ask(dashboard.port, 'localhost'), '')
+})

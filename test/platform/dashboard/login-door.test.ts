@@ -1,0 +1,164 @@
+import t from 'tap'
+import { DashboardClient } from '../../fixtures/dashboard-client.ts'
+import { type OpenServer, openServer } from '../../fixtures/server.ts'
+
+function visit({ server }: OpenServer): DashboardClient {
+  return new DashboardClient(`http://127.0.0.1:${server.webAddress.port}`)
+}
+
+const open = await openServer(t)
+const { post } = open
+const servers = { uws: open, node: await openServer(t, ['--listener=node']) }
+
+for (const listener of ['uws', 'node'] as const) {
+  t.test(`${listener}: logging in gives the browser a cookie no script can read`, async (t) => {
+    const client = visit(servers[listener])
+    const reply = await client.logIn()
+    t.equal(reply.status, 200)
+    t.match(reply.body, {
+      account: { id: 'admin', type: 'user', issuer: 'mx', scopes: ['admin'] },
+      namespace: 'mx',
+    })
+    const lifeMs = reply.body.expires - Date.now()
+    t.ok(lifeMs > 880_000 && lifeMs <= 900_000, `${lifeMs} ms`)
+    t.match(client.cookie, /^mx-token=[\w-]+\.[\w-]+\.[\w-]+$/)
+    const [age, ...others] = client.attributes.filter((each) => each !== 'path=/')
+    t.match(age, /^max-age=(?:89\d|900|88\d)$/)
+    t.strictSame(others, ['httponly', 'samesite=strict'], 'no Secure over plain HTTP')
+    t.notMatch(
+      JSON.stringify(reply.body),
+      client.cookie.slice(9, 60),
+      'the token is in the cookie only',
+    )
+
+    const session = await client.ask('GET', '/session')
+    t.strictSame([session.status, session.body], [200, reply.body])
+    t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
+  })
+
+  t.test(`${listener}: logging out has the token count for nothing`, async (t) => {
+    const client = visit(servers[listener])
+    await client.logIn()
+    const { cookie } = client
+    t.equal((await client.ask('POST', '/logout')).status, 204)
+    t.equal(client.cookie, '')
+    t.ok(client.attributes.includes('max-age=0'))
+    client.cookie = cookie
+    const session = await client.ask('GET', '/session')
+    t.equal(session.status, 401)
+    t.match(session.body, { Id: 'dashboard', Detail: 'the login has ended: log in again' })
+    t.equal((await client.ask('POST', '/session')).status, 401)
+    t.equal((await client.ask('POST', '/logout')).status, 204, 'once more')
+  })
+}
+
+t.test('who is not logged in is told so', async (t) => {
+  const client = visit(open)
+  const reply = await client.ask('GET', '/session')
+  t.equal(reply.status, 401)
+  t.match(reply.body, { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in' })
+  t.equal((await client.ask('POST', '/logout')).status, 204)
+  client.cookie = 'mx-token=a.b.c'
+  t.equal((await client.ask('GET', '/session')).status, 401, 'a token that is none')
+  client.cookie = 'mx-token=a.b.c; mx-token=d.e.f'
+  t.equal((await client.ask('GET', '/session')).status, 400, 'several')
+})
+
+t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
+  const client = visit(open)
+  await post('/auth/generate', { id: 'joan', secret: 'a secret of hers' })
+  for (const credentials of [
+    { id: 'joan', secret: 'wrong' },
+    { id: 'nobody', secret: 'mx' },
+  ]) {
+    const reply = await client.logIn(credentials)
+    t.equal(reply.status, 401)
+    t.match(reply.body, { Id: 'dashboard', Detail: 'id or secret not correct' })
+    t.equal(client.cookie, '')
+  }
+  for (let i = 0; i < 4; i++) await client.logIn({ id: 'joan', secret: `wrong ${i}` })
+  const refused = await client.logIn({ id: 'joan', secret: 'wrong' })
+  t.equal(refused.status, 429)
+  t.ok(Number(refused.headers.get('retry-after')) > 0)
+})
+
+t.test('a login may be of another namespace', async (t) => {
+  const client = visit(open)
+  const jane = { id: 'jane', secret: 'a secret of hers', options: { namespace: 'staging' } }
+  t.equal((await post('/auth/generate', jane)).status, 200)
+  const { id, secret } = jane
+  t.equal((await client.logIn({ id, secret })).status, 401)
+  const reply = await client.logIn({ id, secret, namespace: 'staging' })
+  t.match(reply.body, { account: { id: 'jane', issuer: 'staging' }, namespace: 'staging' })
+  t.equal((await client.ask('GET', '/session')).status, 200)
+})
+
+t.test('a body that is no login is told what would be', async (t) => {
+  const client = visit(open)
+  const login = (body: unknown, headers = {}) => client.ask('POST', '/login', body, headers)
+  t.match(await login('{'), { status: 400, body: { Detail: /^request body must be JSON/ } })
+  t.match(await login([]), {
+    status: 400,
+    body: { Detail: 'request body must be a JSON object with id and secret' },
+  })
+  for (const body of [{ id: 'admin' }, { id: 'admin', secret: '' }, { id: 'admin', secret: 7 }])
+    t.match(await login(body), {
+      status: 400,
+      body: { Detail: 'secret must be a text that is not empty' },
+    })
+  t.equal((await login({ id: 'a', secret: 'x'.repeat(17_000) })).status, 413)
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  t.match(await login('id=admin&secret=mx', form), {
+    status: 415,
+    body: { Detail: /must be application\/json, got application\/x-www-form-urlencoded$/ },
+  })
+})
+
+t.test('only pages of the dashboard itself may write', async (t) => {
+  const client = visit(await openServer(t, ['--web_origins=any', '--hosts=any']))
+  await client.logIn()
+  const { cookie, url } = client
+  for (const headers of [
+    { origin: '' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.1:1' },
+    { origin: url, 'sec-fetch-site': 'same-site' },
+    { origin: url, 'sec-fetch-site': 'cross-site' },
+    { origin: '', 'sec-fetch-site': 'none' },
+  ] as Record<string, string>[])
+    for (const path of ['/login', '/logout', '/session']) {
+      const reply = await client.ask('POST', path, { id: 'admin', secret: 'mx' }, headers)
+      t.equal(reply.status, 403, `${path} ${JSON.stringify(headers)}`)
+      t.match(reply.body.Detail, /^only pages of the dashboard may do that/)
+    }
+  t.equal(client.cookie, cookie)
+  t.equal((await client.ask('GET', '/session')).status, 200, 'still logged in')
+  const own = { origin: 'http://elsewhere.test', 'sec-fetch-site': 'same-origin' }
+  t.equal(
+    (await client.ask('POST', '/session', undefined, own)).status,
+    200,
+    'a proxy may change Host',
+  )
+})
+
+t.test(
+  'a page that came over TLS, which may end in front, gets a cookie for TLS only',
+  async (t) => {
+    const client = visit(open)
+    const headers = { origin: client.url.replace('http:', 'https:') }
+    const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
+    t.equal(reply.status, 200)
+    t.ok(client.attributes.includes('secure'))
+  },
+)
+
+t.test('a deleted account, and one whose logins were revoked, is logged out', async (t) => {
+  const client = visit(open)
+  const jane = { id: 'jane', secret: 'a secret of hers' }
+  await post('/auth/generate', jane)
+  await client.logIn(jane)
+  t.equal((await client.ask('GET', '/session')).status, 200)
+  await post('/auth/accounts/delete', { id: 'jane' })
+  t.equal((await client.ask('GET', '/session')).status, 401)
+  t.equal((await client.ask('POST', '/session')).status, 401)
+})

@@ -1,0 +1,138 @@
+import t from 'tap'
+import { DashboardClient } from '../../fixtures/dashboard-client.ts'
+import { type OpenServer, openServer } from '../../fixtures/server.ts'
+
+/** A browser in which `admin` is logged in. */
+async function visit({ server }: OpenServer): Promise<DashboardClient> {
+  const client = new DashboardClient(`http://127.0.0.1:${server.webAddress.port}`)
+  await client.logIn()
+  return client
+}
+
+const servers = { uws: await openServer(t), node: await openServer(t, ['--listener=node']) }
+/** Makes an account that may administer nothing. */
+async function addAccount({ post }: OpenServer, id: string) {
+  const account = { id, secret: `the secret of ${id}` }
+  t.equal((await post('/auth/generate', account)).status, 200, id)
+  return account
+}
+
+/** A rule of the platform, asked before others. */
+function toRule(id: string, access: string, name: string, endpoint = '*') {
+  const resource = { type: 'service', name, endpoint }
+  return { rule: { id, scope: '', access, resource, priority: 10 } }
+}
+
+for (const listener of ['uws', 'node'] as const) {
+  t.test(`${listener}: calls of a page are those of whoever is logged in`, async (t) => {
+    const server = servers[listener]
+    const client = await visit(server)
+    const admin = await client.connect(t)
+    const { accounts } = await admin.call('auth', 'Accounts.List')
+    t.match(accounts, [{ id: 'admin' }])
+    const { services } = await admin.call('registry', 'Registry.ListServices')
+    t.ok(services.length > 5)
+
+    await client.logIn(await addAccount(server, 'jane'))
+    const hers = await client.connect(t)
+    await t.rejects(hers.call('auth', 'Accounts.List'), { code: 401, message: 'Unauthorized' })
+    t.match(await admin.call('auth', 'Accounts.List'), { accounts: [{}, {}] }, 'the other goes on')
+  })
+
+  t.test(`${listener}: what a page says of its caller counts for nothing`, async (t) => {
+    const server = servers[listener]
+    const { token } = server
+    const client = await visit(server)
+    await client.logIn(await addAccount(server, 'joan'))
+    const hers = await client.connect(t)
+    const admin = JSON.stringify({ id: 'admin', type: 'user', issuer: 'mx', scopes: ['admin'] })
+    for (const fields of [
+      ['authorization', `Bearer ${token}`],
+      ['mx-account', admin],
+      ['cookie', `mx-token=${token}`],
+    ])
+      await t.rejects(
+        hers.call('auth', 'Accounts.List', {}, { fields }),
+        { code: 401 },
+        fields.join(),
+      )
+    await t.rejects(hers.call('auth', 'Auth.Token', {}, { fields: ['mx-hops', 'x'] }), {
+      code: 400,
+    })
+  })
+}
+
+t.test('only a page of the dashboard, of somebody who is logged in, is let in', async (t) => {
+  const client = await visit(await openServer(t, ['--web_origins=any', '--hosts=any']))
+  const refused = (status: number, headers: Record<string, string>, protocols?: string[]) =>
+    t.rejects(client.connect(t, headers, protocols), {
+      message: `Unexpected server response: ${status}`,
+    })
+  await refused(401, { cookie: '' })
+  await refused(401, { cookie: 'mx-token=a.b.c' })
+  await refused(403, { origin: '' })
+  await refused(403, { origin: 'null' })
+  await refused(403, { origin: 'http://127.0.0.1:1' })
+  await refused(403, { origin: client.url, 'sec-fetch-site': 'same-site' })
+  await refused(426, {}, ['other'])
+  const { url } = client
+  await t.rejects(new DashboardClient(`${url}/elsewhere`).connect(t), /response: 404/)
+  t.ok(await client.connect(t))
+})
+
+t.test('a stream is ended when the rules deny it, and when the login ends', async (t) => {
+  const server = await openServer(t)
+  const { post } = server
+  const client = await visit(server)
+  const page = await client.connect(t)
+  const stream = page.open('registry', 'Registry.Watch', {}, { streams: true })
+  const events = page.open('auth', 'Rules.Watch', {}, { streams: true })
+  t.ok(await events.next())
+  await post('/auth/rules/create', toRule('deny', 'DENIED', 'registry', 'Registry.Watch'))
+  await t.rejects(read(stream), { code: 401, message: /^Unauthorized call made to registry/ })
+  await t.rejects(page.call('registry', 'Registry.Watch', {}, { streams: true }), { code: 401 })
+
+  await post('/auth/revoke', { id: 'admin' })
+  await t.rejects(read(events), {
+    code: 401,
+    fields: [['www-authenticate', 'Bearer error="invalid_token"']],
+  })
+  await t.rejects(page.call('auth', 'Accounts.List'), { code: 401 })
+})
+
+t.test('logging out closes the connections of that login, and no others', async (t) => {
+  const client = await visit(servers.uws)
+  const page = await client.connect(t)
+  const other = new DashboardClient(client.url)
+  await other.logIn()
+  const stays = await other.connect(t)
+  t.equal((await client.ask('POST', '/logout')).status, 204)
+  t.equal(await page.closed, 1001)
+  t.ok(await stays.call('auth', 'Accounts.List'))
+})
+
+t.test('what nobody serves is told', async (t) => {
+  const client = await visit(servers.uws)
+  const page = await client.connect(t)
+  await t.rejects(page.call('greeter', 'Greeter.Hello'), {
+    code: 404,
+    message: 'service not found: greeter',
+  })
+  await t.rejects(page.call(' ', 'Greeter.Hello'), { code: 400 })
+})
+
+t.test('a server that ends has its pages go, and their calls finish', async (t) => {
+  const open = await openServer(t)
+  const { server } = open
+  const client = await visit(open)
+  const page = await client.connect(t)
+  const stream = page.open('auth', 'Rules.Watch', {}, { streams: true })
+  t.ok(await stream.next())
+  await server.drain()
+  await t.rejects(read(stream))
+  t.ok([1000, 1001, 1005, 1006].includes(await page.closed))
+})
+
+async function read(stream: { readonly next: () => Promise<unknown> }): Promise<void> {
+  while ((await stream.next()) !== undefined);
+}

@@ -1,0 +1,39 @@
+import { request } from 'node:https'
+import t from 'tap'
+import { configurationFrom } from '../../../platform/configuration.ts'
+import { createLog } from '../../../platform/log.ts'
+import { startServer } from '../../../platform/server.ts'
+import { readFlags } from '../../../platform/settings-flags.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { ADMIN, QUIET_WORDS } from '../../fixtures/server.ts'
+
+t.test('with enable_tls the dashboard speaks TLS, and its cookie is for TLS only', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))
+  const tls = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+  const flags = readFlags([...QUIET_WORDS, ...tls], 'server')
+  const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
+  const server = await startServer({ configuration, log: createLog('silent') })
+  t.teardown(server.close)
+
+  const { port } = server.webAddress
+  const reply = await new Promise<{ status: number; cookie: string }>((resolve, reject) => {
+    const sent = request(
+      {
+        ...{ host: '127.0.0.1', port, path: '/login', method: 'POST', agent: false },
+        rejectUnauthorized: false,
+        headers: { 'content-type': 'application/json', origin: `https://127.0.0.1:${port}` },
+      },
+      (got) => {
+        got.resume()
+        const [cookie = ''] = got.headers['set-cookie'] ?? []
+        resolve({ status: got.statusCode ?? 0, cookie })
+      },
+    )
+    sent.on('error', reject).end(JSON.stringify(ADMIN))
+  })
+  t.equal(reply.status, 200)
+  t.match(reply.cookie, /; HttpOnly; SameSite=Strict; Secure$/)
+  await t.rejects(fetch(`http://127.0.0.1:${port}/`), 'nothing else')
+})

@@ -1,0 +1,111 @@
+import t from 'tap'
+import { openClient } from '../../fixtures/sdk-services.ts'
+import { openServer } from '../../fixtures/server.ts'
+
+const READER = { id: 'ann', secret: 'a long enough secret', scopes: ['reader'] }
+
+t.test('numbers of the gateway: what was, then each second', async (t) => {
+  const { get, proxy, token } = await openServer(t)
+  t.equal((await get('/nobody/call')).status, 404)
+  const client = openClient(t, { proxy, token })
+  const stats = client.stream<unknown, { points: Record<string, number>[] }>('api', 'Api.Stats', {})
+  const seen = { requests: 0, status_4xx: 0 }
+  for await (const { points } of stats) {
+    for (const point of points) {
+      seen.requests += point['requests']!
+      seen.status_4xx += point['status_4xx']!
+      if (point['requests']! > 0) t.ok(point['p99_ms']! > 0)
+    }
+    if (seen.status_4xx > 0) break
+  }
+  t.equal(seen.status_4xx, 1)
+  t.ok(seen.requests >= 1)
+})
+
+t.test('the routes there are, a page at a time', async (t) => {
+  const { get } = await openServer(t, ['--backend=site=127.0.0.1:1'])
+  const { body } = await get('/api/routes')
+  t.match(body, { handler: 'meta', resolver: 'endpoint', namespace: '', left_out: [] })
+  const find = (service: string, path: string) =>
+    body.routes.find((each: typeof body) => each.service === service && each.path === path)
+  t.match(find('registry', '/registry/listServices'), {
+    ...{ endpoint: 'Registry.ListServices', handler: 'rpc', declared: false },
+  })
+  t.ok(find('site', '/site[/*][/*]'), 'also of what only the configuration knows')
+  const page = (await get('/api/routes?limit=1')).body
+  t.equal(page.next, 'api')
+  t.ok(page.routes.every(({ service }: { service: string }) => service === 'api'))
+  t.match((await get('/api/routes?limit=0')).status, 400)
+})
+
+t.test('the chain in its order, with options and without secrets', async (t) => {
+  const { get } = await openServer(t)
+  const { plugins } = (await get('/api/plugins')).body
+  const names = plugins.map(({ name }: { name: string }) => name)
+  t.strictSame(
+    names.filter((name: string) => ['request-id', 'auth', 'body-limit'].includes(name)),
+    ['request-id', 'auth', 'body-limit'],
+  )
+  t.match(
+    plugins.find(({ name }: { name: string }) => name === 'auth'),
+    {
+      ...{ specifier: 'auth', source: 'default plugin', description: String },
+      ...{ hooks: ['onRequest', 'onRoute'], options: { forwardToken: Boolean } },
+    },
+  )
+})
+
+t.test('what a request would meet is told, and nothing is sent', async (t) => {
+  const { post, token } = await openServer(t)
+  const ask = async (request: object) => (await post('/api/explain', request)).body
+  t.match(await ask({ path: '/registry/listServices' }), {
+    ...{ account: '', why: '', route: { service: 'registry', endpoint: 'Registry.ListServices' } },
+    rulings: [
+      { granted: true, rule: 'default', resource: 'service:registry:Registry.ListServices' },
+    ],
+    sent_to: /./,
+  })
+  t.match(await ask({ method: 'post', path: '/registri/x' }), {
+    ...{ sent_to: '', answer: { status: 404, detail: 'service not found: registri' } },
+    why: /^did you mean registry\?/,
+  })
+  const headers = { Authorization: `Bearer ${token}` }
+  t.match(await ask({ path: '/store/list', headers }), { account: 'admin' })
+  t.match(await ask({ path: '/store/list', as_caller: true }), { account: 'admin' })
+  t.match(
+    await ask({ path: '/store/list', headers: { AUTHORIZATION: 'Bearer x' }, as_caller: true }),
+    {
+      answer: { status: 401 },
+    },
+  )
+  t.match(await ask({ path: '/x', headers: { Host: 'evil' } }), { stages: Array })
+  for (const [request, detail] of [
+    [{}, /^request\.path is missing$/],
+    [{ path: 'x' }, /^request\.path must/],
+    [{ path: '/a b' }, /^request\.path must/],
+    [{ method: 'G T', path: '/' }, /^request\.method must/],
+    [{ path: '/', headers: { 'a b': 'c' } }, /^request\.headers: /],
+    [{ path: '/', headers: { a: 'b\nc' } }, /^request\.headers: /],
+  ] as const)
+    t.match(await ask(request), { Code: 400, Detail: detail })
+})
+
+t.test(
+  'members of the platform see numbers and routes, administrators all (reference 15.15)',
+  async (t) => {
+    const { get, post, url } = await openServer(t)
+    const { id, secret, scopes } = READER
+    t.equal((await post('/auth/generate', { id, secret, scopes })).status, 200)
+    const { body } = await post('/auth/token', { id, secret }, { authorization: '' })
+    const reader = { authorization: `Bearer ${body.token.access_token}` }
+    const strange = { authorization: '' }
+    t.ok(url)
+    t.equal((await get('/api/routes', reader)).status, 200)
+    t.match(await get('/api/routes', strange), {
+      ...{ status: 401, body: { Id: 'api.Api.Routes', Detail: 'An account is required' } },
+    })
+    t.match(await get('/api/stats', strange), { status: 401 })
+    for (const path of ['/api/plugins', '/api/explain?path=/x'])
+      t.match(await get(path, reader), { status: 401, body: { Detail: 'Unauthorized' } }, path)
+  },
+)

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { EMPTY, toDraft, toRequest } from '../../../web/events/draft.ts'
+
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
+
+t.test('a draft becomes the request that publishes it', (t) => {
+  const typed = { ...EMPTY, topic: ' orders ', payload: '{ "id": 12345678901234567890 }' }
+  t.strictSame(toRequest({ ...typed, metadata: 'source=shop', time: '2026-11-22T21:30:05' }), {
+    request: {
+      topic: 'orders',
+      payload: base64('{"id":12345678901234567890}'),
+      metadata: { source: 'shop' },
+      timestamp_ms: new Date(2026, 10, 22, 21, 30, 5).getTime(),
+    },
+  })
+  t.match(toRequest({ ...typed, format: 'text', payload: 'hé' }), {
+    request: { payload: base64('hé'), timestamp_ms: 0 },
+  })
+  t.match(toRequest({ ...typed, format: 'hex', payload: '00 ff' }), {
+    request: { payload: 'AP8=' },
+  })
+  t.end()
+})
+
+t.test('each field that is wrong says so', (t) => {
+  const typed = { ...EMPTY, payload: '{', metadata: 'x', time: 'x' }
+  t.match(toRequest(typed), {
+    errors: {
+      topic: 'name a topic',
+      payload: /^this is no JSON/,
+      metadata: /^line 1 must be name=value/,
+      time: /^a time is a date/,
+    },
+  })
+  t.end()
+})
+
+t.test('an event that was kept can be published again as it is', (t) => {
+  for (const payload of [
+    base64('{"id":12345678901234567890,"b":[1]}'),
+    base64('some text\nof two lines'),
+    base64(Buffer.from([0, 255, 1])),
+    '',
+  ]) {
+    const metadata = { source: 'shop', lines: 'a\nb' }
+    const event = { id: 'x', topic: 'orders', sequence: 5, timestamp_ms: 5, metadata, payload }
+    t.strictSame(toRequest(toDraft(event)), {
+      request: { topic: 'orders', payload, metadata, timestamp_ms: 0 },
+    })
+  }
+  t.end()
+})

@@ -1,0 +1,51 @@
+import t from 'tap'
+import { layOut } from '../../../web/network/layout.ts'
+import type { Peer } from '../../../web/network/messages.ts'
+
+const toPeer = (id: string, ...peers: Peer[]): Peer => ({
+  node: { id, address: `mx://${id}:1`, network: 'mx' },
+  peers,
+})
+
+t.test('a server alone stands in the middle', async (t) => {
+  const { servers, links } = layOut(toPeer('a'))
+  t.match(servers, [{ server: { id: 'a' }, hops: 0, x: 0, y: 0 }])
+  t.same(links, [])
+})
+
+t.test('the others stand on circles by their distance', async (t) => {
+  const { servers, links } = layOut(toPeer('a', toPeer('b', toPeer('c')), toPeer('d')))
+  t.same(
+    servers.map(({ server, hops }) => [server.id, hops]),
+    [
+      ['a', 0],
+      ['b', 1],
+      ['d', 1],
+      ['c', 2],
+    ],
+  )
+  const distances = servers.map(({ x, y }) => Math.round(Math.hypot(x, y)))
+  t.same(distances, [0, 110, 110, 220])
+  t.same(
+    links.map(({ from, to }) => [servers[from]!.server.id, servers[to]!.server.id].join('')),
+    ['ab', 'ad', 'bc'],
+  )
+})
+
+t.test('of a circle of links each server and each link is drawn once', async (t) => {
+  const { servers, links } = layOut(
+    toPeer('a', toPeer('b', toPeer('c')), toPeer('c', toPeer('b'), toPeer('a'))),
+  )
+  t.same(
+    servers.map(({ server }) => server.id),
+    ['a', 'b', 'c'],
+  )
+  t.equal(links.length, 3)
+})
+
+t.test('many servers do not stand on one another', async (t) => {
+  const { servers } = layOut(toPeer('a', ...Array.from({ length: 64 }, (_, i) => toPeer(`b${i}`))))
+  for (const [i, one] of servers.entries())
+    for (const other of servers.slice(i + 1))
+      t.ok(Math.hypot(one.x - other.x, one.y - other.y) > 20)
+})

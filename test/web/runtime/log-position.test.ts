@@ -1,0 +1,27 @@
+import t from 'tap'
+import { createLogPosition } from '../../../web/runtime/log-position.ts'
+
+const at = (timestamp: number) => ({ timestamp, metadata: {}, message: '' })
+
+t.test('a log is read from its last lines on', async (t) => {
+  t.strictSame(createLogPosition(100).toRequest(), { count: 100, since: 0 })
+})
+
+t.test('a stream that was lost goes on behind the line it ended with', async (t) => {
+  const position = createLogPosition(100)
+  position.toRequest()
+  for (const ms of [1500, 2100, 2700, 2700]) t.ok(position.isNew(at(ms)))
+  t.strictSame(position.toRequest(), { count: 0, since: 2 })
+  const again = [2100, 2700, 2700, 2700, 2900].map((ms) => position.isNew(at(ms)))
+  t.strictSame(again, [false, false, false, true, true])
+  t.strictSame(position.toRequest(), { count: 0, since: 2 })
+})
+
+t.test('lines that went meanwhile do not hide those that came', async (t) => {
+  const position = createLogPosition(100)
+  position.toRequest()
+  t.ok(position.isNew(at(2700)))
+  position.toRequest()
+  t.ok(position.isNew(at(2800)))
+  t.ok(position.isNew(at(2750)), 'of another copy, a little late')
+})

@@ -1,0 +1,26 @@
+import t from 'tap'
+import { createTailText } from '../../../web/runtime/tail-text.ts'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+t.test('a text comes in parts, also such as end within a character', async (t) => {
+  const tail = createTailText(100)
+  const whole = bytes('grün\n')
+  tail.push(whole.subarray(0, 3))
+  tail.push(whole.subarray(3))
+  t.equal(tail.text(), 'grün\n')
+  t.equal(tail.isCut(), false)
+})
+
+t.test('its end is kept, in whole lines', async (t) => {
+  const tail = createTailText(20)
+  for (let i = 0; i < 1000; i++) tail.push(bytes(`line ${i}\n`))
+  t.match(tail.text(), /^(line \d+\n)+$/)
+  t.ok(tail.text().endsWith('line 999\n'))
+  t.ok(tail.text().length <= 40)
+  t.equal(tail.isCut(), true)
+  tail.push(bytes('x'.repeat(100)))
+  t.equal(tail.text(), 'x'.repeat(20), 'a line without an end is cut')
+  tail.clear()
+  t.strictSame([tail.text(), tail.isCut()], ['', false])
+})

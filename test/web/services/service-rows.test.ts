@@ -1,0 +1,81 @@
+import t from 'tap'
+import {
+  applyChanges,
+  type Entries,
+  type Entry,
+  keyOf,
+  searchRows,
+  toRows,
+} from '../../../web/services/service-rows.ts'
+
+const VALUE = { name: '', type: '', values: [] }
+
+function entry(name: string, version: string, nodes: number, domain = 'mx'): Entry {
+  return {
+    name,
+    version,
+    metadata: { description: `The ${name}`, team: 'blue' },
+    endpoints: [{ name: 'Greeter.Hello', request: VALUE, response: VALUE, metadata: {} }],
+    nodes: Array.from({ length: nodes }, (_, i) => ({
+      id: `${name}-${version}-${i}`,
+      address: `10.0.0.${i}:80`,
+      metadata: i === 0 ? {} : { state: 'draining' },
+    })),
+    options: { domain },
+  }
+}
+
+function toEntries(...list: Entry[]): Entries {
+  return new Map(list.map((one) => [keyOf(one), one]))
+}
+
+t.test(
+  'the versions of a service are one row, those of another namespace are another',
+  async (t) => {
+    const rows = toRows(
+      toEntries(
+        entry('b', '2', 1),
+        entry('b', '1', 2),
+        entry('a', '1', 1),
+        entry('b', '1', 1, 'acme'),
+      ),
+    )
+    t.same(
+      rows.map(({ name, domain, versions }) => [name, domain, versions]),
+      [
+        ['a', 'mx', ['1']],
+        ['b', 'acme', ['1']],
+        ['b', 'mx', ['1', '2']],
+      ],
+    )
+    const [, , row] = rows
+    t.equal(row!.nodes.length, 3)
+    t.equal(row!.draining, 1)
+    t.same(row!.endpoints, ['Greeter.Hello'])
+    t.equal(row!.description, 'The b')
+  },
+)
+
+t.test('every word of a search is looked for in all that a service says', async (t) => {
+  const rows = toRows(toEntries(entry('alpha', '1', 1), entry('beta', '2', 1)))
+  const found = (text: string): string[] => searchRows(rows, text).map(({ name }) => name)
+  t.same(found(''), ['alpha', 'beta'])
+  t.same(found('ALPHA'), ['alpha'])
+  t.same(found('team=blue beta'), ['beta'])
+  t.same(found('10.0.0.0:80 greeter.hello'), ['alpha', 'beta'])
+  t.same(found('blue'), [], 'metadata are asked for by key=value')
+  t.same(found('gamma'), [])
+})
+
+t.test('changes are applied in their order', async (t) => {
+  const before = toEntries(entry('a', '1', 1))
+  t.equal(applyChanges(before, []), before)
+  const after = applyChanges(before, [
+    { action: 'create', service: entry('b', '1', 1) },
+    { action: 'update', service: entry('b', '1', 2) },
+    { action: 'delete', service: entry('a', '1', 0) },
+  ])
+  t.same([...after.keys()], ['mx b 1'])
+  t.equal(after.get('mx b 1')!.nodes.length, 2)
+  t.equal(before.size, 1, 'what was there stays as it was')
+})

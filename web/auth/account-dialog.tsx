@@ -1,0 +1,56 @@
+import { Fragment, type JSX } from 'preact'
+import { Dialog } from '../parts/dialog.tsx'
+import { Time } from '../parts/time.tsx'
+import type { AccountMessage } from './account.ts'
+
+/** What may be done with an account. */
+export type AccountAction = 'secret' | 'revoke' | 'delete'
+
+export interface AccountDialogProps {
+  readonly account: AccountMessage
+  readonly onClose: () => void
+  readonly onAction: (action: AccountAction) => void
+}
+
+/** All that is said about an account, and what can be done with it. */
+export function AccountDialog({ account, onClose, onAction }: AccountDialogProps): JSX.Element {
+  const { id, name, type, issuer, scopes, metadata, created } = account
+  return (
+    <Dialog
+      title={`Account ${id}`}
+      onClose={onClose}
+      actions={
+        <>
+          <button type="button" onClick={() => onAction('secret')}>
+            Change secret…
+          </button>
+          <button type="button" onClick={() => onAction('revoke')}>
+            Log out everywhere…
+          </button>
+          <button type="button" class="danger" onClick={() => onAction('delete')}>
+            Delete…
+          </button>
+        </>
+      }
+    >
+      <dl class="facts">
+        <dt>Name</dt>
+        <dd>{name}</dd>
+        <dt>Type</dt>
+        <dd>{type}</dd>
+        <dt>Namespace</dt>
+        <dd>{issuer}</dd>
+        <dt>Scopes</dt>
+        <dd>{scopes.join(', ') || 'none'}</dd>
+        <dt>Made</dt>
+        <dd>{created === 0 ? 'nobody knows when' : <Time ms={created * 1000} />}</dd>
+        {Object.entries(metadata ?? {}).map(([key, value]) => (
+          <Fragment key={key}>
+            <dt>{key}</dt>
+            <dd class="mono">{value}</dd>
+          </Fragment>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,15 @@
+import { type CallState, useCall } from '../hooks.ts'
+import { call } from '../rpc/caller.ts'
+import { type AccountMessage, type AccountPage, readAccounts } from './account.ts'
+
+/** The accounts of the namespace. */
+export function useAccounts(): CallState<readonly AccountMessage[]> {
+  return useCall(
+    (signal) =>
+      readAccounts(async (after) => {
+        const page = await call<AccountPage>('auth', 'Accounts.List', { after }, { signal })
+        return page.body
+      }),
+    [],
+  )
+}

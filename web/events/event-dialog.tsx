@@ -1,0 +1,43 @@
+import { Fragment, type JSX } from 'preact'
+import { Dialog } from '../parts/dialog.tsx'
+import type { EventMessage } from './event.ts'
+import { PayloadView } from './payload-view.tsx'
+
+export interface EventDialogProps {
+  readonly event: EventMessage
+  readonly onClose: () => void
+  /** Has it published once more, perhaps changed. */
+  readonly onAgain: (event: EventMessage) => void
+}
+
+/** All that is said about an event. */
+export function EventDialog({ event, onClose, onAgain }: EventDialogProps): JSX.Element {
+  const { topic, sequence, id, timestamp_ms, metadata, payload } = event
+  const names = Object.keys(metadata)
+  return (
+    <Dialog
+      title={`Event ${sequence} of ${topic}`}
+      onClose={onClose}
+      actions={
+        <button type="button" onClick={() => onAgain(event)}>
+          Publish again…
+        </button>
+      }
+    >
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd class="mono">{id}</dd>
+        <dt>Happened</dt>
+        <dd>{new Date(timestamp_ms).toISOString()}</dd>
+        {names.map((name) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd class="mono">{metadata[name]}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      <h3>Payload</h3>
+      <PayloadView payload={payload} name={`${topic}-${sequence}`} />
+    </Dialog>
+  )
+}

@@ -1,0 +1,65 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { Copy } from '../parts/copy.tsx'
+import { formatBytes } from '../parts/format.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { saveFile } from '../parts/save-file.ts'
+import { decodeBase64 } from '../store/base64.ts'
+import { formatValue, toFormat } from '../store/value-format.ts'
+
+/** Beyond what numbers of JavaScript hold: parsed, it would be another one. */
+const LONG_NUMBER = /\d{16}/
+/** Characters that are drawn before somebody asks for all. */
+const CHARACTERS = 20_000
+
+/** What an event says: JSON, a text, or bytes. */
+export function PayloadView({
+  payload,
+  name,
+}: {
+  /** Base64. */
+  readonly payload: string
+  /** What it is called as a file. */
+  readonly name: string
+}): JSX.Element {
+  const bytes = decodeBase64(payload)
+  const format = toFormat(bytes)
+  const text = formatValue(bytes, format)
+  if (bytes.length === 0) return <p class="muted">It is empty.</p>
+  if (format === 'json' && !LONG_NUMBER.test(text))
+    return <JsonView value={JSON.parse(text)} fileName={`${name}.json`} />
+  const save = (): void => saveFile(name, [new Uint8Array(bytes)])
+  return (
+    <div class="json">
+      <div class="json-actions">
+        <span class="muted">
+          {formatBytes(bytes.length)}
+          {format === 'hex' && ', bytes in hexadecimal'}
+        </span>
+        <Copy text={text} />
+        <button type="button" class="quiet" onClick={save}>
+          Download
+        </button>
+      </div>
+      <LongText text={text} />
+    </div>
+  )
+}
+
+function LongText({ text }: { readonly text: string }): JSX.Element {
+  const [all, setAll] = useState(false)
+  const isLong = text.length > CHARACTERS && !all
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      <section class="json-scroll" aria-label="Payload" tabIndex={0}>
+        <pre>{isLong ? `${text.slice(0, CHARACTERS)}…` : text}</pre>
+      </section>
+      {isLong && (
+        <button type="button" class="quiet" onClick={() => setAll(true)}>
+          Show all {formatBytes(text.length)}
+        </button>
+      )}
+    </>
+  )
+}

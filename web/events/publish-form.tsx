@@ -1,0 +1,155 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { Field } from '../parts/field.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { showToast } from '../parts/toast.tsx'
+import { CallError } from '../rpc/call-error.ts'
+import { call } from '../rpc/caller.ts'
+import { formatValue, VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
+import { type DraftErrors, toRequest } from './draft.ts'
+import { draft } from './kept-draft.ts'
+
+export interface PublishFormProps {
+  /** The topic; undefined: it is typed. */
+  readonly topic?: string
+  /** An event is there. */
+  readonly onPublished: (topic: string) => void
+}
+
+interface Published {
+  readonly id: string
+  readonly sequence: number
+}
+
+/** Publishes an event. What was typed stays, so that the next one is quickly made of it. */
+export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Element {
+  const [errors, setErrors] = useState<DraftErrors>({})
+  const [failure, setFailure] = useState<CallError>()
+  const [busy, setBusy] = useState(false)
+  const typed = topic === undefined ? draft.value : { ...draft.value, topic }
+  const type = (change: Partial<typeof typed>): void => {
+    draft.value = { ...draft.value, ...change }
+  }
+
+  async function publish(event: SubmitEvent): Promise<void> {
+    event.preventDefault()
+    const made = toRequest(typed)
+    setErrors('errors' in made ? made.errors : {})
+    setFailure(undefined)
+    if ('errors' in made) return
+    setBusy(true)
+    try {
+      const { body } = await call<Published>('events', 'Stream.Publish', made.request)
+      showToast(`Published to ${typed.topic} as ${body.sequence}`)
+      onPublished(typed.topic.trim())
+    } catch (error) {
+      setFailure(CallError.from(error))
+    }
+    setBusy(false)
+  }
+
+  async function load(file: File | undefined): Promise<void> {
+    if (file === undefined) return
+    const bytes = new Uint8Array(await file.arrayBuffer())
+    type({ format: 'hex', payload: formatValue(bytes, 'hex') })
+  }
+
+  return (
+    <form
+      class="form record-form"
+      aria-label="Publish an event"
+      onSubmit={(event) => void publish(event)}
+    >
+      {topic === undefined && (
+        <Field label="Topic" help="It is made if it is not there." error={errors.topic}>
+          {(control) => (
+            <input
+              {...control}
+              value={typed.topic}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={({ currentTarget }) => type({ topic: currentTarget.value })}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Payload is">
+        {(control) => (
+          <select
+            {...control}
+            value={typed.format}
+            onChange={({ currentTarget }) => type({ format: currentTarget.value as ValueFormat })}
+          >
+            {VALUE_FORMATS.map((format) => (
+              <option key={format} value={format}>
+                {FORMATS[format]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Payload" error={errors.payload}>
+        {(control) => (
+          <textarea
+            {...control}
+            class="mono"
+            rows={8}
+            spellcheck={false}
+            value={typed.payload}
+            onInput={({ currentTarget }) => type({ payload: currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field label="Payload from a file" help="Its bytes, as hexadecimal digits above.">
+        {(control) => (
+          <input
+            {...control}
+            type="file"
+            onChange={({ currentTarget }) => void load(currentTarget.files?.[0])}
+          />
+        )}
+      </Field>
+      <Field
+        label="Metadata"
+        help="name=value, one a line; or an object in JSON."
+        error={errors.metadata}
+      >
+        {(control) => (
+          <textarea
+            {...control}
+            class="mono"
+            rows={3}
+            spellcheck={false}
+            value={typed.metadata}
+            onInput={({ currentTarget }) => type({ metadata: currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field label="Happened" help="Empty: now." error={errors.time}>
+        {(control) => (
+          <input
+            {...control}
+            type="datetime-local"
+            step={1}
+            value={typed.time}
+            onInput={({ currentTarget }) => type({ time: currentTarget.value })}
+          />
+        )}
+      </Field>
+      {failure !== undefined && (
+        <Problem error={failure} asked={`publish to ${typed.topic} (events Stream.Publish)`} />
+      )}
+      <div class="form-actions">
+        <button type="submit" class="primary" disabled={busy}>
+          Publish
+        </button>
+      </div>
+    </form>
+  )
+}
+
+const FORMATS: Readonly<Record<ValueFormat, string>> = {
+  json: 'JSON',
+  text: 'text',
+  hex: 'bytes in hexadecimal',
+}

@@ -1,0 +1,112 @@
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { useWatch, type WatchState } from '../hooks.ts'
+import { Problem } from '../parts/problem.tsx'
+import { Empty } from '../parts/states.tsx'
+import { openStream } from '../rpc/caller.ts'
+import { useFrames } from '../use-frames.ts'
+import type { EventMessage } from './event.ts'
+import { EventTable } from './event-table.tsx'
+import { NEW, parseStart, type Start, type TypedStart } from './start.ts'
+import { StartFields } from './start-fields.tsx'
+import { TakenEvents } from './taken.ts'
+
+export interface ReplayProps {
+  readonly topic: string
+  readonly onOpen: (event: EventMessage) => void
+}
+
+/** Consumes a topic from some point on, then what is new, as a group of its own: others miss nothing by it. */
+export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
+  const [typed, setTyped] = useState<TypedStart>(NEW)
+  const [wrong, setWrong] = useState<string>()
+  const [running, setRunning] = useState<Start>()
+  const taken = useRef(new TakenEvents())
+  const redraw = useFrames()
+  const watch = useWatch<EventMessage>(
+    () => {
+      if (running === undefined) return undefined
+      const { last } = taken.current
+      // Where it broke it goes on behind the last event it had.
+      const start = last === undefined ? running : { sequence: last + 1 }
+      return openStream('events', 'Stream.Consume', { topic, auto_ack: true, ...start })
+    },
+    (event) => {
+      taken.current.push(event)
+      redraw()
+    },
+    [topic, running],
+  )
+
+  function begin(event: SubmitEvent): void {
+    event.preventDefault()
+    try {
+      const start = parseStart(typed)
+      setWrong(undefined)
+      taken.current = new TakenEvents()
+      setRunning(start)
+    } catch (error) {
+      setWrong((error as Error).message)
+    }
+  }
+
+  const { all, count } = taken.current
+  const isRunning = running !== undefined
+  return (
+    <div class="records">
+      <form class="toolbar" aria-label="Replay" onSubmit={begin}>
+        <StartFields value={typed} onInput={setTyped} newest="what is new" />
+        <button type="submit" class="primary">
+          {isRunning ? 'Begin anew' : 'Begin'}
+        </button>
+        <button type="button" disabled={!isRunning} onClick={() => setRunning(undefined)}>
+          Stop
+        </button>
+        <span role="status" data-state={isRunning ? watch.state : 'stopped'}>
+          {describe(isRunning ? watch.state : 'stopped', count)}
+        </span>
+      </form>
+      {wrong !== undefined && (
+        <p class="field-error" role="alert">
+          {wrong}
+        </p>
+      )}
+      {isRunning && watch.state === 'failed' && watch.error !== undefined && (
+        <Problem error={watch.error} asked={`a replay of ${topic}`} onRetry={watch.restart} />
+      )}
+      <EventTable
+        label={`Replay of ${topic}`}
+        events={all}
+        onOpen={onOpen}
+        empty={
+          <Empty title={isRunning ? 'No events so far' : 'Nothing is replayed'}>
+            {isRunning
+              ? 'What is published appears here.'
+              : 'Choose where to begin. Groups of the topic do not notice.'}
+          </Empty>
+        }
+      />
+      {count > all.length && (
+        <p class="muted">
+          The newest {all.length} of {count} are shown.
+        </p>
+      )}
+    </div>
+  )
+}
+
+function describe(state: WatchState['state'] | 'stopped', count: number): string {
+  const events = count === 1 ? '1 event' : `${count} events`
+  switch (state) {
+    case 'connecting':
+      return 'Connecting'
+    case 'live':
+      return count === 0 ? 'Waiting for events, live' : `${events}, live`
+    case 'stale':
+      return `${events}, not connected: it goes on as soon as the server is back`
+    case 'ended':
+    case 'failed':
+    case 'stopped':
+      return count === 0 ? '' : `${events}, stopped`
+  }
+}

@@ -1,0 +1,30 @@
+import { useRef } from 'preact/hooks'
+import { type CallState, useCall } from '../hooks.ts'
+import { call } from '../rpc/caller.ts'
+import { useRefresh } from '../use-refresh.ts'
+import type { TopicMessage } from './event.ts'
+
+const EVERY_MS = 5000
+/** Of the time, at most a part in so many is spent on it: with NATS many topics are many questions. */
+const REST = 20
+
+/** Topics with their groups, now and every few seconds. @param topic empty: all of the namespace. */
+export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
+  const restMs = useRef(0)
+  const found = useCall(
+    async (signal) => {
+      const request = { topic, groups: true }
+      const { body, tookMs } = await call<{ topics: readonly TopicMessage[] }>(
+        'events',
+        'Stream.Topics',
+        request,
+        { signal },
+      )
+      restMs.current = tookMs * REST
+      return body.topics
+    },
+    [topic],
+  )
+  useRefresh(found, Math.max(EVERY_MS, restMs.current))
+  return found
+}

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact'
+import { useCall } from '../hooks.ts'
+import { Badge } from '../parts/badge.tsx'
+import { JsonView } from '../parts/json-view.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { call } from '../rpc/caller.ts'
+import { useRefresh } from '../use-refresh.ts'
+import type { ChainPlugin } from './messages.ts'
+
+const REFRESH_MS = 15_000
+
+/** The plugins a request goes through, in their order. */
+export function Chain(): JSX.Element {
+  const read = useCall(
+    (signal) =>
+      call<{ plugins: readonly ChainPlugin[] }>('api', 'Api.Plugins', {}, { signal }).then(
+        ({ body }) => body.plugins,
+      ),
+    [],
+  )
+  const { value, error, state, reload } = read
+  useRefresh(read, REFRESH_MS)
+  return (
+    <div class="gateway-tab">
+      {error !== undefined && (
+        <Problem error={error} asked="the plugins of the gateway" onRetry={reload} />
+      )}
+      {value === undefined && state === 'loading' && <Loading />}
+      {value?.length === 0 && <Empty title="The chain has no plugins" />}
+      <ol class="chain" aria-label="Plugins, in the order of the chain">
+        {value?.map((plugin) => (
+          <Plugin key={plugin.specifier} plugin={plugin} />
+        ))}
+      </ol>
+    </div>
+  )
+}
+
+function Plugin({ plugin }: { readonly plugin: ChainPlugin }): JSX.Element {
+  const { name, description, source, specifier, hooks, options } = plugin
+  return (
+    <li class="card chain-plugin">
+      <div class="chain-head">
+        <h2>{name}</h2>
+        {hooks.map((hook) => (
+          <Badge key={hook}>{hook}</Badge>
+        ))}
+        <span class="chain-source muted small">
+          {source}
+          {specifier !== name && (
+            <>
+              , <code>{specifier}</code>
+            </>
+          )}
+        </span>
+      </div>
+      {description !== '' && <p>{description}</p>}
+      {Object.keys(options).length > 0 && (
+        <details>
+          <summary>Options of {name}</summary>
+          <JsonView value={options} fileName={`${name}.json`} />
+        </details>
+      )}
+    </li>
+  )
+}

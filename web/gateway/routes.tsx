@@ -1,0 +1,132 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { useCall } from '../hooks.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Search } from '../parts/search.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Link } from '../router.ts'
+import { call } from '../rpc/caller.ts'
+import { useRefresh } from '../use-refresh.ts'
+import type { GatewayRoute, RoutesPage } from './messages.ts'
+
+const REFRESH_MS = 15_000
+
+const COLUMNS: readonly Column<GatewayRoute>[] = [
+  {
+    ...{ id: 'path', title: 'Path', heading: true, sort: ({ path }) => path },
+    render: ({ path }) => <code>{path}</code>,
+  },
+  {
+    ...{ id: 'methods', title: 'Methods', sort: ({ methods }) => methods.join(', ') },
+    render: ({ methods }) => methods.join(', ') || 'any',
+  },
+  {
+    ...{ id: 'hosts', title: 'Hosts', minor: true, sort: ({ hosts }) => hosts.join(', ') },
+    render: ({ hosts }) => hosts.join(', ') || 'any',
+  },
+  {
+    ...{ id: 'service', title: 'Service', sort: ({ service }) => service },
+    render: ({ service }) => <Link to={`/services/${encodeURIComponent(service)}`}>{service}</Link>,
+  },
+  {
+    ...{ id: 'endpoint', title: 'Endpoint', sort: ({ endpoint }) => endpoint },
+    render: ({ endpoint }) => endpoint || '–',
+  },
+  {
+    ...{ id: 'handler', title: 'Handler', minor: true, sort: ({ handler }) => handler },
+    render: ({ handler }) => handler,
+  },
+  {
+    ...{ id: 'declared', title: 'By', minor: true, sort: ({ declared }) => Number(declared) },
+    render: ({ declared }) => (
+      <Badge tone={declared ? 'accent' : 'neutral'}>{declared ? 'declared' : 'name'}</Badge>
+    ),
+  },
+]
+
+/** The ways from requests to endpoints. */
+export function Routes(): JSX.Element {
+  const [wanted, setWanted] = useState('')
+  const read = useCall(readRoutes, [])
+  const { value, error, state, reload } = read
+  useRefresh(read, REFRESH_MS)
+  const found = useMemo(() => {
+    const words = wanted.toLowerCase().split(/\s+/)
+    return (value?.routes ?? []).filter(({ path, service, endpoint, methods, hosts, handler }) => {
+      const text = [path, service, endpoint, handler, ...methods, ...hosts].join(' ').toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+  }, [value, wanted])
+  return (
+    <div class="gateway-tab">
+      {error !== undefined && (
+        <Problem error={error} asked="the routes of the gateway" onRetry={reload} />
+      )}
+      {value === undefined && state === 'loading' && <Loading />}
+      {value !== undefined && (
+        <>
+          <div class="gateway-bar">
+            <p class="muted">
+              Handler <b>{value.handler}</b>, resolver <b>{value.resolver}</b>, namespace{' '}
+              <b>{value.namespace || 'none'}</b>
+            </p>
+            <Search label="Search routes" value={wanted} onInput={setWanted} count={found.length} />
+          </div>
+          <LeftOut problems={value.left_out} />
+          <Table
+            label="Routes"
+            columns={COLUMNS}
+            rows={found}
+            keyOf={toKey}
+            sortedBy="path"
+            empty={
+              value.routes.length === 0 ? (
+                <Empty title="There are no routes to list">
+                  The resolver {value.resolver} finds services by something else than paths, or
+                  nothing is registered.
+                </Empty>
+              ) : (
+                <Empty title={`Nothing matches ${wanted}`} />
+              )
+            }
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+function LeftOut({ problems }: { readonly problems: readonly string[] }): JSX.Element | null {
+  if (problems.length === 0) return null
+  return (
+    <details class="gateway-left-out">
+      <summary>
+        {problems.length} declared {problems.length === 1 ? 'route is' : 'routes are'} not served
+      </summary>
+      <ul>
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+/** All pages of the list. */
+async function readRoutes(signal: AbortSignal): Promise<RoutesPage> {
+  const routes: GatewayRoute[] = []
+  const left_out: string[] = []
+  for (let after = ''; ; ) {
+    const { body } = await call<RoutesPage>('api', 'Api.Routes', { after }, { signal })
+    for (const route of body.routes) routes.push(route)
+    left_out.push(...body.left_out)
+    if (body.next === undefined) return { ...body, routes, left_out }
+    after = body.next
+  }
+}
+
+function toKey({ service, endpoint, path, methods, hosts }: GatewayRoute): string {
+  return JSON.stringify([service, endpoint, path, methods, hosts])
+}

@@ -1,0 +1,156 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { createBackOff } from '../core/back-off.ts'
+import { CallError } from './rpc/call-error.ts'
+import { connection, connectionId, type Stream } from './rpc/caller.ts'
+import { session } from './session.ts'
+
+/** What came of a call. */
+export interface CallState<T> {
+  /** `loading` while it runs, also again: the value before stays. */
+  readonly state: 'loading' | 'ready' | 'failed'
+  readonly value: T | undefined
+  readonly error: CallError | undefined
+  readonly reload: () => void
+}
+
+/**
+ * Calls as soon as the component is there, and again when a dependency changes, `reload` is called, or, after a failure that
+ * had to do with the connection or the login, when both are there again. What is overtaken is cancelled.
+ *
+ * @param start begins the call; undefined: there is nothing to call yet.
+ */
+export function useCall<T>(
+  start: (signal: AbortSignal) => Promise<T> | undefined,
+  deps: readonly unknown[],
+): CallState<T> {
+  const [turn, setTurn] = useState(0)
+  const [result, setResult] = useState<Omit<CallState<T>, 'reload'>>({
+    state: 'loading',
+    value: undefined,
+    error: undefined,
+  })
+  const reload = useCallback(() => setTurn((n) => n + 1), [])
+  const begunOn = useRef(0)
+  useEffect(() => {
+    begunOn.current = connectionId.peek()
+    const controller = new AbortController()
+    const { signal } = controller
+    const settle = (change: Partial<CallState<T>>): void => {
+      if (!signal.aborted) setResult((before) => ({ ...before, ...change }))
+    }
+    settle({ state: 'loading' })
+    const started = start(signal)
+    started?.then(
+      (value) => settle({ state: 'ready', value, error: undefined }),
+      (error) => settle({ state: 'failed', error: CallError.from(error) }),
+    )
+    return () => controller.abort()
+  }, [...deps, turn])
+  const { error } = result
+  useReturn(error !== undefined && isPassing(error) ? error : undefined, begunOn, reload)
+  return { ...result, reload }
+}
+
+export interface WatchState {
+  /** `stale`: what is shown may be old, and will be new again by itself. */
+  readonly state: 'connecting' | 'live' | 'stale' | 'ended' | 'failed'
+  readonly error: CallError | undefined
+  readonly restart: () => void
+}
+
+export interface WatchOptions {
+  /** Called before each start of the stream: forget what `apply` kept, where the stream tells all again. */
+  readonly onStart?: () => void
+}
+
+/**
+ * Follows a stream, and opens it again whenever the connection is there anew; a dependency that changes does so, too.
+ *
+ * @param open undefined: there is nothing to follow yet.
+ * @param apply takes each message.
+ */
+export function useWatch<T>(
+  open: () => Stream<T> | undefined,
+  apply: (message: T) => void,
+  deps: readonly unknown[],
+  options: WatchOptions = {},
+): WatchState {
+  const [turn, setTurn] = useState(0)
+  const [result, setResult] = useState<Omit<WatchState, 'restart'>>({
+    state: 'connecting',
+    error: undefined,
+  })
+  const restart = useCallback(() => setTurn((n) => n + 1), [])
+  const latest = useRef({ apply, options })
+  latest.current = { apply, options }
+  const begunOn = useRef(0)
+  useEffect(() => {
+    begunOn.current = connectionId.peek()
+    let over = false
+    const stream = open()
+    if (stream === undefined) return undefined
+    latest.current.options.onStart?.()
+    const wasStale = result.state === 'stale'
+    setResult({ state: wasStale ? 'stale' : 'connecting', error: undefined })
+    const goLive = (): void => setResult((before) => (before.state === 'live' ? before : LIVE))
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const follow = async (): Promise<void> => {
+      try {
+        await stream.sent
+        // A stream may be quiet for long: one that is not refused follows what it should.
+        if (!over) timer = setTimeout(goLive, wasStale ? PROBATION_MS : 0)
+        for await (const message of stream) {
+          if (over) return
+          latest.current.apply(message)
+          goLive()
+        }
+        if (!over) setResult({ state: 'ended', error: undefined })
+      } catch (thrown) {
+        if (over) return
+        const error = CallError.from(thrown)
+        setResult({ state: isPassingStream(error) ? 'stale' : 'failed', error })
+      } finally {
+        clearTimeout(timer)
+      }
+    }
+    void follow()
+    return () => {
+      over = true
+      clearTimeout(timer)
+      stream.cancel()
+    }
+  }, [...deps, turn])
+  useReturn(result.state === 'stale' ? result.error : undefined, begunOn, restart)
+  return { ...result, restart }
+}
+
+/** How long a stream that was lost must last to count as live. */
+const PROBATION_MS = 500
+const LIVE = { state: 'live', error: undefined } as const
+
+/** Errors that end with the trouble of the connection or the login that caused them. */
+function isPassing(error: CallError): boolean {
+  return error.isExpiry || error.isLoss
+}
+
+/** Of streams: a service that stops ends them before the connection is lost, and comes again. */
+function isPassingStream(error: CallError): boolean {
+  return isPassing(error) || error.code === 502 || error.code === 503
+}
+
+/** Does it again after an error that passes, as soon as the page is connected and logged in: at once on another connection than `begunOn`. */
+function useReturn(
+  error: CallError | undefined,
+  begunOn: { readonly current: number },
+  again: () => void,
+): void {
+  const opened = connectionId.value
+  const isBack = connection.value === 'open' && session.value !== null
+  const backOff = useRef(createBackOff()).current
+  useEffect(() => {
+    if (error === undefined || !isBack) return undefined
+    if (opened !== begunOn.current) backOff.reset()
+    const timer = setTimeout(again, opened === begunOn.current ? backOff.next() : 0)
+    return () => clearTimeout(timer)
+  }, [error, isBack, opened])
+}

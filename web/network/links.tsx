@@ -1,0 +1,73 @@
+import type { JSX } from 'preact'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { formatBytes, formatCount, formatDuration } from '../parts/format.ts'
+import { Empty } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import type { NetworkLink } from './messages.ts'
+
+const TONES: Readonly<Record<NetworkLink['state'], Tone>> = {
+  linked: 'good',
+  connecting: 'warning',
+  waiting: 'bad',
+  asleep: 'neutral',
+}
+
+const COLUMNS: readonly Column<NetworkLink>[] = [
+  {
+    ...{ id: 'server', title: 'Server', heading: true, sort: ({ id, address }) => id || address },
+    render: ({ id }) => id || 'unknown',
+  },
+  {
+    ...{ id: 'address', title: 'Address', sort: ({ address }) => address },
+    render: ({ address }) => <code>{address}</code>,
+  },
+  {
+    ...{ id: 'state', title: 'State', sort: ({ state }) => state },
+    render: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>,
+  },
+  {
+    ...{ id: 'rtt', title: 'Round trip', align: 'end', sort: ({ rtt_ms }) => rtt_ms },
+    render: ({ rtt_ms, state }) => (state === 'linked' ? formatDuration(rtt_ms) : '–'),
+  },
+  {
+    ...{ id: 'calls', title: 'Calls', align: 'end', sort: ({ calls }) => calls },
+    render: ({ calls }) => formatCount(calls),
+  },
+  {
+    ...{ id: 'failures', title: 'Failed', align: 'end', sort: ({ failures }) => failures },
+    render: ({ failures }) => formatCount(failures),
+  },
+  {
+    ...{ id: 'sent', title: 'Sent', align: 'end', minor: true },
+    sort: ({ sent_bytes }) => sent_bytes,
+    render: ({ sent_bytes }) => formatBytes(sent_bytes),
+  },
+  {
+    ...{ id: 'received', title: 'Received', align: 'end', minor: true },
+    sort: ({ received_bytes }) => received_bytes,
+    render: ({ received_bytes }) => formatBytes(received_bytes),
+  },
+  {
+    ...{ id: 'error', title: 'Why it does not stand', minor: true },
+    render: ({ error }) => <span title={error}>{error}</span>,
+  },
+]
+
+/** The links the server has opened: by them it calls others. */
+export function Links({ links }: { readonly links: readonly NetworkLink[] }): JSX.Element {
+  return (
+    <Table
+      label="Links"
+      columns={COLUMNS}
+      rows={links}
+      keyOf={({ address }) => address}
+      sortedBy="server"
+      empty={
+        <Empty title="This server is linked with no other">
+          Link it: <code>mx network connect host:8081</code>, or{' '}
+          <code>--network_nodes=host:8081</code> for good
+        </Empty>
+      }
+    />
+  )
+}

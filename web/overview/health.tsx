@@ -1,0 +1,69 @@
+import type { JSX } from 'preact'
+import { type CallState, useCall } from '../hooks.ts'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { formatDuration } from '../parts/format.ts'
+import { Link } from '../router.ts'
+import { call } from '../rpc/caller.ts'
+import { DEFAULT_NAMESPACE } from '../session.ts'
+import { useRefresh } from '../use-refresh.ts'
+
+const BUILT_IN: readonly (readonly [name: string, about: string])[] = [
+  ['api', 'The gateway, and what it counts'],
+  ['registry', 'What runs where'],
+  ['auth', 'Accounts, tokens and rules'],
+  ['config', 'Values services read'],
+  ['store', 'Records and blobs'],
+  ['broker', 'Messages to those who listen'],
+  ['events', 'Streams of events that are kept'],
+  ['runtime', 'Services this server runs'],
+  ['network', 'Other servers'],
+]
+const TIMEOUT_MS = 5000
+const EVERY_MS = 10_000
+
+/** Whether the services of the platform answer. */
+export function Health(): JSX.Element {
+  return (
+    <section class="card" aria-labelledby="health">
+      <h2 id="health">Built-in services</h2>
+      <ul class="health">
+        {BUILT_IN.map(([name, about]) => (
+          <Service key={name} name={name} about={about} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Service({ name, about }: { readonly name: string; readonly about: string }): JSX.Element {
+  const options = { namespace: DEFAULT_NAMESPACE, timeoutMs: TIMEOUT_MS }
+  const state = useCall((signal) => call(name, 'Debug.Health', {}, { ...options, signal }), [name])
+  useRefresh(state, EVERY_MS)
+  const [tone, words, why] = toState(state)
+  return (
+    <li data-service={name}>
+      <span class="health-name">
+        <Link to={`/services/${name}`}>{name}</Link>
+        <span class="muted small">{about}</span>
+      </span>
+      <span title={why}>
+        <Badge tone={tone}>{words}</Badge>
+      </span>
+    </li>
+  )
+}
+
+function toState({
+  value,
+  error,
+}: CallState<{ readonly tookMs: number }>): readonly [Tone, string, string | undefined] {
+  if (error !== undefined) {
+    const why = `${error.detail} (${error.code})`
+    if (error.code === 404) return ['neutral', 'Not running', why]
+    if (error.isLoss || error.isExpiry) return ['warning', 'Unknown', why]
+    if (error.code === 401 || error.code === 403) return ['neutral', 'Forbidden', why]
+    return ['bad', error.code === 408 ? 'No answer' : 'Failing', why]
+  }
+  if (value === undefined) return ['neutral', 'Asking', undefined]
+  return ['good', `Healthy · ${formatDuration(value.tookMs)}`, undefined]
+}

@@ -1,0 +1,85 @@
+import type { ComponentType } from 'preact'
+import type { RouteProps } from './match.ts'
+import type { IconName } from './shell/icon.tsx'
+
+export interface PageEntry {
+  /** As `match` takes it. */
+  readonly pattern: string
+  readonly title: string
+  /** Beside the title in the navigation; undefined: it is not there. */
+  readonly icon?: IconName
+  readonly load: () => Promise<{ readonly default: ComponentType<RouteProps> }>
+}
+
+/** All pages, in the order of the navigation. Parameters of the pattern come as the property `parameters`. */
+export const PAGES: readonly PageEntry[] = [
+  {
+    pattern: '/',
+    title: 'Overview',
+    icon: 'overview',
+    load: () => import('./pages/overview.tsx'),
+  },
+  {
+    pattern: '/services',
+    title: 'Services',
+    icon: 'services',
+    load: () => import('./pages/services.tsx'),
+  },
+  {
+    pattern: '/services/:name',
+    title: 'Service',
+    load: () => import('./pages/service.tsx'),
+  },
+  {
+    pattern: '/runtime',
+    title: 'Runtime',
+    icon: 'runtime',
+    load: () => import('./pages/runtime.tsx'),
+  },
+  {
+    pattern: '/runtime/:name',
+    title: 'Runtime',
+    load: () => import('./pages/runtime-object.tsx'),
+  },
+  {
+    pattern: '/config',
+    title: 'Configuration',
+    icon: 'config',
+    load: () => import('./pages/config.tsx'),
+  },
+  {
+    pattern: '/store',
+    title: 'Store',
+    icon: 'store',
+    load: () => import('./pages/store.tsx'),
+  },
+  {
+    pattern: '/events',
+    title: 'Events',
+    icon: 'events',
+    load: () => import('./pages/events.tsx'),
+  },
+  {
+    pattern: '/events/:topic',
+    title: 'Events',
+    load: () => import('./pages/topic.tsx'),
+  },
+  {
+    pattern: '/gateway',
+    title: 'Gateway',
+    icon: 'gateway',
+    load: () => import('./pages/gateway.tsx'),
+  },
+  {
+    pattern: '/network',
+    title: 'Network',
+    icon: 'network',
+    load: () => import('./pages/network.tsx'),
+  },
+  {
+    pattern: '/auth',
+    title: 'Access',
+    icon: 'auth',
+    load: () => import('./pages/auth.tsx'),
+  },
+]

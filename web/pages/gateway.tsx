@@ -1,0 +1,37 @@
+import type { JSX } from 'preact'
+import { Chain } from '../gateway/chain.tsx'
+import { Explain } from '../gateway/explain.tsx'
+import { Routes } from '../gateway/routes.tsx'
+import { Page } from '../parts/page.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { query, setQuery } from '../router.ts'
+import '../style/gateway.css'
+
+const TABS = [
+  { id: 'routes', title: 'Routes' },
+  { id: 'chain', title: 'Plugins' },
+  { id: 'explain', title: 'Explain' },
+]
+
+/** How requests find their way. */
+export default function Gateway(): JSX.Element {
+  const wanted = query.value.get('tab')
+  const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'routes'
+  return (
+    <Page
+      title="Gateway"
+      about="How requests find their way: routes, plugins, and why one is refused"
+    >
+      <Tabs
+        label="Gateway"
+        tabs={TABS}
+        selected={tab}
+        onSelect={(id) => setQuery('tab', id === 'routes' ? '' : id)}
+      >
+        {tab === 'routes' && <Routes />}
+        {tab === 'chain' && <Chain />}
+        {tab === 'explain' && <Explain />}
+      </Tabs>
+    </Page>
+  )
+}

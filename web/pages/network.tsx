@@ -1,0 +1,90 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { useCall } from '../hooks.ts'
+import { Graph } from '../network/graph.tsx'
+import { layOut, type PlacedServer } from '../network/layout.ts'
+import { Links } from '../network/links.tsx'
+import type { NetworkStatus, Peer } from '../network/messages.ts'
+import { NetworkServices } from '../network/services.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { call } from '../rpc/caller.ts'
+import { useRefresh } from '../use-refresh.ts'
+import '../style/network.css'
+
+const COLUMNS: readonly Column<PlacedServer>[] = [
+  {
+    ...{ id: 'server', title: 'Server', heading: true, sort: ({ server }) => server.id },
+    render: ({ server }) => server.id,
+  },
+  {
+    ...{ id: 'address', title: 'Address', sort: ({ server }) => server.address },
+    render: ({ server }) => <code>{server.address || 'unknown'}</code>,
+  },
+  {
+    ...{ id: 'hops', title: 'Links from here', align: 'end', sort: ({ hops }) => hops },
+    render: ({ hops }) => (hops === 0 ? 'this one' : hops),
+  },
+]
+
+/** The servers that are linked with this one. */
+export default function Network(): JSX.Element {
+  const read = useCall(readNetwork, [])
+  const { value, error, state, reload } = read
+  useRefresh(read)
+  return (
+    <Page title="Network" about="Servers that call each other's services">
+      {error !== undefined && <Problem error={error} asked="the network" onRetry={reload} />}
+      {value === undefined && state === 'loading' && <Loading />}
+      {value !== undefined && <Servers {...value} />}
+      <NetworkServices />
+    </Page>
+  )
+}
+
+interface Read {
+  readonly status: NetworkStatus
+  readonly root: Peer
+}
+
+async function readNetwork(signal: AbortSignal): Promise<Read> {
+  const [status, graph] = await Promise.all([
+    call<NetworkStatus>('network', 'Network.Status', {}, { signal }),
+    call<{ root: Peer }>('network', 'Network.Graph', {}, { signal }),
+  ])
+  return { status: status.body, root: graph.body.root }
+}
+
+function Servers({ status, root }: Read): JSX.Element {
+  const servers = useMemo(() => layOut(root).servers, [root])
+  const { node, links, listeners } = status
+  return (
+    <>
+      <dl class="facts card">
+        <dt>This server</dt>
+        <dd>{node.id}</dd>
+        <dt>Reached at</dt>
+        <dd>
+          <code>{node.address || 'nowhere'}</code>
+        </dd>
+        <dt>Network</dt>
+        <dd>{node.network}</dd>
+        <dt>Called by</dt>
+        <dd>{listeners.join(', ') || 'no other server'}</dd>
+      </dl>
+      <Graph root={root} links={links} />
+      <h2>Links</h2>
+      <Links links={links} />
+      <h2>Servers</h2>
+      <Table
+        label="Servers"
+        columns={COLUMNS}
+        rows={servers}
+        keyOf={({ server }) => server.id}
+        sortedBy="hops"
+      />
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Search } from '../parts/search.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { Link } from '../router.ts'
+import { type RuntimeObject, toObjectPath, toPhase } from '../runtime/objects.ts'
+import { PhaseBadge } from '../runtime/phase-badge.tsx'
+import { useObjects } from '../runtime/use-objects.ts'
+import { namespace } from '../session.ts'
+
+const COMMIT_LENGTH = 7
+
+const COLUMNS: readonly Column<RuntimeObject>[] = [
+  {
+    ...{ id: 'name', title: 'Name', heading: true, sort: ({ name }) => name },
+    render: (object) => <Link to={toObjectPath(object)}>{object.name}</Link>,
+  },
+  {
+    ...{ id: 'version', title: 'Version', sort: ({ version }) => version },
+    render: ({ version }) => version,
+  },
+  {
+    ...{ id: 'status', title: 'Status', sort: (object) => toPhase(object).text },
+    render: (object) => <PhaseBadge object={object} />,
+  },
+  {
+    ...{ id: 'started', title: 'Started', sort: toStarted },
+    render: (object) => <Time ms={toStarted(object) ?? Number.NaN} />,
+  },
+  {
+    ...{ id: 'source', title: 'Source', minor: true },
+    render: ({ source, metadata }) => metadata['source'] || source,
+  },
+  {
+    ...{ id: 'commit', title: 'Commit', minor: true },
+    render: ({ metadata }) => metadata['commit']?.slice(0, COMMIT_LENGTH) ?? '–',
+  },
+  {
+    ...{ id: 'error', title: 'Error', minor: true },
+    render: ({ metadata }) => metadata['error']?.split('\n')[0] ?? '',
+  },
+]
+
+/** What the runtime runs in the namespace. */
+export default function Runtime(): JSX.Element {
+  const [wanted, setWanted] = useState('')
+  const { state, value, error, reload } = useObjects()
+  const found = useMemo(() => {
+    const words = wanted.toLowerCase().split(/\s+/)
+    return (value ?? []).filter(({ name, version, source }) => {
+      const text = `${name}@${version} ${source}`.toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+  }, [value, wanted])
+
+  return (
+    <Page
+      title="Runtime"
+      about={`What runs in the namespace ${namespace.value}`}
+      actions={
+        <Search label="Search services" value={wanted} onInput={setWanted} count={found.length} />
+      }
+    >
+      {error !== undefined && (
+        <Problem error={error} asked="the services that are run" onRetry={reload} />
+      )}
+      {value === undefined && state === 'loading' && <Loading />}
+      {value !== undefined && (
+        <Table
+          label="Services that are run"
+          columns={COLUMNS}
+          rows={found}
+          keyOf={toObjectPath}
+          sortedBy="name"
+          empty={
+            value.length === 0 ? (
+              <Empty title="Nothing runs here yet">
+                Run something from a folder: <code>mx run ./folder</code>
+              </Empty>
+            ) : (
+              <Empty title={`Nothing matches ${wanted}`} />
+            )
+          }
+        />
+      )}
+    </Page>
+  )
+}
+
+function toStarted({ metadata }: RuntimeObject): number | undefined {
+  const ms = Date.parse(metadata['started'] ?? '')
+  return Number.isNaN(ms) ? undefined : ms
+}

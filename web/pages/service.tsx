@@ -1,0 +1,213 @@
+import type { JSX } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { Endpoint, Node, Service } from '../../core/contracts/registry.ts'
+import { useCall, useWatch } from '../hooks.ts'
+import type { RouteProps } from '../match.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Search } from '../parts/search.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { Link, path, query, setQuery } from '../router.ts'
+import { openStream } from '../rpc/caller.ts'
+import { CallPanel } from '../service/call-panel.tsx'
+import { DEBUG_ENDPOINTS } from '../service/debug-endpoints.ts'
+import { toKind } from '../service/endpoint-kind.ts'
+import { findService } from '../service/find-service.ts'
+import { listEndpoints } from '../service/list-endpoints.ts'
+import { namespace } from '../session.ts'
+import '../style/service.css'
+
+const TABS = [
+  { id: 'call', title: 'Endpoints' },
+  { id: 'nodes', title: 'Nodes' },
+  { id: 'metadata', title: 'Metadata' },
+]
+
+/** One service: its endpoints, each with a form that calls it, its versions and its nodes. */
+export default function ServicePage({ parameters }: RouteProps): JSX.Element {
+  const { name = '' } = parameters
+  const space = namespace.value
+  const { value, error, reload } = useCall(
+    (signal) => findService(name, space, signal),
+    [name, space],
+  )
+  const versions = value?.versions
+  const domain = value?.domain
+  const watched = useWatch(
+    () =>
+      domain === undefined
+        ? undefined
+        : openStream('registry', 'Registry.Watch', { service: name, options: { domain } }),
+    reload,
+    [name, domain],
+  )
+  const tab = query.value.get('tab') ?? 'call'
+  return (
+    <Page
+      title={name}
+      about={versions === undefined ? undefined : describe(versions, watched.state === 'stale')}
+      actions={
+        <button type="button" onClick={reload}>
+          Reload
+        </button>
+      }
+    >
+      {error !== undefined && (
+        <Problem error={error} asked={`the service ${name}`} onRetry={reload} />
+      )}
+      {versions === undefined && error === undefined && <Loading />}
+      {versions !== undefined && (
+        <Tabs
+          label="About the service"
+          tabs={TABS}
+          selected={tab}
+          onSelect={(id) => setQuery('tab', id === 'call' ? '' : id)}
+        >
+          {tab === 'nodes' ? (
+            <Nodes versions={versions} />
+          ) : tab === 'metadata' ? (
+            <Metadata versions={versions} />
+          ) : (
+            <Endpoints service={name} versions={versions} />
+          )}
+        </Tabs>
+      )}
+    </Page>
+  )
+}
+
+function describe(versions: readonly Service[], isStale: boolean): JSX.Element {
+  const nodes = versions.reduce((sum, version) => sum + version.nodes.length, 0)
+  return (
+    <>
+      {versions.map(({ version }) => (
+        <Badge key={version}>{version}</Badge>
+      ))}{' '}
+      {nodes} {nodes === 1 ? 'node' : 'nodes'} {isStale && <Badge tone="warning">stale</Badge>}
+    </>
+  )
+}
+
+function Endpoints({
+  service,
+  versions,
+}: {
+  readonly service: string
+  readonly versions: readonly Service[]
+}): JSX.Element {
+  const [search, setSearch] = useState('')
+  const declared = useMemo(() => listEndpoints(versions), [versions])
+  const all = [...declared, ...DEBUG_ENDPOINTS]
+  const wanted = query.value.get('endpoint')
+  const selected = all.find(({ name }) => name === wanted) ?? all[0]!
+  const text = search.trim().toLowerCase()
+  const shown = all.filter(({ name, metadata }) =>
+    `${name} ${metadata['description'] ?? ''}`.toLowerCase().includes(text),
+  )
+  return (
+    <div class="service">
+      <nav class="service-endpoints" aria-label="Endpoints">
+        <Search label="Search endpoints" value={search} onInput={setSearch} count={shown.length} />
+        {declared.length === 0 && (
+          <Empty title="No endpoints">The service tells none: what it serves is not known.</Empty>
+        )}
+        <ul>
+          {shown.map((endpoint) => (
+            <li key={endpoint.name}>
+              <EndpointLink endpoint={endpoint} isCurrent={endpoint === selected} />
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {wanted !== null && selected.name !== wanted ? (
+        <Empty title={`${service} has no endpoint ${wanted}`}>Choose one of the list.</Empty>
+      ) : (
+        <CallPanel key={selected.name} service={service} endpoint={selected} />
+      )}
+    </div>
+  )
+}
+
+function EndpointLink({
+  endpoint,
+  isCurrent,
+}: {
+  readonly endpoint: Endpoint
+  readonly isCurrent: boolean
+}): JSX.Element {
+  return (
+    <Link to={`${path.value}?endpoint=${encodeURIComponent(endpoint.name)}`} current={isCurrent}>
+      {endpoint.name}
+      {toKind(endpoint) !== 'unary' && <Badge tone="accent">stream</Badge>}
+    </Link>
+  )
+}
+
+interface NodeRow extends Node {
+  readonly version: string
+}
+
+const NODE_COLUMNS: readonly Column<NodeRow>[] = [
+  { id: 'id', title: 'Node', render: ({ id }) => id, sort: ({ id }) => id, heading: true },
+  {
+    id: 'address',
+    title: 'Address',
+    render: ({ address }) => address,
+    sort: ({ address }) => address,
+  },
+  {
+    id: 'version',
+    title: 'Version',
+    render: ({ version }) => version,
+    sort: ({ version }) => version,
+  },
+  {
+    id: 'metadata',
+    title: 'Metadata',
+    minor: true,
+    render: ({ metadata }) =>
+      Object.entries(metadata)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(' '),
+  },
+]
+
+function Nodes({ versions }: { readonly versions: readonly Service[] }): JSX.Element {
+  const rows = useMemo(
+    () => versions.flatMap(({ version, nodes }) => nodes.map((node) => ({ ...node, version }))),
+    [versions],
+  )
+  return (
+    <Table
+      label="Nodes"
+      columns={NODE_COLUMNS}
+      rows={rows}
+      keyOf={({ id, version }) => `${version} ${id}`}
+      sortedBy="id"
+      empty={<Empty title="No nodes">The service is known, and does not run.</Empty>}
+    />
+  )
+}
+
+function Metadata({ versions }: { readonly versions: readonly Service[] }): JSX.Element {
+  return (
+    <>
+      {versions.map(({ version, metadata }) => (
+        <section key={version} aria-label={`Metadata of ${version}`}>
+          <h2>{version}</h2>
+          <dl class="facts">
+            {Object.entries(metadata).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,139 @@
+import type { JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
+import { Badge } from '../parts/badge.tsx'
+import { Page } from '../parts/page.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { Search } from '../parts/search.tsx'
+import { Empty, Loading } from '../parts/states.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { Link, query, setQuery } from '../router.ts'
+import { type ServiceRow, searchRows, toRows } from '../services/service-rows.ts'
+import { useEntries } from '../services/use-entries.ts'
+import { DEFAULT_NAMESPACE, namespace } from '../session.ts'
+
+/** Everything that is registered in the namespace, and the services of the platform. */
+export default function Services(): JSX.Element {
+  const space = namespace.value
+  const own = useEntries(space)
+  const shared = useEntries(space === DEFAULT_NAMESPACE ? undefined : DEFAULT_NAMESPACE)
+  const rows = useMemo(
+    () =>
+      own.entries === undefined && shared.entries === undefined
+        ? undefined
+        : toRows(new Map([...(shared.entries ?? []), ...(own.entries ?? [])])),
+    [own.entries, shared.entries],
+  )
+  const text = query.value.get('search') ?? ''
+  const found = useMemo(() => searchRows(rows ?? [], text), [rows, text])
+  const isStale = own.state === 'stale' || shared.state === 'stale'
+  return (
+    <Page
+      title="Services"
+      about={rows === undefined ? undefined : describe(rows)}
+      actions={
+        <>
+          {isStale && <Badge tone="warning">Stale</Badge>}
+          <Search
+            label="Search services"
+            placeholder="Name, endpoint, node, key=value"
+            value={text}
+            onInput={(value) => setQuery('search', value)}
+            count={found.length}
+          />
+        </>
+      }
+    >
+      {own.error !== undefined && (
+        <Problem error={own.error} asked={`the services of ${space}`} onRetry={own.reload} />
+      )}
+      {rows === undefined ? (
+        own.error === undefined && <Loading />
+      ) : (
+        <Table
+          label="Services"
+          columns={COLUMNS}
+          rows={found}
+          keyOf={({ key }) => key}
+          sortedBy="name"
+          empty={<Nothing text={text} />}
+        />
+      )}
+    </Page>
+  )
+}
+
+const COLUMNS: readonly Column<ServiceRow>[] = [
+  {
+    id: 'name',
+    title: 'Name',
+    heading: true,
+    sort: ({ name }) => name,
+    render: ({ name }) => <Link to={`/services/${encodeURIComponent(name)}`}>{name}</Link>,
+  },
+  {
+    id: 'versions',
+    title: 'Versions',
+    sort: ({ versions }) => versions.at(-1),
+    render: ({ versions }) => versions.map((version) => <Badge key={version}>{version}</Badge>),
+  },
+  {
+    id: 'nodes',
+    title: 'Nodes',
+    align: 'end',
+    sort: ({ nodes }) => nodes.length,
+    render: ({ nodes, draining }) =>
+      draining === 0 ? (
+        nodes.length
+      ) : (
+        <>
+          <Badge tone="warning">{draining} leaving</Badge> {nodes.length}
+        </>
+      ),
+  },
+  {
+    id: 'endpoints',
+    title: 'Endpoints',
+    align: 'end',
+    sort: ({ endpoints }) => endpoints.length,
+    render: ({ endpoints }) => <span title={endpoints.join('\n')}>{endpoints.length}</span>,
+  },
+  {
+    id: 'namespace',
+    title: 'Namespace',
+    minor: true,
+    sort: ({ domain }) => domain,
+    render: ({ domain }) => domain,
+  },
+  {
+    id: 'about',
+    title: 'About',
+    minor: true,
+    sort: ({ description }) => description,
+    render: ({ description }) => <span title={description}>{description}</span>,
+  },
+]
+
+function Nothing({ text }: { readonly text: string }): JSX.Element {
+  if (text === '')
+    return (
+      <Empty title="No services">
+        A service that starts registers itself: <code>mx run</code>, or the SDK.
+      </Empty>
+    )
+  return (
+    <Empty title={`No service holds “${text}”`}>
+      <button type="button" onClick={() => setQuery('search', '')}>
+        Show all
+      </button>
+    </Empty>
+  )
+}
+
+function describe(rows: readonly ServiceRow[]): string {
+  const nodes = rows.reduce((sum, row) => sum + row.nodes.length, 0)
+  return `${count(rows.length, 'service')}, ${count(nodes, 'node')}`
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
+}

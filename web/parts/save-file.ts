@@ -1,0 +1,10 @@
+/** Has the browser save a file. */
+export function saveFile(name: string, parts: BlobPart[], type = 'application/octet-stream'): void {
+  const address = URL.createObjectURL(new Blob(parts, { type }))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = name
+  link.click()
+  // Some browsers read it only after the click.
+  setTimeout(() => URL.revokeObjectURL(address), 10_000)
+}

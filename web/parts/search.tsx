@@ -1,0 +1,37 @@
+import type { JSX } from 'preact'
+import { useId } from 'preact/hooks'
+
+export interface SearchProps {
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly label: string
+  readonly placeholder?: string
+  /** How many there are of what was searched, told to screen readers. */
+  readonly count?: number
+}
+
+/** A field that narrows what a page shows. */
+export function Search({ value, onInput, label, placeholder, count }: SearchProps): JSX.Element {
+  const id = useId()
+  return (
+    <search class="search">
+      <label class="visually-hidden" for={id}>
+        {label}
+      </label>
+      <input
+        id={id}
+        type="search"
+        value={value}
+        placeholder={placeholder ?? label}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+      {count !== undefined && (
+        <span class="visually-hidden" role="status">
+          {value === '' ? '' : `${count} found`}
+        </span>
+      )}
+    </search>
+  )
+}

@@ -1,0 +1,27 @@
+import type { ComponentChildren, JSX } from 'preact'
+
+/** Nothing is there; says what would be, and how it comes to be. */
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ComponentChildren
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children !== undefined && <div class="empty-text">{children}</div>}
+    </div>
+  )
+}
+
+/** Something is on its way. */
+export function Loading({ label = 'Loading' }: { readonly label?: string }): JSX.Element {
+  return (
+    <div class="loading" role="status">
+      <span class="spinner" aria-hidden="true" />
+      <span>{label}…</span>
+    </div>
+  )
+}

@@ -1,0 +1,20 @@
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { formatAge } from './format.ts'
+
+const TICK_MS = 10_000
+const nowMs = signal(Date.now())
+setInterval(() => {
+  nowMs.value = Date.now()
+}, TICK_MS)
+
+/** A moment, as the time since then; the title tells it in full. */
+export function Time({ ms }: { readonly ms: number }): JSX.Element {
+  const date = new Date(ms)
+  if (Number.isNaN(date.getTime())) return <span>–</span>
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {formatAge(nowMs.value - ms)}
+    </time>
+  )
+}

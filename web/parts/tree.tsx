@@ -1,0 +1,124 @@
+import type { ComponentChildren, JSX, TargetedKeyboardEvent } from 'preact'
+import { useState } from 'preact/hooks'
+
+export interface TreeNode {
+  /** Unique in the tree. */
+  readonly id: string
+  readonly label: ComponentChildren
+  /** What stands beside it. */
+  readonly detail?: ComponentChildren
+  /** Undefined: a leaf. */
+  readonly children?: readonly TreeNode[]
+}
+
+export interface TreeProps {
+  readonly label: string
+  readonly nodes: readonly TreeNode[]
+  readonly selected?: string
+  readonly onSelect?: (id: string) => void
+  /** Levels that are open at first. @default 1 */
+  readonly open?: number
+}
+
+/** A tree: enter or a click selects, arrow keys go up and down, open (right) and close (left). */
+export function Tree({ label, nodes, selected, onSelect, open = 1 }: TreeProps): JSX.Element {
+  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
+  const turn = (id: string): void =>
+    setTurned((before) => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  const isOpen = (node: TreeNode, depth: number): boolean => depth < open !== turned.has(node.id)
+  const first = selected ?? nodes[0]?.id
+  const draw = (node: TreeNode, depth: number): JSX.Element => {
+    const { children } = node
+    const opened = children === undefined ? undefined : isOpen(node, depth)
+    return (
+      <li key={node.id} role="none">
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the tree takes the keys of all its items */}
+        <div
+          role="treeitem"
+          class="tree-item"
+          data-id={node.id}
+          aria-level={depth + 1}
+          aria-expanded={opened}
+          aria-selected={node.id === selected}
+          tabIndex={node.id === first ? 0 : -1}
+          style={{ paddingInlineStart: `${depth * 16 + 4}px` }}
+          onClick={() => {
+            if (children !== undefined) turn(node.id)
+            onSelect?.(node.id)
+          }}
+        >
+          <span class="tree-mark" aria-hidden="true">
+            {opened === undefined ? '' : opened ? '▾' : '▸'}
+          </span>
+          <span class="tree-label">{node.label}</span>
+          {node.detail !== undefined && <span class="tree-detail">{node.detail}</span>}
+        </div>
+        {opened === true && (
+          // biome-ignore lint/a11y/useSemanticElements: the group of a tree
+          <ul role="group">{children!.map((child) => draw(child, depth + 1))}</ul>
+        )}
+      </li>
+    )
+  }
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLElement>): void => {
+    const items = [...event.currentTarget.querySelectorAll<HTMLElement>('[role=treeitem]')]
+    const at = items.indexOf(event.target as HTMLElement)
+    const item = items[at]
+    if (item === undefined) return
+    const expanded = item.getAttribute('aria-expanded')
+    const { id = '' } = item.dataset
+    switch (event.key) {
+      case 'ArrowDown':
+        focus(items[at + 1])
+        break
+      case 'ArrowUp':
+        focus(items[at - 1])
+        break
+      case 'Home':
+        focus(items[0])
+        break
+      case 'End':
+        focus(items.at(-1))
+        break
+      case 'ArrowRight':
+        if (expanded === 'false') turn(id)
+        else if (expanded === 'true') focus(items[at + 1])
+        break
+      case 'ArrowLeft':
+        if (expanded === 'true') turn(id)
+        else focus(findParent(items, at))
+        break
+      case 'Enter':
+      case ' ':
+        onSelect?.(id)
+        break
+      default:
+        return
+    }
+    event.preventDefault()
+  }
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a list is what a tree is without its roles
+    <ul class="tree" role="tree" aria-label={label} onKeyDown={onKeyDown}>
+      {nodes.map((node) => draw(node, 0))}
+    </ul>
+  )
+}
+
+/** Only the item with the focus is reached by Tab. */
+function focus(item: HTMLElement | undefined): void {
+  if (item === undefined) return
+  for (const other of item.closest('[role=tree]')!.querySelectorAll('[tabindex="0"]'))
+    other.setAttribute('tabindex', '-1')
+  item.setAttribute('tabindex', '0')
+  item.focus()
+}
+
+function findParent(items: readonly HTMLElement[], at: number): HTMLElement | undefined {
+  const level = Number(items[at]!.getAttribute('aria-level'))
+  return items.slice(0, at).findLast((item) => Number(item.getAttribute('aria-level')) < level)
+}

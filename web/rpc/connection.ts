@@ -1,0 +1,194 @@
+import {
+  type Breach,
+  CREDIT,
+  DATA,
+  END,
+  FAIL,
+  type FrameReceiver,
+  GOAWAY,
+  METADATA_MAX_BYTES,
+  MORE,
+  PAYLOAD_MAX_BYTES,
+  REPLY,
+  readFrames,
+  readU32,
+  STREAM,
+  STREAM_ID_MAX,
+  toBreach,
+} from '../../core/rpc/frames.ts'
+import { CallError, CONNECTION_ID, parseFields, readCallError, toBadAnswer } from './call-error.ts'
+import { type Bytes, type CallHead, formatCall, fromLatin1, join } from './frames.ts'
+import { SentCall } from './sent-call.ts'
+
+/** What a message holds at most, unless one frame is longer. */
+const PACK_BYTES = 262_144
+const TEXT_MESSAGE = toBreach('text message')
+const NOT_FROM_CALLEE = toBreach('frame is not for callees to send')
+const WRONG_STREAM = toBreach('wrong stream id')
+const WRONG_METADATA = toBreach('metadata are too long')
+const WRONG_ANSWER = toBreach('answer does not fit the call')
+const WRONG_WINDOW = toBreach('window is overdrawn or too large')
+
+/** The socket under a connection. */
+export interface Socket {
+  readonly send: (message: Bytes) => void
+  readonly close: (code: number, reason: string) => void
+}
+
+/** What is called, and how. */
+export interface CallOptions extends CallHead {
+  /** The answer is a stream. */
+  readonly streams: boolean
+  /** More bodies are sent. */
+  readonly sends: boolean
+}
+
+/** The caller's end of a connection in the fast form (docs/protocol.md §2). */
+export class Connection implements FrameReceiver<Bytes> {
+  closed = false
+  /** GOAWAY came, or the ids are used up: new calls need another connection. */
+  leaving = false
+  readonly #socket: Socket
+  readonly #calls = new Map<number, SentCall>()
+  #lastId = 0
+  #frames: Bytes[] = []
+  #packedBytes = 0
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  /** Calls that are under way. */
+  get size(): number {
+    return this.#calls.size
+  }
+
+  call(options: CallOptions): SentCall {
+    const id = ++this.#lastId
+    if (id === STREAM_ID_MAX) this.leaving = true
+    const call = new SentCall(this, id, options)
+    this.#calls.set(id, call)
+    this.post(formatCall(id, (options.sends ? MORE : 0) | (options.streams ? STREAM : 0), options))
+    return call
+  }
+
+  /** Takes a message: bytes, or the text of a wrong one. */
+  receive(message: Bytes | string): void {
+    if (this.closed) return
+    const breach =
+      typeof message === 'string' ? TEXT_MESSAGE : readFrames(message, this, PAYLOAD_MAX_BYTES)
+    if (breach !== undefined) this.#close(breach.code, breach.reason)
+  }
+
+  /** The socket is gone: its calls fail. */
+  lose(): void {
+    this.closed = true
+    for (const call of [...this.#calls.values()]) call.fail(toLost())
+  }
+
+  /** Sends a frame together with the others of this turn. */
+  post(frame: Bytes): void {
+    if (this.closed) return
+    if (this.#packedBytes + frame.length > PACK_BYTES) this.#flush()
+    if (this.#frames.push(frame) === 1) queueMicrotask(() => this.#flush())
+    this.#packedBytes += frame.length
+  }
+
+  forget(id: number): void {
+    this.#calls.delete(id)
+    if (this.leaving && this.#calls.size === 0) this.#close(1000, 'left')
+  }
+
+  onFrame(
+    type: number,
+    flags: number,
+    id: number,
+    bytes: Bytes,
+    start: number,
+    end: number,
+  ): Breach | undefined {
+    if (type === GOAWAY) return id === 0 ? this.#onGoaway(readU32(bytes, start)) : WRONG_STREAM
+    if (id === 0 || id > this.#lastId) return WRONG_STREAM
+    const call = this.#calls.get(id)
+    switch (type) {
+      case REPLY:
+        return this.#onReply(call, flags, bytes.subarray(start, end))
+      case FAIL:
+        call?.fail(readCallError(toText(bytes.subarray(start, end)), call.service))
+        return undefined
+      case DATA:
+        if (call === undefined) return undefined
+        if (!call.streams) return WRONG_ANSWER
+        call.started = true
+        return call.receiveData(bytes.slice(start, end)) ? undefined : WRONG_WINDOW
+      case END:
+        if (call?.streams === false) return WRONG_ANSWER
+        call?.finish()
+        return undefined
+      case CREDIT:
+        return call === undefined || call.receiveCredit(readU32(bytes, start))
+          ? undefined
+          : WRONG_WINDOW
+      default:
+        return NOT_FROM_CALLEE
+    }
+  }
+
+  #onReply(call: SentCall | undefined, flags: number, payload: Bytes): Breach | undefined {
+    const length = readU32(payload, 0)
+    if (length > METADATA_MAX_BYTES || length + 4 > payload.length) return WRONG_METADATA
+    if (call === undefined) return undefined
+    const begins = (flags & MORE) !== 0
+    if (call.started || (begins && (!call.streams || payload.length > 4 + length)))
+      return WRONG_ANSWER
+    const fields = parseFields(fromLatin1(payload.subarray(4, 4 + length)))
+    if (fields === undefined) {
+      if (begins) call.cancel(toBadAnswer(call.service))
+      else call.fail(toBadAnswer(call.service))
+      return undefined
+    }
+    call.fields = fields
+    if (begins) call.started = true
+    else call.receiveReply(payload.slice(4 + length))
+    return undefined
+  }
+
+  #onGoaway(lastId: number): undefined {
+    this.leaving = true
+    for (const call of [...this.#calls.values()]) if (call.id > lastId) call.fail(toNotServed())
+    if (this.#calls.size === 0) this.#close(1000, 'left')
+  }
+
+  #close(code: number, reason: string): void {
+    if (this.closed) return
+    this.#flush()
+    this.lose()
+    this.#socket.close(code, reason)
+  }
+
+  #flush(): void {
+    if (this.closed || this.#frames.length === 0) return
+    const message = join(this.#frames)
+    this.#frames = []
+    this.#packedBytes = 0
+    this.#socket.send(message)
+  }
+}
+
+/** Whether it was served is unknown. */
+function toLost(): CallError {
+  return new CallError(CONNECTION_ID, 503, 'the connection was lost before the answer came')
+}
+
+function toNotServed(): CallError {
+  return new CallError(CONNECTION_ID, 503, 'the server is leaving: the call was not served')
+}
+
+/** Text that is no UTF-8 is no error's JSON either. */
+function toText(bytes: Bytes): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,158 @@
+import { costOf, WINDOW_BYTES, WINDOW_MAX_BYTES } from '../../core/rpc/frames.ts'
+import { CallError, type Fields } from './call-error.ts'
+import { type Bytes, formatCancel, formatCredit, formatData, formatEnd } from './frames.ts'
+
+/** What is consumed before the other end is told. */
+const CREDIT_BYTES = 65_536
+
+/** What a call needs of its connection. */
+export interface Carrier {
+  readonly post: (frame: Bytes) => void
+  /** The call is over. */
+  readonly forget: (id: number) => void
+}
+
+/** One call on a connection: its two windows, and the bodies that came and were not taken yet. */
+export class SentCall {
+  readonly id: number
+  readonly service: string
+  /** It takes a stream. */
+  readonly streams: boolean
+  /** Metadata of the answer. */
+  fields: Fields = []
+  /** Everything came, or nothing will. */
+  over = false
+  error: CallError | undefined
+  /** The callee began its stream: a reply would be a breach. */
+  started = false
+  readonly #carrier: Carrier
+  #sends: boolean
+  #sendWindow = WINDOW_BYTES
+  #receiveWindow = WINDOW_BYTES
+  #consumed = 0
+  readonly #bodies: Bytes[] = []
+  readonly #waiting = new Set<() => void>()
+  #deadline: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    carrier: Carrier,
+    id: number,
+    {
+      service,
+      streams,
+      sends,
+      timeoutMs,
+    }: {
+      readonly service: string
+      readonly streams: boolean
+      readonly sends: boolean
+      readonly timeoutMs: number
+    },
+  ) {
+    this.#carrier = carrier
+    this.id = id
+    this.service = service
+    this.streams = streams
+    this.#sends = sends
+    if (timeoutMs > 0)
+      this.#deadline = setTimeout(
+        () => this.cancel(new CallError(service, 408, `no answer in ${timeoutMs} ms`)),
+        timeoutMs,
+      )
+  }
+
+  /** Sends a body as soon as the window lets it. @throws {CallError} when the call ends before. */
+  async send(body: Bytes): Promise<void> {
+    while (this.#sends && !this.over && this.#sendWindow <= 0) await this.#change()
+    if (this.error !== undefined) throw this.error
+    if (this.over || !this.#sends)
+      throw new CallError(this.service, 409, 'the call has ended: nothing more is sent')
+    this.#sendWindow -= costOf(body.length)
+    this.#carrier.post(formatData(this.id, body))
+  }
+
+  /** No more bodies are sent. */
+  end(): void {
+    if (!this.#sends || this.over) return
+    this.#sends = false
+    this.#carrier.post(formatEnd(this.id))
+    this.#wake()
+  }
+
+  /** Ends both directions; who waits gets the error. */
+  cancel(error: CallError): void {
+    if (this.over) return
+    this.#carrier.post(formatCancel(this.id))
+    this.fail(error)
+  }
+
+  /** The next body; undefined: the stream has ended. One that is taken counts as consumed. @throws {CallError} when the call failed. */
+  async next(): Promise<Bytes | undefined> {
+    for (;;) {
+      const body = this.#bodies.shift()
+      if (body !== undefined) {
+        this.#consume(costOf(body.length))
+        return body
+      }
+      if (this.error !== undefined) throw this.error
+      if (this.over) return undefined
+      await this.#change()
+    }
+  }
+
+  /** A body of a stream; false: it overdraws the window. */
+  receiveData(body: Bytes): boolean {
+    if (this.#receiveWindow <= 0) return false
+    this.#receiveWindow -= costOf(body.length)
+    this.#bodies.push(body)
+    this.#wake()
+    return true
+  }
+
+  /** False: the window would grow beyond its limit. */
+  receiveCredit(bytes: number): boolean {
+    this.#sendWindow += bytes
+    if (this.#sendWindow > WINDOW_MAX_BYTES) return false
+    this.#wake()
+    return true
+  }
+
+  /** The one body of a reply, behind which nothing comes. */
+  receiveReply(body: Bytes): void {
+    this.#bodies.push(body)
+    this.finish()
+  }
+
+  /** Nothing more comes, and nothing is sent. */
+  finish(): void {
+    if (this.over) return
+    this.over = true
+    clearTimeout(this.#deadline)
+    this.#carrier.forget(this.id)
+    this.#wake()
+  }
+
+  /** What came before is still there for who reads. */
+  fail(error: CallError): void {
+    if (this.over) return
+    this.error = error
+    this.finish()
+  }
+
+  #consume(cost: number): void {
+    this.#consumed += cost
+    if (this.#consumed < CREDIT_BYTES || this.over) return
+    this.#carrier.post(formatCredit(this.id, this.#consumed))
+    this.#receiveWindow += this.#consumed
+    this.#consumed = 0
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve))
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
+  }
+}

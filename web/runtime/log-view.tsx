@@ -1,0 +1,140 @@
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { useWatch } from '../hooks.ts'
+import { Problem } from '../parts/problem.tsx'
+import { openStream } from '../rpc/caller.ts'
+import { useFrames } from '../use-frames.ts'
+import { createLogBuffer, type LogLine, type LogMessage } from './log-buffer.ts'
+import { LogLines } from './log-lines.tsx'
+import { createLogPosition } from './log-position.ts'
+import { toShownLine } from './log-text.ts'
+import { saveLog } from './save-log.ts'
+import { createTextPattern } from './text-pattern.ts'
+
+/** Lines that are kept in the page, and what they may take. */
+const LIMITS = { maxLines: 10_000, maxCharacters: 8_000_000 }
+
+/** What a runtime object has written, and goes on to write, with a search. */
+export function LogView({ name, version }: { name: string; version: string }): JSX.Element {
+  const buffer = useRef(createLogBuffer(LIMITS)).current
+  const position = useRef(createLogPosition(LIMITS.maxLines)).current
+  const [follows, setFollows] = useState(true)
+  const [wanted, setWanted] = useState('')
+  const [isFiltered, setFiltered] = useState(false)
+  const [current, setCurrent] = useState<number>()
+  const [opened, setOpened] = useState<LogLine>()
+  const refresh = useFrames()
+
+  const watch = useWatch<LogMessage>(
+    () =>
+      openStream('runtime', 'Runtime.Logs', {
+        ...{ service: name, version, stream: true },
+        ...position.toRequest(),
+      }),
+    (message) => {
+      if (!position.isNew(message)) return
+      buffer.push({ ...message, message: toShownLine(message.message) })
+      refresh()
+    },
+    [name, version],
+  )
+
+  const pattern = createTextPattern(wanted)
+  const place = current === undefined ? -1 : buffer.findMatch(current - buffer.dropped())
+
+  function search(text: string): void {
+    setWanted(text)
+    setCurrent(undefined)
+    buffer.search(createTextPattern(text))
+  }
+
+  /** To the next match, or the one before; round and round. */
+  function step(by: 1 | -1): void {
+    const count = buffer.matches()
+    if (count === 0) return
+    const from = current === undefined ? (by === 1 ? -1 : count) : place
+    const index = buffer.matchAt((from + by + count) % count)!
+    setFollows(false)
+    setCurrent(buffer.at(index)!.number)
+  }
+
+  const problem = watch.error !== undefined && watch.state === 'failed' && (
+    <Problem error={watch.error} asked={`the log of ${name}`} onRetry={watch.restart} />
+  )
+  if (problem && buffer.length() === 0) return problem
+  return (
+    <div class="log-view">
+      <search class="log-tools">
+        <input
+          type="search"
+          aria-label="Search the log"
+          placeholder="Search the log"
+          value={wanted}
+          onInput={(event) => search(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') step(event.shiftKey ? -1 : 1)
+          }}
+        />
+        <button type="button" disabled={buffer.matches() === 0} onClick={() => step(-1)}>
+          Previous
+        </button>
+        <button type="button" disabled={buffer.matches() === 0} onClick={() => step(1)}>
+          Next
+        </button>
+        <span role="status">
+          {pattern !== undefined && describeMatches(place, buffer.matches())}
+        </span>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isFiltered}
+            onChange={(event) => setFiltered(event.currentTarget.checked)}
+          />
+          Only lines that match
+        </label>
+        <button type="button" aria-pressed={follows} onClick={() => setFollows(!follows)}>
+          Follow
+        </button>
+        <button
+          type="button"
+          disabled={buffer.length() === 0}
+          onClick={() => saveLog(name, buffer)}
+        >
+          Download
+        </button>
+      </search>
+      {problem}
+      <LogLines
+        {...{ buffer, pattern, current, follows }}
+        total={buffer.dropped() + buffer.length()}
+        isFiltered={isFiltered && pattern !== undefined}
+        onFollows={setFollows}
+        onOpen={setOpened}
+      />
+      <p class="log-count" data-state={watch.state}>
+        {describeCount(buffer.length(), buffer.dropped())}
+        {watch.state === 'stale' && `, and it goes on as soon as it can: ${watch.error?.detail}`}
+        {watch.state === 'ended' && ', the log has ended'}
+      </p>
+      {opened !== undefined && (
+        <div class="log-opened">
+          <button type="button" onClick={() => setOpened(undefined)}>
+            Close
+          </button>
+          <pre>{opened.message}</pre>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function describeMatches(place: number, count: number): string {
+  if (count === 0) return 'no line matches'
+  const lines = count === 1 ? '1 line' : `${count} lines`
+  return place === -1 ? lines : `${place + 1} of ${lines}`
+}
+
+function describeCount(count: number, dropped: number): string {
+  const lines = count === 1 ? '1 line' : `${count} lines`
+  return dropped === 0 ? lines : `${lines}, ${dropped} older ones are left out`
+}

@@ -1,0 +1,13 @@
+import { saveFile } from '../parts/save-file.ts'
+import type { LogBuffer } from './log-buffer.ts'
+
+/** Has the browser save the lines of a log that are kept. */
+export function saveLog(name: string, buffer: LogBuffer): void {
+  const lines: string[] = []
+  for (let i = 0; i < buffer.length(); i++) {
+    const { timestamp, metadata, message } = buffer.at(i)!
+    const time = new Date(timestamp).toISOString()
+    lines.push(`${time} ${metadata['instance'] ?? ''} ${metadata['stream'] ?? ''} ${message}\n`)
+  }
+  saveFile(`${name}.log`, lines, 'text/plain')
+}

@@ -1,0 +1,260 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { formatPath } from '../../sdk/schema-error.ts'
+import { boundsOf } from '../form/bounds.ts'
+import {
+  addPart,
+  type Draft,
+  movePart,
+  OUT,
+  openDraft,
+  removePart,
+  setDraft,
+  withAlternative,
+  withPart,
+} from '../form/draft.ts'
+import type { Field } from '../form/field.ts'
+import { type Problem, ROOT } from '../form/to-request.ts'
+import { Field as Labelled } from '../parts/field.tsx'
+import { Leaf } from './form-leaf.tsx'
+
+export interface FormFieldProps {
+  readonly field: Field
+  readonly draft: Draft
+  readonly onChange: (draft: Draft) => void
+  /** Names from the request on. */
+  readonly keys: readonly PropertyKey[]
+  readonly label: string
+  readonly problems: readonly Problem[]
+}
+
+const LEAVES: ReadonlySet<string> = new Set([
+  ...['boolean', 'bytes', 'choice', 'integer', 'json', 'number', 'text'],
+])
+
+/** The fields of a request. */
+export function FormFields(props: Omit<FormFieldProps, 'keys' | 'label'>): JSX.Element {
+  const place = { keys: [], label: ROOT }
+  if (props.field.kind !== 'object') return <FormField {...props} {...place} />
+  if (props.field.parts.length === 0) return <p class="muted">The request has no fields.</p>
+  return <Parts {...props} {...place} />
+}
+
+/** A field of whatever kind, with all that is in it. */
+function FormField(props: FormFieldProps): JSX.Element {
+  const { field, draft, label, keys, problems } = props
+  const path = formatPath(ROOT, keys)
+  const isOpenUnion = field.kind === 'union' && draft.presence === 'set'
+  // What is wrong with an alternative stands at the alternative: its path is the same.
+  const error = isOpenUnion ? undefined : problems.find((each) => each.path === path)?.message
+  const help = describe(field)
+  if (draft.presence !== 'null' && LEAVES.has(field.kind))
+    return (
+      <div class="form-field" data-path={path}>
+        <Labelled label={label} help={help} error={error}>
+          {(control) => <Leaf {...props} control={control} />}
+        </Labelled>
+        <Presence {...props} />
+      </div>
+    )
+  return (
+    <fieldset class="form-group" data-path={path}>
+      <legend>{label}</legend>
+      <p class="field-help">{help}</p>
+      {error !== undefined && (
+        <p class="field-error" role="alert">
+          {error}
+        </p>
+      )}
+      {draft.presence === 'set' && <Inside {...props} />}
+      <Presence {...props} />
+    </fieldset>
+  )
+}
+
+/** Whether the field is sent at all: buttons to put it in, to leave it out, to send null or an empty text. */
+function Presence({ field, draft, label, onChange }: FormFieldProps): JSX.Element | null {
+  const { kind, isRequired, isNullable } = field
+  const isLeaf = LEAVES.has(kind)
+  const buttons: ComponentChildren[] = []
+  const add = (text: string, what: string, next: Draft): void => {
+    buttons.push(
+      <button
+        key={text}
+        type="button"
+        class={text === 'Add' ? undefined : 'quiet'}
+        aria-label={what}
+        onClick={() => onChange(next)}
+      >
+        {text}
+      </button>,
+    )
+  }
+  if (draft.presence === 'null')
+    add('Not null', `${label}: not null`, isLeaf ? OUT : openDraft(field))
+  else {
+    if (draft.presence === 'out' && !isLeaf) add('Add', `Add ${label}`, openDraft(field))
+    if (draft.presence === 'out' && kind === 'text' && (field.schema.minLength ?? 0) === 0)
+      add('Send empty', `Send empty ${label}`, setDraft('', []))
+    if (draft.presence === 'set' && kind !== 'bytes' && kind !== 'choice' && kind !== 'boolean')
+      if (!isRequired || field.default !== undefined || (kind === 'text' && draft.text === ''))
+        add('Leave out', `Leave out ${label}`, OUT)
+    if (isNullable) add('null', `Send ${label} as null`, { ...OUT, presence: 'null' })
+  }
+  const told =
+    draft.presence === 'null'
+      ? 'null is sent.'
+      : draft.presence === 'set' && kind === 'text' && draft.text === ''
+        ? 'An empty text is sent.'
+        : ''
+  if (buttons.length === 0 && told === '') return null
+  return (
+    <p class="form-presence">
+      {told !== '' && <span class="muted">{told}</span>}
+      {buttons}
+    </p>
+  )
+}
+
+function Inside(props: FormFieldProps): JSX.Element | null {
+  switch (props.field.kind) {
+    case 'object':
+    case 'tuple':
+      return <Parts {...props} />
+    case 'list':
+    case 'map':
+      return <Items {...props} />
+    case 'union':
+      return <Alternatives {...props} />
+    default:
+      return null
+  }
+}
+
+function Parts({ field, draft, onChange, keys, problems }: FormFieldProps): JSX.Element {
+  return (
+    <>
+      {field.parts.map((part, i) => {
+        const name = field.kind === 'tuple' ? i : part.name
+        return (
+          <FormField
+            key={name}
+            field={part}
+            draft={draft.parts[i]?.draft ?? OUT}
+            label={String(name)}
+            keys={[...keys, name]}
+            problems={problems}
+            onChange={(inner) => onChange(withPart(draft, i, { draft: inner }))}
+          />
+        )
+      })}
+    </>
+  )
+}
+
+/** Items of a list, in their order, or entries of a map, with their keys. */
+function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps): JSX.Element {
+  const isMap = field.kind === 'map'
+  return (
+    <>
+      <ol class="form-items">
+        {draft.parts.map(({ id, key, draft: inner }, i) => {
+          const name = isMap ? key : i
+          const shown = `${label} ${isMap && key !== '' ? key : i + 1}`
+          return (
+            <li key={id} class="form-item">
+              {isMap && (
+                <Labelled label={`Key ${i + 1} of ${label}`}>
+                  {(control) => (
+                    <input
+                      {...control}
+                      type="text"
+                      autocomplete="off"
+                      spellcheck={false}
+                      value={key}
+                      onInput={({ currentTarget: { value } }) =>
+                        onChange(withPart(draft, id, { key: value }))
+                      }
+                    />
+                  )}
+                </Labelled>
+              )}
+              <FormField
+                field={field.item!}
+                draft={inner}
+                label={shown}
+                keys={[...keys, name]}
+                problems={problems}
+                onChange={(next) => onChange(withPart(draft, id, { draft: next }))}
+              />
+              <p class="form-item-actions">
+                {!isMap && i > 0 && (
+                  <button
+                    type="button"
+                    class="quiet"
+                    aria-label={`Move ${shown} up`}
+                    onClick={() => onChange(movePart(draft, id, -1))}
+                  >
+                    ↑
+                  </button>
+                )}
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label={`Remove ${shown}`}
+                  onClick={() => onChange(removePart(draft, id))}
+                >
+                  Remove
+                </button>
+              </p>
+            </li>
+          )
+        })}
+      </ol>
+      <button type="button" class="form-add" onClick={() => onChange(addPart(draft, field))}>
+        Add {isMap ? 'an entry' : 'an item'} to {label}
+      </button>
+    </>
+  )
+}
+
+function Alternatives(props: FormFieldProps): JSX.Element {
+  const { field, draft, label, onChange } = props
+  const chosen = Number(draft.text)
+  const part = field.parts[chosen]!
+  return (
+    <>
+      <Labelled label={`Form of ${label}`}>
+        {(control) => (
+          <select
+            {...control}
+            value={draft.text}
+            onChange={({ currentTarget: { value } }) =>
+              onChange(withAlternative(draft, field, Number(value)))
+            }
+          >
+            {field.parts.map((each, i) => (
+              <option key={i} value={String(i)}>
+                {each.schema.title ?? each.type}
+              </option>
+            ))}
+          </select>
+        )}
+      </Labelled>
+      <FormField
+        {...props}
+        field={part}
+        draft={draft.parts[chosen]?.draft ?? OUT}
+        label={part.schema.title ?? part.type}
+        onChange={(inner) => onChange(withPart(draft, chosen, { draft: inner }))}
+      />
+    </>
+  )
+}
+
+function describe(field: Field): string {
+  const { type, isRequired, description } = field
+  const must = isRequired && field.default === undefined
+  return [must ? `${type}, required` : type, ...boundsOf(field), description]
+    .filter((text) => text !== '')
+    .join(' · ')
+}

@@ -1,0 +1,157 @@
+import type { JSX } from 'preact'
+import type { Draft } from '../form/draft.ts'
+import { OUT, withText } from '../form/draft.ts'
+import type { Field } from '../form/field.ts'
+import type { FieldControl } from '../parts/field.tsx'
+import { formatBytes } from '../parts/format.ts'
+import { showToast } from '../parts/toast.tsx'
+
+export interface LeafProps {
+  readonly field: Field
+  readonly draft: Draft
+  readonly label: string
+  readonly control: FieldControl
+  readonly onChange: (draft: Draft) => void
+}
+
+/** Base64 of more would be longer than the longest message (docs/protocol.md §2.2). */
+const MAX_FILE_BYTES = 11 * 1024 * 1024
+
+/** What a field of one value is typed into. */
+export function Leaf(props: LeafProps): JSX.Element {
+  const { field, draft, control, onChange } = props
+  const { kind, isSecret, isRequired } = field
+  const common = { ...control, 'aria-required': isRequired && field.default === undefined }
+  const placeholder = field.default === undefined ? '' : `default: ${show(field.default)}`
+  const type = (text: string): void =>
+    // No number and no JSON is empty: then there is none.
+    onChange(text === '' && kind !== 'text' ? OUT : withText(draft, text))
+  if (kind === 'bytes') return <BytesField {...props} />
+  if (kind === 'choice' || kind === 'boolean') return <ChoiceField {...props} />
+  if (kind === 'text' && isSecret)
+    return (
+      <input
+        {...common}
+        type="password"
+        autocomplete="new-password"
+        value={draft.text}
+        onInput={({ currentTarget }) => type(currentTarget.value)}
+      />
+    )
+  if (kind === 'text' || kind === 'json')
+    return (
+      <textarea
+        {...common}
+        class={kind === 'json' ? 'mono' : undefined}
+        rows={kind === 'json' ? 3 : 1}
+        spellcheck={false}
+        placeholder={placeholder === '' && kind === 'json' ? 'JSON' : placeholder}
+        value={draft.text}
+        onInput={({ currentTarget }) => type(currentTarget.value)}
+      />
+    )
+  return (
+    <input
+      {...common}
+      type="text"
+      inputMode={kind === 'integer' ? 'numeric' : 'decimal'}
+      autocomplete="off"
+      placeholder={placeholder}
+      value={draft.text}
+      onInput={({ currentTarget }) => type(currentTarget.value)}
+    />
+  )
+}
+
+function ChoiceField({ field, draft, control, onChange }: LeafProps): JSX.Element {
+  const { kind, choices, isRequired } = field
+  const options: readonly (readonly [text: string, shown: string])[] =
+    kind === 'boolean'
+      ? [
+          ['true', 'true'],
+          ['false', 'false'],
+        ]
+      : choices.map((choice, i) => [String(i), typeof choice === 'string' ? choice : show(choice)])
+  const none =
+    field.default !== undefined
+      ? `default: ${show(field.default)}`
+      : isRequired
+        ? 'choose'
+        : 'left out'
+  return (
+    <select
+      {...control}
+      value={draft.presence === 'set' ? draft.text : ''}
+      onChange={({ currentTarget: { value } }) =>
+        onChange(value === '' ? OUT : withText(draft, value))
+      }
+    >
+      <option value="">– {none} –</option>
+      {options.map(([text, shown]) => (
+        <option key={text} value={text}>
+          {shown}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** A file, or base64. */
+function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element {
+  const { file, text } = draft
+  if (file !== undefined)
+    return (
+      <p class="form-file" id={control.id}>
+        <span>
+          {file}, {formatBytes(Math.floor((text.length * 3) / 4))}
+        </span>
+        <button type="button" class="quiet" onClick={() => onChange(OUT)}>
+          Remove the file
+        </button>
+      </p>
+    )
+  return (
+    <div class="form-bytes">
+      <input
+        {...control}
+        type="file"
+        onChange={({ currentTarget: { files } }) => {
+          if (files?.[0] !== undefined) readFile(files[0], onChange)
+        }}
+      />
+      <input
+        type="text"
+        class="mono"
+        aria-label={`${label} as base64`}
+        aria-invalid={control['aria-invalid']}
+        autocomplete="off"
+        placeholder="or base64"
+        value={text}
+        onInput={({ currentTarget: { value } }) =>
+          onChange(value === '' ? OUT : withText(draft, value))
+        }
+      />
+    </div>
+  )
+}
+
+function readFile(file: File, onChange: (draft: Draft) => void): void {
+  if (file.size > MAX_FILE_BYTES) {
+    const most = formatBytes(MAX_FILE_BYTES)
+    showToast(`${file.name} is too long for a message: ${formatBytes(file.size)} of ${most}`, 'bad')
+    return
+  }
+  const reader = new FileReader()
+  reader.onload = () => {
+    // `data:<type>;base64,<text>`
+    const url = String(reader.result)
+    onChange({ ...withText(OUT, url.slice(url.indexOf(',') + 1)), file: file.name })
+  }
+  reader.onerror = () => showToast(`${file.name} cannot be read`, 'bad')
+  reader.readAsDataURL(file)
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? ''
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text
+}

@@ -1,0 +1,94 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { JsonView } from '../parts/json-view.tsx'
+import { Problem } from '../parts/problem.tsx'
+import type { CallSheet } from './call-sheet.ts'
+import type { Target } from './send.ts'
+import type { Message, StreamState } from './stream-log.ts'
+
+const STATES: Readonly<Record<StreamState['state'], readonly [text: string, tone: Tone]>> = {
+  idle: ['not open', 'neutral'],
+  open: ['open', 'good'],
+  half: ['open, nothing more is sent', 'good'],
+  ended: ['ended', 'neutral'],
+  stopped: ['stopped', 'neutral'],
+  failed: ['failed', 'bad'],
+}
+/** Messages that are drawn: the last ones. */
+const MAX_SHOWN = 200
+/** Characters of a message on its line. */
+const MAX_LINE = 300
+
+/** The messages of a stream as they come and go. */
+export function StreamView({
+  sheet: { stream },
+  target,
+}: {
+  readonly sheet: CallSheet
+  readonly target: Target
+}): JSX.Element {
+  const { value: state } = stream.state
+  const { value: messages } = stream.messages
+  const list = useRef<HTMLOListElement>(null)
+  const [text, tone] = STATES[state.state]
+  useEffect(() => {
+    const element = list.current
+    if (element === null) return
+    // Who has scrolled up reads: the end comes to those who are near it.
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight
+    if (below < 200) element.scrollTop = element.scrollHeight
+  }, [messages])
+  return (
+    <section class="stream" aria-label="Stream">
+      <p class="answer-facts">
+        <span role="status">
+          Stream: <Badge tone={tone}>{text}</Badge>
+        </span>{' '}
+        <span>{messages.at(-1)?.number ?? 0} messages</span>{' '}
+        {messages.length > 0 && (
+          <button type="button" class="quiet" onClick={() => stream.clear()}>
+            Clear
+          </button>
+        )}
+      </p>
+      {state.state === 'failed' && (
+        <Problem error={state.error} asked={`${target.service} ${target.endpoint.name}`} />
+      )}
+      {messages.length > MAX_SHOWN && (
+        <p class="muted">The last {MAX_SHOWN} messages; older ones are not shown.</p>
+      )}
+      {messages.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+        <ol ref={list} class="stream-messages" aria-label="Messages" tabIndex={0}>
+          {messages.slice(-MAX_SHOWN).map((message) => (
+            <MessageLine key={message.number} message={message} />
+          ))}
+        </ol>
+      )}
+    </section>
+  )
+}
+
+function MessageLine({ message }: { readonly message: Message }): JSX.Element {
+  const { number, direction, at, body } = message
+  const text = JSON.stringify(body) ?? ''
+  return (
+    <li class={`stream-message ${direction}`}>
+      <span class="muted">
+        {number} {new Date(at).toLocaleTimeString()}
+      </span>{' '}
+      <span>{direction === 'sent' ? '↑ sent' : '↓ received'}</span>{' '}
+      {text.length <= MAX_LINE ? (
+        <code>{text}</code>
+      ) : (
+        <details>
+          <summary>
+            <code>{text.slice(0, MAX_LINE)}…</code>
+          </summary>
+          <JsonView value={body} label={`Message ${number}`} fileName={`message-${number}.json`} />
+        </details>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,46 @@
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { connection, reconnect } from '../rpc/caller.ts'
+import type { ConnectionState } from '../rpc/link.ts'
+
+const WORDS: Readonly<Record<ConnectionState, string>> = {
+  connecting: 'Connecting',
+  open: 'Live',
+  lost: 'Stale',
+}
+/** When the page was last connected. */
+const lastLive = signal<Date | undefined>(undefined)
+
+/** Whether what is shown is new, in one word. */
+export function ConnectionMark(): JSX.Element {
+  return (
+    <span class="connection" role="status" data-state={connection.value}>
+      {WORDS[connection.value]}
+    </span>
+  )
+}
+
+/** Says that what is shown may be old. */
+export function ConnectionBanner(): JSX.Element {
+  const { value: state } = connection
+  useEffect(() => {
+    if (state === 'open') lastLive.value = undefined
+    if (state === 'lost') lastLive.value ??= new Date()
+  }, [state])
+  return (
+    <div role="alert">
+      {state === 'lost' && (
+        <p class="banner">
+          <span>
+            The server does not answer. What is shown is of{' '}
+            {(lastLive.value ?? new Date()).toLocaleTimeString()}; it is tried again all the time.
+          </span>
+          <button type="button" onClick={reconnect}>
+            Try now
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
