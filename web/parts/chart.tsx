@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { theme } from '../shell/theme.ts'
 import '../style/chart.css'
 
 export interface Series {
@@ -52,6 +53,13 @@ export function Chart({ title, times, series, format }: ChartProps): JSX.Element
   useEffect(() => {
     plot.current?.setData(toData(times, series) as UPlot.AlignedData)
   }, [times, series])
+  useEffect(() => {
+    const draw = (): void => plot.current?.redraw()
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    draw()
+    dark.addEventListener('change', draw)
+    return () => dark.removeEventListener('change', draw)
+  }, [theme.value])
   return (
     <figure class="chart" aria-labelledby={id}>
       <figcaption id={id}>
