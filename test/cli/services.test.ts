@@ -3,7 +3,17 @@ import { runServices } from '../../cli/services.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 
 const { run, mx } = await openCliServer(t)
-const BUILT_IN = ['api', 'auth', 'broker', 'config', 'events', 'network', 'registry', 'runtime', 'store']
+const BUILT_IN = [
+  'api',
+  'auth',
+  'broker',
+  'config',
+  'events',
+  'network',
+  'registry',
+  'runtime',
+  'store',
+]
 
 t.test('services lists the names of the namespace, one a line', async (t) => {
   t.same(await mx(['services']), { code: 0, stdout: `${BUILT_IN.join('\n')}\n`, stderr: '' })
