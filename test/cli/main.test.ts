@@ -68,7 +68,7 @@ for (const words of [[], ['--help'], ['help']]) {
     t.match(stdout, /Usage:\n {2}\$ mx <command>/)
     t.match(
       stdout,
-      / {2}server +Start the whole system\n {2}api +Start the gateway alone\n {2}login +\S/,
+      / {2}server +Start the whole system\n {2}api +Start the gateway alone\n {2}dashboard +\S.*\n {2}login +\S/,
     )
     t.equal(stderr, '')
     t.equal(code, 0)
