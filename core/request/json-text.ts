@@ -66,7 +66,7 @@ export function skipBlanks(text: string, at: number): number {
 }
 
 /** Position behind the string that begins at `at`. */
-function skipString(text: string, at: number): number {
+export function skipString(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code === 0x22) return i + 1
