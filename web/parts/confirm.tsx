@@ -1,8 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { CallError } from '../rpc/call-error.ts'
 import { useModal } from './modal.ts'
 import { Problem } from './problem.tsx'
+import { showToast } from './toast.tsx'
 
 export interface ConfirmProps {
   readonly title: string
@@ -11,7 +12,7 @@ export interface ConfirmProps {
   /** The button that does it, such as `Delete`. */
   readonly action: string
   readonly dangerous?: boolean
-  /** Does it; the dialog stays, and says why, when it fails. */
+  /** Does it; the dialog stays, and says why, when it fails. It goes on when the dialog is closed meanwhile: then a toast says so. */
   readonly onConfirm: () => Promise<unknown> | undefined
   /** Closed, done or not. */
   readonly onClose: () => void
@@ -24,15 +25,27 @@ export function Confirm(props: ConfirmProps): JSX.Element {
   const id = useId()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
-  useModal(dialog, onClose)
+  const isGone = useRef(false)
+  const leave = (): void => {
+    isGone.current = true
+  }
+  useEffect(() => leave, [])
+  const close = (): void => {
+    leave()
+    onClose()
+  }
+  useModal(dialog, close)
   const confirm = async (): Promise<void> => {
     setBusy(true)
     setError(undefined)
     try {
       await onConfirm()
-      onClose()
+      // Another dialog may stand there by now.
+      if (!isGone.current) close()
     } catch (thrown) {
-      setError(CallError.from(thrown))
+      const failure = CallError.from(thrown)
+      if (isGone.current) showToast(`${title} It failed: ${failure.detail}`, 'bad')
+      setError(failure)
       setBusy(false)
     }
   }
@@ -42,8 +55,8 @@ export function Confirm(props: ConfirmProps): JSX.Element {
       <div>{children}</div>
       {error !== undefined && <Problem error={error} asked={action} />}
       <div class="dialog-actions">
-        <button type="button" onClick={onClose}>
-          Cancel
+        <button type="button" onClick={close}>
+          {busy ? 'Close' : 'Cancel'}
         </button>
         <button
           type="button"
