@@ -10,28 +10,40 @@ export interface LogPosition {
 
 /** @param count lines to begin with. */
 export function createLogPosition(count: number): LogPosition {
+  let firstMs = Number.POSITIVE_INFINITY
+  /** Of the newest line: those of several copies are not quite in order. */
   let lastMs = 0
-  /** Lines of that millisecond. */
-  let seen = 0
-  /** Of those, how many the stream is still to tell again. */
-  let toSkip = 0
+  /** How many lines each millisecond has, from that on which is asked for again. */
+  const seen = new Map<number, number>()
+  /** Of those, the ones the stream is still to tell again. */
+  const toSkip = new Map<number, number>()
 
   return {
     toRequest() {
-      toSkip = seen
-      return lastMs === 0 ? { count, since: 0 } : { count: 0, since: Math.floor(lastMs / 1000) }
+      toSkip.clear()
+      for (const [ms, lines] of seen) toSkip.set(ms, lines)
+      return lastMs === 0 ? { count, since: 0 } : { count: 0, since: toSecond(lastMs) }
     },
 
     isNew({ timestamp }) {
-      if (timestamp < lastMs && toSkip > 0) return false
-      if (timestamp === lastMs && toSkip > 0) {
-        toSkip--
+      const left = toSkip.get(timestamp)
+      if (left !== undefined) {
+        if (left > 1) toSkip.set(timestamp, left - 1)
+        else toSkip.delete(timestamp)
         return false
       }
-      toSkip = 0
-      seen = timestamp === lastMs ? seen + 1 : 1
-      lastMs = timestamp
+      // What was before the lines it began with, of the same second.
+      if (toSkip.size > 0 && timestamp < firstMs) return false
+      firstMs = Math.min(firstMs, timestamp)
+      if (toSecond(timestamp) > toSecond(lastMs)) seen.clear()
+      lastMs = Math.max(lastMs, timestamp)
+      if (toSecond(timestamp) === toSecond(lastMs))
+        seen.set(timestamp, (seen.get(timestamp) ?? 0) + 1)
       return true
     },
   }
+}
+
+function toSecond(ms: number): number {
+  return Math.floor(ms / 1000)
 }
