@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import { useWatch, type WatchState } from '../hooks.ts'
 import { Problem } from '../parts/problem.tsx'
 import { Empty } from '../parts/states.tsx'
+import { CallError } from '../rpc/call-error.ts'
 import { openStream } from '../rpc/caller.ts'
 import { useFrames } from '../use-frames.ts'
 import type { EventMessage } from './event.ts'
@@ -10,6 +11,7 @@ import { EventTable } from './event-table.tsx'
 import { NEW, parseStart, type Start, type TypedStart } from './start.ts'
 import { StartFields } from './start-fields.tsx'
 import { TakenEvents } from './taken.ts'
+import { readTopic } from './use-topics.ts'
 
 export interface ReplayProps {
   readonly topic: string
@@ -20,6 +22,7 @@ export interface ReplayProps {
 export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
   const [typed, setTyped] = useState<TypedStart>(NEW)
   const [wrong, setWrong] = useState<string>()
+  const [failure, setFailure] = useState<CallError>()
   const [running, setRunning] = useState<Start>()
   const taken = useRef(new TakenEvents())
   const redraw = useFrames()
@@ -38,15 +41,17 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
     [topic, running],
   )
 
-  function begin(event: SubmitEvent): void {
+  async function begin(event: SubmitEvent): Promise<void> {
     event.preventDefault()
+    setWrong(undefined)
+    setFailure(undefined)
     try {
-      const start = parseStart(typed)
-      setWrong(undefined)
+      const start = typed.from === 'new' ? await readEnd(topic) : parseStart(typed)
       taken.current = new TakenEvents()
       setRunning(start)
     } catch (error) {
-      setWrong((error as Error).message)
+      if (error instanceof RangeError) setWrong(error.message)
+      else setFailure(CallError.from(error))
     }
   }
 
@@ -54,7 +59,7 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
   const isRunning = running !== undefined
   return (
     <div class="records">
-      <form class="toolbar" aria-label="Replay" onSubmit={begin}>
+      <form class="toolbar" aria-label="Replay" onSubmit={(event) => void begin(event)}>
         <StartFields value={typed} onInput={setTyped} newest="what is new" />
         <button type="submit" class="primary">
           {isRunning ? 'Begin anew' : 'Begin'}
@@ -71,6 +76,7 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
           {wrong}
         </p>
       )}
+      {failure !== undefined && <Problem error={failure} asked={`where ${topic} ends`} />}
       {isRunning && watch.state === 'failed' && watch.error !== undefined && (
         <Problem error={watch.error} asked={`a replay of ${topic}`} onRetry={watch.restart} />
       )}
@@ -93,6 +99,12 @@ export function Replay({ topic, onOpen }: ReplayProps): JSX.Element {
       )}
     </div>
   )
+}
+
+/** Behind what there is: with the sequence, a stream that breaks before its first event begins there again. */
+async function readEnd(topic: string): Promise<Start> {
+  const state = await readTopic(topic)
+  return { sequence: (state?.last ?? 0) + 1 }
 }
 
 function describe(state: WatchState['state'] | 'stopped', count: number): string {

@@ -28,3 +28,9 @@ export function useTopics(topic: string): CallState<readonly TopicMessage[]> {
   useRefresh(found, Math.max(EVERY_MS, restMs.current))
   return found
 }
+
+/** A topic as it is now, without its groups; undefined: it is not there. */
+export async function readTopic(topic: string): Promise<TopicMessage | undefined> {
+  type Reply = { readonly topics: readonly TopicMessage[] }
+  return (await call<Reply>('events', 'Stream.Topics', { topic })).body.topics[0]
+}

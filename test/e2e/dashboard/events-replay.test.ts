@@ -44,7 +44,9 @@ t.test('a replay goes on behind the last event it had when the connection breaks
   const { context, events } = opened
   const page = await context.newPage()
   const sockets: WebSocketRoute[] = []
+  let isDown = false
   await page.routeWebSocket('**/.mx/rpc', (socket) => {
+    if (isDown) return void socket.close()
     socket.connectToServer()
     sockets.push(socket)
   })
@@ -62,6 +64,17 @@ t.test('a replay goes on behind the last event it had when the connection breaks
     'nothing is missed, nothing comes twice',
   )
   t.ok(sockets.length > 1)
+
+  await page.getByLabel('From').selectOption('new')
+  await page.getByRole('button', { name: 'Begin anew', exact: true }).click()
+  await page.getByText('Waiting for events, live').waitFor()
+  isDown = true
+  await sockets.at(-1)!.close()
+  await page.getByText('0 events, not connected').waitFor()
+  await events.publish('orders', { id: 4 })
+  isDown = false
+  await page.getByText('1 event, live').waitFor()
+  t.strictSame(await page.getByRole('rowheader').allTextContents(), ['4'], 'nor before the first')
 })
 
 t.test('another namespace has topics of its own', async (t) => {
