@@ -1,4 +1,5 @@
 import { parseMetadata, writeMetadata } from '../metadata.ts'
+import type { PickedFile } from '../parts/picked-file.tsx'
 import { decodeBase64, encodeBase64 } from '../store/base64.ts'
 import { formatValue, parseTypedValue, toFormat, type ValueFormat } from '../store/value-format.ts'
 import type { EventMessage } from './event.ts'
@@ -9,6 +10,8 @@ export interface Draft {
   readonly topic: string
   readonly format: ValueFormat
   readonly payload: string
+  /** What is the payload in place of what is typed. */
+  readonly file?: PickedFile | undefined
   readonly metadata: string
   /** Of a field for local times; empty: now. */
   readonly time: string
@@ -45,7 +48,9 @@ export function toRequest(typed: Draft): { readonly request: object } | { errors
   }
   const topic = typed.topic.trim()
   if (topic === '') errors.topic = 'name a topic'
-  const payload = read('payload', () => encodeBase64(parseTypedValue(typed.payload, typed.format)))
+  const payload = read('payload', () =>
+    encodeBase64(typed.file?.bytes ?? parseTypedValue(typed.payload, typed.format)),
+  )
   const metadata = read('metadata', () => parseMetadata(typed.metadata))
   const timestamp_ms = read('time', () => (typed.time === '' ? 0 : parseTime(typed.time)))
   if (Object.keys(errors).length > 0) return { errors }

@@ -1,12 +1,14 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { Field } from '../parts/field.tsx'
+import { VALUE_BYTES } from '../parts/file-limit.ts'
+import { Picked, readPicked } from '../parts/picked-file.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { formatValue, VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
-import { type DraftErrors, toRequest } from './draft.ts'
+import { VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
+import { type Draft, type DraftErrors, toRequest } from './draft.ts'
 import { draft } from './kept-draft.ts'
 
 export interface PublishFormProps {
@@ -48,12 +50,6 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
     setBusy(false)
   }
 
-  async function load(file: File | undefined): Promise<void> {
-    if (file === undefined) return
-    const bytes = new Uint8Array(await file.arrayBuffer())
-    type({ format: 'hex', payload: formatValue(bytes, 'hex') })
-  }
-
   return (
     <form
       class="form record-form"
@@ -73,42 +69,11 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
           )}
         </Field>
       )}
-      <Field label="Payload is">
-        {(control) => (
-          <select
-            {...control}
-            value={typed.format}
-            onChange={({ currentTarget }) => type({ format: currentTarget.value as ValueFormat })}
-          >
-            {VALUE_FORMATS.map((format) => (
-              <option key={format} value={format}>
-                {FORMATS[format]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
-      <Field label="Payload" error={errors.payload}>
-        {(control) => (
-          <textarea
-            {...control}
-            class="mono"
-            rows={8}
-            spellcheck={false}
-            value={typed.payload}
-            onInput={({ currentTarget }) => type({ payload: currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field label="Payload from a file" help="Its bytes, as hexadecimal digits above.">
-        {(control) => (
-          <input
-            {...control}
-            type="file"
-            onChange={({ currentTarget }) => void load(currentTarget.files?.[0])}
-          />
-        )}
-      </Field>
+      {typed.file === undefined ? (
+        <TypedPayload typed={typed} error={errors.payload} onType={type} />
+      ) : (
+        <Picked file={typed.file} onRemove={() => type({ file: undefined })} />
+      )}
       <Field
         label="Metadata"
         help="name=value, one a line; or an object in JSON."
@@ -145,6 +110,58 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
         </button>
       </div>
     </form>
+  )
+}
+
+interface TypedPayloadProps {
+  readonly typed: Draft
+  readonly error: string | undefined
+  readonly onType: (change: Partial<Draft>) => void
+}
+
+function TypedPayload({ typed, error, onType }: TypedPayloadProps): JSX.Element {
+  return (
+    <>
+      <Field label="Payload is">
+        {(control) => (
+          <select
+            {...control}
+            value={typed.format}
+            onChange={({ currentTarget }) => onType({ format: currentTarget.value as ValueFormat })}
+          >
+            {VALUE_FORMATS.map((format) => (
+              <option key={format} value={format}>
+                {FORMATS[format]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Payload" error={error}>
+        {(control) => (
+          <textarea
+            {...control}
+            class="mono"
+            rows={8}
+            spellcheck={false}
+            value={typed.payload}
+            onInput={({ currentTarget }) => onType({ payload: currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field label="Payload from a file" help="In place of what is typed: its bytes as they are.">
+        {(control) => (
+          <input
+            {...control}
+            type="file"
+            onChange={async ({ currentTarget }) => {
+              const file = await readPicked(currentTarget.files?.[0], VALUE_BYTES)
+              if (file !== undefined) onType({ file })
+            }}
+          />
+        )}
+      </Field>
+    </>
   )
 }
 

@@ -1,5 +1,6 @@
 import {
   type Breach,
+  CALL_BYTES,
   CREDIT,
   DATA,
   END,
@@ -63,7 +64,9 @@ export class Connection implements FrameReceiver<Bytes> {
     return this.#calls.size
   }
 
+  /** @throws {CallError} 413 when it is longer than a message may be: it would end the connection, and all calls with it. */
   call(options: CallOptions): SentCall {
+    checkLength(options)
     const id = ++this.#lastId
     if (id === STREAM_ID_MAX) this.leaving = true
     const call = new SentCall(this, id, options)
@@ -172,6 +175,19 @@ export class Connection implements FrameReceiver<Bytes> {
     this.#frames = []
     this.#packedBytes = 0
     this.#socket.send(message)
+  }
+}
+
+/** @throws {CallError} 413 */
+function checkLength({ service, endpoint, metadata, body }: CallHead): void {
+  if (metadata.length > METADATA_MAX_BYTES) {
+    const detail = `metadata must be at most ${METADATA_MAX_BYTES} bytes, got ${metadata.length}`
+    throw new CallError(service, 413, detail)
+  }
+  const length = CALL_BYTES + service.length + endpoint.length + metadata.length + body.length
+  if (length > PAYLOAD_MAX_BYTES) {
+    const detail = `request must be at most ${PAYLOAD_MAX_BYTES} bytes with its metadata, got ${length}`
+    throw new CallError(service, 413, detail)
   }
 }
 

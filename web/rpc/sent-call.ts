@@ -1,4 +1,4 @@
-import { costOf, WINDOW_BYTES, WINDOW_MAX_BYTES } from '../../core/rpc/frames.ts'
+import { costOf, PAYLOAD_MAX_BYTES, WINDOW_BYTES, WINDOW_MAX_BYTES } from '../../core/rpc/frames.ts'
 import { CallError, type Fields } from './call-error.ts'
 import { type Bytes, formatCancel, formatCredit, formatData, formatEnd } from './frames.ts'
 
@@ -61,8 +61,12 @@ export class SentCall {
       )
   }
 
-  /** Sends a body as soon as the window lets it. @throws {CallError} when the call ends before. */
+  /** Sends a body as soon as the window lets it. @throws {CallError} when the call ends before; 413 when it is too long, and the call goes on. */
   async send(body: Bytes): Promise<void> {
+    if (body.length > PAYLOAD_MAX_BYTES) {
+      const detail = `message must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${body.length}`
+      throw new CallError(this.service, 413, detail)
+    }
     while (this.#sends && !this.over && this.#sendWindow <= 0) await this.#change()
     if (this.error !== undefined) throw this.error
     if (this.over || !this.#sends)

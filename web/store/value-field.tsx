@@ -1,7 +1,9 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { Field } from '../parts/field.tsx'
+import { VALUE_BYTES } from '../parts/file-limit.ts'
 import { formatBytes } from '../parts/format.ts'
+import { Picked, type PickedFile, readPicked } from '../parts/picked-file.tsx'
 import {
   fits,
   formatValue,
@@ -14,6 +16,8 @@ import {
 export interface TypedBytes {
   readonly text: string
   readonly format: ValueFormat
+  /** What is taken in place of the text. */
+  readonly file?: PickedFile
 }
 
 export interface ValueFieldProps {
@@ -29,8 +33,12 @@ const TYPED_MAX = 200_000
 export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {
   const { text, format } = typed
   const [isTouched, setTouched] = useState(false)
+  const latest = useRef(typed)
+  latest.current = typed
   const bytes = tryParse(typed)
   const isLong = text.length > TYPED_MAX
+  if (typed.file !== undefined)
+    return <Picked file={typed.file} onRemove={() => onInput({ text, format })} />
   return (
     <>
       <fieldset class="choices">
@@ -53,11 +61,8 @@ export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {
           <input
             type="file"
             onChange={async ({ currentTarget }) => {
-              const [file] = currentTarget.files ?? []
-              if (file === undefined) return
-              const content = new Uint8Array(await file.arrayBuffer())
-              const best = VALUE_FORMATS.find((one) => fits(content, one))!
-              onInput({ format: best, text: formatValue(content, best) })
+              const file = await readPicked(currentTarget.files?.[0], VALUE_BYTES)
+              if (file !== undefined) onInput({ ...latest.current, file })
             }}
           />
         </label>
@@ -90,7 +95,8 @@ export function ValueField({ typed, onInput }: ValueFieldProps): JSX.Element {
 }
 
 /** The bytes, or why there are none. */
-export function tryParse({ text, format }: TypedBytes): Uint8Array | RangeError {
+export function tryParse({ text, format, file }: TypedBytes): Uint8Array | RangeError {
+  if (file !== undefined) return file.bytes
   try {
     return parseTypedValue(text, format)
   } catch (error) {

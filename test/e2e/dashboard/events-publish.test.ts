@@ -48,12 +48,16 @@ t.test('a file is published byte by byte, and the audit is nobody else’s', asy
   const buffer = Buffer.from([0, 255, 128, 10])
   const file = { name: 'bytes', mimeType: 'application/octet-stream', buffer }
   await form.getByLabel('Payload from a file').setInputFiles(file)
-  const payload = form.getByLabel('Payload', { exact: true })
-  while ((await payload.inputValue()) !== '00 ff 80 0a');
+  await form.getByText('bytes, 4 B').waitFor()
   await form.getByRole('button', { name: 'Publish' }).click()
   await page.getByText('Published to files as 1').waitFor()
   const [event] = await events.read('files')
   t.strictSame([...event!.payload], [...buffer])
+
+  const long = { ...file, name: 'film', buffer: Buffer.alloc(1024 * 1024 + 1) }
+  await form.getByRole('button', { name: 'Remove the file' }).click()
+  await form.getByLabel('Payload from a file').setInputFiles(long)
+  await page.getByText('film is too long: at most 1.0 MiB, got 1.0 MiB').waitFor()
 
   await page.goto('/events/auth?tab=publish')
   await form.getByLabel('Payload', { exact: true }).fill('{}')

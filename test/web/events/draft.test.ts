@@ -19,6 +19,8 @@ t.test('a draft becomes the request that publishes it', (t) => {
   t.match(toRequest({ ...typed, format: 'hex', payload: '00 ff' }), {
     request: { payload: 'AP8=' },
   })
+  const file = { name: 'bytes', bytes: new Uint8Array([0, 255]) }
+  t.match(toRequest({ ...typed, payload: '{', file }), { request: { payload: 'AP8=' } }, 'a file')
   t.end()
 })
 

@@ -273,6 +273,39 @@ t.test('a sender waits for credit, and ends its direction', async (t) => {
   await t.rejects(call.send(toBody({})), { code: 409 })
 })
 
+t.test('what is too long for a message is refused: 413, and the connection stays', async (t) => {
+  const { connection, sent, codes } = open()
+  const both = connection.call(BOTH)
+  const { service, endpoint } = HELLO
+  const room = PAYLOAD_MAX_BYTES - 12 - service.length - endpoint.length
+  t.throws(() => connection.call({ ...HELLO, body: new Uint8Array(room + 1) }), {
+    code: 413,
+    id: 'greeter',
+    detail: 'request must be at most 16777216 bytes with its metadata, got 16777217',
+  })
+  t.throws(() => connection.call({ ...HELLO, metadata: 'x'.repeat(65_537) }), {
+    code: 413,
+    detail: 'metadata must be at most 65536 bytes, got 65537',
+  })
+  await t.rejects(both.send(new Uint8Array(PAYLOAD_MAX_BYTES + 1)), {
+    code: 413,
+    detail: 'message must be at most 16777216 bytes, got 16777217',
+  })
+  connection.call({ ...HELLO, body: new Uint8Array(room) })
+  await both.send(toBody({}))
+  await turn()
+  t.same(
+    sent.flatMap(toFrames).map(({ type, id }) => [type, id]),
+    [
+      [CALL, 1],
+      [CALL, 2],
+      [DATA, 1],
+    ],
+    'nothing of what was refused',
+  )
+  t.same(codes, [])
+})
+
 t.test('a call that takes too long is cancelled: 408', async (t) => {
   const { connection, sent } = open()
   const call = connection.call({ ...HELLO, timeoutMs: 1 })
