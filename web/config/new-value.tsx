@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { keepDraft, readDraft, useKeptDraft } from '../kept-drafts.ts'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { showToast } from '../parts/toast.tsx'
@@ -16,11 +17,27 @@ export interface NewValueProps {
   readonly onSet: (path: string) => void
 }
 
-/** Sets a value at a path that is typed. */
+interface Typed {
+  readonly path: string
+  readonly value: string
+  readonly secret: boolean
+}
+
+const PLACE = ['config', '']
+
+/** Sets a value at a path that is typed. What is typed stays until it is set, also when the form is closed. */
 export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
-  const [path, setPath] = useState(below === '' ? '' : `${below}.`)
-  const [typed, setTyped] = useState('')
-  const [secret, setSecret] = useState(false)
+  const [typed, setTyped] = useState<Typed>(
+    () =>
+      readDraft<Typed>(PLACE) ?? {
+        path: below === '' ? '' : `${below}.`,
+        value: '',
+        secret: false,
+      },
+  )
+  const { path, value, secret } = typed
+  const type = (change: Partial<Typed>): void => setTyped((typed) => ({ ...typed, ...change }))
+  useKeptDraft(PLACE, value === '' ? undefined : typed)
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
   const isThere = path !== '' && findNode(root, path) !== undefined
@@ -29,8 +46,9 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
     setBusy(true)
     setError(undefined)
     try {
-      const version = await setValue(path, readTyped(typed).data, secret)
+      const version = await setValue(path, readTyped(value).data, secret)
       showToast(`${path} was set: version ${version}`)
+      if (readDraft(PLACE) === typed) keepDraft(PLACE, undefined)
       onSet(path)
     } catch (thrown) {
       setError(CallError.from(thrown))
@@ -63,7 +81,7 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
             autocomplete="off"
             spellcheck={false}
             value={path}
-            onInput={({ currentTarget }) => setPath(currentTarget.value)}
+            onInput={({ currentTarget }) => type({ path: currentTarget.value })}
           />
         )}
       </Field>
@@ -75,8 +93,8 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
             rows={4}
             autocomplete="off"
             spellcheck={false}
-            value={typed}
-            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+            value={value}
+            onInput={({ currentTarget }) => type({ value: currentTarget.value })}
           />
         )}
       </Field>
@@ -84,7 +102,7 @@ export function NewValue({ root, below, onSet }: NewValueProps): JSX.Element {
         <input
           type="checkbox"
           checked={secret}
-          onChange={({ currentTarget }) => setSecret(currentTarget.checked)}
+          onChange={({ currentTarget }) => type({ secret: currentTarget.checked })}
         />
         Secret: encrypted, and hidden from now on
       </label>

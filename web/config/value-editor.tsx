@@ -1,9 +1,11 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { keepDraft, readDraft, useKeptDraft } from '../kept-drafts.ts'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
+import { beginEdit, type Edit, hideEdit, isTyped, revealEdit, settleEdit } from './edit.ts'
 import { revealValue, setValue } from './service.ts'
 import { type ConfigNode, isSecret } from './tree.ts'
 import { readTyped, toTyped } from './typed-value.ts'
@@ -13,30 +15,26 @@ export interface ValueEditorProps {
   readonly node: ConfigNode & { readonly kind: 'value' }
 }
 
-/** Changes one value. What is typed stays until it is set, whatever happens meanwhile. */
+/** Changes one value. What is typed stays until it is set, or undone: over other values, other places and other pages, too. */
 export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
   const hidden = isSecret(node)
   const shown = hidden ? '' : toTyped(node.text)
-  /** What was there when typing began. */
-  const [before, setBefore] = useState(shown)
-  const [typed, setTyped] = useState(shown)
-  const [isRevealed, setRevealed] = useState(false)
+  const place = ['config', path]
+  const [edit, setEdit] = useState(() => readDraft<Edit>(place) ?? beginEdit(shown))
   const [becomesSecret, setBecomesSecret] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<{ readonly what: string; readonly why: CallError }>()
   const latest = useRef(shown)
   latest.current = shown
-  const isTyped = typed !== before
+  const { before, typed, isRevealed } = edit
   const changed = !isRevealed && shown !== before
 
-  function take(text: string): void {
-    setBefore(text)
-    setTyped(text)
-  }
-
   useEffect(() => {
-    if (changed && !isTyped) take(shown)
+    if (changed && !isTyped(edit)) setEdit(beginEdit(shown))
   }, [shown])
+  // The secret itself is not kept.
+  const kept = isRevealed ? hideEdit(edit) : edit
+  useKeptDraft(place, isTyped(kept) ? kept : undefined)
 
   async function attempt(what: string, doIt: () => Promise<void>): Promise<void> {
     setBusy(true)
@@ -52,23 +50,18 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
   const save = (): Promise<void> =>
     attempt(`setting ${path}`, async () => {
       const version = await setValue(path, readTyped(typed).data, hidden || becomesSecret)
-      if (hidden) hide()
       // What was set may have come back already, or does soon.
-      else if (latest.current === shown) setBefore(typed)
-      else take(latest.current)
+      const now = latest.current === shown ? typed : latest.current
+      setEdit((edit) => settleEdit(edit, typed, hidden || becomesSecret ? '' : now))
+      if (readDraft<Edit>(place)?.typed === typed) keepDraft(place, undefined)
       showToast(`${path} was set: version ${version}`)
     })
 
   const reveal = (): Promise<void> =>
     attempt(`the secret ${path}`, async () => {
-      take(toTyped(await revealValue(path)))
-      setRevealed(true)
+      const secret = toTyped(await revealValue(path))
+      setEdit((edit) => revealEdit(edit, secret))
     })
-
-  function hide(): void {
-    take('')
-    setRevealed(false)
-  }
 
   return (
     <form
@@ -88,7 +81,12 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
       )}
       {isRevealed && (
         <p class="form-actions">
-          <button type="button" onClick={hide}>
+          {isTyped(edit) && (
+            <span>
+              It is <code>{before}</code>
+            </span>
+          )}
+          <button type="button" onClick={() => setEdit(hideEdit)}>
             Hide it
           </button>
         </p>
@@ -105,14 +103,16 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
             spellcheck={false}
             autocomplete="off"
             value={typed}
-            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+            onInput={({ currentTarget: { value } }) =>
+              setEdit((edit) => ({ ...edit, typed: value }))
+            }
           />
         )}
       </Field>
-      {changed && isTyped && (
+      {changed && isTyped(edit) && !isBusy && (
         <p class="notice" role="status">
           It was changed meanwhile, by somebody else.{' '}
-          <button type="button" onClick={() => take(shown)}>
+          <button type="button" onClick={() => setEdit(beginEdit(shown))}>
             Take theirs
           </button>
         </p>
@@ -123,11 +123,15 @@ export function ValueEditor({ path, node }: ValueEditorProps): JSX.Element {
         <button
           type="submit"
           class="primary"
-          disabled={isBusy || !(isTyped || (becomesSecret && !hidden))}
+          disabled={isBusy || !(isTyped(edit) || (becomesSecret && !hidden))}
         >
           Set
         </button>
-        <button type="button" disabled={!isTyped} onClick={() => take(isRevealed ? before : shown)}>
+        <button
+          type="button"
+          disabled={!isTyped(edit)}
+          onClick={() => setEdit(isRevealed ? { ...edit, typed: before } : beginEdit(shown))}
+        >
           Undo typing
         </button>
       </div>

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { keepDraft, readDraft, useKeptDraft } from '../kept-drafts.ts'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { showToast } from '../parts/toast.tsx'
@@ -18,15 +19,25 @@ export interface NewRecordProps {
   readonly onWritten: (record: StoredRecord) => void
 }
 
-/** Writes a record under a key that has none yet. */
+interface RecordDraft {
+  readonly key: string
+  readonly typed: TypedBytes
+  readonly expiry: string
+}
+
+/** Writes a record under a key that has none yet. What is typed stays until it is written, also when the form is closed. */
 export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Element {
-  const [key, setKey] = useState(prefix)
-  const [typed, setTyped] = useState<TypedBytes>({ format: 'text', text: '' })
-  const [expiry, setExpiry] = useState('')
+  const place = ['store', table.database, table.table]
+  const kept = useMemo(() => readDraft<RecordDraft>(place), [])
+  const [key, setKey] = useState(kept?.key ?? prefix)
+  const [typed, setTyped] = useState<TypedBytes>(kept?.typed ?? { format: 'text', text: '' })
+  const [expiry, setExpiry] = useState(kept?.expiry ?? '')
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<CallError>()
   const value = tryParse(typed)
   const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
+  const isTyped = typed.text !== '' || typed.file !== undefined
+  useKeptDraft(place, isTyped ? { key, typed, expiry } : undefined)
 
   async function save(): Promise<void> {
     if (value instanceof RangeError) return
@@ -36,6 +47,7 @@ export function NewRecord({ table, prefix, onWritten }: NewRecordProps): JSX.Ele
     try {
       const version = await writeRecord(table, record, 0)
       showToast(`${key} was written`)
+      if (readDraft<RecordDraft>(place)?.typed === typed) keepDraft(place, undefined)
       onWritten({ ...record, version })
     } catch (thrown) {
       setError(CallError.from(thrown))

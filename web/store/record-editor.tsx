@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { keepDraft, readDraft, useKeptDraft } from '../kept-drafts.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -11,7 +12,7 @@ import { formatExpiry, parseExpiry } from './expiry.ts'
 import { ExpiryField, tryExpiry } from './expiry-field.tsx'
 import { type ReadRecord, type StoredRecord, toExpiryLeft } from './record.ts'
 import { deleteRecord, readRecord, type Table, writeRecord } from './service.ts'
-import { tryParse, ValueField } from './value-field.tsx'
+import { type TypedBytes, tryParse, ValueField } from './value-field.tsx'
 import { formatValue, toFormat } from './value-format.ts'
 
 export interface RecordEditorProps {
@@ -21,7 +22,15 @@ export interface RecordEditorProps {
   readonly onDeleted: () => void
 }
 
-/** Shows a record, changes and deletes it: on condition that nobody else did meanwhile. */
+/** What is typed of a record. */
+interface RecordDraft {
+  readonly base: ReadRecord
+  readonly known: number
+  readonly typed: TypedBytes
+  readonly expiry: string
+}
+
+/** Shows a record, changes and deletes it: on condition that nobody else did meanwhile. What is typed stays while others are looked at. */
 export function RecordEditor({
   table,
   record,
@@ -29,19 +38,22 @@ export function RecordEditor({
   onDeleted,
 }: RecordEditorProps): JSX.Element {
   const { key } = record
+  const place = ['store', table.database, table.table, key]
+  const kept = useMemo(() => readDraft<RecordDraft>(place), [])
   /** The record that typing began with. */
-  const [base, setBase] = useState(record)
+  const [base, setBase] = useState(kept?.base ?? record)
   /** The version that is changed; 0: it is not there, and is made again. */
-  const [known, setKnown] = useState(record.version)
+  const [known, setKnown] = useState(kept?.known ?? record.version)
   /** As it was found after a conflict; null: it is gone. */
   const [found, setFound] = useState<ReadRecord | null>()
-  const [typed, setTyped] = useState(() => toTyped(record))
-  const [expiry, setExpiry] = useState('')
+  const [typed, setTyped] = useState<TypedBytes>(() => kept?.typed ?? toTyped(record))
+  const [expiry, setExpiry] = useState(kept?.expiry ?? '')
   const [isBusy, setBusy] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const [error, setError] = useState<CallError>()
   const shown = useMemo(() => toTyped(base), [base])
-  const isTyped = typed.text !== shown.text || typed.format !== shown.format
+  const isTyped =
+    typed.file !== undefined || typed.text !== shown.text || typed.format !== shown.format
   const value = useMemo(() => tryParse(typed), [typed])
   const isWrong = value instanceof RangeError || tryExpiry(expiry) !== undefined
   const newest = found && found.version > record.version ? found : record
@@ -49,6 +61,8 @@ export function RecordEditor({
   const isGone = found === null && known !== 0
   // What nobody has begun to change is shown as it is now.
   if (isNewer && !isTyped && expiry === '') take()
+  const draft: RecordDraft = { base, known, typed, expiry }
+  useKeptDraft(place, isTyped || expiry !== '' ? draft : undefined)
 
   function take(): void {
     setBase(newest)
@@ -78,8 +92,10 @@ export function RecordEditor({
     try {
       const version = await writeRecord(table, written, known)
       showToast(`${key} was written: version ${version}`)
+      if (readDraft<RecordDraft>(place)?.typed === typed) keepDraft(place, undefined)
       setBase({ ...written, version, readMs: Date.now() })
       setKnown(version)
+      setTyped((now) => (now === typed ? toTyped(written) : now))
       setFound(undefined)
       setExpiry('')
       onWritten()
@@ -170,6 +186,7 @@ export function RecordEditor({
           dangerous
           onConfirm={async () => {
             await deleteRecord(table, key, known)
+            keepDraft(place, undefined)
             showToast(`${key} was deleted`)
             onDeleted()
           }}
@@ -184,7 +201,7 @@ export function RecordEditor({
   )
 }
 
-function toTyped({ value }: StoredRecord) {
+function toTyped({ value }: Pick<StoredRecord, 'value'>): TypedBytes {
   const bytes = decodeBase64(value)
   const format = toFormat(bytes)
   return { format, text: formatValue(bytes, format) }

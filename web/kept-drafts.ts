@@ -1,0 +1,37 @@
+import { effect } from '@preact/signals'
+import { useLayoutEffect } from 'preact/hooks'
+import { endedSession, namespace, session } from './session.ts'
+
+/** Where something is typed: of the namespace, such as `config`, `shop.title`. */
+export type Place = readonly string[]
+
+const drafts = new Map<string, unknown>()
+let owner: string | undefined
+
+// What somebody has typed is nobody else's to see. A login that ended goes on with the next one.
+effect(() => {
+  const { account } = session.value ?? endedSession.value ?? {}
+  const id = account && JSON.stringify([account.issuer, account.id])
+  if (id !== owner) drafts.clear()
+  owner = id
+})
+
+/** What was typed at a place and not sent, by the same account; undefined: nothing. */
+export function readDraft<T>(place: Place): T | undefined {
+  return drafts.get(toKey(place)) as T | undefined
+}
+
+/** @param draft undefined: nothing is to be kept. */
+export function keepDraft(place: Place, draft: unknown): void {
+  if (draft === undefined) drafts.delete(toKey(place))
+  else drafts.set(toKey(place), draft)
+}
+
+/** Keeps what is typed while its form is not there. @param draft undefined: nothing is to be kept. */
+export function useKeptDraft(place: Place, draft: unknown): void {
+  useLayoutEffect(() => keepDraft(place, draft))
+}
+
+function toKey(place: Place): string {
+  return JSON.stringify([namespace.peek(), ...place])
+}
