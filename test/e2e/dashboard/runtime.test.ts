@@ -3,6 +3,7 @@ import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { type Files, openDeployer } from '../../fixtures/deployer.ts'
+import { openReplaced } from '../../fixtures/replaced-answers.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 
 const XSS = '<img src=x onerror="document.title=1">'
@@ -152,7 +153,7 @@ t.test('the pages of the runtime', async (t) => {
     await row(page, 'writer').getByText('running').waitFor()
   })
 
-  t.test('restart, roll back and say why not, and kill', async (t) => {
+  t.test('restart, and roll back and say why not', async (t) => {
     const act = async (name: string): Promise<void> => {
       await page.getByRole('button', { name, exact: true }).click()
       await page.getByRole('dialog').getByRole('button', { name, exact: true }).click()
@@ -175,7 +176,26 @@ t.test('the pages of the runtime', async (t) => {
     const built = await deployer.settled('writer')
     t.equal(built.status, 4)
     t.not(built.metadata['build'], before!.metadata['build'])
-    await act('Kill')
+  })
+
+  t.test('of a branch, fetch its newest commit instead of a restart', async (t) => {
+    const path = '/runtime/writer?version=latest'
+    const branch = await openReplaced(context, path, { 'source://': 'https:///' })
+    await branch.getByRole('button', { name: 'Update', exact: true }).click()
+    t.equal(await branch.getByRole('button', { name: 'Restart' }).count(), 0)
+    const dialog = branch.getByRole('dialog', { name: 'Update writer@latest?' })
+    await dialog.getByText('Fetches the newest code of its version').waitFor()
+    const [before] = await deployer.read()
+    await dialog.getByRole('button', { name: 'Update' }).click()
+    await branch.getByText('writer is updated').waitFor()
+    const after = await deployer.settled('writer')
+    t.not(after.metadata['started'], before!.metadata['started'])
+    await branch.close()
+  })
+
+  t.test('kill', async (t) => {
+    await page.getByRole('button', { name: 'Kill', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Kill', exact: true }).click()
     await page.getByText('writer was killed').waitFor()
     await page.getByText('writer@latest is not there').waitFor()
     t.same(await deployer.read(), [])
