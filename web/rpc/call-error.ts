@@ -1,7 +1,10 @@
 import { isMetadata, splitMetadata } from '../../core/rpc/metadata.ts'
 
-/** The id of errors of the connection itself: what failed was not answered, and may be tried once it is back. */
+/** The id of errors of the connection itself, as the page has them: what failed was not answered, and may be tried once it is back. */
 export const CONNECTION_ID = 'connection'
+
+/** What the server says of a login that has ended (core/auth/authorize.ts), in the name of the service that was called. */
+const NOT_TAKEN = 'Bearer error="invalid_token"'
 
 /** Fields of a reply: names in lower case, and their values. */
 export type Fields = readonly (readonly [name: string, value: string])[]
@@ -10,6 +13,8 @@ export interface CallErrorOptions {
   /** @default that of the code */
   readonly status?: string
   readonly fields?: Fields
+  /** Service whose call was answered so. @default none: the page says so itself */
+  readonly callee?: string
   readonly cause?: unknown
 }
 
@@ -22,31 +27,42 @@ export class CallError extends Error {
   /** Reason phrase of the code. */
   readonly status: string
   readonly fields: Fields
+  readonly #callee: string | undefined
 
   constructor(id: string, code: number, detail: string, options: CallErrorOptions = {}) {
-    const { status = '', fields = [], cause } = options
+    const { status = '', fields = [], callee, cause } = options
     super(detail, { cause })
     this.name = 'CallError'
     this.id = id
     this.code = code
     this.status = status === '' ? (STATUSES[code] ?? '') : status
     this.fields = fields
+    this.#callee = callee
   }
 
   get detail(): string {
     return this.message
   }
 
-  /** Whether the login has ended: the rules refuse with 401, too, and say nothing of the token. */
+  /**
+   * Whether the login has ended. The rules refuse with 401, too, and say nothing of the token; services may pass on what others
+   * said of other tokens, with other ids.
+   */
   get isExpiry(): boolean {
     if (this.code !== 401) return false
-    const challenge = this.fields.find(([name]) => name === 'www-authenticate')?.[1] ?? ''
-    return this.id === CONNECTION_ID || challenge.includes('invalid_token')
+    if (this.#callee === undefined) return this.id === CONNECTION_ID
+    const challenge = this.fields.find(([name]) => name === 'www-authenticate')?.[1]
+    return this.id === this.#callee && challenge === NOT_TAKEN
   }
 
   /** Whether it was the connection that failed: nothing is known of the call, which may be made again once it is back. */
   get isLoss(): boolean {
-    return this.id === CONNECTION_ID && this.code === 503
+    return this.#callee === undefined && this.id === CONNECTION_ID && this.code === 503
+  }
+
+  /** Whether it ends with the trouble of the connection or the login that caused it, or with a service that comes again. */
+  get isPassing(): boolean {
+    return this.isExpiry || this.isLoss || this.code === 502 || this.code === 503
   }
 
   /** Whatever was thrown, as an error pages can show. */
@@ -99,13 +115,14 @@ export function readCallError(json: string, service: string): CallError {
   return new CallError(text('id') || service, code as number, text('detail'), {
     status: text('status'),
     fields: fields.filter(([name]) => !name.startsWith('content-')),
+    callee: service,
   })
 }
 
 /** What a caller sees of an answer that breaks the rules but not the connection. */
 export function toBadAnswer(service: string, cause?: unknown): CallError {
   const detail = `bad gateway: the answer of ${service} is malformed`
-  return new CallError(service, 502, detail, { cause })
+  return new CallError(service, 502, detail, { callee: service, cause })
 }
 
 /** The fields of a metadata block; undefined: it is malformed. */

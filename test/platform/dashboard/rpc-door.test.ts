@@ -95,6 +95,7 @@ t.test('a stream is ended when the rules deny it, and when the login ends', asyn
   await post('/auth/revoke', { id: 'admin' })
   await t.rejects(read(events), {
     code: 401,
+    isExpiry: true,
     fields: [['www-authenticate', 'Bearer error="invalid_token"']],
   })
   await t.rejects(page.call('auth', 'Accounts.List'), { code: 401 })

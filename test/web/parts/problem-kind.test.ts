@@ -6,6 +6,7 @@ t.test('each failure has one state', async (t) => {
   const kindOf = (code: number, id = 'greeter', challenge?: string): string =>
     toProblemKind(
       new CallError(id, code, '', {
+        ...(id !== CONNECTION_ID && { callee: id }),
         fields: challenge === undefined ? [] : [['www-authenticate', challenge]],
       }),
     )
