@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { createBackOff } from '../core/back-off.ts'
+import { createReturnDelay } from './return-delay.ts'
 import { CallError } from './rpc/call-error.ts'
 import { connection, connectionId, type Stream } from './rpc/caller.ts'
 import { session } from './session.ts'
@@ -15,7 +15,7 @@ export interface CallState<T> {
 
 /**
  * Calls as soon as the component is there, and again when a dependency changes, `reload` is called, or, after a failure that
- * had to do with the connection or the login, when both are there again. What is overtaken is cancelled.
+ * passes, when the connection and the login are there. What is overtaken is cancelled.
  *
  * @param start begins the call; undefined: there is nothing to call yet.
  */
@@ -47,7 +47,7 @@ export function useCall<T>(
     return () => controller.abort()
   }, [...deps, turn])
   const { error } = result
-  useReturn(error !== undefined && isPassing(error) ? error : undefined, begunOn, reload)
+  useReturn(error?.isPassing === true ? error : undefined, begunOn, reload)
   return { ...result, reload }
 }
 
@@ -108,7 +108,7 @@ export function useWatch<T>(
       } catch (thrown) {
         if (over) return
         const error = CallError.from(thrown)
-        setResult({ state: isPassingStream(error) ? 'stale' : 'failed', error })
+        setResult({ state: error.isPassing ? 'stale' : 'failed', error })
       } finally {
         clearTimeout(timer)
       }
@@ -128,16 +128,6 @@ export function useWatch<T>(
 const PROBATION_MS = 500
 const LIVE = { state: 'live', error: undefined } as const
 
-/** Errors that end with the trouble of the connection or the login that caused them. */
-function isPassing(error: CallError): boolean {
-  return error.isExpiry || error.isLoss
-}
-
-/** Of streams: a service that stops ends them before the connection is lost, and comes again. */
-function isPassingStream(error: CallError): boolean {
-  return isPassing(error) || error.code === 502 || error.code === 503
-}
-
 /** Does it again after an error that passes, as soon as the page is connected and logged in: at once on another connection than `begunOn`. */
 function useReturn(
   error: CallError | undefined,
@@ -146,11 +136,10 @@ function useReturn(
 ): void {
   const opened = connectionId.value
   const isBack = connection.value === 'open' && session.value !== null
-  const backOff = useRef(createBackOff()).current
+  const delay = useRef(createReturnDelay()).current
   useEffect(() => {
     if (error === undefined || !isBack) return undefined
-    if (opened !== begunOn.current) backOff.reset()
-    const timer = setTimeout(again, opened === begunOn.current ? backOff.next() : 0)
+    const timer = setTimeout(again, delay(opened === begunOn.current))
     return () => clearTimeout(timer)
   }, [error, isBack, opened])
 }
