@@ -1,4 +1,5 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { toRenewalMs } from './renewal.ts'
 import { CallError, CONNECTION_ID, readCallError } from './rpc/call-error.ts'
 
 /** Namespace of whoever names none. */
@@ -19,7 +20,7 @@ export interface Session {
   readonly account: Account
   /** Namespace of the login. */
   readonly namespace: string
-  /** When the login ends unless it is renewed: Unix time in milliseconds, or a date. */
+  /** When the login ends unless it is renewed, by the server's clock: Unix time in milliseconds, or a date. */
   readonly expires: number | string
 }
 
@@ -31,13 +32,18 @@ export interface Credentials {
 
 const ID = 'dashboard'
 const REQUEST_MS = 15_000
-/** Part of its life after which a login is renewed. */
-const RENEW_AT = 2 / 3
-const MIN_RENEW_MS = 1000
 const RETRY_MS = 5000
 const TIMER_MAX_MS = 2 ** 31 - 1
 let renewAtMs = 0
 let renewal: ReturnType<typeof setTimeout> | undefined
+/** Logins, renewals and logouts: what was asked before one of them is out of date. */
+let changes = 0
+
+interface Reply {
+  readonly body: unknown
+  /** Field `Date`. */
+  readonly date: string | null
+}
 
 /** Who is logged in; null: nobody, or nobody any more. */
 export const session: Signal<Session | null> = signal(null)
@@ -62,37 +68,34 @@ export function chooseNamespace(name: string | undefined): void {
 
 /** Asks who is logged in. @throws {CallError} when the server does not say. */
 export async function readSession(): Promise<void> {
-  try {
-    begin((await ask('GET', '/session')) as Session)
-  } catch (error) {
-    end(error)
-  }
+  await learn('GET')
   isKnown.value = true
 }
 
 /** @throws {CallError} with 401 when the id or the secret is wrong. */
 export async function logIn({ id, secret, namespace }: Credentials): Promise<void> {
   const wanted = namespace === undefined || namespace === '' ? {} : { namespace }
-  begin((await ask('POST', '/login', { id, secret, ...wanted })) as Session)
+  const reply = await ask('POST', '/login', { id, secret, ...wanted })
+  changes++
+  begin(reply)
   isKnown.value = true
 }
 
 /** Ends the login on the server, too. @throws {CallError} when the server was not told: the login goes on. */
 export async function logOut(): Promise<void> {
   await ask('POST', '/logout', {})
+  changes++
   clearTimeout(renewal)
-  chosen.value = undefined
-  endedSession.value = null
-  session.value = null
+  batch(() => {
+    chosen.value = undefined
+    endedSession.value = null
+    session.value = null
+  })
 }
 
 /** Asks the server to go on with the login, before it ends or when something says that it has. @throws {CallError} when the server does not say. */
 export async function renewSession(): Promise<void> {
-  try {
-    begin((await ask('POST', '/session')) as Session)
-  } catch (error) {
-    end(error)
-  }
+  await learn('POST')
 }
 
 /** Renews a login that is about to end when the page is looked at again: timers of hidden pages are late. */
@@ -107,18 +110,39 @@ export function keepLoggedIn(): void {
   })
 }
 
-function begin(next: Session): void {
+/** Asks who is logged in, or renews the login; an answer that is out of date counts for nothing. */
+async function learn(method: 'GET' | 'POST'): Promise<void> {
+  const asked = changes
+  try {
+    const reply = await ask(method, '/session')
+    if (asked !== changes) return
+    if (method === 'POST') changes++
+    begin(reply)
+  } catch (error) {
+    if (!(error instanceof CallError) || error.code !== 401) throw error
+    if (asked === changes) end()
+  }
+}
+
+function begin({ body, date }: Reply): void {
+  const next = body as Session
+  const before = session.peek() ?? endedSession.peek()
   batch(() => {
+    // Somebody else had chosen it.
+    if (before !== null && !isSame(before.account, next.account)) chosen.value = undefined
     session.value = next
     endedSession.value = null
   })
-  const nowMs = Date.now()
-  renewAtMs = nowMs + Math.max(MIN_RENEW_MS, (new Date(next.expires).getTime() - nowMs) * RENEW_AT)
-  schedule(renewAtMs - nowMs)
+  const waitMs = toRenewalMs(next.expires, date)
+  renewAtMs = Date.now() + waitMs
+  schedule(waitMs)
 }
 
-function end(error: unknown): void {
-  if (!(error instanceof CallError) || error.code !== 401) throw error
+function isSame(one: Account, other: Account): boolean {
+  return one.id === other.id && one.issuer === other.issuer
+}
+
+function end(): void {
   clearTimeout(renewal)
   batch(() => {
     endedSession.value ??= session.value
@@ -133,11 +157,12 @@ function schedule(ms: number): void {
 
 /** The server is away: it may be back before the login ends. */
 function retry(): void {
-  schedule(RETRY_MS)
+  if (session.peek() !== null) schedule(RETRY_MS)
 }
 
-async function ask(method: string, path: string, body?: object): Promise<unknown> {
+async function ask(method: string, path: string, body?: object): Promise<Reply> {
   let text: string
+  let date: string | null
   let ok: boolean
   let status: number
   try {
@@ -153,10 +178,11 @@ async function ask(method: string, path: string, body?: object): Promise<unknown
     })
     text = await reply.text()
     ;({ ok, status } = reply)
+    date = reply.headers.get('date')
   } catch (error) {
     throw toGone(error)
   }
-  if (ok) return text === '' ? undefined : JSON.parse(text)
+  if (ok) return { body: text === '' ? undefined : JSON.parse(text), date }
   const error = readCallError(text, ID)
   if (error.code === status) throw error
   throw new CallError(ID, status, `the server answered ${status}`)

@@ -29,9 +29,10 @@ export function Account(): JSX.Element {
             autocomplete="off"
             spellcheck={false}
             onInput={({ currentTarget }) => setTyped(currentTarget.value)}
-            onBlur={() => {
-              if (typed !== undefined) chooseNamespace(typed)
-              setTyped(undefined)
+            title="Enter takes it"
+            // Half a name is none. Who goes to another window comes back to it.
+            onBlur={({ currentTarget }) => {
+              if (document.activeElement !== currentTarget) setTyped(undefined)
             }}
           />
         </label>

@@ -1,4 +1,6 @@
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { createBackOff } from '../../core/back-off.ts'
 import { useCall } from '../hooks.ts'
 import { Problem } from '../parts/problem.tsx'
 import { Loading } from '../parts/states.tsx'
@@ -9,7 +11,13 @@ import { Shell } from './shell.tsx'
 
 /** The dashboard: a login, or the page that the address names. */
 export function App(): JSX.Element {
-  const { error, reload } = useCall(readSession, [])
+  const { state, error, reload } = useCall(readSession, [])
+  const backOff = useRef(createBackOff()).current
+  useEffect(() => {
+    if (state !== 'failed' || isKnown.value) return undefined
+    const timer = setTimeout(reload, backOff.next())
+    return () => clearTimeout(timer)
+  }, [state, error])
   if (!isKnown.value)
     return (
       <main class="alone">

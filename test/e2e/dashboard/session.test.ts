@@ -1,0 +1,156 @@
+import type { Page, Route } from 'playwright-core'
+import t from 'tap'
+import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { ADMIN, openServer } from '../../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+const JANE = { id: 'jane', secret: 'her secret' }
+const MINUTE_MS = 60_000
+
+const logIn = async (page: Page, { id, secret }: typeof ADMIN, action: string): Promise<void> => {
+  await page.getByRole('textbox', { name: 'Account' }).fill(id)
+  await page.getByLabel('Secret').fill(secret)
+  await page.getByRole('button', { name: action }).click()
+}
+/** Resolves when the page has taken what came to it before. */
+const settle = (page: Page): Promise<unknown> => page.evaluate('fetch("/session").then(() => 0)')
+const dialogOf = (page: Page) => page.getByRole('dialog', { name: 'The login has ended' })
+const namespaceOf = (page: Page) => page.locator('.account input[name=namespace]')
+
+for (const minutes of [20, -20])
+  t.test(`a browser whose clock is ${minutes} minutes off renews its login in time`, async (t) => {
+    const opened = await openDashboard(t)
+    if (opened === undefined) return
+    const { page } = opened
+    await page.clock.install({ time: Date.now() + minutes * MINUTE_MS })
+    let renewals = 0
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && new URL(request.url()).pathname === '/session') renewals++
+    })
+    await page.reload()
+    await page.getByRole('button', { name: 'Log out' }).waitFor()
+    await page.clock.fastForward('09:00')
+    await settle(page)
+    t.equal(renewals, 0)
+    const renewed = page.waitForResponse((reply) => reply.request().method() === 'POST')
+    await page.clock.fastForward('02:00')
+    t.equal((await renewed).status(), 200)
+  })
+
+t.test('an answer that comes after a logout, or another login, counts for nothing', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, context, url } = opened
+  await page.clock.install()
+  await page.reload()
+  await page.getByRole('button', { name: 'Log out' }).waitFor()
+  const holdRenewal = (): Promise<Route> =>
+    new Promise((resolve) => {
+      void page
+        .route('**/session', (route) => resolve(route), { times: 1 })
+        .then(() => page.clock.fastForward('11:00'))
+    })
+
+  const taken = await holdRenewal()
+  t.equal(taken.request().method(), 'POST')
+  const reply = await taken.fetch()
+  t.equal(reply.status(), 200)
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('button', { name: 'Log in' }).waitFor()
+  await taken.fulfill({ response: reply })
+  await settle(page)
+  t.equal(await page.getByRole('button', { name: 'Log in' }).count(), 1)
+
+  await logIn(page, ADMIN, 'Log in')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const refused = await holdRenewal()
+  t.equal(refused.request().method(), 'POST')
+  await context.request.post(`${url}/logout`, { headers: { origin: url } })
+  await dialogOf(page).waitFor()
+  await logIn(page, ADMIN, 'Go on')
+  await dialogOf(page).waitFor({ state: 'detached' })
+  const json = { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in', Status: '' }
+  await refused.fulfill({ status: 401, json })
+  await settle(page)
+  t.equal(await dialogOf(page).count(), 0)
+})
+
+t.test('a page that comes while the server is away goes on by itself', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page } = opened
+  await page.route('**/session', (route) => route.abort())
+  await page.reload()
+  await page.locator('[data-kind=gone]').waitFor()
+  await page.unroute('**/session')
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+})
+
+t.test('a namespace is another one with Enter, and is chosen by one account alone', async (t) => {
+  const server = await openServer(t)
+  await server.post('/auth/generate', { ...JANE, scopes: ['reader'] })
+  const opened = await openDashboard(t, { server, path: '/services' })
+  if (opened === undefined) return
+  const { page, context, url } = opened
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  const namespace = namespaceOf(page)
+  await namespace.fill('ha')
+  // As if another window came to the front.
+  await namespace.dispatchEvent('blur')
+  t.equal(await namespace.inputValue(), 'ha')
+  await page.keyboard.press('Tab')
+  t.equal(await namespace.inputValue(), 'mx', 'whoever leaves it half typed stays where they are')
+
+  await namespace.fill('acme')
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Search services').fill('acme')
+  t.equal(await namespace.inputValue(), 'acme')
+  await context.request.post(`${url}/logout`, { headers: { origin: url } })
+  await dialogOf(page).waitFor()
+  await logIn(page, ADMIN, 'Go on')
+  await dialogOf(page).waitFor({ state: 'detached' })
+  t.equal(await namespace.inputValue(), 'acme', 'it goes on for the same account')
+  await context.request.post(`${url}/logout`, { headers: { origin: url } })
+  await dialogOf(page).waitFor()
+  await logIn(page, JANE, 'Go on')
+  await dialogOf(page).waitFor({ state: 'detached' })
+  t.equal(await namespace.inputValue(), 'mx')
+})
+
+t.test('what went wrong is told until it is closed', async (t) => {
+  const opened = await openDashboard(t, { path: '/services' })
+  if (opened === undefined) return
+  const { page } = opened
+  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  await page.clock.install()
+  await page.route('**/logout', (route) => route.abort())
+  const toast = page.getByText('Still logged in: the server does not answer')
+  for (let i = 0; i < 2; i++) {
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await toast.waitFor()
+  }
+  await checkAccessibility(t, page, 'toast')
+  await page.clock.fastForward('00:30')
+  await settle(page)
+  t.equal(await toast.count(), 1)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await toast.waitFor({ state: 'detached' })
+})
+
+t.test('a page that asks now and then does so after a failure, too', async (t) => {
+  const server = await openServer(t)
+  await server.post('/auth/generate', { ...JANE, scopes: ['reader', 'admin'] })
+  const rule = {
+    ...{ id: 'no', scope: 'reader', access: 'DENIED', priority: 1 },
+    resource: { type: 'service', name: 'events', endpoint: '*' },
+  }
+  t.equal((await server.post('/auth/rules/create', { rule })).status, 200)
+  const opened = await openDashboard(t, { server, account: JANE, path: '/events' })
+  if (opened === undefined) return
+  const forbidden = opened.page.locator('[data-kind=forbidden]')
+  await forbidden.waitFor()
+  t.equal((await server.post('/auth/rules/delete', { id: 'no' })).status, 200)
+  await forbidden.waitFor({ state: 'detached' })
+})
