@@ -36,17 +36,6 @@ export function keyOf({ name, version, options: { domain } }: Entry): string {
   return `${domain} ${name} ${version}`
 }
 
-/** What is known after some changes. */
-export function applyChanges(entries: Entries, changes: readonly Change[]): Entries {
-  if (changes.length === 0) return entries
-  const next = new Map(entries)
-  for (const { action, service } of changes) {
-    if (action === 'delete') next.delete(keyOf(service))
-    else next.set(keyOf(service), service)
-  }
-  return next
-}
-
 /** A row for each service of each namespace, by name. */
 export function toRows(entries: Entries): readonly ServiceRow[] {
   const groups = new Map<string, Entry[]>()

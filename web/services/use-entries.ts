@@ -1,14 +1,9 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { type CallState, useCall, useWatch, type WatchState } from '../hooks.ts'
 import { call, openStream } from '../rpc/caller.ts'
 import { useFrames } from '../use-frames.ts'
-import { applyChanges, type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
-
-interface Listed {
-  readonly entries: Entries
-  /** What has changed since it began to be listed. */
-  readonly changes: Change[]
-}
+import { LiveEntries } from './live-entries.ts'
+import { type Change, type Entries, type Entry, keyOf } from './service-rows.ts'
 
 export interface KnownEntries {
   /** Undefined: not told yet. */
@@ -21,7 +16,7 @@ export interface KnownEntries {
 /** All that is registered in a namespace, as it changes; undefined: nothing is asked. */
 export function useEntries(domain: string | undefined): KnownEntries {
   const [turn, setTurn] = useState(0)
-  const latest = useRef<Change[]>([])
+  const live = useMemo(() => new LiveEntries(), [domain])
   const draw = useFrames()
   const watched = useWatch(
     () =>
@@ -34,33 +29,23 @@ export function useEntries(domain: string | undefined): KnownEntries {
             { namespace: '' },
           ),
     (change) => {
-      latest.current.push(change)
-      if (listed.value !== undefined && listed.value.changes !== latest.current)
-        listed.value.changes.push(change)
+      live.apply(change)
       draw()
     },
     [domain],
     // What happened while nobody watched was not told.
     { onStart: () => setTurn((n) => n + 1) },
   )
-  const listed = useCall<Listed>(
+  const listed = useCall(
     (signal) => {
       // Watched first: nothing is missed.
       if (domain === undefined || turn === 0) return undefined
-      const changes: Change[] = []
-      latest.current = changes
-      return listEntries(domain, signal).then((entries) => ({ entries, changes }))
+      return listEntries(domain, signal).then(live.beginList())
     },
     [domain, turn],
   )
-  const { value } = listed
-  const count = value?.changes.length ?? 0
-  const entries = useMemo(
-    () => (value === undefined ? undefined : applyChanges(value.entries, value.changes)),
-    [value, count],
-  )
   return {
-    entries,
+    entries: live.entries,
     error: listed.error ?? (watched.state === 'failed' ? watched.error : undefined),
     state: watched.state,
     reload: () => {

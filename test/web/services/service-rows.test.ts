@@ -1,6 +1,5 @@
 import t from 'tap'
 import {
-  applyChanges,
   type Entries,
   type Entry,
   keyOf,
@@ -65,17 +64,4 @@ t.test('every word of a search is looked for in all that a service says', async 
   t.same(found('10.0.0.0:80 greeter.hello'), ['alpha', 'beta'])
   t.same(found('blue'), [], 'metadata are asked for by key=value')
   t.same(found('gamma'), [])
-})
-
-t.test('changes are applied in their order', async (t) => {
-  const before = toEntries(entry('a', '1', 1))
-  t.equal(applyChanges(before, []), before)
-  const after = applyChanges(before, [
-    { action: 'create', service: entry('b', '1', 1) },
-    { action: 'update', service: entry('b', '1', 2) },
-    { action: 'delete', service: entry('a', '1', 0) },
-  ])
-  t.same([...after.keys()], ['mx b 1'])
-  t.equal(after.get('mx b 1')!.nodes.length, 2)
-  t.equal(before.size, 1, 'what was there stays as it was')
 })

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { LiveEntries } from '../../../web/services/live-entries.ts'
+import { type Change, type Entries, type Entry, keyOf } from '../../../web/services/service-rows.ts'
+
+function entry(name: string, nodes = 1): Entry {
+  return {
+    ...{ name, version: '1', metadata: {}, endpoints: [], options: { domain: 'mx' } },
+    nodes: Array.from({ length: nodes }, (_, i) => ({ id: `${i}`, address: '', metadata: {} })),
+  }
+}
+
+function toList(...entries: Entry[]): Entries {
+  return new Map(entries.map((one) => [keyOf(one), one]))
+}
+
+const update = (name: string, nodes = 1): Change => ({
+  action: 'update',
+  service: entry(name, nodes),
+})
+const remove = (name: string): Change => ({ action: 'delete', service: entry(name, 0) })
+
+const show = ({ entries }: LiveEntries): readonly string[] | undefined =>
+  entries && [...entries.values()].map(({ name, nodes }) => `${name}:${nodes.length}`)
+
+t.test('what changes while it is listed is newer than the list', async (t) => {
+  const live = new LiveEntries()
+  const end = live.beginList()
+  for (const change of [update('b', 3), remove('a'), update('c'), remove('c')]) live.apply(change)
+  t.equal(show(live), undefined)
+  end(toList(entry('a'), entry('b'), entry('d')))
+  t.same(show(live), ['b:3', 'd:1'])
+})
+
+t.test('changes are folded in one by one, and not kept', async (t) => {
+  const live = new LiveEntries()
+  live.beginList()(toList(entry('a')))
+  const before = live.entries
+  t.equal(live.entries, before, 'the same until something changes')
+  for (let i = 0; i < 100_000; i++) live.apply(update('b', (i % 3) + 1))
+  t.same(show(live), ['a:1', 'b:1'])
+  live.apply(remove('a'))
+  t.same(show(live), ['b:1'])
+  t.equal(before!.size, 1, 'what was shown stays as it was')
+})
+
+t.test('what is known stays, and changes, until another list is there', async (t) => {
+  const live = new LiveEntries()
+  live.beginList()(toList(entry('a')))
+  const late = live.beginList()
+  live.apply(update('b'))
+  t.same(show(live), ['a:1', 'b:1'])
+  const end = live.beginList()
+  live.apply(update('c'))
+  late(toList())
+  t.same(show(live), ['a:1', 'b:1', 'c:1'], 'a list that was overtaken counts for nothing')
+  end(toList(entry('b', 2)))
+  t.same(show(live), ['b:2', 'c:1'])
+})
