@@ -30,6 +30,9 @@ export interface Part {
   readonly draft: Draft
 }
 
+/** What somebody does to a draft, as it is by then. */
+export type Change = (draft: Draft) => Draft
+
 /** Deepest message that is opened by itself: one that must contain itself has no end. */
 const MAX_DEPTH = 8
 
@@ -95,6 +98,16 @@ export function withPart(draft: Draft, id: number, change: Partial<Omit<Part, 'i
     ...draft,
     parts: draft.parts.map((part) => (part.id === id ? { ...part, ...change } : part)),
   }
+}
+
+/** A change of the whole, made of one of the draft of a part; a part that is gone meanwhile stays gone. */
+export function changePart(id: number, change: Change): Change {
+  return (draft) => ({
+    ...draft,
+    parts: draft.parts.map((part) =>
+      part.id === id ? { ...part, draft: change(part.draft) } : part,
+    ),
+  })
 }
 
 /** One more item or entry, at the end. */

@@ -12,6 +12,13 @@ export interface PastCall {
   readonly tookMs: number
 }
 
+/** Whose it is: ids are those of a namespace. */
+export interface Owner {
+  /** Namespace of the account. */
+  readonly issuer: string
+  readonly id: string
+}
+
 /** Where it is kept: `localStorage`. */
 export interface Kept {
   getItem(key: string): string | null
@@ -25,7 +32,7 @@ const MAX_CALLS = 100
 const MAX_REQUEST = 20_000
 
 /** Calls of an account, the last one first. What is there and is no history counts as none. */
-export function readHistory(kept: Kept, account: string): readonly PastCall[] {
+export function readHistory(kept: Kept, account: Owner): readonly PastCall[] {
   try {
     const calls: unknown = JSON.parse(kept.getItem(toKey(account)) ?? '[]')
     return Array.isArray(calls) ? calls.filter(isPastCall) : []
@@ -35,7 +42,7 @@ export function readHistory(kept: Kept, account: string): readonly PastCall[] {
 }
 
 /** Puts a call in front; the oldest ones go. A browser that keeps nothing, or has no room, loses the history only. */
-export function addToHistory(kept: Kept, account: string, call: PastCall): void {
+export function addToHistory(kept: Kept, account: Owner, call: PastCall): void {
   const { request, ...rest } = call
   const isShort = request !== undefined && request.length <= MAX_REQUEST
   const calls = [isShort ? call : rest, ...readHistory(kept, account)].slice(0, MAX_CALLS)
@@ -48,7 +55,7 @@ export function addToHistory(kept: Kept, account: string, call: PastCall): void 
   }
 }
 
-export function clearHistory(kept: Kept, account: string): void {
+export function clearHistory(kept: Kept, account: Owner): void {
   try {
     kept.removeItem(toKey(account))
   } catch {
@@ -56,8 +63,8 @@ export function clearHistory(kept: Kept, account: string): void {
   }
 }
 
-function toKey(account: string): string {
-  return `mx.calls.${account}`
+function toKey({ issuer, id }: Owner): string {
+  return `mx.calls.${encodeURIComponent(issuer)}/${encodeURIComponent(id)}`
 }
 
 function isPastCall(value: unknown): value is PastCall {

@@ -19,7 +19,8 @@ export type Request =
   | { readonly value: undefined; readonly problems: readonly Problem[] }
 
 type Keys = readonly PropertyKey[]
-type Tell = (keys: Keys, message: string) => undefined
+/** @returns what stands for what is wrong. */
+type Tell = (keys: Keys, message: string, typed?: unknown) => unknown
 
 /** Where every path begins. */
 export const ROOT = 'request'
@@ -36,6 +37,11 @@ export function toRequest(field: Field, draft: Draft): Request {
   }
   const value = read(field, draft, [], tell)
   return problems.length > 0 ? { value: undefined, problems } : { value: value ?? {}, problems: [] }
+}
+
+/** All that was typed, right or wrong: what is no value of its kind is a text, and what is missing is left out (an item: `null`). */
+export function toTyped(field: Field, draft: Draft): unknown {
+  return read(field, draft, [], (_keys, _message, typed) => typed) ?? {}
 }
 
 /** A request typed as JSON; nothing is an empty one. */
@@ -70,7 +76,7 @@ function read(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown {
     case 'number':
       return readNumber(field, text, keys, tell)
     case 'bytes':
-      return isBase64(text) ? text : tell(keys, 'must be base64, or a file')
+      return isBase64(text) ? text : tell(keys, 'must be base64, or a file', text)
     case 'json':
       return readJson(text, keys, tell)
     case 'object':
@@ -100,16 +106,16 @@ function readNumber(field: Field, text: string, keys: Keys, tell: Tell): unknown
         : parseInteger(text.trim(), isIntegerType(format) ? format : 'int64')
     const number = Number(value)
     if (minimum !== undefined && number < minimum)
-      return tell(keys, `must be at least ${minimum}, got ${text}`)
+      return tell(keys, `must be at least ${minimum}, got ${text}`, value)
     if (maximum !== undefined && number > maximum)
-      return tell(keys, `must be at most ${maximum}, got ${text}`)
+      return tell(keys, `must be at most ${maximum}, got ${text}`, value)
     if (exclusiveMinimum !== undefined && number <= exclusiveMinimum)
-      return tell(keys, `must be more than ${exclusiveMinimum}, got ${text}`)
+      return tell(keys, `must be more than ${exclusiveMinimum}, got ${text}`, value)
     if (exclusiveMaximum !== undefined && number >= exclusiveMaximum)
-      return tell(keys, `must be less than ${exclusiveMaximum}, got ${text}`)
+      return tell(keys, `must be less than ${exclusiveMaximum}, got ${text}`, value)
     return value
   } catch (error) {
-    return tell(keys, (error as RangeError).message)
+    return tell(keys, (error as RangeError).message, text)
   }
 }
 
@@ -117,7 +123,7 @@ function readJson(text: string, keys: Keys, tell: Tell): unknown {
   try {
     return parseExactJson(text)
   } catch (error) {
-    return tell(keys, `must be JSON: ${(error as Error).message}`)
+    return tell(keys, `must be JSON: ${(error as Error).message}`, text)
   }
 }
 
@@ -133,12 +139,16 @@ function readObject(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown
 
 function readMap(field: Field, draft: Draft, keys: Keys, tell: Tell): unknown {
   const seen = new Set<string>()
-  const entries = draft.parts.map(({ key, draft }) => {
+  const values = new Map<string, unknown>()
+  for (const { key, draft: inner } of draft.parts) {
     if (seen.has(key)) tell([...keys, key], 'is there twice')
     seen.add(key)
-    return [key, read(field.item!, draft, [...keys, key], tell)] as const
-  })
-  return Object.fromEntries(entries)
+    let name = key
+    // Of what was typed nothing takes the place of another.
+    while (values.has(name)) name += '_'
+    values.set(name, read(field.item!, inner, [...keys, key], tell))
+  }
+  return Object.fromEntries(values)
 }
 
 function tellCount({ schema }: Field, count: number, keys: Keys, tell: Tell): void {

@@ -3,12 +3,13 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { schemaOf } from '../../sdk/endpoint-schema.ts'
 import { ROOT } from '../form/to-request.ts'
+import { fillIn, toForm, toRaw } from '../form/typed-request.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Field } from '../parts/field.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { endedSession, namespace, session } from '../session.ts'
 import { AnswerView } from './answer-view.tsx'
-import { type CallSheet, fillIn, openSheet, toForm, toRaw } from './call-sheet.ts'
+import { type CallSheet, openSheet } from './call-sheet.ts'
 import { Commands } from './commands.tsx'
 import { type EndpointKind, toKind } from './endpoint-kind.ts'
 import { FormFields } from './form-field.tsx'
@@ -33,9 +34,12 @@ export function CallPanel({
   readonly endpoint: Endpoint
 }): JSX.Element {
   // Of a login that has ended, too: what is typed stays until the next one.
-  const account = (session.value ?? endedSession.value)?.account.id ?? ''
-  const target: Target = { service, namespace: namespace.value, account, endpoint }
-  const sheet = openSheet([account, namespace.value, service], endpoint)
+  const { issuer = '', id = '' } = (session.value ?? endedSession.value)?.account ?? {}
+  const target: Target = {
+    ...{ service, namespace: namespace.value, endpoint },
+    account: { issuer, id },
+  }
+  const sheet = openSheet([issuer, id, namespace.value, service], endpoint)
   const kind = toKind(endpoint)
   const form = useRef<HTMLFormElement>(null)
   const submit = (): void => {
@@ -130,8 +134,8 @@ function RequestFields({ sheet }: { readonly sheet: CallSheet }): JSX.Element {
           field={field}
           draft={draft.value}
           problems={problems.value}
-          onChange={(next) => {
-            draft.value = next
+          onChange={(change) => {
+            draft.value = change(draft.value)
           }}
         />
       )}

@@ -8,10 +8,11 @@ import {
   toCurlCommand,
   toMxCommand,
 } from '../form/commands.ts'
+import { readRequest } from '../form/typed-request.ts'
 import { Copy } from '../parts/copy.tsx'
 import { Field } from '../parts/field.tsx'
 import { DEFAULT_NAMESPACE } from '../session.ts'
-import { type CallSheet, readSheet } from './call-sheet.ts'
+import type { CallSheet } from './call-sheet.ts'
 import type { Target } from './send.ts'
 
 const KEPT = 'mx.gateway'
@@ -98,7 +99,7 @@ function toShellCall(
   { service, endpoint, namespace }: Target,
 ): ShellCall | undefined {
   const sent = sheet.stream.messages.value.filter(({ direction }) => direction === 'sent')
-  const { value, problems } = readSheet(sheet)
+  const { value, problems } = readRequest(sheet)
   const requests =
     sent.length > 1 ? sent.map(({ body }) => body) : problems.length > 0 ? [] : [value]
   if (requests.length === 0) return undefined

@@ -3,6 +3,8 @@ import { formatPath } from '../../sdk/schema-error.ts'
 import { boundsOf } from '../form/bounds.ts'
 import {
   addPart,
+  type Change,
+  changePart,
   type Draft,
   movePart,
   OUT,
@@ -20,7 +22,7 @@ import { Leaf } from './form-leaf.tsx'
 export interface FormFieldProps {
   readonly field: Field
   readonly draft: Draft
-  readonly onChange: (draft: Draft) => void
+  readonly onChange: (change: Change) => void
   /** Names from the request on. */
   readonly keys: readonly PropertyKey[]
   readonly label: string
@@ -83,7 +85,7 @@ function Presence({ field, draft, label, onChange }: FormFieldProps): JSX.Elemen
         type="button"
         class={text === 'Add' ? undefined : 'quiet'}
         aria-label={what}
-        onClick={() => onChange(next)}
+        onClick={() => onChange(() => next)}
       >
         {text}
       </button>,
@@ -143,7 +145,7 @@ function Parts({ field, draft, onChange, keys, problems }: FormFieldProps): JSX.
             label={String(name)}
             keys={[...keys, name]}
             problems={problems}
-            onChange={(inner) => onChange(withPart(draft, i, { draft: inner }))}
+            onChange={(change) => onChange(changePart(i, change))}
           />
         )
       })}
@@ -172,7 +174,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                       spellcheck={false}
                       value={key}
                       onInput={({ currentTarget: { value } }) =>
-                        onChange(withPart(draft, id, { key: value }))
+                        onChange((now) => withPart(now, id, { key: value }))
                       }
                     />
                   )}
@@ -184,7 +186,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                 label={shown}
                 keys={[...keys, name]}
                 problems={problems}
-                onChange={(next) => onChange(withPart(draft, id, { draft: next }))}
+                onChange={(change) => onChange(changePart(id, change))}
               />
               <p class="form-item-actions">
                 {!isMap && i > 0 && (
@@ -192,7 +194,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                     type="button"
                     class="quiet"
                     aria-label={`Move ${shown} up`}
-                    onClick={() => onChange(movePart(draft, id, -1))}
+                    onClick={() => onChange((now) => movePart(now, id, -1))}
                   >
                     ↑
                   </button>
@@ -201,7 +203,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
                   type="button"
                   class="quiet"
                   aria-label={`Remove ${shown}`}
-                  onClick={() => onChange(removePart(draft, id))}
+                  onClick={() => onChange((now) => removePart(now, id))}
                 >
                   Remove
                 </button>
@@ -210,7 +212,7 @@ function Items({ field, draft, onChange, keys, label, problems }: FormFieldProps
           )
         })}
       </ol>
-      <button type="button" class="form-add" onClick={() => onChange(addPart(draft, field))}>
+      <button type="button" class="form-add" onClick={() => onChange((now) => addPart(now, field))}>
         Add {isMap ? 'an entry' : 'an item'} to {label}
       </button>
     </>
@@ -229,7 +231,7 @@ function Alternatives(props: FormFieldProps): JSX.Element {
             {...control}
             value={draft.text}
             onChange={({ currentTarget: { value } }) =>
-              onChange(withAlternative(draft, field, Number(value)))
+              onChange((now) => withAlternative(now, field, Number(value)))
             }
           >
             {field.parts.map((each, i) => (
@@ -245,7 +247,7 @@ function Alternatives(props: FormFieldProps): JSX.Element {
         field={part}
         draft={draft.parts[chosen]?.draft ?? OUT}
         label={part.schema.title ?? part.type}
-        onChange={(inner) => onChange(withPart(draft, chosen, { draft: inner }))}
+        onChange={(change) => onChange(changePart(chosen, change))}
       />
     </>
   )

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import type { Draft } from '../form/draft.ts'
+import type { Change, Draft } from '../form/draft.ts'
 import { OUT, withText } from '../form/draft.ts'
 import type { Field } from '../form/field.ts'
 import type { FieldControl } from '../parts/field.tsx'
@@ -11,7 +11,7 @@ export interface LeafProps {
   readonly draft: Draft
   readonly label: string
   readonly control: FieldControl
-  readonly onChange: (draft: Draft) => void
+  readonly onChange: (change: Change) => void
 }
 
 /** Base64 of more would be longer than the longest message (docs/protocol.md §2.2). */
@@ -25,7 +25,7 @@ export function Leaf(props: LeafProps): JSX.Element {
   const placeholder = field.default === undefined ? '' : `default: ${show(field.default)}`
   const type = (text: string): void =>
     // No number and no JSON is empty: then there is none.
-    onChange(text === '' && kind !== 'text' ? OUT : withText(draft, text))
+    onChange((now) => (text === '' && kind !== 'text' ? OUT : withText(now, text)))
   if (kind === 'bytes') return <BytesField {...props} />
   if (kind === 'choice' || kind === 'boolean') return <ChoiceField {...props} />
   if (kind === 'text' && isSecret)
@@ -83,7 +83,7 @@ function ChoiceField({ field, draft, control, onChange }: LeafProps): JSX.Elemen
       {...control}
       value={draft.presence === 'set' ? draft.text : ''}
       onChange={({ currentTarget: { value } }) =>
-        onChange(value === '' ? OUT : withText(draft, value))
+        onChange((now) => (value === '' ? OUT : withText(now, value)))
       }
     >
       <option value="">– {none} –</option>
@@ -105,7 +105,7 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
         <span>
           {file}, {formatBytes(Math.floor((text.length * 3) / 4))}
         </span>
-        <button type="button" class="quiet" onClick={() => onChange(OUT)}>
+        <button type="button" class="quiet" onClick={() => onChange(() => OUT)}>
           Remove the file
         </button>
       </p>
@@ -128,14 +128,14 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
         placeholder="or base64"
         value={text}
         onInput={({ currentTarget: { value } }) =>
-          onChange(value === '' ? OUT : withText(draft, value))
+          onChange((now) => (value === '' ? OUT : withText(now, value)))
         }
       />
     </div>
   )
 }
 
-function readFile(file: File, onChange: (draft: Draft) => void): void {
+function readFile(file: File, onChange: LeafProps['onChange']): void {
   if (file.size > MAX_FILE_BYTES) {
     const most = formatBytes(MAX_FILE_BYTES)
     showToast(`${file.name} is too long for a message: ${formatBytes(file.size)} of ${most}`, 'bad')
@@ -145,7 +145,7 @@ function readFile(file: File, onChange: (draft: Draft) => void): void {
   reader.onload = () => {
     // `data:<type>;base64,<text>`
     const url = String(reader.result)
-    onChange({ ...withText(OUT, url.slice(url.indexOf(',') + 1)), file: file.name })
+    onChange(() => ({ ...withText(OUT, url.slice(url.indexOf(',') + 1)), file: file.name }))
   }
   reader.onerror = () => showToast(`${file.name} cannot be read`, 'bad')
   reader.readAsDataURL(file)

@@ -1,20 +1,26 @@
 import { signal } from '@preact/signals'
-import { addToHistory, clearHistory, type PastCall, readHistory } from '../form/history.ts'
+import {
+  addToHistory,
+  clearHistory,
+  type Owner,
+  type PastCall,
+  readHistory,
+} from '../form/history.ts'
 
 const changes = signal(0)
 
 /** Calls the account made in this browser, the last one first. */
-export function pastCalls(account: string): readonly PastCall[] {
+export function pastCalls(account: Owner): readonly PastCall[] {
   changes.value
   return readHistory(localStorage, account)
 }
 
-export function keepCall(account: string, call: PastCall): void {
+export function keepCall(account: Owner, call: PastCall): void {
   addToHistory(localStorage, account, call)
   changes.value++
 }
 
-export function forgetCalls(account: string): void {
+export function forgetCalls(account: Owner): void {
   clearHistory(localStorage, account)
   changes.value++
 }

@@ -1,10 +1,12 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
+import type { Owner } from '../form/history.ts'
 import { withoutSecrets } from '../form/secrets.ts'
 import type { Problem } from '../form/to-request.ts'
+import { readRequest } from '../form/typed-request.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { type CallOptions, call, openStream } from '../rpc/caller.ts'
-import { type CallSheet, type Outcome, readSheet } from './call-sheet.ts'
+import type { CallSheet, Outcome } from './call-sheet.ts'
 import { toKind } from './endpoint-kind.ts'
 import { keepCall } from './past-calls.ts'
 
@@ -12,8 +14,7 @@ import { keepCall } from './past-calls.ts'
 export interface Target {
   readonly service: string
   readonly namespace: string
-  /** Id of the account. */
-  readonly account: string
+  readonly account: Owner
   readonly endpoint: Endpoint
 }
 
@@ -23,7 +24,7 @@ export const TIMEOUT = 'timeout'
 
 /** Calls, or opens a stream, with what is typed; or says what is wrong with it. */
 export function send(sheet: CallSheet, target: Target): void {
-  const request = readSheet(sheet)
+  const request = readRequest(sheet)
   const { options, problems } = readOptions(sheet, target)
   sheet.problems.value = [...request.problems, ...problems]
   if (sheet.problems.value.length > 0) return

@@ -1,6 +1,7 @@
 import t from 'tap'
 import {
   addPart,
+  changePart,
   type Draft,
   emptyDraft,
   movePart,
@@ -62,5 +63,14 @@ t.test('what was typed into one alternative is there again when it is chosen aga
   t.equal(number.text, '1')
   t.equal(withAlternative(number, field, 0).parts[0]!.draft.text, 'typed')
   t.equal(withAlternative(OUT, field, 1).parts.length, 2)
+  t.end()
+})
+
+t.test('a change of a part made late leaves what was typed meanwhile', (t) => {
+  let list = addPart(addPart(emptyDraft(LIST), LIST), LIST)
+  const late = changePart(0, () => withText(OUT, 'file'))
+  list = changePart(1, (now) => withText(now, 'typed'))(list)
+  t.same(keysOf(late(list)), ['file', 'typed'])
+  t.same(keysOf(late(removePart(list, 0))), ['typed'])
   t.end()
 })

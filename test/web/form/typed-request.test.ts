@@ -1,0 +1,104 @@
+import t from 'tap'
+import type { JsonSchema } from '../../../sdk/json-schema.ts'
+import { type Draft, OUT, setDraft, withText } from '../../../web/form/draft.ts'
+import { toField } from '../../../web/form/field.ts'
+import {
+  openRequest,
+  readRequest,
+  type TypedRequest,
+  takeOver,
+  toForm,
+  toRaw,
+} from '../../../web/form/typed-request.ts'
+
+const typed = (text: string): Draft => withText(OUT, text)
+const schema = (properties: Readonly<Record<string, JsonSchema>>, required: string[] = []) => ({
+  ...{ type: 'object', properties, required },
+})
+const SHAPE = schema(
+  {
+    ...{ name: { type: 'string' }, count: { type: 'integer' }, must: { type: 'string' } },
+    labels: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+  ['must'],
+)
+const LABELS: Draft = {
+  ...setDraft('', []),
+  parts: [
+    { id: 0, key: 'a', draft: typed('one') },
+    { id: 1, key: 'a', draft: typed('two') },
+  ],
+}
+
+/** A form with a name, and much that is wrong. */
+function openWrong(): TypedRequest {
+  const request = openRequest(toField(SHAPE))
+  request.draft.value = setDraft('', [typed('Ann'), typed('abc'), OUT, LABELS])
+  return request
+}
+
+t.test('a form that is wrong yet is all there as JSON, and again in the form', async (t) => {
+  const request = openWrong()
+  const { value: draft } = request.draft
+  toRaw(request)
+  t.same(JSON.parse(request.raw.value), {
+    ...{ name: 'Ann', count: 'abc', labels: { a: 'one', a_: 'two' } },
+  })
+  toForm(request)
+  t.equal(request.isRaw.value, false)
+  t.same(request.draft.value, draft)
+})
+
+t.test('JSON that is typed on goes into the form', async (t) => {
+  const request = openWrong()
+  toRaw(request)
+  request.raw.value = '{"name":"Bob","must":"x"}'
+  toForm(request)
+  t.same(readRequest(request).value, { name: 'Bob', must: 'x' })
+  toRaw(request)
+  request.raw.value = '{"name":'
+  toForm(request)
+  t.equal(request.isRaw.value, true)
+  t.match(request.problems.value, [{ path: 'request', message: /^must be JSON/ }])
+  t.equal(request.raw.value, '{"name":')
+  request.raw.value = '{"unknown":1}'
+  toForm(request)
+  t.equal(request.isRaw.value, true)
+  t.match(request.problems.value, [{ message: /^cannot go on in the form/ }])
+})
+
+t.test('another schema takes over what was typed, also where something is missing', async (t) => {
+  const before = openRequest(toField(SHAPE))
+  before.draft.value = setDraft('', [typed('Ann'), typed('abc'), OUT, OUT])
+  const wider = openRequest(
+    toField(schema({ ...SHAPE.properties, more: { type: 'string' } }, ['must'])),
+  )
+  takeOver(wider, before)
+  t.equal(wider.isRaw.value, false)
+  t.same(
+    wider.draft.value.parts.map(({ draft }) => draft.text),
+    ['Ann', 'abc', '', '', ''],
+  )
+  const other = openRequest(toField(schema({ other: { type: 'string' } })))
+  takeOver(other, before)
+  t.equal(other.isRaw.value, true)
+  t.same(JSON.parse(other.raw.value), { name: 'Ann', count: 'abc' })
+})
+
+t.test('and JSON that is not finished, as it is', async (t) => {
+  const before = openRequest(toField(SHAPE))
+  toRaw(before)
+  before.raw.value = '{"name":"An'
+  const next = openRequest(toField(schema({ name: { type: 'string' } })))
+  takeOver(next, before)
+  t.equal(next.isRaw.value, true)
+  t.equal(next.raw.value, '{"name":"An')
+})
+
+t.test('a form nobody typed into begins anew with another schema', async (t) => {
+  const before = openRequest(toField(schema({ version: { const: 1 } }, ['version'])))
+  const next = openRequest(toField(SHAPE))
+  takeOver(next, before)
+  t.equal(next.isRaw.value, false)
+  t.equal(next.raw.value, '')
+})
