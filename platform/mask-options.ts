@@ -1,12 +1,5 @@
 import type { TObject } from '../core/schema.ts'
-
-/** Stands for what is not told. */
-export const MASK = '********'
-
-/** What an author may have forgotten to call secret. */
-const SECRET_NAME = /secret|passw|token|credential|(?:api|private)[_-]?key/i
-/** Of a URL. */
-const LOGIN = /^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i
+import { MASK, maskLogin, SECRET_NAME } from '../core/secret-names.ts'
 
 interface Part {
   readonly writeOnly?: boolean
@@ -39,7 +32,7 @@ function mask(name: string, value: unknown, part: Part): unknown {
   if (holdsSecret(part)) return MASK
   if (Array.isArray(value)) return value.map((each) => mask(name, each, part.items ?? {}))
   if (typeof value !== 'string') return value
-  return SECRET_NAME.test(name) ? MASK : value.replace(LOGIN, `$1${MASK}@`)
+  return SECRET_NAME.test(name) ? MASK : maskLogin(value)
 }
 
 /** What a schema says of a member; of one it does not name, whatever it says at all. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Type } from '../../core/schema.ts'
-import { MASK, maskOptions } from '../../platform/mask-options.ts'
+import { MASK } from '../../core/secret-names.ts'
+import { maskOptions } from '../../platform/mask-options.ts'
 
 t.test('what the schema calls secret is not told, however deep it lies', async (t) => {
   const schema = Type.Object({

@@ -1,5 +1,8 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
+import { MASK, SECRET_NAME } from '../../core/secret-names.ts'
 import { listPlaces, variablesOf } from '../../sdk/http-places.ts'
+import type { Field } from './field.ts'
+import { maskSecrets } from './secrets.ts'
 
 /** A call as it is made from a shell. */
 export interface ShellCall {
@@ -20,7 +23,18 @@ export const REQUEST_FILE = 'request.json'
 /** Longest request that is written out, characters. */
 const MAX_REQUEST = 4000
 const PLAIN = /^[\w@%+=:,./-]+$/
+const SECRET_METADATA = /^(?:proxy-)?authorization$|cookie/i
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE'])
+
+/** The same call with {@link MASK} in the place of secrets: shells keep what they were told. @param field of the requests. */
+export function maskCall(field: Field, call: ShellCall): ShellCall {
+  const isSecret = (name: string): boolean => SECRET_NAME.test(name) || SECRET_METADATA.test(name)
+  return {
+    ...call,
+    requests: call.requests.map((request) => maskSecrets(field, request)),
+    metadata: call.metadata.map(([name, value]) => [name, isSecret(name) ? MASK : value]),
+  }
+}
 
 /** Whether the commands name {@link REQUEST_FILE} instead of the request. */
 export function needsFile(requests: readonly unknown[]): boolean {

@@ -1,21 +1,73 @@
+import { MASK, maskLogin, SECRET_NAME } from '../../core/secret-names.ts'
 import type { Field } from './field.ts'
 
-/** A request without what its schema calls secret (`writeOnly`): as it may be kept in the browser. */
-export function withoutSecrets(field: Field, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (field.kind === 'union')
-    // Which alternative it is does not matter: a name that is secret in one of them is left out.
-    return field.parts.reduce((left, part) => withoutSecrets(part, left), value as unknown)
+/**
+ * A request as it may be kept in the browser: without what its schema calls secret (`writeOnly`), texts whose name says that they
+ * are, and logins in URLs.
+ */
+export function withoutSecrets(field: Field, request: unknown): unknown {
+  const left = hide(field, '', request, undefined)
+  return left === undefined ? {} : left
+}
+
+/** The same request with {@link MASK} in the place of each secret. */
+export function maskSecrets(field: Field, request: unknown): unknown {
+  return hide(field, '', request, MASK)
+}
+
+/**
+ * @param field undefined: no schema says more.
+ * @param name of the member it is, or is an item of.
+ * @param instead undefined: it is left out.
+ */
+function hide(
+  field: Field | undefined,
+  name: string,
+  value: unknown,
+  instead: string | undefined,
+): unknown {
+  if (value === null || value === undefined) return value
+  if (field !== undefined && isHidden(field)) return instead
+  // Which alternative it is does not matter: what is secret in one of them is hidden.
+  if (field?.kind === 'union')
+    return field.parts.reduce(
+      (left, part) => hide(part, name, left, instead),
+      hide(undefined, name, value, instead),
+    )
   if (Array.isArray(value))
-    return value.map((item, i) => {
-      const part = field.item ?? field.parts[i]
-      return part === undefined ? item : withoutSecrets(part, item)
+    return value.flatMap((item, i) => {
+      const left = hide(field?.item ?? field?.parts[i], name, item, instead)
+      return left === undefined ? [] : [left]
     })
-  const parts = new Map(field.parts.map((part) => [part.name, part]))
-  const entries = Object.entries(value).flatMap(([name, inner]) => {
-    const part = field.kind === 'map' ? field.item : parts.get(name)
-    if (part === undefined) return [[name, inner]]
-    return part.isSecret ? [] : [[name, withoutSecrets(part, inner)]]
-  })
-  return Object.fromEntries(entries)
+  if (typeof value === 'object')
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([key, inner]) => {
+        const part = findPart(field, key)
+        const left = part === 'secret' ? instead : hide(part, key, inner, instead)
+        return left === undefined ? [] : [[key, left]]
+      }),
+    )
+  // What a schema lists is told to everybody.
+  if (typeof value !== 'string' || field?.kind === 'choice') return value
+  return SECRET_NAME.test(name) ? instead : maskLogin(value)
+}
+
+/** What a schema says of a member; of one it does not name, whatever it says at all. */
+function findPart(field: Field | undefined, name: string): Field | 'secret' | undefined {
+  if (field === undefined || field.kind === 'map') return field?.item
+  const named = field.parts.find((part) => part.name === name)
+  const { properties: _, ...rest } = field.schema
+  return named ?? (holdsSecret(rest) ? 'secret' : undefined)
+}
+
+/** Of a union with a secret text nobody knows whether a text is that one, nor what JSON holds where a schema says too much for a form. */
+function isHidden({ isSecret, kind, parts, schema }: Field): boolean {
+  if (kind === 'union') return isSecret || parts.some((part) => part.isSecret)
+  return isSecret || (kind === 'json' && holdsSecret(schema))
+}
+
+function holdsSecret(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  const isSecret = 'writeOnly' in schema && schema.writeOnly === true
+  return isSecret || Object.values(schema).some(holdsSecret)
 }

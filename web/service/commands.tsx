@@ -1,7 +1,10 @@
 import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { MASK } from '../../core/secret-names.ts'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
 import {
+  maskCall,
   needsFile,
   REQUEST_FILE,
   type ShellCall,
@@ -19,7 +22,7 @@ const KEPT = 'mx.gateway'
 /** Where the gateway of this server is: a browser cannot know more than the host of the page. */
 const gateway = signal(localStorage.getItem(KEPT) ?? `http://${location.hostname}:8080`)
 
-/** The same call as commands to copy. */
+/** The same call as commands to copy; with its secrets only where somebody asks for them. */
 export function Commands({
   sheet,
   target,
@@ -42,11 +45,28 @@ function Inside({
   readonly sheet: CallSheet
   readonly target: Target
 }): JSX.Element {
-  const call = toShellCall(sheet, target)
-  if (call === undefined) return <p class="muted">The request is not filled in rightly yet.</p>
+  const [told, setTold] = useState<CallSheet>()
+  const typed = toShellCall(sheet, target)
+  if (typed === undefined) return <p class="muted">The request is not filled in rightly yet.</p>
+  const isTold = told === sheet
+  const masked = maskCall(sheet.field, typed)
+  const call = isTold ? typed : masked
   const curl = toCurlCommand(gateway.value, call)
   return (
     <>
+      {JSON.stringify(masked) !== JSON.stringify(typed) && (
+        <p class="muted">
+          {isTold ? 'A shell keeps secrets in its history.' : `${MASK} stands for secrets.`}{' '}
+          <button
+            type="button"
+            class="quiet"
+            aria-pressed={isTold}
+            onClick={() => setTold(isTold ? undefined : sheet)}
+          >
+            Show secrets
+          </button>
+        </p>
+      )}
       <Command title="mx" text={toMxCommand(call)} />
       {curl === undefined ? (
         <p class="muted">

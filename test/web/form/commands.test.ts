@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import {
+  maskCall,
   needsFile,
   type ShellCall,
   toCurlCommand,
   toMxCommand,
 } from '../../../web/form/commands.ts'
+import { toField } from '../../../web/form/field.ts'
 
 const CALL: ShellCall = {
   ...{ namespace: '', service: 'helloworld', metadata: [] },
@@ -95,5 +97,31 @@ t.test('a request too long for a command line is a file', (t) => {
   t.match(toMxCommand({ ...CALL, requests }), / @request.json$/)
   t.match(toCurlCommand(GATEWAY, { ...CALL, requests }), / --data-binary @request.json$/)
   t.equal(needsFile(CALL.requests), false)
+  t.end()
+})
+
+t.test('secrets of requests and metadata are hidden from a shell', (t) => {
+  const field = toField({
+    type: 'object',
+    properties: { pin: { type: 'string', writeOnly: true }, id: { type: 'string' } },
+  })
+  const call = maskCall(field, {
+    ...CALL,
+    endpoint: { name: 'Items.Get', metadata: { path: '/items/{pin}' } },
+    requests: [{ pin: 'S', id: 'x' }],
+    metadata: [
+      ['x-note', 'n'],
+      ['x-api-key', 'S'],
+      ['authorization', 'S'],
+    ],
+  })
+  const mx = wordsOf(toMxCommand(call))
+  t.same(JSON.parse(mx.at(-1)!), { pin: '********', id: 'x' })
+  t.same(mx.slice(2, 5), [
+    '--metadata=x-note=n',
+    '--metadata=x-api-key=********',
+    '--metadata=authorization=********',
+  ])
+  t.match(toCurlCommand(GATEWAY, call), '/items/********')
   t.end()
 })
