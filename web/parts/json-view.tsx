@@ -1,20 +1,20 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { formatJson } from '../json-source.ts'
 import { Copy } from './copy.tsx'
 import { formatBytes } from './format.ts'
+import { findOpen, MEMBERS } from './open-members.ts'
 
 export interface JsonViewProps {
   readonly value: unknown
   /** Of the file it is downloaded as. @default answer.json */
   readonly fileName?: string
-  /** Levels that are open at first. @default 3 */
+  /** Levels that are open at first, as far as they are not too large. @default 3 */
   readonly open?: number
   /** What it is, for screen readers: no two of a page are alike. @default JSON */
   readonly label?: string
 }
 
-/** Members that are drawn of an object or list before somebody asks for more. */
-const MEMBERS = 100
 /** Characters that are drawn of a text before somebody asks for all. */
 const CHARACTERS = 2000
 
@@ -25,7 +25,8 @@ export function JsonView({
   open = 3,
   label = 'JSON',
 }: JsonViewProps): JSX.Element {
-  const text = useMemo(() => JSON.stringify(value, null, 2) ?? '', [value])
+  const text = useMemo(() => formatJson(value), [value])
+  const opened = useMemo(() => findOpen(value, open), [value, open])
   const download = (): void => {
     const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
     const link = document.createElement('a')
@@ -45,22 +46,33 @@ export function JsonView({
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
       <section class="json-scroll" aria-label={label} tabIndex={0}>
-        <Value value={value} open={open} />
+        <Value value={value} opened={opened} />
       </section>
     </div>
   )
 }
 
-function Value({ value, open }: { readonly value: unknown; readonly open: number }): JSX.Element {
+interface ValueProps {
+  readonly value: unknown
+  /** What is open at first. */
+  readonly opened: ReadonlySet<unknown>
+}
+
+function Value({ value, opened }: ValueProps): JSX.Element {
   if (typeof value === 'string') return <Text value={value} />
   if (typeof value !== 'object' || value === null)
     return <span class={value === null ? 'json-null' : `json-${typeof value}`}>{`${value}`}</span>
-  return <Members value={value} open={open} />
+  return <Members value={value} opened={opened} />
 }
 
-function Members({ value, open }: { readonly value: object; readonly open: number }): JSX.Element {
+function Members({
+  value,
+  opened,
+}: ValueProps & {
+  readonly value: object
+}): JSX.Element {
   const isList = Array.isArray(value)
-  const [isOpen, setOpen] = useState(open > 0)
+  const [isOpen, setOpen] = useState(opened.has(value))
   const [shown, setShown] = useState(MEMBERS)
   const names = useMemo(() => Object.keys(value), [value])
   const [begin, end] = isList ? ['[', ']'] : ['{', '}']
@@ -82,7 +94,7 @@ function Members({ value, open }: { readonly value: object; readonly open: numbe
             {names.slice(0, shown).map((name) => (
               <li key={name}>
                 {!isList && <span class="json-name">{JSON.stringify(name)}: </span>}
-                <Value value={(value as Record<string, unknown>)[name]} open={open - 1} />
+                <Value value={(value as Record<string, unknown>)[name]} opened={opened} />
               </li>
             ))}
             {names.length > shown && (

@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals'
-import { parseExactJson } from '../../core/request/exact-json.ts'
 import { formatMetadata } from '../../core/rpc/metadata.ts'
+import { parseJson } from '../json-source.ts'
 import { namespace, readSession, renewSession, session } from '../session.ts'
 import { CallError, type Fields, toBadAnswer } from './call-error.ts'
 import { type Bytes, toBody } from './frames.ts'
@@ -204,7 +204,7 @@ function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
   const type = fields.find(([name]) => name === 'content-type')?.[1].toLowerCase() ?? ''
   if (type === '' || /^application\/(?:[^;]*\+)?json\b/.test(type)) {
     try {
-      return (body.length === 0 ? {} : parseExactJson(new TextDecoder().decode(body))) as T
+      return (body.length === 0 ? {} : parseJson(new TextDecoder().decode(body))) as T
     } catch (error) {
       throw toBadAnswer(service, error)
     }

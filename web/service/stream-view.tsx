@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -72,6 +72,7 @@ export function StreamView({
 
 function MessageLine({ message }: { readonly message: Message }): JSX.Element {
   const { number, direction, at, body } = message
+  const [isOpen, setOpen] = useState(false)
   const text = JSON.stringify(body) ?? ''
   return (
     <li class={`stream-message ${direction}`}>
@@ -82,11 +83,17 @@ function MessageLine({ message }: { readonly message: Message }): JSX.Element {
       {text.length <= MAX_LINE ? (
         <code>{text}</code>
       ) : (
-        <details>
+        <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary>
             <code>{text.slice(0, MAX_LINE)}…</code>
           </summary>
-          <JsonView value={body} label={`Message ${number}`} fileName={`message-${number}.json`} />
+          {isOpen && (
+            <JsonView
+              value={body}
+              label={`Message ${number}`}
+              fileName={`message-${number}.json`}
+            />
+          )}
         </details>
       )}
     </li>

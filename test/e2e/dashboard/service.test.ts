@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
@@ -199,6 +200,10 @@ t.test('the page of a service', async (t) => {
       await press(page, 'Add tags')
       await press(page, 'Call')
       await answer(page).getByText('"9007199254740993"').waitFor()
+      const downloading = page.waitForEvent('download')
+      await press(page, 'Download')
+      const file = await (await downloading).path()
+      t.equal(readFileSync(file, 'utf8'), '{\n  "id": 9007199254740993\n}')
     },
   )
 

@@ -1,0 +1,151 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { type TSchema, Type } from '../../../core/schema.ts'
+import { endpoint } from '../../../sdk/endpoint.ts'
+import { openDashboard } from '../../fixtures/dashboard.ts'
+import { startMirror } from '../../fixtures/mirror-service.ts'
+import { createService } from '../../fixtures/sdk-services.ts'
+import { ADMIN, openServer } from '../../fixtures/server.ts'
+
+t.setTimeout(60_000)
+
+/** Files are read when the page is told so. */
+const HOLD_FILES = `(() => {
+  const read = FileReader.prototype.readAsDataURL
+  FileReader.prototype.readAsDataURL = function (file) {
+    window.readOn = () => read.call(this, file)
+  }
+})()`
+
+const field = (page: Page, path: string) =>
+  page.locator(`[data-path=${JSON.stringify(path)}]`).first()
+const typeInto = (page: Page, path: string, text: string) =>
+  field(page, path).locator('input, textarea').first().fill(text)
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+
+t.test('what is typed', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const { page, server } = opened
+  await startMirror(t, server)
+  const open = async (endpoint: string): Promise<void> => {
+    await page.goto(`/services/mirror?endpoint=${endpoint}`)
+    await page.getByRole('heading', { name: endpoint, exact: true }).waitFor()
+  }
+
+  t.test('is there as JSON and in the form again, also before it is right', async (t) => {
+    await open('Mirror.Show')
+    await typeInto(page, 'request.name', 'Ann')
+    await typeInto(page, 'request.count', 'abc')
+    await press(page, 'JSON')
+    const raw = page.getByRole('textbox', { name: 'Request as JSON' })
+    t.match(JSON.parse(await raw.inputValue()), { name: 'Ann', count: 'abc' })
+    await press(page, 'Form')
+    t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'Ann')
+    t.equal(await field(page, 'request.count').locator('input').inputValue(), 'abc')
+  })
+
+  t.test('while a file is read stays', async (t) => {
+    await open('Mirror.Show')
+    await page.evaluate(HOLD_FILES)
+    await field(page, 'request.data')
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'a.bin', mimeType: '', buffer: Buffer.from([255, 0, 1]) })
+    await typeInto(page, 'request.name', 'meanwhile')
+    await page.evaluate('readOn()')
+    await page.getByText('a.bin, 3 B').waitFor()
+    t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'meanwhile')
+  })
+
+  t.test('and is secret stands in commands only where somebody asks for it', async (t) => {
+    await open('Mirror.Show')
+    await typeInto(page, 'request.name', 'Ann')
+    await typeInto(page, 'request.secret', 'the pin')
+    await typeInto(page, 'request.inner.domain', 'd')
+    await page.getByText('Commands', { exact: true }).click()
+    const commands = page.locator('.call-commands')
+    await commands.getByText('******** stands for secrets.').waitFor()
+    t.match(await commands.textContent(), '"secret":"********"')
+    t.notMatch(await commands.textContent(), 'the pin')
+    await press(page, 'Show secrets')
+    await commands.getByText('A shell keeps secrets in its history.').waitFor()
+    t.match(await commands.textContent(), '"secret":"the pin"')
+  })
+})
+
+t.test('another version takes what was typed before it was right', async (t) => {
+  const server = await openServer(t)
+  const start = (version: string, request: TSchema): Promise<string> =>
+    createService(t, { name: 'shape', version, registry: `mx://${server.proxy}`, auth: ADMIN })
+      .handle('Shape', { call: endpoint({ request, handle: (given) => ({ given }) }) })
+      .start()
+  const before = { name: Type.String(), must: Type.String() }
+  await start('v1', Type.Object(before))
+  const opened = await openDashboard(t, { server, path: '/services/shape?endpoint=Shape.Call' })
+  if (opened === undefined) return
+  const { page } = opened
+  await typeInto(page, 'request.name', 'typed')
+  await start('v2', Type.Object({ ...before, other: Type.Optional(Type.String()) }))
+  await field(page, 'request.other').waitFor()
+  t.equal(await field(page, 'request.name').locator('textarea').inputValue(), 'typed')
+})
+
+t.test('calls are kept by the namespace of the account and its id', async (t) => {
+  const server = await openServer(t)
+  await startMirror(t, server)
+  const opened = await openDashboard(t, {
+    server,
+    path: '/services/mirror?endpoint=Mirror.Anything',
+  })
+  if (opened === undefined) return
+  const { page } = opened
+  await press(page, 'Call')
+  await page.getByText('History (1)').waitFor()
+  t.type(await page.evaluate('localStorage.getItem("mx.calls.mx/admin")'), 'string')
+})
+
+t.test('long messages and large answers', async (t) => {
+  const server = await openServer(t)
+  const text = 'x'.repeat(500)
+  await createService(t, {
+    name: 'large',
+    version: 'v1',
+    registry: `mx://${server.proxy}`,
+    auth: ADMIN,
+  })
+    .handle('Large', {
+      cube: endpoint({
+        handle: () => {
+          const fill = (of: () => unknown) => Array.from({ length: 100 }, of)
+          return { cube: fill(() => fill(() => fill(() => 1))) }
+        },
+      }),
+      stream: endpoint({
+        stream: 'server',
+        *handle() {
+          yield { text }
+        },
+      }),
+    })
+    .start()
+  const opened = await openDashboard(t, { server, path: '/services/large?endpoint=Large.Cube' })
+  if (opened === undefined) return
+  const { page } = opened
+
+  t.test('of an answer no more is drawn at first than a page can bear', async (t) => {
+    await press(page, 'Call')
+    await page.getByText('200 OK').waitFor()
+    const drawn = await page.locator('.answer .json-members > li').count()
+    t.ok(drawn > 100 && drawn <= 2200, `${drawn} members`)
+  })
+
+  t.test('a long message is drawn when it is opened', async (t) => {
+    await page.goto('/services/large?endpoint=Large.Stream')
+    await press(page, 'Open stream')
+    await page.getByText('ended', { exact: true }).waitFor()
+    const message = page.locator('.stream-message')
+    t.equal(await message.locator('.json').count(), 0)
+    await message.locator('summary').click()
+    await message.locator('.json').waitFor()
+  })
+})

@@ -1,0 +1,25 @@
+import { parseExactJson } from '../core/request/exact-json.ts'
+import { reindentJson } from './reindent-json.ts'
+
+/** What may not be written as it came: integers of 16 digits and more, and numbers too large for a double. */
+const INEXACT = /\d{16}|\d[eE]\+?\d{3}/
+
+/** Texts of objects and lists that are not the same when they are written again. */
+const sources = new WeakMap<object, string>()
+
+/**
+ * Parses JSON: integers beyond 2^53 are texts. {@link formatJson} writes them as they came.
+ *
+ * @throws {SyntaxError} with the place of the first fault.
+ */
+export function parseJson(text: string): unknown {
+  const value = parseExactJson(text)
+  if (typeof value === 'object' && value !== null && INEXACT.test(text)) sources.set(value, text)
+  return value
+}
+
+/** JSON with a line for each member; of what {@link parseJson} made, with the numbers it came with. Empty for `undefined`. */
+export function formatJson(value: unknown): string {
+  const source = typeof value === 'object' && value !== null ? sources.get(value) : undefined
+  return source === undefined ? (JSON.stringify(value, null, 2) ?? '') : reindentJson(source, 2)
+}
