@@ -1,28 +1,26 @@
+import { Recent } from '../recent.ts'
 import type { EventMessage } from './event.ts'
 
 /** Events that stay: the newest. */
 export const KEPT = 5000
+/** Size of the payloads and metadata that stay, about. */
+export const KEPT_BYTES: number = 32 * 1024 * 1024
 
 /** Events that were consumed. */
 export class TakenEvents {
-  readonly #events: EventMessage[] = []
-  #shown: readonly EventMessage[] | undefined
+  readonly #events = new Recent<EventMessage>({ count: KEPT, bytes: KEPT_BYTES, sizeOf })
   #count = 0
   #last: number | undefined
 
   push(event: EventMessage): void {
     this.#events.push(event)
-    // Not with each event: the others would have to move every time.
-    if (this.#events.length >= 2 * KEPT) this.#events.splice(0, KEPT)
     this.#last = Math.max(this.#last ?? 0, event.sequence)
     this.#count++
-    this.#shown = undefined
   }
 
   /** Those that stay; the same list until there is another event. */
   get all(): readonly EventMessage[] {
-    this.#shown ??= this.#events.slice(-KEPT)
-    return this.#shown
+    return this.#events.all
   }
 
   /** All there were. */
@@ -34,4 +32,10 @@ export class TakenEvents {
   get last(): number | undefined {
     return this.#last
   }
+}
+
+function sizeOf({ payload, metadata }: EventMessage): number {
+  let bytes = payload.length
+  for (const [name, value] of Object.entries(metadata)) bytes += name.length + value.length
+  return bytes
 }

@@ -37,6 +37,8 @@ export interface Stream<T> extends AsyncIterable<T> {
   readonly sent: Promise<void>
   /** Metadata of the answer, once it began. */
   readonly fields: () => Fields
+  /** Size of the message that was read last. */
+  readonly lastBytes: () => number
 }
 
 const TIMEOUT_MS = 60_000
@@ -117,6 +119,7 @@ export function openStream<T>(
   // Who reads or sends gets it, too.
   sent.catch(ignore)
   let cancelled = false
+  let lastBytes = 0
   const cancel = (): void => {
     cancelled = true
     void started.then((call) => call.cancel(toCancelled(service)), ignore)
@@ -128,6 +131,7 @@ export function openStream<T>(
         for (;;) {
           const body = await takeBody(call)
           if (body === undefined) return
+          lastBytes = body.length
           yield parseBody<T>(body, call)
         }
       } catch (error) {
@@ -143,6 +147,7 @@ export function openStream<T>(
     cancel,
     sent,
     fields: () => began?.fields ?? [],
+    lastBytes: () => lastBytes,
   }
 }
 

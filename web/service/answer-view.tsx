@@ -15,7 +15,7 @@ export interface AnswerViewProps {
   readonly onRetry: () => void
 }
 
-/** What came of the last call: its status, time, size, fields and body. */
+/** What came of the last call: its status, time and size, which are read out, its fields and its body. */
 export function AnswerView({ sheet, target, onRetry }: AnswerViewProps): JSX.Element {
   const { value: outcome } = sheet.outcome
   const section = useRef<HTMLElement>(null)
@@ -27,26 +27,37 @@ export function AnswerView({ sheet, target, onRetry }: AnswerViewProps): JSX.Ele
     before.current = outcome
   }, [outcome])
   return (
-    <section ref={section} class="answer" aria-label="Answer" aria-live="polite">
+    <section
+      ref={section}
+      class="answer"
+      aria-label={outcome === undefined ? undefined : 'Answer'}
+      data-state={outcome?.state}
+    >
       {outcome?.state === 'calling' && <Loading label="Waiting for the answer" />}
-      {outcome?.state === 'answered' && (
-        <>
+      <div role="status">
+        {outcome?.state === 'answered' && (
           <p class="answer-facts">
             <Badge tone="good">200 OK</Badge> <span>{formatDuration(outcome.answer.tookMs)}</span>{' '}
             <span>{formatBytes(outcome.answer.bytes)}</span>
           </p>
-          <FieldList fields={outcome.answer.fields} />
-          <Body body={outcome.answer.body} name={target.endpoint.name} />
-        </>
-      )}
-      {outcome?.state === 'failed' && (
-        <>
+        )}
+        {outcome?.state === 'failed' && (
           <p class="answer-facts">
             <Badge tone="bad">
               {outcome.error.code} {outcome.error.status}
             </Badge>{' '}
             <span>{formatDuration(outcome.tookMs)}</span>
           </p>
+        )}
+      </div>
+      {outcome?.state === 'answered' && (
+        <>
+          <FieldList fields={outcome.answer.fields} />
+          <Body body={outcome.answer.body} name={target.endpoint.name} />
+        </>
+      )}
+      {outcome?.state === 'failed' && (
+        <>
           <Problem
             error={outcome.error}
             asked={`${target.service} ${target.endpoint.name}`}

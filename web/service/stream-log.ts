@@ -1,4 +1,5 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { Recent } from '../recent.ts'
 import { CallError } from '../rpc/call-error.ts'
 import type { Stream } from '../rpc/caller.ts'
 
@@ -10,6 +11,8 @@ export interface Message {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly body: unknown
+  /** Its size. */
+  readonly bytes: number
 }
 
 /** How a stream goes; `half`: no more is sent. */
@@ -19,13 +22,19 @@ export type StreamState =
 
 /** Messages that are kept: older ones are forgotten. */
 const MAX_MESSAGES = 1000
+const MAX_BYTES = 32 * 1024 * 1024
 
 /** A stream and its last messages, told no more than once a frame however many come. */
 export class StreamLog {
   readonly #messages: Signal<readonly Message[]> = signal([])
   readonly #state: Signal<StreamState> = signal({ state: 'idle' })
   #stream: Stream<unknown> | undefined
-  #waiting: Message[] = []
+  readonly #recent = new Recent<Message>({
+    count: MAX_MESSAGES,
+    bytes: MAX_BYTES,
+    sizeOf: ({ bytes }) => bytes,
+  })
+  #isDue = false
   #count = 0
 
   get messages(): ReadonlySignal<readonly Message[]> {
@@ -46,12 +55,12 @@ export class StreamLog {
     this.clear()
     this.#stream = stream
     this.#state.value = { state: 'open' }
-    if (first !== undefined) this.#add('sent', first)
+    if (first !== undefined) this.#add('sent', first, measure(first))
     let end: StreamState = { state: 'ended' }
     try {
       for await (const body of stream) {
         if (this.#stream !== stream) break
-        this.#add('received', body)
+        this.#add('received', body, stream.lastBytes())
       }
     } catch (thrown) {
       end = { state: 'failed', error: CallError.from(thrown) }
@@ -67,7 +76,7 @@ export class StreamLog {
   /** One more message. One that cannot be sent ends the stream, which says why. */
   send(message: object): void {
     this.#stream?.send(message).then(
-      () => this.#add('sent', message),
+      () => this.#add('sent', message, measure(message)),
       () => {},
     )
   }
@@ -88,21 +97,25 @@ export class StreamLog {
   }
 
   clear(): void {
-    this.#waiting = []
+    this.#recent.clear()
     this.#count = 0
-    this.#messages.value = []
+    this.#flush()
   }
 
-  #add(direction: Message['direction'], body: unknown): void {
+  #add(direction: Message['direction'], body: unknown, bytes: number): void {
     this.#count++
-    this.#waiting.push({ number: this.#count, direction, at: Date.now(), body })
-    if (this.#waiting.length > MAX_MESSAGES) this.#waiting.shift()
-    if (this.#waiting.length === 1) requestAnimationFrame(() => this.#flush())
+    this.#recent.push({ number: this.#count, direction, at: Date.now(), body, bytes })
+    if (this.#isDue) return
+    this.#isDue = true
+    requestAnimationFrame(() => this.#flush())
   }
 
   #flush(): void {
-    if (this.#waiting.length === 0) return
-    this.#messages.value = [...this.#messages.peek(), ...this.#waiting].slice(-MAX_MESSAGES)
-    this.#waiting = []
+    this.#isDue = false
+    this.#messages.value = this.#recent.all
   }
+}
+
+function measure(message: object): number {
+  return JSON.stringify(message).length
 }

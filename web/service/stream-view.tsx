@@ -20,7 +20,7 @@ const MAX_SHOWN = 200
 /** Characters of a message on its line. */
 const MAX_LINE = 300
 
-/** The messages of a stream as they come and go. */
+/** The messages of a stream as they come and go; who leaves it ends it. */
 export function StreamView({
   sheet: { stream },
   target,
@@ -30,6 +30,7 @@ export function StreamView({
 }): JSX.Element {
   const { value: state } = stream.state
   const { value: messages } = stream.messages
+  const shown = messages.slice(-MAX_SHOWN)
   const list = useRef<HTMLOListElement>(null)
   const [text, tone] = STATES[state.state]
   useEffect(() => {
@@ -39,6 +40,8 @@ export function StreamView({
     const below = element.scrollHeight - element.scrollTop - element.clientHeight
     if (below < 200) element.scrollTop = element.scrollHeight
   }, [messages])
+  // Nobody sees what comes once it is left.
+  useEffect(() => () => stream.stop(), [stream])
   return (
     <section class="stream" aria-label="Stream">
       <p class="answer-facts">
@@ -55,13 +58,13 @@ export function StreamView({
       {state.state === 'failed' && (
         <Problem error={state.error} asked={`${target.service} ${target.endpoint.name}`} />
       )}
-      {messages.length > MAX_SHOWN && (
-        <p class="muted">The last {MAX_SHOWN} messages; older ones are not shown.</p>
+      {shown.length > 0 && shown[0]!.number > 1 && (
+        <p class="muted">The last {shown.length} messages; older ones are not shown.</p>
       )}
       {messages.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
         <ol ref={list} class="stream-messages" aria-label="Messages" tabIndex={0}>
-          {messages.slice(-MAX_SHOWN).map((message) => (
+          {shown.map((message) => (
             <MessageLine key={message.number} message={message} />
           ))}
         </ol>

@@ -1,10 +1,10 @@
 import t from 'tap'
 import type { EventMessage } from '../../../web/events/event.ts'
-import { KEPT, TakenEvents } from '../../../web/events/taken.ts'
+import { KEPT, KEPT_BYTES, TakenEvents } from '../../../web/events/taken.ts'
 
-const event = (sequence: number): EventMessage => ({
+const event = (sequence: number, payload = ''): EventMessage => ({
   ...{ id: String(sequence), topic: 'orders', sequence, timestamp_ms: 0 },
-  ...{ metadata: {}, payload: '' },
+  ...{ metadata: {}, payload },
 })
 
 t.test('the newest events stay, all are counted', (t) => {
@@ -16,6 +16,18 @@ t.test('the newest events stay, all are counted', (t) => {
   t.equal(taken.all.length, KEPT)
   t.equal(taken.all[0]!.sequence, 2 * KEPT + 2)
   t.equal(taken.all.at(-1)!.sequence, 3 * KEPT + 1)
+  t.end()
+})
+
+t.test('of large events fewer stay', (t) => {
+  const taken = new TakenEvents()
+  const payload = 'A'.repeat(KEPT_BYTES / 4)
+  for (let i = 1; i <= 10; i++) taken.push(event(i, payload))
+  t.strictSame(
+    taken.all.map(({ sequence }) => sequence),
+    [7, 8, 9, 10],
+  )
+  t.equal(taken.count, 10)
   t.end()
 })
 
