@@ -6,6 +6,9 @@ import { ADMIN, openServer } from '../../fixtures/server.ts'
 t.setTimeout(120_000)
 
 const JANE = { id: 'jane', secret: 'her secret' }
+/** Steps in which a list is scrolled through, and what each may take. */
+const FRAMES = 60
+const FRAME_MAX_MS = 50
 /** What must stay text wherever a service puts it. */
 const HOSTILE = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>'
 
@@ -89,8 +92,19 @@ t.test('what services say of themselves is text', async (t) => {
   const { page } = opened
   await page.getByRole('row', { name: 'hostile' }).getByText(HOSTILE).waitFor()
   await page.getByText('<b>1</b>').waitFor()
-  t.equal(await page.evaluate('window.broken'), undefined)
-  t.equal(await page.locator('main img, main script').count(), 0)
+  const isText = async (): Promise<void> => {
+    t.equal(await page.evaluate('window.broken'), undefined)
+    t.equal(await page.locator('main img, main script, main i').count(), 0)
+  }
+  await isText()
+  await page.goto('/services/hostile')
+  await page.getByRole('tab', { name: 'Nodes' }).click()
+  await page.getByRole('rowheader', { name: '<i>n</i>' }).waitFor()
+  await page.getByText(`${HOSTILE}=${HOSTILE}`).waitFor()
+  await isText()
+  await page.getByRole('tab', { name: 'Metadata' }).click()
+  await page.getByRole('term').filter({ hasText: HOSTILE }).waitFor()
+  await isText()
 })
 
 t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
@@ -105,7 +119,7 @@ t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
     await Promise.all(numbers.slice(at, at + 50).map(register))
   const opened = await openDashboard(t, { server, path: '/services' })
   if (opened === undefined) return
-  const { page } = opened
+  const { page, context } = opened
   await page.getByRole('rowheader', { name: 'api', exact: true }).waitFor()
   await page.getByText('1,009 services').waitFor()
   t.ok((await page.getByRole('row').count()) < 100, 'few rows are drawn')
@@ -113,19 +127,22 @@ t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
   await page.keyboard.press('End')
   await page.getByRole('rowheader', { name: 'store', exact: true }).waitFor()
   t.equal(await page.getByRole('table').getAttribute('aria-rowcount'), '1010')
-  const medianMs = await page.evaluate(`(async () => {
+  const session = await context.newCDPSession(page)
+  await session.send('Performance.enable')
+  const readBusyMs = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration')!.value * 1000
+  }
+  const before = await readBusyMs()
+  await page.evaluate(`(async () => {
     const scroller = document.querySelector('.table-scroll')
-    const next = () => new Promise(requestAnimationFrame)
-    const frames = []
-    for (let i = 0; i < 60; i++) {
-      scroller.scrollTop = (scroller.scrollHeight / 60) * i
-      const start = performance.now()
-      await next()
-      frames.push(performance.now() - start)
+    for (let i = 0; i < ${FRAMES}; i++) {
+      scroller.scrollTop = (scroller.scrollHeight / ${FRAMES}) * i
+      await new Promise(requestAnimationFrame)
     }
-    return frames.sort((a, b) => a - b)[30]
   })()`)
-  t.comment(`a frame takes ${medianMs} ms, in the middle`)
+  const frameMs = ((await readBusyMs()) - before) / FRAMES
+  t.ok(frameMs <= FRAME_MAX_MS, `a frame takes ${frameMs.toFixed(1)} ms of the main thread`)
 
   await page.getByLabel('Search services').fill('nothing like it')
   await page.getByRole('button', { name: 'Show all' }).click()
