@@ -1,5 +1,11 @@
 import { formatBytes } from './format.ts'
 
+/** A file that was chosen: its bytes, not a text of them, which would be slow to show. */
+export interface PickedFile {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
 /** Base64 of more would be longer than the longest message (docs/protocol.md §2.2). */
 export const MESSAGE_FILE_BYTES: number = 11 * 1024 * 1024
 

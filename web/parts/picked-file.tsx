@@ -1,13 +1,7 @@
 import type { JSX } from 'preact'
-import { refuseFile } from './file-limit.ts'
+import { type PickedFile, refuseFile } from './file-limit.ts'
 import { formatBytes } from './format.ts'
 import { showToast } from './toast.tsx'
-
-/** A file that was chosen: its bytes, not a text of them, which would be slow to show. */
-export interface PickedFile {
-  readonly name: string
-  readonly bytes: Uint8Array
-}
 
 /** Reads a file. Undefined: there is none, it is too long, or it cannot be read, as a toast says. */
 export async function readPicked(

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { Field } from '../parts/field.tsx'
-import { VALUE_BYTES } from '../parts/file-limit.ts'
+import { type PickedFile, VALUE_BYTES } from '../parts/file-limit.ts'
 import { formatBytes } from '../parts/format.ts'
-import { Picked, type PickedFile, readPicked } from '../parts/picked-file.tsx'
+import { Picked, readPicked } from '../parts/picked-file.tsx'
 import {
   fits,
   formatValue,
