@@ -3,6 +3,7 @@ import type { Change, Draft } from '../form/draft.ts'
 import { OUT, withText } from '../form/draft.ts'
 import type { Field } from '../form/field.ts'
 import type { FieldControl } from '../parts/field.tsx'
+import { MESSAGE_FILE_BYTES, refuseFile } from '../parts/file-limit.ts'
 import { formatBytes } from '../parts/format.ts'
 import { showToast } from '../parts/toast.tsx'
 
@@ -13,9 +14,6 @@ export interface LeafProps {
   readonly control: FieldControl
   readonly onChange: (change: Change) => void
 }
-
-/** Base64 of more would be longer than the longest message (docs/protocol.md §2.2). */
-const MAX_FILE_BYTES = 11 * 1024 * 1024
 
 /** What a field of one value is typed into. */
 export function Leaf(props: LeafProps): JSX.Element {
@@ -136,11 +134,8 @@ function BytesField({ draft, label, control, onChange }: LeafProps): JSX.Element
 }
 
 function readFile(file: File, onChange: LeafProps['onChange']): void {
-  if (file.size > MAX_FILE_BYTES) {
-    const most = formatBytes(MAX_FILE_BYTES)
-    showToast(`${file.name} is too long for a message: ${formatBytes(file.size)} of ${most}`, 'bad')
-    return
-  }
+  const refusal = refuseFile(file, MESSAGE_FILE_BYTES)
+  if (refusal !== undefined) return showToast(refusal, 'bad')
   const reader = new FileReader()
   reader.onload = () => {
     // `data:<type>;base64,<text>`

@@ -1,11 +1,13 @@
 import type { Endpoint } from '../../core/contracts/registry.ts'
+import { PAYLOAD_MAX_BYTES } from '../../core/rpc/frames.ts'
 import { parseMetadataLines, parseTimeout } from '../form/call-options.ts'
 import type { Owner } from '../form/history.ts'
 import { withoutSecrets } from '../form/secrets.ts'
-import type { Problem } from '../form/to-request.ts'
+import { type Problem, ROOT } from '../form/to-request.ts'
 import { readRequest } from '../form/typed-request.ts'
 import { CallError } from '../rpc/call-error.ts'
 import { type CallOptions, call, openStream } from '../rpc/caller.ts'
+import { toBody } from '../rpc/frames.ts'
 import type { CallSheet, Outcome } from './call-sheet.ts'
 import { toKind } from './endpoint-kind.ts'
 import { keepCall } from './past-calls.ts'
@@ -29,7 +31,7 @@ export function send(sheet: CallSheet, target: Target): void {
   sheet.problems.value = [...request.problems, ...problems]
   if (sheet.problems.value.length > 0) return
   if (toKind(target.endpoint) === 'unary') void callOnce(sheet, target, request.value, options)
-  else if (sheet.stream.isOpen) sheet.stream.send(request.value as object)
+  else if (sheet.stream.isOpen) sendOn(sheet, request.value as object)
   else open(sheet, target, request.value as object, options)
 }
 
@@ -38,6 +40,14 @@ export function openEmpty(sheet: CallSheet, target: Target): void {
   const { options, problems } = readOptions(sheet, target)
   sheet.problems.value = problems
   if (problems.length === 0) open(sheet, target, undefined, options)
+}
+
+/** One more message of a stream; of one that is too long it says so, and the stream goes on. */
+function sendOn({ stream, problems }: CallSheet, message: object): void {
+  const { length } = toBody(message)
+  if (length <= PAYLOAD_MAX_BYTES) return stream.send(message)
+  const told = `must be at most ${PAYLOAD_MAX_BYTES} bytes, got ${length}`
+  problems.value = [{ path: ROOT, message: told }]
 }
 
 async function callOnce(
