@@ -7,19 +7,11 @@ import { Service } from '../../sdk/service.ts'
 import { createServiceLog } from '../../sdk/service-log.ts'
 import { openApi } from '../fixtures/api.ts'
 import { type BrowserPipe, openBrowserPipe } from '../fixtures/browser-pipe.ts'
+import { CHROMIUM_FLAGS } from '../fixtures/chromium.ts'
 import { createGreeter } from '../fixtures/greeter.ts'
 import { readVectors } from '../fixtures/rpc.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-const CHROMIUM_FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 const SERVICE = 'go.mx.api.browser'
 /** docs/protocol.md §2.5 */
 const WINDOW_BYTES = 262_144
@@ -130,7 +122,7 @@ class SocketClient {
 t.test('a service in a page that speaks the fast form by docs/protocol.md', async (t) => {
   const program = skipUnless(t, 'chromium')
   if (program === undefined) return
-  browser = await chromium.launch({ executablePath: program, args: CHROMIUM_FLAGS })
+  browser = await chromium.launch({ executablePath: program, args: [...CHROMIUM_FLAGS] })
   t.teardown(() => browser!.close())
 
   t.test('encodes and decodes every vector of the protocol', async (t) => {

@@ -5,17 +5,8 @@ import { chromium } from 'playwright-core'
 import t from 'tap'
 import { createServer } from 'vite'
 import { openApi } from '../fixtures/api.ts'
+import { CHROMIUM_FLAGS } from '../fixtures/chromium.ts'
 import { skipUnless } from '../fixtures/servers.ts'
-
-const CHROMIUM_FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -65,7 +56,7 @@ t.test('a page of a Vite dev server is edited live through mx api --handler=web'
   const { port } = vite.httpServer!.address() as { port: number }
   const api = await openApi(t, { MX_HANDLER: 'web', MX_BACKEND: `app=127.0.0.1:${port}` })
 
-  const browser = await chromium.launch({ executablePath: program, args: CHROMIUM_FLAGS })
+  const browser = await chromium.launch({ executablePath: program, args: [...CHROMIUM_FLAGS] })
   t.teardown(() => browser.close())
   const page = await browser.newPage()
   page.setDefaultTimeout(20_000)
