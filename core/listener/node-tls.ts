@@ -1,7 +1,7 @@
 import type { Server as PlainServer, ServerOptions } from 'node:http'
 import { createServer } from 'node:https'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { findTlsPair, TLS_CIPHERS, type TlsPair, type TlsSource } from './tls.ts'
+import { findTlsPair, indexTlsPairs, TLS_CIPHERS, type TlsPair, type TlsSource } from './tls.ts'
 
 /** How long a client may take for the handshake. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
@@ -19,31 +19,46 @@ export interface TlsServer {
 }
 
 export function createTlsServer(options: ServerOptions, tls: TlsSource): TlsServer {
-  let { pairs } = tls
-  let contexts = toContexts(pairs)
+  let contexts = toContexts(tls.pairs, new Map())
+  let index = indexTlsPairs(tls.pairs)
+  const find = (serverName: string): SecureContext | undefined => {
+    const pair = findTlsPair(index, serverName)
+    return pair && contexts.get(pair)
+  }
   const server = createServer({
     ...options,
-    cert: pairs[0]!.cert,
-    key: pairs[0]!.key,
-    ...CONTEXT_OPTIONS,
+    ...toDefault(tls, tls.pairs),
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    SNICallback: (serverName, done) => done(null, contexts.get(findTlsPair(pairs, serverName))),
+    SNICallback(serverName, done) {
+      const context = find(serverName)
+      // Without one, the default serves, if there is any.
+      if (context !== undefined || tls.request === undefined) done(null, context)
+      else void tls.request(serverName).finally(() => done(null, find(serverName)))
+    },
   })
   const release = tls.onChange((changed) => {
     // Built before anything is replaced: what cannot be built leaves all as it was.
-    const { cert, key } = changed[0]!
-    contexts = toContexts(changed)
-    pairs = changed
-    server.setSecureContext({ cert, key, ...CONTEXT_OPTIONS })
+    contexts = toContexts(changed, contexts)
+    index = indexTlsPairs(changed)
+    server.setSecureContext(toDefault(tls, changed))
   })
   return { server, release }
 }
 
-function toContexts(pairs: readonly TlsPair[]): Map<TlsPair, SecureContext> {
+/** For handshakes without a name, or for an unknown one. */
+function toDefault({ isStrict = false }: TlsSource, pairs: readonly TlsPair[]) {
+  const [pair] = isStrict ? [] : pairs
+  return { ...(pair && { cert: pair.cert, key: pair.key }), ...CONTEXT_OPTIONS }
+}
+
+function toContexts(
+  pairs: readonly TlsPair[],
+  before: ReadonlyMap<TlsPair, SecureContext>,
+): Map<TlsPair, SecureContext> {
   return new Map(
     pairs.map((pair) => {
       const { cert, key } = pair
-      return [pair, createSecureContext({ cert, key, ...CONTEXT_OPTIONS })]
+      return [pair, before.get(pair) ?? createSecureContext({ cert, key, ...CONTEXT_OPTIONS })]
     }),
   )
 }

@@ -10,7 +10,7 @@ export interface TlsFiles {
 }
 
 /** A server certificate that was read and checked. */
-export interface TlsPair extends TlsFiles {
+export interface TlsPair {
   /** PEM text: the certificate first, then its chain. */
   readonly cert: string
   /** PEM text of the private key. */
@@ -21,8 +21,15 @@ export interface TlsPair extends TlsFiles {
 
 /** The certificates of a listener, replaced while it serves. */
 export interface TlsSource {
-  /** The first is the default, for clients that name no host or an unknown one; the others are chosen by SNI (RFC 6066 §3). */
+  /**
+   * The first is the default, for clients that name no host or an unknown one; the others are chosen by SNI (RFC 6066 §3).
+   * Without any, handshakes fail. A pair that has not changed is the same object.
+   */
   readonly pairs: readonly TlsPair[]
+  /** Whether there is no default: handshakes for unknown names fail. @default false */
+  readonly isStrict?: boolean
+  /** Asks for a certificate for a name that none is for. Resolves when there is one, or will not be soon, and never rejects; listeners need not wait. */
+  readonly request?: (serverName: string) => Promise<void>
   /**
    * Reads all files again. New connections use what they hold now.
    *
@@ -74,9 +81,8 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
   let timer: NodeJS.Timeout | undefined
 
   const reload = (): void => {
-    const fresh = files.map((pair) => loadPair(pair, warn))
-    const same = fresh.every(({ cert, key }, i) => cert === pairs[i]!.cert && key === pairs[i]!.key)
-    if (same) return
+    const fresh = files.map((pair, i) => keepSame(pairs[i]!, loadPair(pair, warn)))
+    if (fresh.every((pair, i) => pair === pairs[i])) return
     // A listener that does not take them leaves them changed: the next reload tries again.
     for (const listener of listeners) listener(fresh)
     pairs = fresh
@@ -149,28 +155,56 @@ export function withTlsFiles<T>(pair: TlsPair, use: (files: TlsFiles) => T): T {
   }
 }
 
-/** The pair for the server name of a handshake: the exact name, else a wildcard for its first label, else the default. */
-export function findTlsPair(pairs: readonly TlsPair[], serverName: string): TlsPair {
+/** Pairs by the names they are for; of several for a name, the first. */
+export function indexTlsPairs(pairs: readonly TlsPair[]): ReadonlyMap<string, TlsPair> {
+  const index = new Map<string, TlsPair>()
+  for (const pair of pairs)
+    for (const name of pair.names) if (!index.has(name)) index.set(name, pair)
+  return index
+}
+
+/** The pair for the server name of a handshake: the exact name, else a wildcard for its first label. */
+export function findTlsPair(
+  index: ReadonlyMap<string, TlsPair>,
+  serverName: string,
+): TlsPair | undefined {
   const name = serverName.toLowerCase().replace(/\.$/, '')
-  const wildcard = `*${name.slice(name.indexOf('.'))}`
-  return (
-    pairs.find(({ names }) => names.includes(name)) ??
-    pairs.find(({ names }) => name.includes('.') && names.includes(wildcard)) ??
-    pairs[0]!
-  )
+  const dot = name.indexOf('.')
+  return index.get(name) ?? (dot < 0 ? undefined : index.get(`*${name.slice(dot)}`))
+}
+
+/**
+ * Checks the texts of a certificate and its key. What is wrong with its time is told, and no reason not to serve it.
+ *
+ * @param source where they come from, as errors call them.
+ * @throws {Error} in one line.
+ */
+export function toTlsPair(
+  { cert, key }: Pick<TlsPair, 'cert' | 'key'>,
+  source: { readonly cert: string; readonly key: string },
+  warn: (message: string) => void,
+): TlsPair {
+  const leaf = parseCertificates(cert, source.cert)
+  if (!leaf.checkPrivateKey(parseKey(key, source.key)))
+    throw new Error(`TLS key ${source.key} does not belong to certificate ${source.cert}`)
+  const nowMs = Date.now()
+  if (Date.parse(leaf.validTo) < nowMs)
+    warn(`TLS certificate ${source.cert} expired on ${leaf.validTo}`)
+  if (Date.parse(leaf.validFrom) > nowMs)
+    warn(
+      `TLS certificate ${source.cert} is not valid before ${leaf.validFrom}: is the clock of this machine right?`,
+    )
+  return { cert, key, names: toNames(leaf) }
 }
 
 function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => void): TlsPair {
   const cert = readText(certFile, 'certificate')
   const key = readText(keyFile, 'key')
-  const leaf = parseCertificates(cert, certFile)
-  if (!leaf.checkPrivateKey(parseKey(key, keyFile))) {
-    throw new Error(`TLS key ${keyFile} does not belong to certificate ${certFile}`)
-  }
-  if (Date.parse(leaf.validTo) < Date.now()) {
-    warn(`TLS certificate ${certFile} expired on ${leaf.validTo}`)
-  }
-  return { certFile, keyFile, cert, key, names: toNames(leaf) }
+  return toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, warn)
+}
+
+function keepSame(before: TlsPair, pair: TlsPair): TlsPair {
+  return pair.cert === before.cert && pair.key === before.key ? before : pair
 }
 
 function readText(file: string, what: string): string {

@@ -84,6 +84,9 @@ export interface App {
   filter(callback: (res: HttpResponse, count: number) => void): App
   close(): App
   addServerName(name: string, options: AppOptions): App
+  removeServerName(name: string): App
+  /** Called in the middle of a handshake for a name that was not added. */
+  missingServerName(callback: (name: string) => void): App
   /** The app again; routes added next are for connections that asked for this name. */
   domain(name: string): App
   /** What {@link App.addChildAppDescriptor} of an app of the same kind takes. */

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { loadTls } from '../../core/listener/tls.ts'
+import { loadTls, type TlsPair } from '../../core/listener/tls.ts'
+import { createTlsPairs } from '../../core/listener/tls-pairs.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { openListener } from '../fixtures/open-listener.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
@@ -33,6 +34,10 @@ async function handshake(port: number, options: ConnectionOptions): Promise<stri
   } finally {
     socket.destroy()
   }
+}
+
+function toPair(name: string): TlsPair {
+  return { ...createCertificate([name]), names: [name] }
 }
 
 const toBase64 = (pem: string) => pem.replace(/-----.*-----|\s/g, '')
@@ -129,6 +134,37 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
       t.equal(await shown(port, 'first.test'), before)
       t.equal(await shown(port, ''), before)
     })
+  })
+
+  t.test('certificates that come while a listener serves', async (t) => {
+    const asked: string[] = []
+    const tls = createTlsPairs({
+      isStrict: true,
+      request: async (serverName) => void asked.push(serverName),
+    })
+    const { port } = await openListener(t, create, (x) => x.reply(200, x.path), { tls })
+    const refused = { servername: 'a.test' }
+    t.equal(await handshake(port, refused), 'refused', 'there is none yet')
+    const a = toPair('a.test')
+    tls.use([a])
+    t.equal(await shown(port, 'a.test'), toBase64(a.cert))
+    const old = new RawClient(port, { servername: 'a.test' })
+    await old.send('GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
+    const b = toPair('b.test')
+    tls.use([b, a])
+    t.equal(await shown(port, 'a.test'), toBase64(a.cert), 'what was there')
+    t.equal(await shown(port, 'b.test'), toBase64(b.cert), 'what was added')
+    t.equal(await handshake(port, { servername: 'c.test' }), 'refused', 'there is no default')
+    t.equal(await handshake(port, {}), 'refused', 'not without a name either')
+    t.same([...new Set(asked)], ['a.test', 'c.test'], 'missing names are asked for')
+    const renewed = toPair('a.test')
+    tls.use([b, renewed])
+    t.equal(await shown(port, 'a.test'), toBase64(renewed.cert), 'what was replaced')
+    t.equal(await shown(port, 'b.test'), toBase64(b.cert))
+    await old.send('GET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(2)
+    old.destroy()
+    tls.use([b])
+    t.equal(await handshake(port, { servername: 'a.test' }), 'refused', 'what was taken away')
   })
 
   t.test(

@@ -9,7 +9,14 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { findTlsPair, loadTls, type TlsPair, withTlsFiles } from '../../../core/listener/tls.ts'
+import {
+  findTlsPair,
+  indexTlsPairs,
+  loadTls,
+  type TlsPair,
+  toTlsPair,
+  withTlsFiles,
+} from '../../../core/listener/tls.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 
 const folder = createCertificateFolder()
@@ -22,7 +29,7 @@ t.test('a certificate is read with the names it is for', (t) => {
   const certificate = createCertificate(['Www.Example.test', '*.example.test', '127.0.0.1'])
   const files = folder.write('names', certificate)
   const { pairs } = loadTls([files], noWarning(t))
-  t.match(pairs, [{ ...files, ...certificate, names: ['www.example.test', '*.example.test'] }])
+  t.same(pairs, [{ ...certificate, names: ['www.example.test', '*.example.test'] }])
   t.equal(pairs.length, 1)
   t.end()
 })
@@ -291,19 +298,13 @@ t.test('lent files are private, whole and gone afterwards', (t) => {
   t.end()
 })
 
-t.test('the pair for a server name: exact, then wildcard, then the default', (t) => {
-  const pair = (...names: string[]): TlsPair => ({
-    certFile: '',
-    keyFile: '',
-    cert: '',
-    key: '',
-    names,
-  })
+t.test('the pair for a server name: exact, then wildcard, then none', (t) => {
+  const pair = (...names: string[]): TlsPair => ({ cert: '', key: '', names })
   const first = pair('a.test', 'b.x.test')
   const second = pair('*.x.test', 'c.test')
   const third = pair('*.x.test', 'd.x.test', 'c.test')
-  const pairs = [first, second, third]
-  const expected: [string, TlsPair][] = [
+  const index = indexTlsPairs([first, second, third])
+  const expected: [string, TlsPair | undefined][] = [
     ['a.test', first],
     ['A.Test', first],
     ['a.test.', first],
@@ -311,12 +312,31 @@ t.test('the pair for a server name: exact, then wildcard, then the default', (t)
     ['e.x.test', second],
     ['d.x.test', third],
     ['c.test', second],
-    ['e.f.x.test', first],
-    ['x.test', first],
-    ['test', first],
-    ['', first],
+    ['e.f.x.test', undefined],
+    ['x.test', undefined],
+    ['test', undefined],
+    ['', undefined],
     ['*.x.test', second],
   ]
-  for (const [name, found] of expected) t.equal(findTlsPair(pairs, name), found, name)
+  for (const [name, found] of expected) t.equal(findTlsPair(index, name), found, name)
   t.end()
 })
+
+t.test(
+  'a certificate that is not valid yet is served, with a warning that names the clock',
+  (t) => {
+    const { cert, key } = createCertificate(['a.test'], {
+      notBefore: new Date(Date.now() + 3_600_000),
+      notAfter: new Date(Date.now() + 7_200_000),
+    })
+    const warnings: string[] = []
+    const pair = toTlsPair({ cert, key }, { cert: 'its certificate', key: 'its key' }, (message) =>
+      warnings.push(message),
+    )
+    t.same(pair.names, ['a.test'])
+    t.match(warnings, [
+      /^TLS certificate its certificate is not valid before .*: is the clock of this machine right\?$/,
+    ])
+    t.end()
+  },
+)
