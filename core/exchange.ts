@@ -16,7 +16,7 @@ import type { Upstream } from './upstream/upstream.ts'
 
 /** The far side of an exchange: whoever consumes the request body and produces a streamed reply. */
 export interface Peer {
-  /** The next piece of the request body; valid during the call only. `last`: nothing follows. */
+  /** The next piece of the request body; valid during the call only. `last`: nothing follows but {@link Exchange.requestTrailers}. */
   readonly onRequestBody: (chunk: Uint8Array, last: boolean) => void
   /** {@link Exchange.write} may go on after it returned false. */
   readonly onDrain: () => void
@@ -220,6 +220,21 @@ export abstract class Exchange implements RequestLine {
     ;(this as { path: string }).path = path
   }
 
+  /** Version of HTTP the client speaks. */
+  get httpVersion(): '1.1' | '2' {
+    return '1.1'
+  }
+
+  /** Whether the client asks for the trailer fields of the reply (RFC 9110 §6.5.1). Without, {@link end} may leave them out. */
+  get takesTrailers(): boolean {
+    return false
+  }
+
+  /** Trailer fields of the request, complete with the last piece of its body; undefined: none, or the listener drops them. */
+  get requestTrailers(): HeaderList | undefined {
+    return undefined
+  }
+
   /** Milliseconds since its arrival. */
   get elapsedMs(): number {
     return performance.now() - this.startMs
@@ -379,10 +394,14 @@ export abstract class Exchange implements RequestLine {
     return this.transmitChunk(chunk)
   }
 
-  /** Ends a started response. */
-  end(): void {
+  /**
+   * Ends a started response.
+   *
+   * @param trailers sent behind the body where the client's protocol has room for them, which is HTTP/2; else left out (RFC 9110 §6.5.1).
+   */
+  end(trailers?: HeaderList): void {
     if (!this.streaming || this.finished) return
-    this.transmitEnd()
+    this.transmitEnd(trailers)
   }
 
   /** Ends the exchange after a failure: an error reply while none has begun, else a cut connection, so that the client sees the reply is incomplete. */
@@ -471,7 +490,7 @@ export abstract class Exchange implements RequestLine {
   protected abstract transmitHead(length: number): void
   /** `chunk` is valid during the call only: copy what is kept. */
   protected abstract transmitChunk(chunk: Uint8Array): boolean
-  protected abstract transmitEnd(): void
+  protected abstract transmitEnd(trailers?: HeaderList): void
   /**
    * Closes the client's connection at once; calls {@link abort}.
    *

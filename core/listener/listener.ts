@@ -10,6 +10,11 @@ export interface ListenerOptions {
   readonly shared?: boolean
   /** Certificates; plain HTTP without. */
   readonly tls?: TlsSource | undefined
+  /**
+   * Where the `node` listener serves HTTP/2 beside HTTP/1.1: over TLS by ALPN (RFC 7301), with `cleartext` also without TLS to
+   * clients that begin with it (RFC 9113 §3.3). `uws` does not have it. @default 'tls'
+   */
+  readonly http2?: 'tls' | 'cleartext' | 'off'
   /** Client connections accepted at a time; more are closed at once. @default unlimited */
   readonly maxConnections?: number
   /** Longest WebSocket message read from a client, in bytes. @default 16777216 */

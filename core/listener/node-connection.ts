@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { formatError, type GatewayError } from '../errors.ts'
 import { SERVICE_RESTART } from './close-codes.ts'
 import type { NodeExchange } from './node-exchange.ts'
+import { readPeerAddress } from './peer-addresses.ts'
 
 /** Pipelined requests kept; what comes after them is left unanswered, and the connection is closed (RFC 9112 §9.3.2). */
 const WAITING_MAX = 256
@@ -31,7 +32,7 @@ export class NodeConnection {
     this.maxMessageBytes = maxMessageBytes
     this.#handle = handle
     this.#bytesSeen = socket.bytesRead
-    this.address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '')
+    this.address = readPeerAddress(socket)
     // Every error is followed by `close`.
     socket.on('error', () => {})
     socket.once('close', () => this.#closed())

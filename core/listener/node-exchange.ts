@@ -12,13 +12,11 @@ import {
 import { INTERNAL_ERROR } from './close-codes.ts'
 import type { Guard } from './guard.ts'
 import { chooseProtocol, expectHandshake } from './handshake.ts'
+import { STALL_TIMEOUT_MS } from './http-limits.ts'
 import { NodeAcceptedSocket, openWebSocket } from './node-accepted-socket.ts'
 import type { NodeConnection } from './node-connection.ts'
 import { openTunnel } from './node-tunnel.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
-
-/** How long a client may keep silent in the middle of a request body, or refuse to take any of a reply. */
-const STALL_TIMEOUT_MS = 30_000
 
 const EMPTY = new Uint8Array(0)
 

@@ -18,7 +18,8 @@ export interface TlsServer {
   readonly release: () => void
 }
 
-export function createTlsServer(options: ServerOptions, tls: TlsSource): TlsServer {
+/** @param http2 whether clients are offered it, before HTTP/1.1 (RFC 7301). */
+export function createTlsServer(options: ServerOptions, tls: TlsSource, http2: boolean): TlsServer {
   let contexts = toContexts(tls.pairs, new Map())
   let index = indexTlsPairs(tls.pairs)
   const find = (serverName: string): SecureContext | undefined => {
@@ -28,6 +29,7 @@ export function createTlsServer(options: ServerOptions, tls: TlsSource): TlsServ
   const server = createServer({
     ...options,
     ...toDefault(tls, tls.pairs),
+    ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     SNICallback(serverName, done) {
       const context = find(serverName)

@@ -7,22 +7,21 @@ import {
 } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
+import { HEADER_MAX_BYTES, HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
+import { createPrefaceReader } from './http2-preface.ts'
 import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeExchange } from './node-exchange.ts'
+import { refuseConnect, tooLargeHead } from './node-refusals.ts'
 import { createTlsServer } from './node-tls.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 
-/** Request line and header fields together, bytes; more is answered 431. */
-const HEADER_MAX_BYTES = 16 * 1024
-/** How long a client may take for a request line with its header fields. */
-const HEADER_TIMEOUT_MS = 10_000
-const KEEP_ALIVE_TIMEOUT_MS = 60_000
 /** How often slow heads are looked for. */
 const TIMEOUT_CHECK_MS = 1000
 /** How long closing waits for what was written last before it ends connections the hard way. */
@@ -44,14 +43,16 @@ const SERVER_OPTIONS: ServerOptions = {
   noDelay: true,
 }
 
-/** A listener on node:http: HTTP/1.1 and WebSocket, plain or TLS. Runs everywhere and parses most strictly. */
+/** A listener on node:http and node:http2: HTTP/1.1, WebSocket and HTTP/2, plain or TLS. Runs everywhere and parses most strictly. */
 export const createNodeListener: CreateListener = async (options: ListenerOptions) => {
-  const { tls, handle, maxMessageBytes = MESSAGE_MAX_BYTES } = options
+  const { tls, handle, maxMessageBytes = MESSAGE_MAX_BYTES, http2: http2Mode = 'tls' } = options
+  const secure = tls !== undefined
+  const hasHttp2 = http2Mode === 'cleartext' || (secure && http2Mode === 'tls')
   const { server, release } =
     tls === undefined
       ? { server: createServer(SERVER_OPTIONS), release: () => {} }
-      : createTlsServer(SERVER_OPTIONS, tls)
-  const secure = tls !== undefined
+      : createTlsServer(SERVER_OPTIONS, tls, hasHttp2)
+  const event = secure ? 'secureConnection' : 'connection'
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
   const guard = new Guard(options.internalFields)
@@ -66,13 +67,25 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  // Before the listeners of node:http, which may at once find a request in what has been read.
-  server.prependListener(secure ? 'secureConnection' : 'connection', (socket: Socket) => {
-    if (connections.has(socket)) return
+  const [serveHttp1] = server.listeners(event) as [(socket: Socket) => void]
+  const admit = (socket: Socket): void => {
     const connection = new NodeConnection(socket, handle, maxMessageBytes)
     connections.set(socket, connection)
     socket.once('close', () => connections.delete(socket))
     if (draining) connection.drain()
+    serveHttp1.call(server, socket)
+  }
+  // Loaded by those only who serve it.
+  const http2 = hasHttp2
+    ? (await import('./http2.ts')).createHttp2({ guard, secure, handle })
+    : undefined
+  const preface =
+    http2 === undefined || secure ? undefined : createPrefaceReader(admit, http2.accept)
+  server.off(event, serveHttp1)
+  server.on(event, (socket: Socket) => {
+    if (preface !== undefined) preface.accept(socket)
+    else if ((socket as TLSSocket).alpnProtocol === 'h2') http2?.accept(socket)
+    else admit(socket)
   })
 
   const serve = (req: IncomingMessage, res: ServerResponse, expecting: boolean): void => {
@@ -96,15 +109,17 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   // RFC 9110 §10.1.1 allows to ignore expectations it does not define.
   server.on('checkExpectation', (req, res) => serve(req, res, false))
   server.on('connect', (req: IncomingMessage) => {
-    connections
-      .get(req.socket)
-      ?.refuse(new GatewayError(GATEWAY_ID, 405, 'method CONNECT is not served here'))
+    connections.get(req.socket)?.refuse(refuseConnect())
   })
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = connections.get(socket)
     if (connection === undefined || !connection.open) return
     const { path, query, malformed } = capture(req, guard)
-    if (!guard.websocket || req.method !== 'GET') return ignoreUpgrade(server, req, head)
+    if (!guard.websocket || req.method !== 'GET') {
+      putBack(req, head)
+      serveHttp1.call(server, req.socket)
+      return
+    }
     if (connection.busy) {
       connection.refuse(new GatewayError(GATEWAY_ID, 400, 'a WebSocket must not be pipelined'))
       return
@@ -142,6 +157,8 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     // Only the port: `close` of node:http also cuts connections whose last reply has not left yet.
     NetServer.prototype.close.call(server)
     for (const connection of connections.values()) connection.drain()
+    preface?.drain()
+    http2?.drain()
   }
   const listener: Listener = {
     name: 'node',
@@ -157,6 +174,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       release()
       drain()
       for (const connection of connections.values()) connection.end()
+      http2?.close()
       const timer = setTimeout(() => {
         for (const socket of sockets) socket.destroy()
       }, CLOSE_TIMEOUT_MS)
@@ -207,10 +225,10 @@ function capture(
 }
 
 /**
- * Serves a request as if it had not asked to upgrade (RFC 9110 §7.8). node:http has
+ * Gives a request back to its socket as if it had not asked to upgrade (RFC 9110 §7.8). node:http has
  * stopped parsing behind its head, so the head goes through the parser once more, without that wish.
  */
-function ignoreUpgrade(server: Server, req: IncomingMessage, head: Buffer): void {
+function putBack(req: IncomingMessage, head: Buffer): void {
   const { rawHeaders, socket } = req
   const lines = [`${req.method} ${req.url} HTTP/1.${req.httpVersionMinor}`]
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -218,7 +236,6 @@ function ignoreUpgrade(server: Server, req: IncomingMessage, head: Buffer): void
       lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
-  server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket)
 }
 
 function toParseError(error: NodeJS.ErrnoException): GatewayError {
@@ -236,14 +253,6 @@ function toParseError(error: NodeJS.ErrnoException): GatewayError {
 
 function wrongVersion(): GatewayError {
   return new GatewayError(GATEWAY_ID, 505, 'HTTP/1.1 expected')
-}
-
-function tooLargeHead(): GatewayError {
-  return new GatewayError(
-    GATEWAY_ID,
-    431,
-    `request line and header fields must not exceed ${HEADER_MAX_BYTES} bytes`,
-  )
 }
 
 function listen(server: Server, { host, port, shared = false }: ListenerOptions): Promise<void> {

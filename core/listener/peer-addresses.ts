@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+
 /**
  * The address that all open connections of a listener come from, while it is the same one:
  * that of the proxy or load balancer in front, mostly. Asking for a request's address is a
@@ -44,4 +46,9 @@ function toIPv4(number: number): string {
     ipv4.set(number, text)
   }
   return text
+}
+
+/** The address of a socket's other end, mapped IPv4 as IPv4; empty for a Unix socket. */
+export function readPeerAddress({ remoteAddress = '' }: Socket): string {
+  return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '')
 }

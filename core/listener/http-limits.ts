@@ -1,0 +1,11 @@
+/** Request line and header fields together, bytes; more is answered 431. */
+export const HEADER_MAX_BYTES: number = 16 * 1024
+
+/** How long a client may take for a request line with its header fields. */
+export const HEADER_TIMEOUT_MS = 10_000
+
+/** How long a connection is kept without a request. */
+export const KEEP_ALIVE_TIMEOUT_MS = 60_000
+
+/** How long a client may keep silent in the middle of a request body, or refuse to take any of a reply. */
+export const STALL_TIMEOUT_MS = 30_000

@@ -1,0 +1,114 @@
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { clock } from '../clock.ts'
+import type { Exchange } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import type { Guard } from './guard.ts'
+import { HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
+import { Http2Exchange } from './http2-exchange.ts'
+import { readHttp2Head } from './http2-request.ts'
+
+/**
+ * Requests that a client may take back before they are answered: so many at once, and so many a second from then on. Each has begun
+ * to cost a backend work, and counts as none of the streams that are open (CVE-2023-44487).
+ */
+const RESETS_MAX = 200
+const RESETS_PER_SECOND = 20
+
+/** What the connections of a listener share. */
+export interface Http2Serving {
+  readonly guard: Guard
+  readonly secure: boolean
+  readonly handle: (x: Exchange) => void
+}
+
+/** One client connection on node:http2 (RFC 9113): its requests are served side by side. */
+export class Http2Connection {
+  /** IP address of the other end; IPv4 also where it came as a mapped address. */
+  readonly address: string
+  readonly #session: ServerHttp2Session
+  readonly #serving: Http2Serving
+  readonly #exchanges = new Set<Http2Exchange>()
+  /** `clock.nowMs` by when a request must have come. */
+  #idleUntilMs = clock.nowMs + HEADER_TIMEOUT_MS
+  #resets = 0
+  #resetsMs = clock.nowMs
+
+  constructor(session: ServerHttp2Session, address: string, serving: Http2Serving) {
+    this.#session = session
+    this.#serving = serving
+    this.address = address
+    // Every error is followed by `close`.
+    session.on('error', () => {})
+    const serve = (stream: ServerHttp2Stream, _: object, flags: number, rawHeaders: string[]) =>
+      this.#serve(stream, flags, rawHeaders)
+    session.on('stream', serve)
+    // A client that speaks the protocol may keep the connection in reserve.
+    session.once('remoteSettings', () => {
+      this.#idleUntilMs = clock.nowMs + KEEP_ALIVE_TIMEOUT_MS
+    })
+  }
+
+  /** For the exchange: it is done. */
+  finished(x: Http2Exchange): void {
+    this.#exchanges.delete(x)
+    if (this.#exchanges.size === 0) this.#idleUntilMs = clock.nowMs + KEEP_ALIVE_TIMEOUT_MS
+  }
+
+  /** For the exchange: the client took its request back. */
+  wasReset(): void {
+    const { nowMs } = clock
+    const paid = ((nowMs - this.#resetsMs) / 1000) * RESETS_PER_SECOND
+    this.#resets = Math.max(0, this.#resets - paid) + 1
+    this.#resetsMs = nowMs
+    if (this.#resets <= RESETS_MAX) return
+    const session = this.#session
+    if (session.closed || session.destroyed) return
+    // What is under way may have been meant: it is served, and nothing after it.
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    session.close()
+  }
+
+  /** For the exchange: the fields of a request's trailer that may go on. */
+  readTrailers(rawHeaders: readonly string[]): HeaderList {
+    const { guard } = this.#serving
+    guard.reset()
+    for (let i = 0; i < rawHeaders.length; i += 2) guard.add(rawHeaders[i]!, rawHeaders[i + 1]!)
+    return guard.headers
+  }
+
+  /** Takes no more requests, which the client is told with the last one that was taken (RFC 9113 §6.8); closes after the last reply. */
+  drain(): void {
+    this.#session.close()
+  }
+
+  /** Ends the connection at once. */
+  end(): void {
+    this.#session.destroy()
+  }
+
+  /** Ends what has taken too long. */
+  sweep(nowMs: number): void {
+    for (const x of this.#exchanges) x.sweep(nowMs)
+    if (this.#exchanges.size > 0 || nowMs < this.#idleUntilMs) return
+    // A second time: a client that does not even take the farewell.
+    if (this.#session.closed) this.end()
+    else this.drain()
+    this.#idleUntilMs = nowMs + HEADER_TIMEOUT_MS
+  }
+
+  #serve(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
+    if (stream.closed || stream.destroyed) {
+      // Taken back in the same breath.
+      stream.on('error', () => {})
+      this.wasReset()
+      return
+    }
+    const { guard, secure, handle } = this.#serving
+    const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
+    const request = readHttp2Head(rawHeaders, ended, guard)
+    const x = new Http2Exchange(this, stream, request, guard, secure)
+    this.#exchanges.add(x)
+    handle(x)
+    if (!x.finished) x.receiveBody()
+  }
+}

@@ -1,0 +1,266 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import { LONG_REPLY_BYTES } from '../body-memory.ts'
+import { clock } from '../clock.ts'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { Exchange } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import type { ServerSocket } from '../server-socket.ts'
+import type { Guard } from './guard.ts'
+import { expectHandshake } from './handshake.ts'
+import { STALL_TIMEOUT_MS } from './http-limits.ts'
+import type { Http2Connection } from './http2-connection.ts'
+import type { Http2Request } from './http2-request.ts'
+
+/** What of a long reply is handed over at a time: whoever takes that much is not stalled. */
+const PIECE_BYTES = 64 * 1024
+
+const EMPTY = new Uint8Array(0)
+
+/** One request on node:http2, which is one stream of its connection (RFC 9113 §8.1). */
+export class Http2Exchange extends Exchange {
+  readonly #connection: Http2Connection
+  readonly #stream: ServerHttp2Stream
+  readonly #takesTrailers: boolean
+  #requestTrailers: HeaderList | undefined = undefined
+  #replyTrailers: HeaderList | undefined = undefined
+  /** Body bytes announced to the client; -1: unknown. */
+  #length = -1
+  /** What the client has yet to take of a long reply. */
+  #rest: Uint8Array | undefined = undefined
+  /** The request body is read, not held back by its consumer. */
+  #reading = false
+  /** The client takes no more of the reply at the moment. */
+  #blocked = false
+  /** `clock.nowMs` by when the client must have moved; 0: it is not its turn. */
+  #deadlineMs = 0
+
+  constructor(
+    connection: Http2Connection,
+    stream: ServerHttp2Stream,
+    request: Http2Request,
+    guard: Guard,
+    secure: boolean,
+  ) {
+    const { method, path, query, takesTrailers, malformed } = request
+    const { host, headers, bodyLength } = guard
+    super(method, path, query, host, headers, secure, bodyLength, false)
+    this.#connection = connection
+    this.#stream = stream
+    this.#takesTrailers = takesTrailers
+    this.malformed = malformed
+    // For HEAD the library ends its side before there is a reply.
+    stream.on('finish', () => this.answered && this.finish())
+    stream.on('aborted', () => this.#closed())
+    stream.on('close', () => this.#closed())
+    // Every error is followed by `close`.
+    stream.on('error', () => {})
+  }
+
+  override get httpVersion(): '1.1' | '2' {
+    return '2'
+  }
+
+  override get takesTrailers(): boolean {
+    return this.#takesTrailers
+  }
+
+  override get requestTrailers(): HeaderList | undefined {
+    return this.#requestTrailers
+  }
+
+  get remoteAddress(): string {
+    return this.#connection.address
+  }
+
+  /** For the connection, once the exchange was handed over: begins to read the body. */
+  receiveBody(): void {
+    const stream = this.#stream
+    if (this.bodyDone || this.malformed !== undefined) return
+    stream.on('trailers', (_: object, _flags: number, rawHeaders: string[]) => {
+      this.#requestTrailers = this.#connection.readTrailers(rawHeaders)
+    })
+    stream.on('data', (chunk: Buffer) => {
+      this.receive(chunk, false)
+      this.#watchStall()
+    })
+    stream.on('end', () => {
+      this.receive(EMPTY, true)
+      this.#watchStall()
+    })
+    this.#reading = true
+    this.#watchStall()
+  }
+
+  /** For the connection, every now and then: ends the exchange when its client has not moved for too long. */
+  sweep(nowMs: number): void {
+    if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
+    this.#deadlineMs = 0
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
+  }
+
+  tunnel(): Promise<void> {
+    return Promise.reject(expectHandshake())
+  }
+
+  accept(): ServerSocket | undefined {
+    if (this.answered) return undefined
+    throw expectHandshake()
+  }
+
+  protected override finish(): void {
+    if (this.finished) return
+    super.finish()
+    this.#deadlineMs = 0
+    const stream = this.#stream
+    // The reply is complete without the rest of the body (RFC 9113 §8.1).
+    if (!this.bodyDone && !this.aborted) stream.close(constants.NGHTTP2_NO_ERROR)
+    // Bytes that nobody reads would keep the stream.
+    stream.resume()
+    this.#connection.finished(this)
+  }
+
+  protected transmit(body: string | Uint8Array): void {
+    // As a copy: a reply from upstream lies in memory that the next read overwrites.
+    const bytes = Buffer.from(body as Uint8Array)
+    const isEmpty = bytes.length === 0 || this.#isBodyless()
+    // Whose headers end it needs no length, and may be one whose headers are its trailers.
+    const length = bytes.length === 0 && this.method !== 'HEAD' ? -1 : bytes.length
+    if (!this.#respond(length, { endStream: isEmpty })) return
+    if (isEmpty) return this.finish()
+    this.bytesOut = bytes.length
+    if (bytes.length <= PIECE_BYTES) {
+      this.#stream.end(bytes)
+      this.#block()
+      return
+    }
+    if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
+    this.#rest = bytes
+    this.#stream.on('drain', () => this.#sendRest())
+    this.#sendRest()
+  }
+
+  protected transmitHead(length: number): void {
+    this.#length = length
+    const isBodyless = this.#isBodyless()
+    const options = isBodyless ? { endStream: true } : { waitForTrailers: true }
+    if (!this.#respond(length, options)) return
+    if (isBodyless) return this.finish()
+    const stream = this.#stream
+    stream.on('wantTrailers', () => stream.sendTrailers(toFields(this.#replyTrailers)))
+    stream.on('drain', () => {
+      this.#blocked = false
+      this.#watchStall()
+      this.drained()
+    })
+  }
+
+  protected transmitChunk(chunk: Uint8Array): boolean {
+    if (this.#isBodyless()) return true
+    if (this.#length >= 0 && this.bytesOut > this.#length) {
+      this.cut()
+      return true
+    }
+    if (this.#stream.write(Buffer.from(chunk))) return true
+    this.#block()
+    return false
+  }
+
+  protected transmitEnd(trailers?: HeaderList): void {
+    if (this.#isBodyless()) return
+    // A reply shorter than announced must not look complete.
+    if (this.#length >= 0 && this.bytesOut < this.#length) return this.cut()
+    this.#replyTrailers = trailers
+    this.#stream.end()
+    this.#block()
+  }
+
+  protected cut(): void {
+    this.abort()
+    this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+
+  protected pauseRead(): void {
+    this.#reading = false
+    this.#watchStall()
+    this.#stream.pause()
+  }
+
+  protected resumeRead(): void {
+    this.#reading = true
+    this.#watchStall()
+    this.#stream.resume()
+  }
+
+  #sendRest(): void {
+    const bytes = this.#rest
+    if (bytes === undefined || this.finished) return
+    for (let at = 0; ; at += PIECE_BYTES) {
+      const end = at + PIECE_BYTES
+      if (end >= bytes.length) {
+        this.#rest = undefined
+        this.#stream.end(bytes.subarray(at))
+        break
+      }
+      if (!this.#stream.write(bytes.subarray(at, end))) {
+        this.#rest = bytes.subarray(end)
+        break
+      }
+    }
+    this.#block()
+  }
+
+  /** The client is to take what has been handed over. */
+  #block(): void {
+    this.#blocked = this.#stream.writableLength > 0
+    this.#watchStall()
+  }
+
+  /** Silence counts only while it is the client's turn: backend and handler have limits of their own. */
+  #watchStall(): void {
+    const isWaiting = this.#blocked || (this.#reading && !this.bodyDone)
+    this.#deadlineMs = isWaiting && !this.finished ? clock.nowMs + STALL_TIMEOUT_MS : 0
+  }
+
+  /** 204, 205 and 304: RFC 9110 §15.3.5, §15.3.6 and §15.4.5. */
+  #isBodyless(): boolean {
+    const { status } = this
+    return this.method === 'HEAD' || status === 204 || status === 205 || status === 304
+  }
+
+  /** Sends the headers of the reply. False: the client is gone. */
+  #respond(length: number, options: { endStream?: boolean; waitForTrailers?: boolean }): boolean {
+    const stream = this.#stream
+    if (stream.closed || stream.destroyed) return false
+    // What no client knows is taken for a fault of the server (RFC 9110 §15), and the library sends nothing else.
+    if (this.status > 599) this.status = 500
+    const fields = toFields(this.replyHeaders)
+    fields[constants.HTTP2_HEADER_STATUS] = this.status
+    if (length >= 0 && this.status !== 204 && this.status !== 205) fields['content-length'] = length
+    stream.respond(fields, options)
+    return true
+  }
+
+  #closed(): void {
+    if (this.finished) return
+    this.#connection.wasReset()
+    this.abort()
+  }
+}
+
+/** Fields as the library takes them: one of each name. */
+function toFields(list: HeaderList | undefined): OutgoingHttpHeaders {
+  const fields: OutgoingHttpHeaders = Object.create(null)
+  const flat = list?.flat ?? []
+  for (let i = 0; i < flat.length; i += 2) {
+    const name = flat[i]!
+    const before = fields[name]
+    // Of the connection in HTTP/1.1, and malformed here (RFC 9113 §8.2.2).
+    if (name === 'upgrade' || name === 'http2-settings') continue
+    if (before === undefined) fields[name] = flat[i + 1]!
+    // The one field that cannot be joined (RFC 9110 §5.3).
+    else if (name === 'set-cookie')
+      fields[name] = [before as string | string[], flat[i + 1]!].flat()
+    else fields[name] = `${before}, ${flat[i + 1]}`
+  }
+  return fields
+}

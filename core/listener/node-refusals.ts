@@ -1,0 +1,13 @@
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { HEADER_MAX_BYTES } from './http-limits.ts'
+
+/** The error of a head longer than {@link HEADER_MAX_BYTES} (RFC 6585 §5). */
+export function tooLargeHead(): GatewayError {
+  const detail = `request line and header fields must not exceed ${HEADER_MAX_BYTES} bytes`
+  return new GatewayError(GATEWAY_ID, 431, detail)
+}
+
+/** The error of a request for a tunnel to anywhere (RFC 9110 §9.3.6). */
+export function refuseConnect(): GatewayError {
+  return new GatewayError(GATEWAY_ID, 405, 'method CONNECT is not served here')
+}
