@@ -73,6 +73,8 @@ export interface Api {
   /** Names of the plugins, in chain order. */
   readonly plugins: readonly string[]
   readonly inForce: InForce
+  /** What it lacks to serve, a line each: a registry that has not answered since the start. One that does not answer any more is none. */
+  readonly problems: () => readonly string[]
   /**
    * Serves new requests by another configuration, and reads the certificates again. Running requests
    * finish by the old one. Settings that need a restart stay as they are, which the log tells.
@@ -88,6 +90,7 @@ export interface Api {
 
 /** For requests that are on their way over connections there are: each is the last one of its connection. */
 const LINGER_MS = 100
+const NO_ANSWER = 'the registry has not answered yet'
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
@@ -162,6 +165,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   closing.add(() => listener.close())
   tls?.onChange(() => log.info({ files: settings.tlsCertFiles }, 'new certificates are in use'))
 
+  let isKnown = false
   const reload = async (given: Configuration): Promise<void> => {
     const next = withGate(given, options.gate)
     const { settings, restart } = keepFixed(current.settings, next.settings, asked)
@@ -213,6 +217,10 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     },
     get inForce() {
       return { configuration: current, plan, chain: gateway.chain, registry }
+    },
+    problems() {
+      isKnown ||= routing.directories()[0]!.outage === undefined
+      return isKnown ? [] : [NO_ANSWER]
     },
     reload,
     drain,

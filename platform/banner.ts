@@ -8,6 +8,8 @@ export interface BannerFacts {
   readonly settings: Settings
   /** The real port where 0 was asked for. */
   readonly address: Address
+  /** Where health and metrics are told; undefined: nowhere. */
+  readonly admin?: string | undefined
   readonly listener: string
   readonly workers: number
   readonly config: string | undefined
@@ -56,6 +58,7 @@ function toFields({
   version,
   settings,
   address,
+  admin,
   listener,
   workers,
   config,
@@ -74,6 +77,7 @@ function toFields({
     listener,
     workers,
     config,
+    admin,
   }
 }
 

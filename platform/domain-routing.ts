@@ -41,6 +41,7 @@ export function createDomainRouting({ main, domains, create }: DomainRoutingOpti
 
     find: (service, x) => (find(x) ?? main).find(service, x),
     ready: main.ready,
+    directories: () => [main, ...routings.values()].flatMap((each) => each.directories()),
 
     reconfigure(gone) {
       for (const routing of [main, ...routings.values()]) routing.reconfigure(gone)

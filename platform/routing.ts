@@ -16,6 +16,8 @@ export interface Routing {
   readonly find: (service: string, x: Exchange) => ReturnType<Finder['find']>
   /** Settled once requests are routed by what the registry says; undefined: they are already. */
   readonly ready: Promise<void> | undefined
+  /** The services in use: of the default domain first, then of those there are besides. */
+  readonly directories: () => readonly Directory[]
   /** Takes over how nodes are chosen; `gone` are services of which no node is missing any more. */
   readonly reconfigure: (gone: Iterable<string>) => void
   readonly close: () => void
@@ -51,6 +53,7 @@ export function createRouting(options: RoutingOptions): OwnRouting {
     route: createRouter({ ...router, resolver, directory: finder }),
     find: (service) => finder.find(service),
     ready: resolver.ready ?? undefined,
+    directories: () => [directory],
     reconfigure(gone) {
       directory.settle(gone)
       directory.reconfigure()

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
+import { createProcessAdmin } from './admin/process-admin.ts'
 import { startApi } from './api.ts'
 import { printBanner } from './banner.ts'
 import {
@@ -54,16 +55,23 @@ async function runAlone(
   log: Log,
 ): Promise<number> {
   const { file } = configuration
-  const api = await startApi({ configuration, log })
+  const admin = createProcessAdmin(configuration, log)
+  const api = await admin.start(() => startApi({ configuration, log }))
+  admin.tell({
+    problems: api.problems,
+    drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
+  })
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
   const watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
   const stop = async (): Promise<void> => {
     watched.close()
     await api.drain()
+    await admin.close()
   }
-  obeySignals({ stop, reload: watched.reload }, log)
+  obeySignals({ ...admin, stop, reload: watched.reload }, log)
   surviveFaults(log)
-  announce(configuration, api, 1, log)
+  announce(configuration, { listener: api.listener, port: api.port, admin: admin.url }, 1, log)
+  admin.warn()
   return api.port
 }
 
@@ -78,7 +86,14 @@ async function runPrimary(
   const { settings, file } = configuration
   const port = await claimPort(settings.address)
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
-  const workers = await startWorkers({ count, port, config: file, log, drainTimeoutMs })
+  const admin = createProcessAdmin(configuration, log)
+  const workers = await admin.start(() =>
+    startWorkers({ count, port, config: file, log, drainTimeoutMs }),
+  )
+  admin.tell({
+    problems: () => (workers.serving() > 0 ? [] : ['no worker process serves']),
+    drainDelayMs: () => current.settings.drainDelayMs,
+  })
   const apply = (next: Configuration): void => {
     const { settings, restart } = keepFixed(current.settings, next.settings, asked)
     const before = current
@@ -93,9 +108,15 @@ async function runPrimary(
   const stop = async (): Promise<void> => {
     watched.close()
     await workers.drain()
+    await admin.close()
   }
-  obeySignals({ stop, reload: watched.reload }, log)
-  announce(configuration, { listener: settings.listener, port }, count, log)
+  const leave = (): void => {
+    admin.leave()
+    workers.leave()
+  }
+  obeySignals({ ...admin, leave, stop, reload: watched.reload }, log)
+  announce(configuration, { listener: settings.listener, port, admin: admin.url }, count, log)
+  admin.warn()
   return port
 }
 
@@ -118,7 +139,8 @@ async function runWorker(load: LoadConfiguration, port: number, log: Log): Promi
   // A terminal sends Ctrl-C to the primary too, which decides; a worker left alone ends.
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
-  process.on('SIGTERM', drain)
+  // Sent to the primary, too, where it is sent to all processes of a service.
+  process.on('SIGTERM', () => setTimeout(drain, api.inForce.configuration.settings.drainDelayMs))
   process.on('disconnect', drain)
   process.on('message', (order: WorkerOrder) => {
     if (order === 'drain') drain()
@@ -130,7 +152,7 @@ async function runWorker(load: LoadConfiguration, port: number, log: Log): Promi
 
 function announce(
   configuration: Configuration,
-  { listener, port }: { listener: string; port: number },
+  { listener, port, admin }: { listener: string; port: number; admin: string | undefined },
   workers: number,
   log: Log,
 ): void {
@@ -139,6 +161,7 @@ function announce(
     version: readVersion(),
     settings,
     address: { ...settings.address, port },
+    admin,
     listener,
     workers,
     config: file,

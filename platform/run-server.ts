@@ -1,3 +1,4 @@
+import { createProcessAdmin } from './admin/process-admin.ts'
 import { configurationFrom } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
 import { pluginFiles } from './load-plugin.ts'
@@ -28,23 +29,30 @@ export async function runServer(
   logWarnings(log)
   for (const problem of findMisspelt(env)) log.warn(problem)
   const stopper = new AbortController()
-  const starting = startServer({ configuration, log, signal: stopper.signal })
+  const admin = createProcessAdmin(configuration, log)
+  const starting = admin.start(() => startServer({ configuration, log, signal: stopper.signal }))
   let watched: Reloading | undefined
   const stop = async (): Promise<void> => {
     stopper.abort()
     watched?.close()
     const server = await starting.catch(() => undefined)
     await server?.drain()
+    await admin.close()
   }
-  obeySignals({ stop, reload: () => watched?.reload(), what: 'server' }, log)
+  obeySignals({ ...admin, stop, reload: () => watched?.reload(), what: 'server' }, log)
   const server = await starting.catch((error: unknown) => {
     if (!stopper.signal.aborted) throw error
   })
   if (server === undefined || stopper.signal.aborted) return undefined
+  admin.tell({
+    problems: server.api.problems,
+    drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
+  })
   surviveFaults(log)
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
   watched = reloadOnChange(createReloader(load, server.reload, log), files, log)
-  printServerBanner(server, configuration, log)
+  printServerBanner({ ...server, admin: admin.url }, configuration, log)
+  admin.warn()
   for (const oddity of findOddities(configuration, 'server')) log.warn(oddity)
   return server
 }

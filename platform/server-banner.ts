@@ -6,21 +6,31 @@ import type { Server } from './server.ts'
 import { formatAddress } from './settings-values.ts'
 import { readVersion } from './version.ts'
 
+/** What is shown of a server. */
+export interface ShownServer extends Omit<Server, 'api' | 'reload' | 'drain' | 'close'> {
+  /** Where health and metrics are told; undefined: nowhere. */
+  readonly admin?: string | undefined
+}
+
 /** Tells that the server is there: a few lines on a terminal, one log line elsewhere. */
-export function printServerBanner(server: Server, configuration: Configuration, log: Log): void {
+export function printServerBanner(
+  server: ShownServer,
+  configuration: Configuration,
+  log: Log,
+): void {
   if (hasTerminal(log)) process.stderr.write(formatServerBanner(server, configuration))
   else log.info({ ...toFields(server, configuration), ...toLogged(server) }, 'server ready')
 }
 
 /** Logs are kept, and read by others: the password is in them only where it is nowhere else. */
-function toLogged({ adminPassword }: Server) {
+function toLogged({ adminPassword }: ShownServer) {
   if (adminPassword === undefined) return {}
   const { file, password } = adminPassword
   return file === undefined ? { adminPassword: password } : { adminPasswordFile: file }
 }
 
 /** The lines for a terminal. Exported for its test. */
-export function formatServerBanner(server: Server, configuration: Configuration): string {
+export function formatServerBanner(server: ShownServer, configuration: Configuration): string {
   const { version, registry, store, broker, events, gateway, proxy, ...fields } = toFields(
     server,
     configuration,
@@ -36,14 +46,14 @@ export function formatServerBanner(server: Server, configuration: Configuration)
 }
 
 /** Told once, to whoever starts it. */
-function toLogin({ adminPassword }: Server): string | undefined {
+function toLogin({ adminPassword }: ShownServer): string | undefined {
   if (adminPassword === undefined) return undefined
   const { password, file } = adminPassword
   const told = `admin, password ${password} (told this once`
   return file === undefined ? `${told})` : `${told}; it is in ${file}, too)`
 }
 
-function toFields(server: Server, { settings, file }: Configuration) {
+function toFields(server: ShownServer, { settings, file }: Configuration) {
   const { profile, registry, store, broker, events, enableTls } = settings
   const proxy = formatAddress(server.proxyAddress)
   const scheme = enableTls ? 'https' : 'http'
@@ -52,6 +62,7 @@ function toFields(server: Server, { settings, file }: Configuration) {
     gateway: `${scheme}://${formatAddress(server.address)}`,
     proxy,
     dashboard: `${scheme}://${formatAddress(server.webAddress)}`,
+    admin: server.admin,
     advertised: server.advertised === proxy ? undefined : server.advertised,
     profile,
     state: server.folder ?? 'none in files',

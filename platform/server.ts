@@ -49,6 +49,8 @@ export interface Server {
   readonly adminPassword: AdminPassword | undefined
   /** Names of the built-in services. */
   readonly services: readonly string[]
+  /** The gateway, for whoever tells of it. */
+  readonly api: Omit<Api, 'reload' | 'drain' | 'close'>
   /** As of {@link Api}. */
   readonly reload: Api['reload']
   /** Finishes what is running, requests first, then calls, up to `drain_timeout` each, then {@link close}. */
@@ -175,6 +177,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     folder: folder?.path,
     adminPassword: made.adminPassword,
     services: listBuiltIns(settings).map(({ name }) => name),
+    api,
     async reload(next) {
       await api.reload(next)
       dashboard.use(await buildGuards(next, log))

@@ -39,17 +39,22 @@ export function checkServer(settings: Settings, given: GivenSettings): readonly 
     problems.push(
       `${sourceOf('configSecretKey')} must not be memory where the store is kept (${sourceOf('store')}): nobody could read its secrets after a restart; use file for one server, or a key for several`,
     )
-  const ports = ['address', 'proxyAddress', 'webAddress'] as const
+  // An admin address that nobody asked for gives way (platform/admin/open-admin.ts).
+  const admin = given.has('adminAddress') ? (['adminAddress'] as const) : []
+  const ports = ['address', 'proxyAddress', 'webAddress', ...admin] as const
   for (const [i, key] of ports.entries())
-    for (const other of ports.slice(0, i))
-      if (isSamePort(settings[key], settings[other]))
+    for (const other of ports.slice(0, i)) {
+      const [address, taken] = [settings[key], settings[other]]
+      if (address !== undefined && taken !== undefined && isSamePort(address, taken))
         problems.push(
-          `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(settings[key])}`,
+          `${sourceOf(key)} must be another address than ${SETTINGS[other].name}, got ${formatAddress(address)}`,
         )
+    }
   return problems
 }
 
-function isSamePort(a: Address, b: Address): boolean {
+/** Whether two addresses cannot be listened at both. */
+export function isSamePort(a: Address, b: Address): boolean {
   const isAll = (host: string): boolean => host === '0.0.0.0' || host === '::'
   return a.port !== 0 && a.port === b.port && (a.host === b.host || isAll(a.host) || isAll(b.host))
 }

@@ -38,6 +38,16 @@ export function parseAddress(text: string): Address {
   return { host: match[1] ?? (match[2] === '' ? '0.0.0.0' : match[2]!), port }
 }
 
+/** {@link parseAddress}, or `none`: undefined. */
+export function parseAddressOrNone(text: string): Address | undefined {
+  if (text.trim() === 'none') return undefined
+  try {
+    return parseAddress(text)
+  } catch (error) {
+    throw wrong('none, host:port or :port, with a port from 0 to 65535', text, '', error)
+  }
+}
+
 /** The address as {@link parseAddress} reads it. */
 export function formatAddress({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
@@ -90,6 +100,13 @@ export function parseTimeout(text: string): number {
   const timeoutMs = parseDuration(text)
   if (timeoutMs < 1) throw wrong('a duration of at least 1ms, or none', text)
   return Math.min(timeoutMs, MAX_TIMER_MS)
+}
+
+/** A wait in milliseconds, which ends: there is no `none`. */
+export function parseDelay(text: string): number {
+  const delayMs = parseDuration(text)
+  if (delayMs > MAX_TIMER_MS) throw wrong('a duration of at most 24d, such as 5s', text)
+  return delayMs
 }
 
 /** A limit in bytes, at least 1; `none` is `Infinity`. */
@@ -219,8 +236,9 @@ export function parseNonEmpty(what: string): (text: string) => string {
   }
 }
 
-function wrong(wanted: string, got: string, hint = ''): RangeError {
-  return new RangeError(`must be ${wanted}, got ${JSON.stringify(hideSecret(got))}${hint}`)
+function wrong(wanted: string, got: string, hint = '', cause?: unknown): RangeError {
+  const detail = `must be ${wanted}, got ${JSON.stringify(hideSecret(got))}${hint}`
+  return new RangeError(detail, { cause })
 }
 
 /** Runs a check whose message begins with what is wrong; here the reader of the setting says that, more exactly. */

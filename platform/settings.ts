@@ -23,11 +23,13 @@ import {
   type Address,
   parseAccessLog,
   parseAddress,
+  parseAddressOrNone,
   parseAuthSource,
   parseBackends,
   parseBalancePolicy,
   parseCount,
   parseCountOrAuto,
+  parseDelay,
   parseHosts,
   parseLimit,
   parseLimitOrAuto,
@@ -53,6 +55,8 @@ export interface Settings {
   readonly proxyAddress: Address
   /** Of the dashboard. */
   readonly webAddress: Address
+  /** Where health and metrics are told; undefined: nowhere. */
+  readonly adminAddress: Address | undefined
   /** Where others reach the RPC proxy; undefined: at the first address of this machine, if it listens there. */
   readonly advertiseAddress: Advertised | undefined
   readonly handler: (typeof HANDLERS)[number]
@@ -142,6 +146,8 @@ export interface Settings {
   readonly connectTimeoutMs: number
   readonly replyTimeoutMs: number
   readonly idleTimeoutMs: number
+  /** Between the moment the process is not ready any more and that in which its port is closed. */
+  readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly enableTls: boolean
   readonly tlsCertFiles: readonly string[]
@@ -254,6 +260,15 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseAddress),
+  },
+  adminAddress: {
+    name: 'admin_address',
+    kind: 'text',
+    form: 'host:port or none',
+    description: 'Where /livez, /readyz and /metrics are served, for operators alone',
+    default: '127.0.0.1:8089',
+    live: false,
+    parse: one(parseAddressOrNone),
   },
   advertiseAddress: {
     name: 'advertise_address',
@@ -793,6 +808,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: '60s',
     live: true,
     parse: one(parseTimeout),
+  },
+  drainDelayMs: {
+    name: 'drain_delay',
+    kind: 'text',
+    form: 'duration',
+    description:
+      'How long new requests are still taken after SIGTERM, while /readyz says no: for load balancers to notice',
+    default: '0s',
+    live: true,
+    parse: one(parseDelay),
   },
   drainTimeoutMs: {
     name: 'drain_timeout',

@@ -1,7 +1,12 @@
 import { isatty } from 'node:tty'
+import { formatDuration } from '../core/units.ts'
 import type { Log } from './log.ts'
 
 export interface SignalActions {
+  /** Tells whoever sends requests that the process is about to end. @default nobody is told */
+  readonly leave?: () => void
+  /** Milliseconds from then to {@link stop}. @default 0 */
+  readonly delayMs?: () => number
   /** Finishes what is running. The process ends when it resolves. */
   readonly stop: () => Promise<void>
   /** Reads configuration and certificates again. */
@@ -18,7 +23,8 @@ const STDIN = 0
  * Makes this process obey its operator: SIGTERM and SIGINT drain it, a second one ends it
  * at once with status 1, SIGHUP reloads it, unless its terminal was closed.
  */
-export function obeySignals({ stop, reload, what = 'gateway' }: SignalActions, log: Log): void {
+export function obeySignals(actions: SignalActions, log: Log): void {
+  const { leave, delayMs = () => 0, stop, reload, what = 'gateway' } = actions
   let stoppedMs: number | undefined
   const onStop = (signal: NodeJS.Signals): void => {
     const nowMs = performance.now()
@@ -28,6 +34,16 @@ export function obeySignals({ stop, reload, what = 'gateway' }: SignalActions, l
       process.exit(1)
     }
     stoppedMs = nowMs
+    // Asked first: one that leaves is not ready any more.
+    const waitMs = delayMs()
+    leave?.()
+    if (waitMs === 0) return finish(signal)
+    log.info(
+      `${signal}: not ready any more, new requests are taken for another ${formatDuration(waitMs)}; once more to end at once`,
+    )
+    setTimeout(finish, waitMs, signal)
+  }
+  const finish = (signal: NodeJS.Signals): void => {
     // Said when it is true: whoever reads the line may rely on the port being closed.
     const stopped = stop()
     log.info(`${signal}: finishing running requests, once more to end at once`)

@@ -21,6 +21,10 @@ export interface WorkersOptions {
 /** The processes that share the port. */
 export interface Workers {
   readonly reload: () => void
+  /** Those that serve at present. */
+  readonly serving: () => number
+  /** Starts no other in the place of one that ends. */
+  readonly leave: () => void
   /** Lets every worker finish its requests; resolves when all are gone. */
   readonly drain: () => Promise<void>
 }
@@ -54,7 +58,9 @@ export async function startWorkers({
     ...(config === undefined ? {} : { MX_API_CONFIG: config }),
   }
   const running = new Set<Worker>()
+  const serving = new Set<Worker>()
   const restarts = new Set<NodeJS.Timeout>()
+  let leaving = false
   let draining = false
   let reloads = 0
   let onAllGone: (() => void) | undefined
@@ -69,6 +75,7 @@ export async function startWorkers({
       worker.on('message', (message) => {
         if (message !== READY) return
         ready = true
+        serving.add(worker)
         // Orders that were given before it could hear them.
         if (draining) worker.send('drain' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
@@ -76,10 +83,11 @@ export async function startWorkers({
       })
       worker.on('exit', (code, signal) => {
         running.delete(worker)
+        serving.delete(worker)
         if (!ready) reject(new WorkerStartError(code ?? 1))
         if (draining) {
           if (running.size === 0) onAllGone?.()
-        } else if (ready || waitMs > 0) {
+        } else if (!leaving && (ready || waitMs > 0)) {
           const healthy = performance.now() - startedMs > HEALTHY_MS
           const nextMs =
             healthy || waitMs === 0 ? RESTART_MIN_MS : Math.min(waitMs * 2, RESTART_MAX_MS)
@@ -107,9 +115,14 @@ export async function startWorkers({
     for (const worker of running) if (worker.isConnected()) worker.send(order)
   }
 
+  const leave = (): void => {
+    leaving = true
+    for (const timer of restarts) clearTimeout(timer)
+  }
+
   const drain = async (): Promise<void> => {
     draining = true
-    for (const timer of restarts) clearTimeout(timer)
+    leave()
     if (running.size === 0) return
     const allGone = new Promise<void>((resolve) => {
       onAllGone = resolve
@@ -137,7 +150,7 @@ export async function startWorkers({
     reloads++
     tell('reload')
   }
-  return { reload, drain }
+  return { reload, serving: () => serving.size, leave, drain }
 }
 
 /** A worker ended before it served. It has said why; `status` is its exit status. */

@@ -6,6 +6,8 @@ export const cluster: Profile = {
     address: ':8080',
     proxyAddress: ':8081',
     webAddress: ':8082',
+    adminAddress: '127.0.0.1:8089',
+    drainDelayMs: '0s',
     hosts: 'any',
     rpcAddressAllow: '',
     registry: 'consul://127.0.0.1:8500',

@@ -6,6 +6,8 @@ export const kubernetes: Profile = {
     address: ':8080',
     proxyAddress: ':8081',
     webAddress: ':8082',
+    adminAddress: ':8089',
+    drainDelayMs: '5s',
     hosts: 'any',
     rpcAddressAllow: '',
     registry: 'kubernetes',

@@ -6,6 +6,8 @@ export const local: Profile = {
     address: '127.0.0.1:8080',
     proxyAddress: '127.0.0.1:8081',
     webAddress: '127.0.0.1:8082',
+    adminAddress: '127.0.0.1:8089',
+    drainDelayMs: '0s',
     hosts: 'local',
     rpcAddressAllow: 'loopback',
     registry: 'memory',

@@ -1,11 +1,10 @@
 import t from 'tap'
 import { configurationFrom } from '../../platform/configuration.ts'
-import type { Server } from '../../platform/server.ts'
-import { formatServerBanner } from '../../platform/server-banner.ts'
+import { formatServerBanner, type ShownServer } from '../../platform/server-banner.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { readVersion } from '../../platform/version.ts'
 
-const SERVER: Server = {
+const SERVER: ShownServer = {
   address: { host: '127.0.0.1', port: 8080 },
   proxyAddress: { host: '127.0.0.1', port: 8081 },
   webAddress: { host: '127.0.0.1', port: 8082 },
@@ -13,9 +12,7 @@ const SERVER: Server = {
   folder: '/home/a/.mx/server',
   adminPassword: undefined,
   services: ['registry', 'store'],
-  reload: async () => {},
-  drain: async () => {},
-  close: async () => {},
+  admin: 'http://127.0.0.1:8089',
 }
 
 t.test('the banner tells the addresses, where state lies, and what it stands on', async (t) => {
@@ -28,6 +25,7 @@ t.test('the banner tells the addresses, where state lies, and what it stands on'
   gateway    http://127.0.0.1:8080
   rpc proxy  127.0.0.1:8081
   dashboard  http://127.0.0.1:8082
+  admin      http://127.0.0.1:8089
   profile    local
   state      /home/a/.mx/server
   services   registry, store

@@ -127,6 +127,11 @@ t.test('what does not go together is told with its source', async (t) => {
     '--web_address must be another address than proxy_address, got 127.0.0.1:1',
   )
   t.equal(await problemOf(['--address=127.0.0.1:0', '--web_address=127.0.0.1:0']), '')
+  t.equal(
+    await problemOf(['--admin_address=127.0.0.1:8080']),
+    '--admin_address must be another address than address, got 127.0.0.1:8080',
+  )
+  t.equal(await problemOf(['--address=127.0.0.1:8089']), '', 'nobody asked for that')
   for (const words of [
     ['--config_secret_key=memory', '--store=lmdb'],
     ['--profile=test', '--store=postgres://a@b/c'],

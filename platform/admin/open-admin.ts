@@ -1,0 +1,60 @@
+import { compileHosts } from '../../core/served-hosts.ts'
+import type { Configuration } from '../configuration.ts'
+import { claimPort } from '../port.ts'
+import type { Settings } from '../settings.ts'
+import { isSamePort } from '../settings-command.ts'
+import { formatAddress, isLoopback } from '../settings-values.ts'
+import { type Admin, type AdminOptions, startAdmin } from './admin.ts'
+
+/** The admin address of a process, which may have none. */
+export interface OpenAdmin extends Pick<Admin, 'close'> {
+  /** Undefined: it is not open. */
+  readonly url: string | undefined
+  /** Why it is not, where nobody asked for that; to be told once the process serves. */
+  readonly warning: string | undefined
+}
+
+/**
+ * Opens the admin address that the settings name. One that nobody asked for is left out where it is taken: there may be several gateways
+ * on a machine.
+ *
+ * @throws {Error} with one line, when one that was asked for cannot be opened.
+ */
+export async function openAdmin(
+  { settings, given }: Pick<Configuration, 'settings' | 'given'>,
+  options: Omit<AdminOptions, 'address' | 'isHost'>,
+): Promise<OpenAdmin> {
+  const { adminAddress: address } = settings
+  if (address === undefined) return toNone()
+  const isHost = toHostCheck(settings)
+  const isAsked = given.has('adminAddress')
+  if (!isAsked && isTakenByItself(settings))
+    return toNone(toWarning('it is another address of its own'))
+  try {
+    if (address.port !== 0) await claimPort(address, 'admin_address')
+    const { port, close } = await startAdmin({ ...options, address, isHost })
+    return { url: `http://${formatAddress({ ...address, port })}`, warning: undefined, close }
+  } catch (error) {
+    if (isAsked) throw error
+    return toNone(toWarning((error as Error).message))
+  }
+}
+
+function toNone(warning?: string): OpenAdmin {
+  return { url: undefined, warning, close: async () => {} }
+}
+
+function toWarning(reason: string): string {
+  return `no /livez, /readyz and /metrics: ${reason}`
+}
+
+function isTakenByItself({ adminAddress, ...settings }: Settings): boolean {
+  const { address, proxyAddress, webAddress } = settings
+  return [address, proxyAddress, webAddress].some((other) => isSamePort(other, adminAddress!))
+}
+
+/** Where `hosts` is `any`, whoever has opened the address to other machines may be asked by whatever name they know it by. */
+function toHostCheck({ adminAddress, hosts }: Settings): (host: string) => boolean {
+  if (hosts !== 'any') return compileHosts(hosts)
+  return isLoopback(adminAddress!) ? compileHosts([]) : () => true
+}

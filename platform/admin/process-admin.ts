@@ -1,0 +1,73 @@
+import type { Maybe } from '../../core/chain.ts'
+import type { Configuration } from '../configuration.ts'
+import type { Log } from '../log.ts'
+import { type OpenAdmin, openAdmin } from './open-admin.ts'
+import { createReadiness } from './readiness.ts'
+
+/** What a process that serves is asked by its admin address. */
+export interface ToldProcess {
+  /** What it lacks to serve, a line each. */
+  readonly problems: () => Maybe<readonly string[]>
+  /** The setting that is in force. */
+  readonly drainDelayMs: () => number
+}
+
+/**
+ * The admin address of a process, from before it starts until it has drained.
+ *
+ * {@link start}, then {@link tell} once it serves, {@link leave} when it is asked to end, {@link close} when it has.
+ */
+export interface ProcessAdmin {
+  /**
+   * Opens the address, then starts the process; closes it where that fails.
+   *
+   * @throws {Error} with one line when the address cannot be opened, and what `open` throws.
+   */
+  readonly start: <T>(open: () => Promise<T>) => Promise<T>
+  /** It serves. */
+  readonly tell: (told: ToldProcess) => void
+  /** Undefined: there is none. */
+  readonly url: string | undefined
+  /** Logs why there is none, where nobody asked for that. */
+  readonly warn: () => void
+  /** It is not ready any more. */
+  readonly leave: () => void
+  /** How long it takes requests all the same; 0 before it serves. */
+  readonly delayMs: () => number
+  readonly close: () => Promise<void>
+}
+
+export function createProcessAdmin(configuration: Configuration, log: Log): ProcessAdmin {
+  const readiness = createReadiness()
+  let opened: OpenAdmin | undefined
+  let told: ToldProcess | undefined
+  const close = async (): Promise<void> => opened?.close()
+  return {
+    async start(open) {
+      opened = await openAdmin(configuration, { readiness, log })
+      try {
+        return await open()
+      } catch (error) {
+        await close()
+        throw error
+      }
+    },
+
+    tell(given) {
+      told = given
+      readiness.serve(given.problems)
+    },
+
+    get url() {
+      return opened?.url
+    },
+
+    warn() {
+      if (opened?.warning !== undefined) log.warn(opened.warning)
+    },
+
+    leave: readiness.leave,
+    delayMs: () => (readiness.isServing ? (told?.drainDelayMs() ?? 0) : 0),
+    close,
+  }
+}

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import t, { type Test } from 'tap'
+import { openAdmin } from '../../../platform/admin/open-admin.ts'
+import { createReadiness } from '../../../platform/admin/readiness.ts'
+import { configurationFrom } from '../../../platform/configuration.ts'
+import { createLog } from '../../../platform/log.ts'
+import type { Settings } from '../../../platform/settings.ts'
+import { readFlags } from '../../../platform/settings-flags.ts'
+
+const LOG = createLog('silent')
+
+/** @param unasked what is so without anybody having said so. */
+async function open(t: Test, words: readonly string[], unasked: Partial<Settings> = {}) {
+  const { settings, given } = await configurationFrom(readFlags(words), {})()
+  const configuration = { settings: { ...settings, ...unasked }, given }
+  const admin = await openAdmin(configuration, { readiness: createReadiness(), log: LOG })
+  t.teardown(admin.close)
+  return admin
+}
+
+async function takePort(t: Test): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+const status = async (url: string | undefined, host?: string): Promise<number> => {
+  const { request } = await import('node:http')
+  const asked = request(`${url}/livez`, { headers: host === undefined ? {} : { host } }).end()
+  const [answer] = await once(asked, 'response')
+  answer.resume()
+  return answer.statusCode
+}
+
+t.test('it opens where it is told to, or nowhere', async (t) => {
+  const { url, warning } = await open(t, ['--admin_address=127.0.0.1:0'])
+  t.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  t.equal(warning, undefined)
+  t.equal(await status(url), 200)
+  t.match(await open(t, ['--admin_address=none']), { url: undefined, warning: undefined })
+})
+
+t.test('on loopback it is asked as this machine, or by the names of --hosts', async (t) => {
+  const { url } = await open(t, ['--admin_address=127.0.0.1:0'])
+  t.equal(await status(url, 'localhost'), 200)
+  t.equal(await status(url, 'rebound.example.com'), 403)
+  const named = await open(t, ['--admin_address=127.0.0.1:0', '--hosts=admin.example.com'])
+  t.equal(await status(named.url, 'admin.example.com'), 200)
+  t.equal(await status(named.url, 'other.example.com'), 403)
+})
+
+t.test('where others reach it they may use any name, unless --hosts lists some', async (t) => {
+  const { url = '' } = await open(t, ['--admin_address=:0'])
+  const local = url.replace('0.0.0.0', '127.0.0.1')
+  t.equal(await status(local, 'mx.default.svc'), 200)
+  const listed = await open(t, ['--admin_address=:0', '--hosts=local'])
+  t.equal(await status(listed.url?.replace('0.0.0.0', '127.0.0.1'), 'mx.default.svc'), 403)
+})
+
+t.test('a port that is taken is an error where it was asked for, else a warning', async (t) => {
+  const port = await takePort(t)
+  await t.rejects(open(t, [`--admin_address=127.0.0.1:${port}`]), {
+    message: `address 127.0.0.1:${port} is in use by another program; choose another with --admin_address or MX_ADMIN_ADDRESS`,
+  })
+  const { url, warning } = await open(t, [], { adminAddress: { host: '127.0.0.1', port } })
+  t.equal(url, undefined)
+  t.match(warning, /^no \/livez, \/readyz and \/metrics: address .* is in use by another program/)
+})
+
+t.test('it gives way to an address of the gateway itself', async (t) => {
+  const { url, warning } = await open(t, ['--address=:8089'])
+  t.equal(url, undefined)
+  t.match(warning, /another address of its own/)
+})

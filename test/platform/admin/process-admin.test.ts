@@ -1,0 +1,84 @@
+// `mx` as a process: what its admin address tells from its start to its end.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { type RunningMx, startMx } from '../../fixtures/mx.ts'
+import { launchServer } from '../../fixtures/server-process.ts'
+
+async function startBackend(t: Test): Promise<string> {
+  const server = createServer((_request, response) => response.end('hello'))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function start(t: Test, words: readonly string[]): RunningMx {
+  const standard = ['--handler=proxy', '--address=127.0.0.1:0', '--admin_address=127.0.0.1:0']
+  const mx = startMx(['api', ...standard, ...words], { cwd: t.testdir() })
+  t.teardown(async () => {
+    if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
+    await mx.ended
+  })
+  return mx
+}
+
+/** The field `name` of the line that says that it serves. */
+async function readBanner({ until, log }: RunningMx, name: string): Promise<string> {
+  await until(/(gateway|server) ready"/)
+  return String(log().find(({ msg }) => /ready$/.test(String(msg)))?.[name])
+}
+
+async function status(url: string): Promise<number> {
+  const answer = await fetch(url, { headers: { connection: 'close' } })
+  await answer.arrayBuffer()
+  return answer.status
+}
+
+for (const workers of [1, 2]) {
+  t.test(`${workers} process(es): SIGTERM makes it unready first, then it drains`, async (t) => {
+    const node = await startBackend(t)
+    const words = ['--drain_delay=1s', `--workers=${workers}`, `--backend=greeter=${node}`]
+    const mx = start(t, words)
+    const [gateway, admin] = [await mx.url(), await readBanner(mx, 'admin')]
+    t.equal(await status(`${admin}/readyz`), 200)
+    t.equal(await status(`${gateway}/readyz`), 404, 'nothing of it on the public port')
+    const askedMs = performance.now()
+    mx.child.kill('SIGTERM')
+    await mx.until(/not ready any more, new requests are taken for another 1s/)
+    t.equal(await status(`${admin}/readyz`), 503)
+    t.equal(await status(`${admin}/livez`), 200)
+    t.equal(await status(`${gateway}/greeter`), 200, 'and the port is open')
+    await mx.until(/SIGTERM: finishing running requests/)
+    t.ok(performance.now() - askedMs >= 950)
+    t.equal(await mx.ended, 0)
+  })
+}
+
+t.test('while it drains, a second signal ends it at once', async (t) => {
+  const mx = start(t, ['--drain_delay=1h'])
+  await mx.url()
+  mx.child.kill('SIGTERM')
+  await mx.until(/not ready any more/)
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 1)
+})
+
+t.test('a port that is taken keeps it from starting, and nothing is left running', async (t) => {
+  const { port } = new URL(`http://${await startBackend(t)}`)
+  const taken = startMx(['api', '--address=127.0.0.1:0', `--admin_address=127.0.0.1:${port}`], {
+    cwd: t.testdir(),
+  })
+  t.not(await taken.ended, 0)
+  t.match(taken.output.stderr, /is in use by another program; choose another with --admin_address/)
+})
+
+t.test('mx server has one, too', async (t) => {
+  const mx = launchServer(t, ['--profile=test', '--admin_address=127.0.0.1:0'])
+  const admin = await readBanner(mx, 'admin')
+  t.equal(await status(`${admin}/readyz`), 200)
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 0)
+})
