@@ -4,15 +4,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { WebSocket } from 'ws'
 import { ROOT } from '../../scripts/root.ts'
 import { startMx } from '../fixtures/mx.ts'
+import { toModule } from '../fixtures/programs.ts'
 import { skipUnless } from '../fixtures/servers.ts'
 
-const SDK = join(ROOT, 'sdk/index.ts')
+/** What programs import as `mx`: with its types beside it once it is compiled, as packed. */
+const SDK = toModule(new URL('../../sdk/index.ts', import.meta.url))
 const TSX = import.meta.resolve('tsx')
 const GUIDE = await readFile(join(ROOT, 'docs/services.md'), 'utf8')
 
@@ -38,7 +40,10 @@ t.test('the programs of the guide pass the compiler with the options of the guid
   const config = JSON.parse(BLOCKS.find(({ language }) => language === 'json')!.text)
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT)
   const files = PROGRAMS.map(({ file }) => join(folder, file))
-  const program = ts.createProgram(files, { ...options, paths: { mx: [SDK] } })
+  const program = ts.createProgram(files, {
+    ...options,
+    paths: { mx: [fileURLToPath(SDK).replace(/js$/, 'd.ts')] },
+  })
   const messages = files.flatMap((file) => {
     const source = program.getSourceFile(file)
     const found = [
@@ -215,7 +220,7 @@ class Reader {
   #write(): string {
     const folder = join(this.#folder, String(this.#folders++))
     mkdirSync(folder)
-    const sdk = `'${pathToFileURL(SDK).href}'`
+    const sdk = `'${SDK.href}'`
     for (const { language, file, text } of BLOCKS) {
       if (language !== 'ts' && language !== 'python') continue
       writeFileSync(join(folder, file), this.#withPorts(text).replaceAll("'mx'", sdk))

@@ -1,0 +1,44 @@
+/**
+ * Bundles tap for the compiled tests: each is a process of its own, and reading the 240 modules of tap took longer than most tests do.
+ * Why: `docs/decisions/2026-11-22-tests-run-compiled.md`.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { ROOT } from './root.ts'
+
+/** Writes what `import 'tap'` finds below `folder`, before it looks into the packages of the project. */
+export async function bundleTap(folder: string): Promise<void> {
+  // Below this name: tap leaves packages of it out of the stacks it prints.
+  const bundled = join(folder, 'node_modules/@tapjs/bundled')
+  await build({
+    entryPoints: [fileURLToPath(import.meta.resolve('tap'))],
+    outfile: join(bundled, 'index.js'),
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    banner: {
+      js: "import { createRequire as toRequire } from 'node:module'\nconst require = toRequire(import.meta.url)",
+    },
+    logLevel: 'warning',
+  })
+  await writePackage(bundled, '@tapjs/bundled')
+  const tap = join(folder, 'node_modules/tap')
+  await mkdir(tap, { recursive: true })
+  await writeFile(
+    join(tap, 'index.js'),
+    "export * from '@tapjs/bundled'\nexport { default } from '@tapjs/bundled'\n",
+  )
+  await writePackage(tap, 'tap')
+}
+
+function writePackage(folder: string, name: string): Promise<void> {
+  const text = JSON.stringify({ name, type: 'module', exports: './index.js' })
+  return writeFile(join(folder, 'package.json'), text)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bundleTap(join(ROOT, 'dist'))
