@@ -16,7 +16,8 @@ const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
 /** Folders nothing else may import. */
 const LEAVES = ['bench', 'examples', 'scripts', 'test']
 /** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
-const OPTIONAL_LIBRARIES = '^(pg|consul|esbuild|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
+const OPTIONAL_LIBRARIES =
+  '^(pg|consul|esbuild|koffi|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
 /** The files of the SDK that load adapters, and the adapters. */
 const OPENERS = '^sdk/open-(registry|broker)[.]ts$'
 const OPENED = '^adapters/(registry|broker|nats|kubernetes)/'
@@ -186,6 +187,13 @@ module.exports = {
       severity: 'error',
       from: { pathNot: '^core/listener/uws[.]ts$' },
       to: { path: '(^|/)(@uwsjs/|uWebSockets[.]js)' },
+    },
+    {
+      name: 'only-the-steering-sees-koffi',
+      comment: 'Functions of the system are called from exactly one place.',
+      severity: 'error',
+      from: { pathNot: '^core/listener/steer[.]ts$' },
+      to: { path: '(^|node_modules/)koffi/' },
     },
     {
       name: 'only-the-listener-sees-uws-types',

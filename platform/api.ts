@@ -82,8 +82,13 @@ export interface Api {
    * @throws {SettingsError} and changes nothing, when a plugin cannot be built.
    */
   readonly reload: (next: Configuration) => Promise<void>
-  /** Takes no more connections, finishes running requests up to `drain_timeout`, then {@link close}. */
-  readonly drain: () => Promise<void>
+  /**
+   * Takes no more connections, finishes running requests up to `drain_timeout`, then {@link close}.
+   *
+   * @param hasSuccessor others serve the same port: connections there are may wait for their next request as long, too, and are told to
+   *   close with its reply. The port is closed when this returns.
+   */
+  readonly drain: (hasSuccessor?: boolean) => Promise<void>
   /** Ends everything at once: WebSockets with 1012, requests by closing their connections. */
   readonly close: () => Promise<void>
 }
@@ -189,14 +194,18 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     if (!shared) reportReload(before, merged, restart, log)
   }
 
-  const drain = async (): Promise<void> => {
-    listener.drain()
+  const drain = async (hasSuccessor = false): Promise<void> => {
+    listener.drain(hasSuccessor)
     listener.closeTunnels()
     const { drainTimeoutMs } = current.settings
+    const endMs = performance.now() + drainTimeoutMs
+    const isWaiting = (): boolean => listener.connections > 0 && performance.now() < endMs
     await delay(Math.min(LINGER_MS, drainTimeoutMs))
+    while (hasSuccessor && isWaiting()) await delay(LINGER_MS)
     // Where the machine is busy, what has come by then is still to be read.
     await turn()
-    if (!(await isDoneIn(gateway.idle(), drainTimeoutMs))) {
+    const leftMs = hasSuccessor ? Math.max(0, endMs - performance.now()) : drainTimeoutMs
+    if (!(await isDoneIn(gateway.idle(), leftMs))) {
       const requests = gateway.inFlight
       log.warn({ requests }, 'drain_timeout is over; cutting off what still runs')
     }

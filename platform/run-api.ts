@@ -12,18 +12,20 @@ import {
 import { findOddities } from './find-oddities.ts'
 import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
+import { obeyPrimary } from './obey-primary.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { reloadOnChange } from './reload-on-change.ts'
 import { createReloader } from './reloader.ts'
 import { reportReload } from './report-reload.ts'
+import { obeyRestarts } from './restarts.ts'
 import { listNames } from './services.ts'
 import { findMisspelt } from './settings-env.ts'
 import { parseFlags } from './settings-flags.ts'
-import type { Address } from './settings-values.ts'
+import { type Address, parseAddress } from './settings-values.ts'
 import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
-import { PORT_VARIABLE, READY, startWorkers, type WorkerOrder } from './workers.ts'
+import { ADDRESS_VARIABLE, startWorkers } from './workers.ts'
 
 /**
  * Runs `mx api` with these flags in this process until a signal ends it. Returns where, once it serves.
@@ -39,11 +41,12 @@ export async function runApi(words: readonly string[], env: NodeJS.ProcessEnv): 
   logWarnings(log)
   if (!cluster.isWorker) for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
-  const workerPort = env[PORT_VARIABLE]
+  const shared = env[ADDRESS_VARIABLE]
   let port: number
-  if (cluster.isWorker && workerPort !== undefined)
-    port = await runWorker(load, Number(workerPort), log)
-  else if (count > 1) port = await runPrimary(load, configuration, count, log)
+  if (cluster.isWorker && shared !== undefined)
+    port = await runWorker(load, parseAddress(shared), log)
+  else if (count > 1 || settings.hotRestart)
+    port = await runPrimary(load, configuration, count, log)
   else port = await runAlone(load, configuration, log)
   return { ...settings.address, port }
 }
@@ -69,6 +72,7 @@ async function runAlone(
     await admin.close()
   }
   obeySignals({ ...admin, stop, reload: watched.reload }, log)
+  obeyRestarts(undefined, log)
   surviveFaults(log)
   announce(configuration, { listener: api.listener, port: api.port, admin: admin.url }, 1, log)
   admin.warn()
@@ -86,9 +90,10 @@ async function runPrimary(
   const { settings, file } = configuration
   const port = await claimPort(settings.address)
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
+  const address = { ...settings.address, port }
   const admin = createProcessAdmin(configuration, log)
   const workers = await admin.start(() =>
-    startWorkers({ count, port, config: file, log, drainTimeoutMs }),
+    startWorkers({ count, address, config: file, log, drainTimeoutMs }),
   )
   admin.tell({
     problems: () => (workers.serving() > 0 ? [] : ['no worker process serves']),
@@ -115,39 +120,39 @@ async function runPrimary(
     workers.leave()
   }
   obeySignals({ ...admin, leave, stop, reload: watched.reload }, log)
+  obeyRestarts(workers.replace, log)
   announce(configuration, { listener: settings.listener, port, admin: admin.url }, count, log)
   admin.warn()
   return port
 }
 
 /** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */
-async function runWorker(load: LoadConfiguration, port: number, log: Log): Promise<number> {
+async function runWorker(load: LoadConfiguration, address: Address, log: Log): Promise<number> {
   const loadShared = async (): Promise<Configuration> => {
     const { settings, ...rest } = await load()
-    return { ...rest, settings: { ...settings, address: { ...settings.address, port } } }
+    return { ...rest, settings: { ...settings, address } }
   }
   const api = await startApi({ configuration: await loadShared(), log, shared: true })
   const watched = reloadOnChange(createReloader(loadShared, api.reload, log), pluginFiles, log)
   let draining = false
-  const drain = (): void => {
+  const drain = (hasSuccessor?: boolean): void => {
     if (draining) return
     draining = true
     watched.close()
-    endAfter(api.drain(), log)
+    endAfter(api.drain(hasSuccessor), log)
   }
   surviveFaults(log)
   // A terminal sends Ctrl-C to the primary too, which decides; a worker left alone ends.
   process.on('SIGINT', () => {})
   process.on('SIGHUP', () => {})
+  process.on('SIGUSR2', () => {})
   // Sent to the primary, too, where it is sent to all processes of a service.
-  process.on('SIGTERM', () => setTimeout(drain, api.inForce.configuration.settings.drainDelayMs))
-  process.on('disconnect', drain)
-  process.on('message', (order: WorkerOrder) => {
-    if (order === 'drain') drain()
-    else if (order === 'reload') watched.reload()
-  })
-  process.send?.(READY)
-  return port
+  process.on('SIGTERM', () =>
+    setTimeout(drain, api.inForce.configuration.settings.drainDelayMs, false),
+  )
+  process.on('disconnect', () => drain())
+  obeyPrimary(api, { reload: watched.reload, drain })
+  return address.port
 }
 
 function announce(

@@ -5,6 +5,7 @@ import { pluginFiles } from './load-plugin.ts'
 import { createLog } from './log.ts'
 import { type Reloading, reloadOnChange } from './reload-on-change.ts'
 import { createReloader } from './reloader.ts'
+import { obeyRestarts } from './restarts.ts'
 import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 import { findMisspelt } from './settings-env.ts'
@@ -40,6 +41,7 @@ export async function runServer(
     await admin.close()
   }
   obeySignals({ ...admin, stop, reload: () => watched?.reload(), what: 'server' }, log)
+  obeyRestarts(undefined, log)
   const server = await starting.catch((error: unknown) => {
     if (!stopper.signal.aborted) throw error
   })

@@ -120,6 +120,8 @@ export interface Settings {
   readonly config: string
   readonly listener: 'uws' | 'node'
   readonly workers: number | 'auto'
+  /** Whether the processes that serve can be replaced while they do. */
+  readonly hotRestart: boolean
   readonly balance: string
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
@@ -623,6 +625,17 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'api',
     live: false,
     parse: one(parseCountOrAuto(1, 256)),
+  },
+  hotRestart: {
+    name: 'hot_restart',
+    kind: 'switch',
+    form: 'true or false',
+    description:
+      'Serve from a process below this one, which SIGUSR2 replaces by a new one without losing a request; always so with several workers',
+    default: 'false',
+    only: 'api',
+    live: false,
+    parse: one(parseSwitch),
   },
   balance: {
     name: 'balance',

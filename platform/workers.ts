@@ -1,16 +1,18 @@
 import cluster, { type Worker } from 'node:cluster'
 import { WORKER_COUNT_VARIABLE } from '../core/worker-count.ts'
+import { handOver, type SteerOrder } from './hand-over.ts'
 import type { Log } from './log.ts'
+import { type Address, formatAddress } from './settings-values.ts'
 
-/** What the primary tells its workers. */
-export type WorkerOrder = 'drain' | 'reload'
+/** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hand-over.ts` asks. */
+export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
 /** What a worker tells the primary: it serves. */
 export const READY = 'ready' as const
 
 export interface WorkersOptions {
   readonly count: number
-  /** The port they share. */
-  readonly port: number
+  /** The address they share. */
+  readonly address: Address
   /** The configuration file they read, even if it is not there when one of them starts. */
   readonly config: string | undefined
   readonly log: Log
@@ -25,12 +27,18 @@ export interface Workers {
   readonly serving: () => number
   /** Starts no other in the place of one that ends. */
   readonly leave: () => void
+  /**
+   * Replaces them by new ones, which read everything again: none of those that serve ends before others do.
+   *
+   * @throws {WorkerStartError} when new ones do not come up: those that serve go on.
+   */
+  readonly replace: () => Promise<void>
   /** Lets every worker finish its requests; resolves when all are gone. */
   readonly drain: () => Promise<void>
 }
 
-/** Port that the primary chose, told to workers through their environment. */
-export const PORT_VARIABLE = 'MX_WORKER_PORT'
+/** Address that the primary chose, told to workers through their environment. */
+export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 10_000
@@ -47,25 +55,27 @@ const GRACE_MS = 2000
  */
 export async function startWorkers({
   count,
-  port,
+  address,
   config,
   log,
   drainTimeoutMs,
 }: WorkersOptions): Promise<Workers> {
   const environment = {
-    [PORT_VARIABLE]: String(port),
+    [ADDRESS_VARIABLE]: formatAddress(address),
     [WORKER_COUNT_VARIABLE]: String(count),
     ...(config === undefined ? {} : { MX_API_CONFIG: config }),
   }
   const running = new Set<Worker>()
   const serving = new Set<Worker>()
+  /** Others are there in their place. */
+  const replaced = new Set<Worker>()
   const restarts = new Set<NodeJS.Timeout>()
   let leaving = false
   let draining = false
   let reloads = 0
   let onAllGone: (() => void) | undefined
 
-  const start = (waitMs: number): Promise<void> => {
+  const start = (waitMs: number): Promise<Worker> => {
     const worker = cluster.fork(environment)
     const startedMs = performance.now()
     const reloadsBefore = reloads
@@ -79,7 +89,7 @@ export async function startWorkers({
         // Orders that were given before it could hear them.
         if (draining) worker.send('drain' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
-        resolve()
+        resolve(worker)
       })
       worker.on('exit', (code, signal) => {
         running.delete(worker)
@@ -87,7 +97,7 @@ export async function startWorkers({
         if (!ready) reject(new WorkerStartError(code ?? 1))
         if (draining) {
           if (running.size === 0) onAllGone?.()
-        } else if (!leaving && (ready || waitMs > 0)) {
+        } else if (!replaced.delete(worker) && !leaving && (ready || waitMs > 0)) {
           const healthy = performance.now() - startedMs > HEALTHY_MS
           const nextMs =
             healthy || waitMs === 0 ? RESTART_MIN_MS : Math.min(waitMs * 2, RESTART_MAX_MS)
@@ -113,6 +123,19 @@ export async function startWorkers({
 
   const tell = (order: WorkerOrder): void => {
     for (const worker of running) if (worker.isConnected()) worker.send(order)
+  }
+
+  const replace = async (): Promise<void> => {
+    const from = [...running].filter((worker) => !replaced.has(worker))
+    const sockets = from.filter((worker) => serving.has(worker)).length
+    const to = await start(0)
+    const others = Array.from({ length: count - 1 }, () => start(0))
+    const started = await Promise.allSettled(others)
+    if (leaving) return
+    for (const worker of from) replaced.add(worker)
+    for (const timer of restarts) clearTimeout(timer)
+    for (const { status } of started) if (status === 'rejected') restartLater(RESTART_MIN_MS)
+    await handOver({ from, to, sockets, timeoutMs: drainTimeoutMs() + GRACE_MS, log })
   }
 
   const leave = (): void => {
@@ -150,7 +173,7 @@ export async function startWorkers({
     reloads++
     tell('reload')
   }
-  return { reload, serving: () => serving.size, leave, drain }
+  return { reload, replace, serving: () => serving.size, leave, drain }
 }
 
 /** A worker ended before it served. It has said why; `status` is its exit status. */

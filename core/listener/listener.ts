@@ -35,8 +35,12 @@ export interface Listener {
   readonly port: number
   /** Open client connections. */
   readonly connections: number
-  /** Closes the port. Open connections go on being served; each is closed with its next reply, idle ones at once. */
-  readonly drain: () => void
+  /**
+   * Closes the port. Open connections go on being served; each is closed with its next reply, idle ones at once.
+   *
+   * @param keepIdle leaves the idle ones open: a request may be on its way over one.
+   */
+  readonly drain: (keepIdle?: boolean) => void
   /** Ends every WebSocket with 1012 (IANA WebSocket Close Code Number Registry: service restart). No new ones are opened while the listener drains. */
   readonly closeTunnels: () => void
   /** Closes WebSockets as {@link closeTunnels} does, every connection, and the port. */

@@ -107,10 +107,10 @@ export class NodeConnection {
     this.#linger()
   }
 
-  /** Takes no more requests after those it has; closes at once when idle. */
-  drain(): void {
+  /** Takes no more requests after those it has, or after the next one; closes at once when idle, unless it is to be kept. */
+  drain(keepIdle = false): void {
     this.#draining = true
-    if (this.#current === undefined && !this.#midRequest) this.#socket.destroySoon()
+    if (!keepIdle && this.#current === undefined && !this.#midRequest) this.#socket.destroySoon()
   }
 
   /** Ends the connection in the middle of a reply. */

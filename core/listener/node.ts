@@ -57,6 +57,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const connections = new Map<Duplex, NodeConnection>()
   const guard = new Guard(options.internalFields)
   let draining = false
+  let keepsIdle = false
 
   // Fields beyond the limit of node:http are dropped without a word, and with them perhaps a Content-Length.
   server.maxHeadersCount = 0
@@ -72,7 +73,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     const connection = new NodeConnection(socket, handle, maxMessageBytes)
     connections.set(socket, connection)
     socket.once('close', () => connections.delete(socket))
-    if (draining) connection.drain()
+    if (draining) connection.drain(keepsIdle)
     serveHttp1.call(server, socket)
   }
   // Loaded by those only who serve it.
@@ -151,13 +152,14 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   const { port } = server.address() as AddressInfo
   // The port and every connection are gone. Asked for now: it is told once, perhaps before the last socket has left `sockets`.
   const closed = new Promise<void>((resolve) => server.once('close', resolve))
-  const drain = (): void => {
+  const drain = (keepIdle = false): void => {
     if (draining) return
     draining = true
+    keepsIdle = keepIdle
     // Only the port: `close` of node:http also cuts connections whose last reply has not left yet.
     NetServer.prototype.close.call(server)
-    for (const connection of connections.values()) connection.drain()
-    preface?.drain()
+    for (const connection of connections.values()) connection.drain(keepIdle)
+    if (!keepIdle) preface?.drain()
     http2?.drain()
   }
   const listener: Listener = {

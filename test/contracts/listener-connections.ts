@@ -203,6 +203,31 @@ export function testListenerConnections({ create, name }: ListenerSubject): void
     },
   )
 
+  t.test(
+    'draining with a successor: idle connections have their next request answered, then end',
+    async (t) => {
+      const { port, listener } = await openListener(t, create, (x) => x.reply(200, 'ok'))
+      const used = new RawClient(port)
+      await used.send(REQUEST).replies(1)
+      const unused = new RawClient(port)
+      await until(() => listener.connections === 2)
+      listener.drain(true)
+      const [error] = await once(new RawClient(port).socket, 'error')
+      t.equal(error.code, 'ECONNREFUSED')
+      t.equal(used.closed, false)
+      t.equal(unused.closed, false)
+      for (const [client, replies] of [
+        [used, [200, 200]],
+        [unused, [200]],
+      ] as const) {
+        await client.send(REQUEST).ended()
+        t.same(statusCodes(client.text), replies)
+        t.match(client.text, /\r\nconnection: close\r\n(?!.*HTTP\/)/is)
+      }
+      await until(() => listener.connections === 0)
+    },
+  )
+
   t.test('closing ends the port and every connection', async (t) => {
     const held = new Held()
     const { port, listener } = await openListener(t, create, held.handle)

@@ -241,6 +241,44 @@ t.test('workers share the port, are replaced when they crash, and drain together
   t.equal(await mx.ended, 0)
 })
 
+t.test('SIGUSR2 replaces what serves, by what can; new processes read everything', async (t) => {
+  const backend = await startBackend(t, 'one')
+  const cwd = t.testdir({ 'mx.yaml': `services:\n  greeter: [${backend.node}]\n` })
+  const mx = start(t, ['--hot_restart', '--config=mx.yaml'], { cwd })
+  const url = await mx.url()
+  const [before] = workersOf(mx)
+
+  writeFileSync(join(cwd, 'mx.yaml'), 'listener: none\n')
+  await mx.until(/configuration refused/)
+  mx.child.kill('SIGUSR2')
+  await mx.until(/restart failed; the old processes keep serving/)
+  t.same(workersOf(mx), [before])
+  t.equal(await text(`${url}/greeter`), 'one')
+
+  const running = await fetch(`${url}/greeter/slow`)
+  writeFileSync(join(cwd, 'mx.yaml'), `services:\n  next: [${backend.node}]\nlistener: uws\n`)
+  mx.child.kill('SIGUSR2')
+  await mx.until(/new processes serve; the old ones finish their requests/)
+  t.equal((await fetch(`${url}/greeter`)).status, 404)
+  t.equal(await text(`${url}/next`), 'one')
+  t.ok(workersOf(mx).includes(before!), 'a request is still running')
+  backend.slow()
+  t.equal(await running.text(), 'one')
+  while (workersOf(mx).includes(before!)) await text(`${url}/next`)
+  t.equal(workersOf(mx).length, 1)
+  t.notMatch(mx.output.stderr, /a worker ended/)
+  mx.child.kill('SIGTERM')
+  t.equal(await mx.ended, 0)
+})
+
+t.test('SIGUSR2 ends no gateway that cannot be replaced', async (t) => {
+  const mx = start(t, [], { cwd: t.testdir() })
+  const url = await mx.url()
+  mx.child.kill('SIGUSR2')
+  await mx.until(/cannot be replaced while it serves; .*--hot_restart/)
+  t.equal((await fetch(url)).status, 200)
+})
+
 t.test(
   'what the process warns of is a line of the log, and nothing besides, also at the start',
   async (t) => {

@@ -1,0 +1,46 @@
+// What restarts cost requests: `npm run bench:restart [-- restarts] [requests a second]`. Fails when one is lost.
+import { guardGoals } from './goals.ts'
+import { readOrigin, writeResult } from './http/results.ts'
+import { countFailed, measureRestarts } from './restart/measure-restarts.ts'
+
+const [restarts = 20, rate = 500] = process.argv.slice(2).map(Number)
+const KINDS = [
+  { listener: 'uws', workers: 1 },
+  { listener: 'uws', workers: 2 },
+  { listener: 'node', workers: 1 },
+  { listener: 'node', workers: 2 },
+] as const
+
+const rows = []
+for (const kind of KINDS) {
+  const restarted = await measureRestarts({ ...kind, restarts, rate })
+  const { tookMs, kept, single } = restarted
+  rows.push({
+    ...kind,
+    requests: kept.sent + single.sent,
+    failed: Object.values(countFailed(restarted)).reduce((sum, count) => sum + count, 0),
+    p99Ms: Math.round(kept.latency.p99),
+    maxMs: Math.round(Math.max(kept.latency.max, single.slowestMs)),
+    restartMs: Math.round(tookMs.reduce((sum, one) => sum + one, 0) / tookMs.length),
+  })
+}
+const lines = rows.map(
+  ({ listener, workers, requests, failed, p99Ms, maxMs, restartMs }) =>
+    `| ${listener} | ${workers} | ${requests} | ${failed} | ${p99Ms} | ${maxMs} | ${restartMs} |`,
+)
+const head = [
+  '| listener | workers | requests | failed | p99 ms | slowest ms | a restart takes ms |',
+  '|---|--:|--:|--:|--:|--:|--:|',
+]
+const table = `${[...head, ...lines].join('\n')}\n`
+const title = `${restarts} restarts under load`
+const origin = readOrigin('npm run bench:restart --', 'node:http')
+const path = writeResult('restart', title, origin, { restarts, rate, rows }, table)
+process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
+guardGoals(
+  rows.map(({ listener, workers, failed }) => ({
+    what: `${listener}, ${workers} workers, failed requests`,
+    value: failed,
+    atMost: 0,
+  })),
+)

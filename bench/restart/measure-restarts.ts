@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createRequest } from '../../cli/load/request.ts'
+import { type LoadResult, runLoad } from '../../cli/load/run-load.ts'
+import { ROOT } from '../rivals/rival.ts'
+import { runSingleLoad, type SingleResult } from './single-load.ts'
+
+export interface RestartOptions {
+  readonly listener: 'uws' | 'node'
+  readonly workers: number
+  readonly restarts: number
+  /** Requests a second over connections that are kept, and as many again over a connection each. */
+  readonly rate: number
+}
+
+export interface Restarts {
+  /** How long each took, from the signal until the old processes listen no more. */
+  readonly tookMs: readonly number[]
+  /** Over connections that are kept. */
+  readonly kept: LoadResult
+  /** Over a connection each. */
+  readonly single: SingleResult
+}
+
+const MAIN = join(ROOT, 'dist/cli/main.js')
+const CONNECTIONS = 16
+const TIMEOUT_MS = 10_000
+const DAY_MS = 86_400_000
+
+/** Restarts a gateway again and again under constant load. @throws {Error} with its log when a restart fails. */
+export async function measureRestarts(options: RestartOptions): Promise<Restarts> {
+  const { listener, workers, restarts, rate } = options
+  const backend = createServer((_, response) => response.end('hello'))
+  backend.listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  const { port } = backend.address() as AddressInfo
+  const gateway = startGateway([
+    '--address=127.0.0.1:0',
+    `--listener=${listener}`,
+    `--workers=${workers}`,
+    `--backend=greeter=127.0.0.1:${port}`,
+  ])
+  const stop = new AbortController()
+  try {
+    const { url } = await gateway.until('gateway ready')
+    const hello = `${url}/greeter/hello`
+    const target = createRequest({
+      words: [hello],
+      address: '',
+      headers: [],
+      body: Buffer.alloc(0),
+    })
+    const { signal } = stop
+    const loads = Promise.all([
+      runLoad({
+        target,
+        connections: CONNECTIONS,
+        durationMs: DAY_MS,
+        rate,
+        timeoutMs: TIMEOUT_MS,
+        signal,
+      }),
+      runSingleLoad(hello, rate, signal),
+    ])
+    const tookMs: number[] = []
+    for (let n = 0; n < restarts; n++) {
+      const startMs = performance.now()
+      gateway.restart()
+      await gateway.until('new processes serve; the old ones finish their requests')
+      tookMs.push(performance.now() - startMs)
+    }
+    stop.abort()
+    const [kept, single] = await loads
+    return { tookMs, kept, single }
+  } finally {
+    stop.abort()
+    await gateway.stop()
+    backend.closeAllConnections()
+    backend.close()
+  }
+}
+
+/** How many requests were not answered, or not with 200, by why. */
+export function countFailed({ kept, single }: Restarts): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const outcomes of [kept.failures, kept.statuses, single.outcomes])
+    for (const [outcome, count] of Object.entries(outcomes))
+      if (outcome !== '200' && count > 0) counts[outcome] = (counts[outcome] ?? 0) + count
+  return counts
+}
+
+function startGateway(words: readonly string[]) {
+  const child = spawn(
+    process.execPath,
+    [MAIN, 'api', '--hot_restart', '--access_log=off', ...words],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  const ended = once(child, 'exit')
+  const lines: string[] = []
+  let read = 0
+  let onLine = (): void => {}
+  createInterface(child.stderr).on('line', (line) => {
+    lines.push(line)
+    onLine()
+  })
+  const fail = (): never => {
+    throw new Error(`the gateway is not restarted:\n${lines.join('\n')}`)
+  }
+
+  return {
+    /** The fields of the next line with this message. */
+    async until(message: string): Promise<Record<string, unknown>> {
+      for (;;) {
+        for (; read < lines.length; ) {
+          const line = lines[read++]!
+          if (line.includes('"restart failed')) fail()
+          if (line.includes(`"msg":"${message}"`)) return JSON.parse(line)
+        }
+        const next = new Promise<void>((resolve) => {
+          onLine = resolve
+        })
+        await Promise.race([next, ended.then(fail)])
+      }
+    },
+    restart: () => child.kill('SIGUSR2'),
+    async stop(): Promise<void> {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}

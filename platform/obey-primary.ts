@@ -1,0 +1,41 @@
+import { EVERY_SOCKET, steerConnections } from '../core/listener/steer.ts'
+import type { Api } from './api.ts'
+import { LEFT, type SteerAnswer } from './hand-over.ts'
+import { READY, type WorkerOrder } from './workers.ts'
+
+export interface WorkerActions {
+  readonly reload: () => void
+  /** Finishes what is running, then ends the process. */
+  readonly drain: (hasSuccessor?: boolean) => void
+}
+
+/** Makes a worker do what its primary says, once it has said that it serves. */
+export function obeyPrimary(api: Pick<Api, 'listener' | 'port'>, actions: WorkerActions): void {
+  process.on('message', (order: WorkerOrder) => {
+    if (order === 'drain') actions.drain()
+    else if (order === 'reload') actions.reload()
+    else if (order === 'leave') {
+      actions.drain(true)
+      process.send?.(LEFT)
+    } else
+      void steer(api, order.steer).then((unsteered) =>
+        process.send?.({ unsteered } satisfies SteerAnswer),
+      )
+  })
+  process.send?.(READY)
+}
+
+async function steer(
+  { listener, port }: Pick<Api, 'listener' | 'port'>,
+  index: number,
+): Promise<string> {
+  // The primary accepts for those on node:http: no connection is any worker's before it has taken it.
+  if (listener === 'node') return ''
+  try {
+    await steerConnections(port, index)
+    return ''
+  } catch (error) {
+    // What was not steered needs not to be shared again.
+    return index === EVERY_SOCKET ? '' : (error as Error).message
+  }
+}
