@@ -19,8 +19,8 @@ const LEAVES = ['bench', 'examples', 'scripts', 'test']
 const OPTIONAL_LIBRARIES =
   '^(pg|consul|esbuild|koffi|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/)'
 /** The files of the SDK that load adapters, and the adapters. */
-const OPENERS = '^sdk/open-(registry|broker)[.]ts$'
-const OPENED = '^adapters/(registry|broker|nats|kubernetes)/'
+const OPENERS = '^sdk/open-(registry|broker|tracer)[.]ts$'
+const OPENED = '^adapters/(registry|broker|tracer|nats|kubernetes)/'
 const GENERATED = '[.]gen[.]ts$'
 /** What adapters of several contracts that stand on the same server share: no adapter itself. */
 const SHARED_BY_ADAPTERS = 'adapters/(nats|kubernetes)/'

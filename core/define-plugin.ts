@@ -1,5 +1,6 @@
 import type { Plugin } from './chain.ts'
 import type { Gate } from './contracts/auth.ts'
+import type { Tracer } from './contracts/tracer.ts'
 import { checkOptions } from './plugin-options.ts'
 import { Default, type Static, type TObject } from './schema.ts'
 import { show } from './show.ts'
@@ -26,6 +27,8 @@ export interface PluginEnv {
   readonly configDir?: string
   /** Knows accounts and rules. @default nobody does */
   readonly gate?: Gate | undefined
+  /** Begins spans. @default nobody traces */
+  readonly tracer?: Tracer | undefined
 }
 
 /** A plugin without its name: what `create` returns. */

@@ -10,8 +10,11 @@ import type { Account, Session } from './contracts/auth.ts'
 import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
+import type { LostKind } from './rpc/call.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './server-socket.ts'
+import type { ExchangeTrace } from './tracing/exchange-trace.ts'
 import { turnMs } from './turn-clock.ts'
+import type { FailureKind } from './upstream/call.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** The far side of an exchange: whoever consumes the request body and produces a streamed reply. */
@@ -117,9 +120,14 @@ export abstract class Exchange implements RequestLine {
   node = ''
   /** Why it could not be sent, or got no reply, at the last attempt that failed; empty: none did. */
   failure = ''
+  /** What kind of failure that was; empty: none. */
+  failureKind: FailureKind | LostKind | 'no-node' | '' = ''
   /** `performance.now()` when the request went upstream, and when the reply head came back; 0: not yet. */
   upstreamStartMs = 0
   upstreamReplyMs = 0
+
+  /** Its spans (plugin `tracing`); undefined: nobody traces it. */
+  trace: ExchangeTrace | undefined = undefined
 
   /** True once a reply began or the client left: the rest of the chain is skipped. */
   answered = false

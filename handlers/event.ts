@@ -10,6 +10,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { Events } from '../core/events/events.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createBare } from '../core/request/bare.ts'
+import { pickTraceFields } from '../core/tracing/trace-fields.ts'
 
 export interface EventOptions {
   /** Where events are published. Its owner closes it. @default nowhere but in `stream` */
@@ -41,6 +42,8 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
     const id = randomUUID()
     const timestamp = Math.floor(nowMs() / 1000)
     const published = toApiEvent(x, { name, id, timestamp }, data)
+    // Whoever gets the event goes on with the trace from here.
+    if (x.trace !== undefined) x.headers.set('traceparent', x.trace.publish(topic, id))
     let pending: Maybe<void>
     try {
       pending = stream === undefined ? send(x, published) : keep(x, published, stream)
@@ -75,7 +78,11 @@ export default function event({ broker, stream, nowMs = Date.now }: EventOptions
       {
         id: published.id,
         payload: toBody(published, topic, stream.maxPayloadBytes),
-        metadata: { 'content-type': 'application/json', event: published.name },
+        metadata: {
+          'content-type': 'application/json',
+          event: published.name,
+          ...pickTraceFields((name) => x.headers.getAll(name).join(',') || undefined),
+        },
       },
     )
     await send(x, published)
@@ -126,6 +133,7 @@ function toHeaders(x: Exchange, topic: string): Message['headers'] {
 function toFailure(x: Exchange, topic: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   x.failure = error instanceof Error ? error.message : String(error)
+  x.trace?.failed('503', x.failure)
   const detail = `cannot publish to ${topic}: the broker takes no messages`
   return new GatewayError(topic, 503, detail, { cause: error })
 }

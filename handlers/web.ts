@@ -58,11 +58,13 @@ async function openTunnel(
   for (let attempts = 1; ; attempts++) {
     const node = upstream?.pick(x, tried)
     if (upstream === undefined || node === undefined) {
+      x.failureKind = 'no-node'
       throw new GatewayError(service, 503, `no node of ${service} is available`)
     }
     const { host, port, secure } = node
     node.active++
     x.node = node.id
+    x.trace?.sendHandshake(x, node, headers)
     try {
       return await x.tunnel({
         ...limits,
@@ -81,6 +83,8 @@ async function openTunnel(
       const failure = GatewayError.from(error, service)
       const { code } = failure
       x.failure = toCause(failure)
+      x.failureKind = code === 504 ? 'timeout' : 'connect'
+      x.trace?.failed(x.failureKind, x.failure)
       if (code !== 502 && code !== 504) throw error
       upstream.failed(node, code === 502 ? 'connect' : 'gateway')
       if (code === 504 || attempts >= Math.min(upstream.nodes.length, NODES_MAX)) {
@@ -104,6 +108,7 @@ function inNameOf(service: string, cause: GatewayError): GatewayError {
 function receive(x: Exchange, node: UpstreamNode, status: number, headers: HeaderList): void {
   const upstream = x.upstream!
   x.upstreamReplyMs = performance.now()
+  x.trace?.answered(status)
   if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
   else upstream.succeeded(node)
   const cookie = upstream.replyCookie?.(x, node)

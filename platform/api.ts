@@ -8,6 +8,7 @@ import { Gateway } from '../core/gateway.ts'
 import type { Listener } from '../core/listener/listener.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
+import { openTracer } from '../sdk/open-tracer.ts'
 import { type Closing, createClosing } from './closing.ts'
 import { type Configuration, keepFixed } from './configuration.ts'
 import { openDeciding } from './deciding.ts'
@@ -25,6 +26,7 @@ import { reportReload } from './report-reload.ts'
 import { listNames, listServices } from './services.ts'
 import type { Settings } from './settings.ts'
 import { createUpstreams } from './upstreams.ts'
+import { readVersion } from './version.ts'
 
 /** What a gateway shares with the rest of its process, and does not close; it makes what it is not given. */
 export interface ApiParts {
@@ -96,6 +98,8 @@ export interface Api {
 /** For requests that are on their way over connections there are: each is the last one of its connection. */
 const LINGER_MS = 100
 const NO_ANSWER = 'the registry has not answered yet'
+/** `service.name` of a gateway's spans, where no variable gives another. */
+const TRACED_AS = 'mx-api'
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
@@ -128,6 +132,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     findCaller,
     log,
   })
+  const traced = await openTracer({ name: TRACED_AS, version: readVersion() }, log)
+  closing.add(() => traced?.close())
   const deciding = await openDeciding(
     {
       configuration,
@@ -136,6 +142,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       domains,
       events: options.events ?? (await openSinks(settings, log, closing)),
       gate: options.gate ?? (await openRemoteGate(settings, log, closing)),
+      tracer: traced?.tracer,
       upstream: upstreams.of,
       log,
     },

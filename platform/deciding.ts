@@ -2,6 +2,7 @@ import { createAddressSet } from '../core/address-set.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
+import type { Tracer } from '../core/contracts/tracer.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { Closing } from './closing.ts'
@@ -28,6 +29,8 @@ export interface DecidingOptions {
   readonly events: EventSinks
   /** Undefined: everybody is let in. */
   readonly gate: Gate | undefined
+  /** Begins the spans of requests. @default nobody does */
+  readonly tracer?: Tracer | undefined
   /** How the nodes of a service are reached and chosen. */
   readonly upstream: (service: string) => UpstreamOptions
   readonly log: Log
@@ -55,7 +58,7 @@ export interface BuiltChain {
 
 /** @throws {Error} when the registry can never be asked. What is opened is closed by `closing`. */
 export async function openDeciding(options: DecidingOptions, closing: Closing): Promise<Deciding> {
-  const { configuration, domains, events, gate, upstream, log } = options
+  const { configuration, domains, events, gate, tracer, upstream, log } = options
   const { current = () => configuration } = options
   const { settings } = configuration
   const source: Registry | Settings['registry'] = options.registry ?? settings.registry
@@ -90,6 +93,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
         nowMs: Date.now,
         configDir: next.config.folder,
         gate,
+        tracer,
       })
       const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
       const context = { events, find: routing.find, upstream, callAddresses }

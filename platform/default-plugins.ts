@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { readOtlpVariables } from '../core/tracing/otlp-variables.ts'
 import type { Settings } from './settings.ts'
 
 /** A plugin that runs without being asked for. */
@@ -12,9 +13,19 @@ export interface DefaultPlugin {
   readonly options: (settings: Settings) => object | undefined
 }
 
+const ANY_CLIENT = ['0.0.0.0/0', '::/0', 'unix']
+
 /** The default plugins, in chain order. `plugins:` in `mx.yaml` replaces the list, but for its guards. */
 export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   { name: 'request-id', options: () => ({}) },
+  {
+    name: 'tracing',
+    setting: 'tracingTrust',
+    options: ({ tracingTrust }) => {
+      if (!readOtlpVariables().isOn) return undefined
+      return { trust: tracingTrust === 'any' ? ANY_CLIENT : tracingTrust }
+    },
+  },
   {
     name: 'access-log',
     setting: 'accessLog',

@@ -7,7 +7,13 @@ import type { Log } from './log.ts'
 export function logFaults(log: Log): ReportFault {
   return (error, x, stage) => {
     const thrown = error instanceof Error ? { err: error } : { thrown: inspect(error) }
-    const request = x && { id: x.id, method: x.method, path: x.path, service: x.route?.service }
+    const request = x && {
+      id: x.id,
+      trace: x.trace?.traceId,
+      method: x.method,
+      path: x.path,
+      service: x.route?.service,
+    }
     log.error({ ...thrown, ...stage, ...request }, describe(x, stage))
   }
 }

@@ -187,7 +187,7 @@ export function parseAccessLog(text: string): string {
 }
 
 /** `off`, `any`, or address ranges as in {@link parseNetworks}. */
-export function parseServerTiming(texts: readonly string[]): 'any' | readonly string[] {
+export function parseClientRanges(texts: readonly string[]): 'any' | readonly string[] {
   if (texts.length === 1 && texts[0] === 'off') return []
   if (texts.length === 1 && texts[0] === 'any') return 'any'
   return parseNetworks(texts)

@@ -27,6 +27,7 @@ import {
   parseAuthSource,
   parseBackends,
   parseBalancePolicy,
+  parseClientRanges,
   parseCount,
   parseCountOrAuto,
   parseDelay,
@@ -40,7 +41,6 @@ import {
   parseOrigins,
   parseRegistryText,
   parseRoom,
-  parseServerTiming,
   parseSwitch,
   parseTimeout,
   parseWebOrigins,
@@ -159,6 +159,8 @@ export interface Settings {
   readonly accessLog: string
   /** Address ranges of the clients that are told where the time went. */
   readonly serverTiming: 'any' | readonly string[]
+  /** Address ranges of the clients whose traces are gone on with. */
+  readonly tracingTrust: 'any' | readonly string[]
   readonly logLevel: LogLevel
 }
 
@@ -890,7 +892,18 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'off',
     splitFlag: true,
     live: true,
-    parse: parseServerTiming,
+    parse: parseClientRanges,
+  },
+  tracingTrust: {
+    name: 'tracing_trust',
+    kind: 'list',
+    form: 'off, any or network,...',
+    description:
+      'Clients whose trace is gone on with, where OTEL_EXPORTER_OTLP_ENDPOINT exports traces; others begin one',
+    default: 'loopback,private,unix',
+    splitFlag: true,
+    live: true,
+    parse: parseClientRanges,
   },
   logLevel: {
     name: 'log_level',

@@ -31,6 +31,7 @@ const FIELD_MAX_CHARS = 1024
  * |---|---|
  * | `time` | end of the exchange, ISO 8601 UTC |
  * | `id` | request id |
+ * | `trace` | id of its trace; missing when nobody traces it (plugin `tracing`) |
  * | `client` | address of the client, see plugin `forwarded` |
  * | `method`, `path`, `host` | the request line as received |
  * | `status` | 0: the client left before a reply |
@@ -89,6 +90,7 @@ function createFormat(query: boolean): (x: Exchange, time: string) => string {
   const quoteReferer = remember((url) => quote(query ? url : withoutQuery(url)))
   return (x, time) => {
     let line = `{"time":"${time}","id":${quote(x.id)},"client":${quote(x.clientAddress)},"method":${quoteMethod(x.method)},"path":${quote(query ? x.target : x.path)},"host":${quoteHost(x.host)},"status":${x.status},"bytesIn":${x.bytesIn},"bytesOut":${x.bytesOut},"durationMs":${formatMs(x.elapsedMs)}`
+    if (x.trace !== undefined) line += `,"trace":"${x.trace.traceId}"`
     if (x.upstreamReplyMs > 0)
       line += `,"upstreamMs":${formatMs(x.upstreamReplyMs - x.upstreamStartMs)}`
     if (x.route !== undefined) line += `,"service":${quoteService(x.route.service)}`

@@ -14,6 +14,7 @@ import oidc from './oidc.ts'
 import origins from './origins.ts'
 import requestId from './request-id.ts'
 import serverTiming from './server-timing.ts'
+import tracing from './tracing.ts'
 
 /** Every file of this folder by its name; each exports a declared plugin. */
 export const plugins: Readonly<Record<string, PluginDefinition>> = {
@@ -31,4 +32,5 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   origins,
   'request-id': requestId,
   'server-timing': serverTiming,
+  tracing,
 }

@@ -6,6 +6,7 @@ import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderBlock, HeaderList } from '../headers.ts'
 import { turnMs } from '../turn-clock.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
+import type { LostKind } from './call.ts'
 import { toClientError, toReplyHeaders } from './context.ts'
 import { deadlines } from './deadlines.ts'
 import { toBadAnswer } from './fail.ts'
@@ -183,11 +184,33 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   }
 
   protected override pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
-    return this.upstream!.pick(this.x, tried)
+    const node = this.upstream!.pick(this.x, tried)
+    if (node === undefined) this.x.failureKind = 'no-node'
+    return node
   }
 
-  protected override chosen({ id }: UpstreamNode): void {
-    this.x.node = id
+  protected override chosen(node: UpstreamNode): void {
+    const { x } = this
+    x.node = node.id
+    if (x.trace !== undefined)
+      this.metadata = x.trace.sendCall(this.service, this.endpoint, node, this.metadata)
+  }
+
+  protected override leave(): UpstreamNode | undefined {
+    this.x.trace?.leave()
+    return super.leave()
+  }
+
+  override onFail(error: GatewayError, isForeign = false): void {
+    if (!this.over) this.x.trace?.failed(String(error.code))
+    super.onFail(error, isForeign)
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    if (this.over) return
+    this.x.failureKind = kind
+    this.x.trace?.failed(kind, detail)
+    super.onLost(kind, detail)
   }
 
   protected override mayRepeat({ code, repeatable }: GatewayError): boolean {

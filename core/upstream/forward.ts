@@ -17,7 +17,7 @@ export function forward(x: Exchange): void {
 /** One exchange on its way to a backend and back: the peer of the exchange, and the call on the connection. */
 class Forwarding implements Peer, UpstreamCall {
   readonly method: string
-  readonly head: string
+  head: string
   readonly bodyLength: number
   readonly idempotent: boolean
   connection: Http1Connection | undefined = undefined
@@ -53,6 +53,7 @@ class Forwarding implements Peer, UpstreamCall {
       const service = x.route?.service ?? ''
       const detail = `no node of ${service} is available`
       if (x.failure === '') x.failure = detail
+      x.failureKind = 'no-node'
       return x.giveUp(new GatewayError(service, 503, detail))
     }
     // No body yet: until its connection is open another node may be tried.
@@ -60,6 +61,7 @@ class Forwarding implements Peer, UpstreamCall {
     this.#attempts++
     this.#node = node
     x.node = node.id
+    if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)
     node.active++
     node.pool.dispatch(this)
   }
@@ -122,10 +124,12 @@ class Forwarding implements Peer, UpstreamCall {
     if (this.#over) return
     const x = this.#x
     const { connection } = this
+    x.trace?.failed(kind, detail)
     const replying = connection?.replying ?? false
     const node = this.#leave()!
     this.connection = undefined
     x.failure = detail
+    x.failureKind = kind
     if (!collateral && isFault(kind, replying, connection?.served === 0)) {
       const connecting = kind === 'connect' || kind === 'connect-timeout'
       x.upstream!.failed(node, connecting ? 'connect' : 'gateway')
@@ -158,6 +162,7 @@ class Forwarding implements Peer, UpstreamCall {
     const node = this.#node!
     const upstream = x.upstream!
     x.upstreamReplyMs = turnMs()
+    x.trace?.answered(status)
     if (status === 502 || status === 503 || status === 504) upstream.failed(node, 'gateway')
     else upstream.succeeded(node)
     const cookie = upstream.replyCookie?.(x, node)
@@ -168,6 +173,7 @@ class Forwarding implements Peer, UpstreamCall {
   #leave(): UpstreamNode | undefined {
     if (this.#over) return undefined
     this.#over = true
+    this.#x.trace?.leave()
     const node = this.#node
     if (node !== undefined) node.active--
     return node

@@ -1,0 +1,46 @@
+import type { Tracer } from '../../core/contracts/tracer.ts'
+import { loadOtlpLibraries } from './otlp/libraries.ts'
+import { createSpanQueue, type SpanQueueOptions } from './otlp/span-queue.ts'
+import { toTracer } from './otlp/to-tracer.ts'
+
+/** Whose spans a tracer makes. */
+export interface TracedService {
+  readonly name: string
+  readonly version?: string | undefined
+  /** Of one copy among several. */
+  readonly instance?: string | undefined
+}
+
+/** Sends spans to a collector by OTLP over HTTP, as the variables `OTEL_*` say. */
+export interface OtlpTracing {
+  /** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` go before what the service says of itself. */
+  readonly createTracer: (service: TracedService) => Tracer
+  /** Sends what waits, as long as {@link SpanQueueOptions.closeMs} lasts. Never rejects. */
+  readonly close: () => Promise<void>
+}
+
+/** Name of the instrumentation scope. */
+const SCOPE = 'mx'
+
+/** @throws {Error} with one line when the libraries are not installed. */
+export async function createOtlpTracing(options: SpanQueueOptions): Promise<OtlpTracing> {
+  const { api, exporter, resources, sdk } = await loadOtlpLibraries()
+  const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources
+  const queue = createSpanQueue(new exporter.OTLPTraceExporter(), sdk, options)
+  const environment = detectResources({ detectors: [envDetector] })
+  return {
+    createTracer({ name, version, instance }) {
+      const own = resourceFromAttributes({
+        'service.name': name,
+        ...(version !== undefined && { 'service.version': version }),
+        ...(instance !== undefined && { 'service.instance.id': instance }),
+      })
+      const provider = new sdk.BasicTracerProvider({
+        resource: defaultResource().merge(own).merge(environment),
+        spanProcessors: [queue],
+      })
+      return toTracer(api, provider.getTracer(SCOPE))
+    },
+    close: queue.close,
+  }
+}

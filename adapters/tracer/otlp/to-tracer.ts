@@ -1,0 +1,101 @@
+import type * as api from '@opentelemetry/api'
+import type {
+  Span,
+  SpanAttributes,
+  SpanKind,
+  SpanOptions,
+  TracePlace,
+  Tracer,
+} from '../../../core/contracts/tracer.ts'
+import { formatTraceparent } from '../../../core/tracing/trace-place.ts'
+
+/** What of the library makes spans. */
+type Api = Pick<
+  typeof api,
+  'createTraceState' | 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'TraceFlags' | 'trace'
+>
+
+/** A tracer of OpenTelemetry as the contract has it. */
+export function toTracer(otel: Api, tracer: api.Tracer): Tracer {
+  const { ROOT_CONTEXT, SpanKind: Kind, trace } = otel
+  const kinds: Readonly<Record<SpanKind, api.SpanKind>> = {
+    server: Kind.SERVER,
+    client: Kind.CLIENT,
+    producer: Kind.PRODUCER,
+    consumer: Kind.CONSUMER,
+  }
+  return {
+    start(name: string, { kind, parent, link, startMs }: SpanOptions): Span {
+      const context =
+        parent === undefined
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, toSpanContext(otel, parent))
+      const span = tracer.startSpan(
+        name,
+        {
+          kind: kinds[kind],
+          ...(startMs !== undefined && { startTime: startMs }),
+          ...(link !== undefined && { links: [{ context: toSpanContext(otel, link) }] }),
+        },
+        context,
+      )
+      return new OtlpSpan(otel, span, parent?.tracestate ?? '')
+    },
+  }
+}
+
+class OtlpSpan implements Span {
+  readonly traceId: string
+  readonly spanId: string
+  readonly isSampled: boolean
+  readonly tracestate: string
+  readonly isRemote = false
+  readonly isRecording: boolean
+  readonly traceparent: string
+  readonly #otel: Api
+  readonly #span: api.Span
+
+  constructor(otel: Api, span: api.Span, tracestate: string) {
+    const { traceId, spanId, traceFlags } = span.spanContext()
+    this.traceId = traceId
+    this.spanId = spanId
+    this.isSampled = (traceFlags & otel.TraceFlags.SAMPLED) !== 0
+    this.tracestate = tracestate
+    this.isRecording = span.isRecording()
+    this.traceparent = formatTraceparent(traceId, spanId, this.isSampled)
+    this.#otel = otel
+    this.#span = span
+  }
+
+  rename(name: string): void {
+    this.#span.updateName(name)
+  }
+
+  set(attributes: SpanAttributes): void {
+    for (const [name, value] of Object.entries(attributes))
+      if (value !== undefined) this.#span.setAttribute(name, value)
+  }
+
+  fail(type: string, detail = ''): void {
+    const { ERROR } = this.#otel.SpanStatusCode
+    this.#span.setAttribute('error.type', type)
+    this.#span.setStatus({ code: ERROR, ...(detail !== '' && { message: detail }) })
+  }
+
+  end(): void {
+    this.#span.end()
+  }
+}
+
+function toSpanContext(
+  { createTraceState, TraceFlags }: Api,
+  { traceId, spanId, isSampled, tracestate, isRemote }: TracePlace,
+): api.SpanContext {
+  return {
+    traceId,
+    spanId,
+    traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote,
+    ...(tracestate !== '' && { traceState: createTraceState(tracestate) }),
+  }
+}

@@ -1,0 +1,134 @@
+import type { Span, SpanAttributes, SpanKind, TracePlace, Tracer } from '../contracts/tracer.ts'
+import type { Exchange } from '../exchange.ts'
+import type { HeaderList } from '../headers.ts'
+import type { UpstreamNode } from '../upstream/node.ts'
+import { describeNode, describeReply, describeRequest } from './http-attributes.ts'
+import { stampTraceparent } from './stamp.ts'
+
+/** Where an exchange's trace comes from. */
+export interface TraceOrigin {
+  readonly parent?: TracePlace | undefined
+  readonly link?: TracePlace | undefined
+}
+
+/**
+ * The spans of one exchange: one of its own, and one for each attempt to have it served, each with its own `traceparent`, so that what
+ * a node does is seen under the attempt that reached it.
+ */
+export class ExchangeTrace {
+  readonly #tracer: Tracer
+  readonly #span: Span
+  #attempt: Span | undefined = undefined
+  #attempts = 0
+
+  constructor(tracer: Tracer, x: Exchange, { parent, link }: TraceOrigin) {
+    this.#tracer = tracer
+    this.#span = tracer.start(x.method, { kind: 'server', parent, link, startMs: x.startMs })
+  }
+
+  get traceId(): string {
+    return this.#span.traceId
+  }
+
+  /** What the request carries on. */
+  get traceparent(): string {
+    return this.#span.traceparent
+  }
+
+  /** The request head is about to go to a node: what is sent. */
+  sendHead(x: Exchange, node: UpstreamNode, head: string): string {
+    return stampTraceparent(head, this.#beginHttp(x, node))
+  }
+
+  /** The handshake of a WebSocket is about to go to a node. */
+  sendHandshake(x: Exchange, node: UpstreamNode, headers: HeaderList): void {
+    const traceparent = this.#beginHttp(x, node)
+    if (headers.has('traceparent')) headers.set('traceparent', traceparent)
+  }
+
+  /** A call is about to go to a node: the metadata it is sent with. */
+  sendCall(service: string, endpoint: string, node: UpstreamNode, metadata: string): string {
+    const span = this.#begin(`${service}/${endpoint}`, 'client', node)
+    if (span.isRecording)
+      span.set({ 'rpc.system': 'mx', 'rpc.service': service, 'rpc.method': endpoint })
+    return stampTraceparent(metadata, span.traceparent)
+  }
+
+  /** A message is about to be published: the `traceparent` it is published with. */
+  publish(topic: string, id: string): string {
+    const span = this.#begin(`send ${topic}`, 'producer')
+    if (span.isRecording)
+      span.set({
+        'messaging.system': 'mx',
+        'messaging.operation.type': 'send',
+        'messaging.operation.name': 'send',
+        'messaging.destination.name': topic,
+        'messaging.message.id': id,
+      })
+    return span.traceparent
+  }
+
+  /** The attempt has the head of a reply. */
+  answered(status: number): void {
+    const attempt = this.#attempt
+    if (attempt?.isRecording !== true) return
+    attempt.set({ 'http.response.status_code': status })
+    // For whoever asks, a wrong request is an error, too.
+    if (status >= 400) attempt.fail(String(status))
+  }
+
+  /** The attempt failed. */
+  failed(type: string, detail?: string): void {
+    this.#attempt?.fail(type, detail)
+  }
+
+  /** The attempt is over. */
+  leave(): void {
+    this.#attempt?.end()
+    this.#attempt = undefined
+  }
+
+  /** The exchange is over. */
+  end(x: Exchange): void {
+    this.leave()
+    const span = this.#span
+    if (span.isRecording) {
+      const { name, attributes } = describeReply(x)
+      span.rename(name)
+      span.set({ ...describeRequest(x), ...attributes })
+      if (x.status >= 500) span.fail(String(x.status), x.failure)
+      else if (x.aborted) span.set({ 'error.type': 'aborted' })
+    }
+    span.end()
+  }
+
+  #beginHttp(x: Exchange, node: UpstreamNode): string {
+    const span = this.#begin(x.method, 'client', node)
+    if (span.isRecording)
+      span.set({
+        'http.request.method': x.method,
+        'url.full': `${node.secure ? 'https' : 'http'}://${formatHost(node.host)}:${node.port}${x.path}`,
+        ...(this.#attempts > 1 && { 'http.request.resend_count': this.#attempts - 1 }),
+      })
+    return span.traceparent
+  }
+
+  #begin(name: string, kind: SpanKind, node?: UpstreamNode): Span {
+    this.leave()
+    this.#attempts++
+    const span = this.#tracer.start(name, { kind, parent: this.#span })
+    this.#attempt = span
+    if (node !== undefined && span.isRecording) span.set(this.#describe(node))
+    return span
+  }
+
+  #describe(node: UpstreamNode): SpanAttributes {
+    return this.#attempts > 1
+      ? { ...describeNode(node), 'mx.attempt': this.#attempts }
+      : describeNode(node)
+  }
+}
+
+function formatHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,64 @@
+import type { TracePlace } from '../contracts/tracer.ts'
+
+/** Of any version; what follows the flags is only later versions' (W3C Trace Context §3.2.4). */
+const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const NO_TRACE = '0'.repeat(32)
+const NO_SPAN = '0'.repeat(16)
+const SAMPLED = 1
+
+/** One member: key, `=`, value (§3.3.1.3). */
+const MEMBER =
+  /^(?:[a-z][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
+const MEMBERS_MAX = 32
+/** What everybody has to pass on (§3.3.1.5). */
+const STATE_MAX_CHARS = 512
+/** Members longer than that go first when there is no room. */
+const LONG_MEMBER_CHARS = 128
+
+/**
+ * Where a request stands in a trace, by its `traceparent` and `tracestate` (W3C Trace Context §3.2, §3.3). Undefined: a malformed
+ * `traceparent`, of which nothing is taken, the `tracestate` included.
+ */
+export function parseTracePlace(
+  traceparent: string | undefined,
+  tracestate = '',
+): TracePlace | undefined {
+  if (traceparent === undefined) return undefined
+  const [, version, traceId, spanId, flags, more] = PARENT.exec(traceparent) ?? []
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined))
+    return undefined
+  if (traceId === NO_TRACE || spanId === NO_SPAN) return undefined
+  return {
+    traceId: traceId!,
+    spanId: spanId!,
+    isSampled: (Number.parseInt(flags!, 16) & SAMPLED) !== 0,
+    tracestate: tracestate === '' ? '' : parseTracestate(tracestate),
+    isRemote: true,
+  }
+}
+
+/** `traceparent` of version 00. */
+export function formatTraceparent(traceId: string, spanId: string, isSampled: boolean): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
+}
+
+/**
+ * The `tracestate` to pass on: empty where it is malformed, holds a key twice or more than 32 members; of one longer than 512
+ * characters the members over 128 go first, then the last ones (§3.3.1.5).
+ */
+export function parseTracestate(text: string): string {
+  // What nobody sends: not to be taken apart.
+  if (text.length > 64 * STATE_MAX_CHARS) return ''
+  const members = text
+    .split(',')
+    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .filter((member) => member !== '')
+  if (members.length > MEMBERS_MAX || !members.every((member) => MEMBER.test(member))) return ''
+  const keys = new Set(members.map((member) => member.slice(0, member.indexOf('='))))
+  if (keys.size < members.length) return ''
+  let kept = members
+  if (kept.join(',').length > STATE_MAX_CHARS)
+    kept = kept.filter(({ length }) => length <= LONG_MEMBER_CHARS)
+  while (kept.join(',').length > STATE_MAX_CHARS) kept = kept.slice(0, -1)
+  return kept.join(',')
+}

@@ -1,0 +1,163 @@
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { createOtlpTracing, type OtlpTracing } from '../../../adapters/tracer/otlp.ts'
+import { exportTo, openOtlpCollector, setVariables } from '../../fixtures/otlp-collector.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+
+interface Told {
+  readonly tracing: OtlpTracing
+  readonly troubles: string[]
+  readonly recovered: number[]
+}
+
+async function open(t: Test, closeMs = 5000): Promise<Told> {
+  const troubles: string[] = []
+  const recovered: number[] = []
+  const tracing = await createOtlpTracing({
+    onTrouble: (reason) => troubles.push(reason),
+    onRecover: (lost) => recovered.push(lost),
+    closeMs,
+  })
+  t.teardown(tracing.close)
+  return { tracing, troubles, recovered }
+}
+
+function make({ tracing }: Told, count: number, name = 'work'): void {
+  const tracer = tracing.createTracer({ name: 'test' })
+  for (let i = 0; i < count; i++) tracer.start(name, { kind: 'server' }).end()
+}
+
+t.test(
+  'spans tell of their service, of those they are part of and what they have to do with',
+  async (t) => {
+    const collector = await openOtlpCollector(t)
+    exportTo(t, collector)
+    setVariables(t, {
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,team=a%20b',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=1234',
+    })
+    const { tracing } = await open(t)
+    const tracer = tracing.createTracer({
+      name: 'greeter',
+      version: '1.2.3',
+      instance: 'greeter-1',
+    })
+    const parent = tracer.start('parent', { kind: 'server', startMs: performance.now() - 50 })
+    const link = { ...parent, traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), isRemote: true }
+    const child = tracer.start('child', { kind: 'producer', parent, link })
+    child.set({ text: 'a', number: 1.5, whole: 2, yes: true, none: undefined })
+    child.fail('timeout', 'took too long')
+    child.end()
+    parent.rename('GET /')
+    parent.end()
+    await tracing.close()
+    const [sent, above] = collector.spans
+    t.match(sent, {
+      service: 'greeter',
+      name: 'child',
+      kind: 'producer',
+      traceId: parent.traceId,
+      parentSpanId: parent.spanId,
+      attributes: { text: 'a', number: 1.5, whole: 2, yes: true, 'error.type': 'timeout' },
+      failed: true,
+      message: 'took too long',
+      links: [`${'c'.repeat(32)}-${'d'.repeat(16)}`],
+    })
+    t.notOk('none' in sent!.attributes)
+    t.match(above, { name: 'GET /', kind: 'server', parentSpanId: '', failed: false })
+    t.ok(above!.durationMs >= 50)
+    t.match(above!.resource, {
+      'service.version': '1.2.3',
+      'service.instance.id': 'greeter-1',
+      'deployment.environment.name': 'test',
+      team: 'a b',
+    })
+    t.match(collector.requests[0], { url: '/v1/traces', 'x-api-key': '1234' })
+  },
+)
+
+t.test('OTEL_SERVICE_NAME names the service', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  setVariables(t, { OTEL_SERVICE_NAME: 'shop' })
+  const told = await open(t)
+  make(told, 1)
+  await told.tracing.close()
+  t.equal(collector.spans[0]!.service, 'shop')
+})
+
+t.test('a share of the traces is recorded, and whole ones', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  setVariables(t, {
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
+  })
+  const { tracing } = await open(t)
+  const tracer = tracing.createTracer({ name: 'test' })
+  let recorded = 0
+  for (let i = 0; i < 400; i++) {
+    const span = tracer.start('root', { kind: 'server' })
+    const child = tracer.start('child', { kind: 'client', parent: span })
+    if (span.isRecording) recorded++
+    if (child.isSampled !== span.isSampled || child.traceparent.endsWith('1') !== span.isSampled)
+      t.fail('a trace is recorded in part')
+    child.end()
+    span.end()
+  }
+  await tracing.close()
+  // 100 are expected; less than 50, or more than 150, comes once in 10^7 times.
+  t.ok(recorded > 50 && recorded < 150, `${recorded} of 400`)
+  t.equal(collector.spans.length, 2 * recorded)
+})
+
+t.test('spans that a collector refuses are counted, and told of in one line', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  collector.status = 400
+  const told = await open(t)
+  make(told, 3)
+  await until(() => told.troubles.length === 1)
+  make(told, 2)
+  await until(() => collector.requests.length === 2)
+  collector.status = 200
+  make(told, 1, 'taken')
+  await collector.find(({ name }) => name === 'taken')
+  await until(() => told.recovered.length === 1)
+  t.match(told.troubles, [/^the collector answers 400/])
+  t.same(told.recovered, [5])
+})
+
+t.test('a collector that is away costs spans, and nothing else', async (t) => {
+  exportTo(t, { url: 'http://127.0.0.1:1' })
+  setVariables(t, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' })
+  const told = await open(t)
+  make(told, 3)
+  await until(() => told.troubles.length === 1)
+  t.match(told.troubles, [/ECONNREFUSED/])
+})
+
+t.test('what waits for a collector that is silent is bounded, and so is closing', async (t) => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => sockets.add(socket))
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  })
+  exportTo(t, { url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` })
+  setVariables(t, {
+    OTEL_BSP_MAX_QUEUE_SIZE: '10',
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
+  })
+  const told = await open(t, 100)
+  make(told, 100)
+  t.match(told.troubles, [/more than 10 spans wait/])
+  const startedMs = performance.now()
+  await told.tracing.close()
+  t.ok(performance.now() - startedMs < 1000)
+  t.equal(told.troubles.length, 1)
+  make(told, 1)
+})

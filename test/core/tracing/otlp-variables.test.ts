@@ -1,0 +1,50 @@
+import t from 'tap'
+import { readOtlpVariables } from '../../../core/tracing/otlp-variables.ts'
+
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }
+
+t.test(
+  'traces are exported where an endpoint is given and nothing speaks against it',
+  async (t) => {
+    const cases: readonly [env: NodeJS.ProcessEnv, isOn: boolean][] = [
+      [{}, false],
+      [{ OTEL_EXPORTER_OTLP_ENDPOINT: ' ' }, false],
+      [{ OTEL_TRACES_EXPORTER: 'otlp' }, false],
+      [ENDPOINT, true],
+      [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector/v1/traces' }, true],
+      [{ ...ENDPOINT, OTEL_SDK_DISABLED: 'TRUE' }, false],
+      [{ ...ENDPOINT, OTEL_SDK_DISABLED: 'false' }, true],
+      [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }, false],
+      [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'console, otlp' }, true],
+      [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, true],
+      [{ ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' }, true],
+    ]
+    for (const [env, isOn] of cases)
+      t.same(readOtlpVariables(env), { isOn, problems: [] }, JSON.stringify(env))
+  },
+)
+
+t.test('what is wrong with the variables is told, and what would be right', async (t) => {
+  const cases: readonly [env: NodeJS.ProcessEnv, isOn: boolean, problem: RegExp][] = [
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' }, false, /must be a URL such as http:/],
+    [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, false, /OTLP over HTTP.*is grpc/],
+    [{ ...ENDPOINT, OTEL_TRACES_SAMPLER: 'half' }, true, /must be one of always_on,.*got "half"/],
+    [
+      { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '50%' },
+      true,
+      /ARG must be from 0 to 1, got "50%"/,
+    ],
+    [
+      { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' },
+      true,
+      /ARG must be from 0 to 1, got ""/,
+    ],
+  ]
+  for (const [env, isOn, problem] of cases) {
+    const found = readOtlpVariables(env)
+    t.equal(found.isOn, isOn, JSON.stringify(env))
+    t.match(found.problems, [problem])
+  }
+  const secret = readOtlpVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://me:secret@host' })
+  t.notMatch(secret.problems.join(), 'secret')
+})

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { stampTraceparent } from '../../../core/tracing/stamp.ts'
+
+const A = `00-${'a'.repeat(32)}-${'a'.repeat(16)}-01`
+const B = `00-${'b'.repeat(32)}-${'b'.repeat(16)}-00`
+
+t.test('only the traceparent of a head or block is another one', async (t) => {
+  const head = `GET / HTTP/1.1\r\nhost: a\r\ntraceparent: ${A}\r\naccept: b\r\n\r\n`
+  t.equal(stampTraceparent(head, B), head.replace(A, B))
+  t.equal(stampTraceparent(`traceparent: ${A}\r\n`, B), `traceparent: ${B}\r\n`)
+})
+
+t.test('what has none stays as it is', async (t) => {
+  for (const block of ['', 'host: a\r\n', `x-traceparent: ${A}\r\n`, `x: traceparent: ${A}\r\n`])
+    t.equal(stampTraceparent(block, B), block)
+})
