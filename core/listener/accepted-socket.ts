@@ -130,8 +130,10 @@ export abstract class AcceptedSocket implements ServerSocket {
   protected drained(): void {
     if (!this.#blocked || this.#over) return
     const { bufferedBytes } = this
-    this.#count(bufferedBytes)
-    if (bufferedBytes > CLIENT_LOW_BYTES) return
+    const isSlow = bufferedBytes > CLIENT_LOW_BYTES
+    // Of one that is slow no more nobody tells when the rest has gone.
+    this.#count(isSlow ? bufferedBytes : 0)
+    if (isSlow) return
     this.#blocked = false
     this.#receiver.onDrain()
   }

@@ -1,11 +1,12 @@
 import t from 'tap'
+import { replyMemory } from '../../../core/body-memory.ts'
 import { AcceptedSocket } from '../../../core/listener/accepted-socket.ts'
 
 const MIB = 1024 * 1024
 
 /** A WebSocket whose library reads on whatever it is told. */
 class Unstoppable extends AcceptedSocket {
-  readonly bufferedBytes = 0
+  bufferedBytes = 0
 
   constructor(ends: string[]) {
     const receiver = {
@@ -20,8 +21,15 @@ class Unstoppable extends AcceptedSocket {
     this.receive(data, true)
   }
 
-  protected transmit(): boolean {
-    return true
+  /** The client has taken some of what waits. */
+  drainTo(bytes: number): void {
+    this.bufferedBytes = bytes
+    this.drained()
+  }
+
+  protected transmit({ length }: Uint8Array): boolean {
+    this.bufferedBytes += length
+    return false
   }
 
   protected cork(): void {}
@@ -53,3 +61,22 @@ for (const [what, size] of [
     t.end()
   })
 }
+
+t.test('what waits for a slow client is counted until the client is slow no more', (t) => {
+  const before = replyMemory.usedBytes
+  const socket = new Unstoppable([])
+  const counted = () => replyMemory.usedBytes - before
+  t.equal(socket.send(new Uint8Array(MIB), true), true)
+  t.equal(counted(), 0, 'not while it keeps up')
+  t.equal(socket.send(new Uint8Array(MIB), true), false)
+  t.equal(counted(), 2 * MIB)
+  socket.drainTo(MIB)
+  t.equal(counted(), MIB)
+  socket.drainTo(72_525)
+  t.equal(counted(), 0, 'though a little waits still')
+  t.equal(socket.send(new Uint8Array(MIB), true), false)
+  t.equal(counted(), MIB + 72_525)
+  socket.terminate()
+  t.equal(counted(), 0)
+  t.end()
+})
