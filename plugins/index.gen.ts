@@ -12,6 +12,7 @@ import hosts from './hosts.ts'
 import namespace from './namespace.ts'
 import oidc from './oidc.ts'
 import origins from './origins.ts'
+import proxyStatus from './proxy-status.ts'
 import requestId from './request-id.ts'
 import serverTiming from './server-timing.ts'
 import tracing from './tracing.ts'
@@ -30,6 +31,7 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   namespace,
   oidc,
   origins,
+  'proxy-status': proxyStatus,
   'request-id': requestId,
   'server-timing': serverTiming,
   tracing,

@@ -3,12 +3,15 @@ import type { CallOptions, Client } from './client.ts'
 import type { ServiceError } from './errors.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import {
+  BROKER,
   createMessageHandler,
   encodeMessage,
   type MessageDetails,
   type Subscriber,
 } from './message.ts'
+import { beginSend, carryFields, endMessage } from './message-span.ts'
 import { getOwnBroker } from './own-brokers.ts'
+import { findOwnTraces } from './own-traces.ts'
 import { type BrokerCallOptions, createPlatformBroker, publishTo } from './platform-broker.ts'
 import type { Schema } from './schema.ts'
 import { Service } from './service.ts'
@@ -90,6 +93,7 @@ export function createBroker(
   const service = isService ? owner.name : ''
   const log = isService ? owner.log : undefined
   const own = isService ? getOwnBroker(owner) : undefined
+  const traces = findOwnTraces(owner)
   let front: CheckedBroker | undefined
   const leaves = new Set<() => Promise<void>>()
 
@@ -122,13 +126,22 @@ export function createBroker(
       refuseUnknown('broker.publish', given, PUBLISH)
       const { headers, ...rest } = given
       const { context, ...call } = rest
-      const message = encodeMessage(value, {
+      const encoded = encodeMessage(value, {
         ...(context !== undefined && { context }),
         ...(headers !== undefined && { headers }),
       })
       const direct = findDirect({ ...options, ...call })
-      if (direct !== undefined) await direct.publish(topic, message)
-      else await publishTo(toClient(), topic, message, { ...options, ...rest })
+      const span = beginSend(traces, { system: BROKER, topic }, context)
+      const message =
+        span === undefined ? encoded : { ...encoded, headers: carryFields(encoded.headers, span) }
+      try {
+        if (direct !== undefined) await direct.publish(topic, message)
+        else await publishTo(toClient(), topic, message, { ...options, ...rest })
+        endMessage(span)
+      } catch (error) {
+        endMessage(span, error)
+        throw error
+      }
     },
 
     async subscribe(topic, subscriber, given = {}) {
@@ -137,7 +150,9 @@ export function createBroker(
       const broker = findDirect({ ...options }) ?? open()
       const handler = createMessageHandler(topic, subscriber, message, {
         service,
+        traces,
         ...(log && { log }),
+        ...(queue !== undefined && { queue }),
       })
       const stop = await broker.subscribe(topic, handler, {
         ...(queue !== undefined && { queue }),

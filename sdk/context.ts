@@ -26,6 +26,8 @@ export interface CallScope {
   readonly signal: AbortSignal
   /** Log of the service. */
   readonly log: PluginLog
+  /** Its trace, where spans of it are exported. */
+  readonly traceId?: string | undefined
   /** Begins the stream of answers. */
   start(): void
 }
@@ -111,9 +113,13 @@ export class Context {
     this.#scope.start()
   }
 
-  /** Log of the service, with endpoint and request id on every line. */
+  /** Log of the service, with endpoint and request id on every line, and the id of the trace, where spans are exported. */
   get log(): PluginLog {
-    this.#log ??= addDetails(this.#scope.log, { endpoint: this.endpoint, id: this.id })
+    if (this.#log === undefined) {
+      const { log, traceId } = this.#scope
+      const trace = traceId === undefined ? {} : { trace: traceId }
+      this.#log = addDetails(log, { endpoint: this.endpoint, id: this.id, ...trace })
+    }
     return this.#log
   }
 

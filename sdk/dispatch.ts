@@ -8,10 +8,11 @@ import { isMetadata, WRONG_METADATA } from '../core/rpc/metadata.ts'
 import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { mustBeAdmin } from './account-checks.ts'
+import { CLIENT_LEFT } from './client-left.ts'
 import type { Context } from './context.ts'
 import { createDebugEndpoints } from './debug.ts'
 import { type Endpoints, toEndpointName } from './endpoint.ts'
-import { type CallKeeper, CLIENT_LEFT, type ServableCall, ServedCall } from './served-call.ts'
+import { type CallKeeper, type ServableCall, ServedCall } from './served-call.ts'
 import { ServedEndpoint } from './served-endpoint.ts'
 import { createServiceLog, type ServiceLog } from './service-log.ts'
 import { Traces } from './traces.ts'
@@ -114,6 +115,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const keeper: CallKeeper = {
     log,
+    traces,
     onOver(call, code) {
       active--
       if (code !== 200 && code !== CLIENT_LEFT) errors++

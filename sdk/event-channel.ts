@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isNotTaken } from '../core/auth/authorize.ts'
+import type { Span } from '../core/contracts/tracer.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallStream } from './call-stream.ts'
 import type { CallOptions, Client } from './client.ts'
+import { beginProcess, endMessage } from './message-span.ts'
 import {
   type Answer,
   type ConsumedEvent,
+  EVENTS,
   toConsumedEvent,
   type WireEvent,
 } from './platform-event.ts'
+import type { Traces } from './traces.ts'
 
 /** Events as they come; iterate over it once. Leaving the loop, or `return()`, ends it. */
 export type EventChannel = AsyncIterableIterator<ConsumedEvent>
@@ -27,6 +31,8 @@ export interface ConsumeRequest {
 
 export interface ChannelOptions {
   readonly client: Client
+  /** Makes spans of what is done with events. @default nobody does */
+  readonly traces?: Traces | undefined
   readonly call: CallOptions
   /** Asked for once, when the first event is. */
   readonly begin: () => Promise<ConsumeRequest>
@@ -47,7 +53,7 @@ const LEAVE_MS = 5000
 const AWAY = [404, 502, 503]
 
 export function openChannel(options: ChannelOptions): EventChannel {
-  const { client, call, begin, acks, resumes } = options
+  const { client, traces, call, begin, acks, resumes } = options
   let request: ConsumeRequest | undefined
   /** Of the last event, where nobody but the channel knows how far it is; 0: there was none. */
   let sequence = 0
@@ -56,6 +62,8 @@ export function openChannel(options: ChannelOptions): EventChannel {
   let reading: Promise<unknown> = Promise.resolve()
   /** The last event, unless the program answers for it. */
   let unanswered: (() => Promise<void>) | undefined
+  /** Of the events that are being handled; those of `program` end with its answer. */
+  const spans = new Map<string, Span>()
   let failures = 0
   /** The service has taken the stream. */
   let hasBegun = false
@@ -81,21 +89,44 @@ export function openChannel(options: ChannelOptions): EventChannel {
   /** What the service is told of an event goes where it came from; what has no way there comes again. */
   function toAnswer(from: Stream): Answer {
     return async (id, success, delayMs) => {
+      endSpan(id, success)
       await from.send({ id, success, ...(delayMs > 0 && { delay: Math.round(delayMs * 1e6) }) })
     }
   }
 
   function toEvent(from: Stream, wire: WireEvent): ConsumedEvent {
-    if (acks === 'program') return toConsumedEvent(wire, toAnswer(from))
+    const span = beginSpan(wire)
+    if (acks === 'program') return toConsumedEvent(wire, toAnswer(from), span)
     if (acks === 'loop') unanswered = () => toAnswer(from)(wire.id, true, 0)
     else sequence = wire.sequence
-    return toConsumedEvent(wire)
+    return toConsumedEvent(wire, undefined, span)
+  }
+
+  function beginSpan({ id, topic, metadata }: WireEvent): Span | undefined {
+    const group = request?.group
+    const span = beginProcess(traces, { system: EVENTS, topic, group, id }, metadata)
+    if (span !== undefined) spans.set(id, span)
+    return span
+  }
+
+  function endSpan(id: string, success: boolean): void {
+    const span = spans.get(id)
+    if (span === undefined) return
+    spans.delete(id)
+    endMessage(span, success ? undefined : new Error('not acknowledged'))
+  }
+
+  /** Whoever asks for the next one is done with those before, unless the program says itself what became of each. */
+  function endSpans(): void {
+    for (const span of spans.values()) endMessage(span)
+    spans.clear()
   }
 
   /** @throws what is no reason to go on. */
   async function wait(error: unknown): Promise<void> {
     stream = undefined
     unanswered = undefined
+    endSpans()
     // A stream ends with the token it began with; the next one begins with another, if there is one.
     const isExpired = error instanceof GatewayError && isNotTaken(error) && hasBegun
     const mayReturn = isExpired || (error instanceof GatewayError && AWAY.includes(error.code))
@@ -125,6 +156,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
 
   return {
     async next() {
+      if (acks !== 'program') endSpans()
       await unanswered?.()
       unanswered = undefined
       while (!isOver) {
@@ -147,6 +179,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
 
     async return() {
       isOver = true
+      endSpans()
       waiting.abort()
       // The last event is not acknowledged: whoever leaves a loop may have failed at it.
       if (stream !== undefined) await leave(stream)

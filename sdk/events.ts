@@ -1,7 +1,15 @@
 import type { CallOptions, Client } from './client.ts'
 import { type EventChannel, openChannel } from './event-channel.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
-import { type PlatformEvent, toPayload, toPlatformEvent, type WireEvent } from './platform-event.ts'
+import { beginSend, carryFields, endMessage, toTraceFields } from './message-span.ts'
+import { findOwnTraces } from './own-traces.ts'
+import {
+  EVENTS,
+  type PlatformEvent,
+  toPayload,
+  toPlatformEvent,
+  type WireEvent,
+} from './platform-event.ts'
 import { Service } from './service.ts'
 
 /** How the calls of events are made: on whose behalf, how long, until when. The namespace is that of the topics. */
@@ -12,7 +20,7 @@ export type EventsCallOptions = Pick<
 
 /** How to publish. */
 export interface EventsPublishOptions extends EventsCallOptions {
-  /** What is said about the event. @default nothing */
+  /** What is said about the event, besides the trace of the context. @default nothing */
   readonly metadata?: Readonly<Record<string, string>>
   /** When it happened. @default now */
   readonly timestamp?: Date
@@ -170,6 +178,7 @@ export function createEvents(
 ): Events {
   refuseUnknown('createEvents', options, CALL)
   const client = owner instanceof Service ? owner.client : owner
+  const traces = findOwnTraces(owner)
 
   async function call<R>(endpoint: string, request: object, given: object): Promise<R> {
     return client.call<R>(SERVICE, endpoint, request, toCall(options, given))
@@ -183,16 +192,25 @@ export function createEvents(
   return {
     async publish(topic, message, given = {}) {
       refuseUnknown('events.publish', given, PUBLISH)
-      const { metadata = {}, timestamp } = given
+      const { metadata = {}, timestamp, context } = given
+      const span = beginSend(traces, { system: EVENTS, topic }, context)
+      const fields = { ...toTraceFields(context), ...metadata }
       const request = {
         topic,
-        metadata,
+        metadata: span === undefined ? fields : carryFields(fields, span),
         payload: toPayload(message),
         ...(timestamp !== undefined && {
           timestamp_ms: Math.max(1, toTime('timestamp', timestamp)),
         }),
       }
-      return call('Stream.Publish', request, given)
+      try {
+        const published = await call<PublishedEvent>('Stream.Publish', request, given)
+        endMessage(span)
+        return published
+      } catch (error) {
+        endMessage(span, error)
+        throw error
+      }
     },
 
     consume(topic, given = {}) {
@@ -204,6 +222,7 @@ export function createEvents(
       const { retries: __, ...streaming } = toCall(options, given)
       return openChannel({
         client,
+        traces,
         call: streaming,
         acks,
         resumes: acks !== 'program' || group !== undefined,

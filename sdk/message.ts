@@ -10,7 +10,9 @@ import { splitMetadata } from '../core/rpc/metadata.ts'
 import { formatCallMetadata } from './call-metadata.ts'
 import { type Context, createContext } from './context.ts'
 import { toJsonText } from './json-text.ts'
+import { beginProcess, carryFields, endMessage } from './message-span.ts'
 import { compileSchema, type Decoded, type Schema } from './schema.ts'
+import type { Traces } from './traces.ts'
 
 /** Gets the messages of a topic, one after the other. What it throws is logged; the message counts as delivered. */
 export type Subscriber<S extends Schema> = (message: Decoded<S>, ctx: Context) => Maybe<void>
@@ -23,6 +25,20 @@ export interface MessageDetails {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Whose messages a handler gets. */
+export interface HandlerOptions {
+  /** Name of the service; empty: of none. */
+  readonly service: string
+  /** @default silent */
+  readonly log?: PluginLog
+  /** @default every message is everybody's */
+  readonly queue?: string
+  /** Makes spans of messages. @default nobody does */
+  readonly traces?: Traces | undefined
+}
+
+/** What spans call the system messages are of. */
+export const BROKER = 'mx.broker'
 const RULE = 'message must be bytes or what JSON can say'
 const PLATFORM = 'mx-'
 const NAMESPACE = 'mx-namespace'
@@ -68,7 +84,7 @@ export function createMessageHandler<S extends Schema>(
   topic: string,
   subscriber: Subscriber<S>,
   schema: S | undefined,
-  { service, log }: { readonly service: string; readonly log?: PluginLog },
+  { service, log, queue, traces }: HandlerOptions,
 ): (message: Message) => Promise<void> {
   if (typeof subscriber !== 'function')
     throw new TypeError(`the subscriber of ${topic} must be a function, got ${typeof subscriber}`)
@@ -76,9 +92,17 @@ export function createMessageHandler<S extends Schema>(
   return async (message) => {
     const value = await decode(toValue(message, topic))
     // Who published it nobody has checked.
-    const { [ACCOUNT]: _, ...metadata } = message.headers
+    const { [ACCOUNT]: _, ...headers } = message.headers
+    const span = beginProcess(traces, { system: BROKER, topic, group: queue }, headers)
+    const metadata = span === undefined ? headers : carryFields(headers, span)
     const context = createContext({ metadata, service, endpoint: topic, ...(log && { log }) })
-    await subscriber(value as Decoded<S>, context)
+    try {
+      await subscriber(value as Decoded<S>, context)
+      endMessage(span)
+    } catch (error) {
+      endMessage(span, error)
+      throw error
+    }
   }
 }
 

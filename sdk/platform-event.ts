@@ -1,4 +1,11 @@
+import type { Span } from '../core/contracts/tracer.ts'
+import { pickTraceFields } from '../core/tracing/trace-fields.ts'
+import { type Context, createContext } from './context.ts'
 import { toJsonText } from './json-text.ts'
+import { carryFields } from './message-span.ts'
+
+/** What spans call the system events are of. */
+export const EVENTS = 'mx.events'
 
 /** An event of a topic (specification: Event). */
 export interface PlatformEvent {
@@ -11,6 +18,8 @@ export interface PlatformEvent {
   readonly timestamp: Date
   readonly metadata: Readonly<Record<string, string>>
   readonly payload: Uint8Array
+  /** For calls that are made for it: `{ context: event.context }` goes on with the trace it was published in. */
+  readonly context: Context
   /** What the payload says as JSON. @throws {SyntaxError} when it is none. */
   unmarshal<T = unknown>(): T
 }
@@ -55,8 +64,11 @@ class ReadEvent implements ConsumedEvent {
   readonly #answer: Answer
   readonly #base64: string
   #payload: Buffer | undefined = undefined
+  readonly #span: Span | undefined
+  #context: Context | undefined = undefined
 
-  constructor(event: WireEvent, answer: Answer) {
+  constructor(event: WireEvent, answer: Answer, span?: Span) {
+    this.#span = span
     this.id = event.id
     this.topic = event.topic
     this.sequence = event.sequence
@@ -70,6 +82,11 @@ class ReadEvent implements ConsumedEvent {
   get payload(): Uint8Array {
     this.#payload ??= Buffer.from(this.#base64, 'base64')
     return this.#payload
+  }
+
+  get context(): Context {
+    this.#context ??= createEventContext(this, this.#span)
+    return this.#context
   }
 
   get timestamp(): Date {
@@ -95,8 +112,20 @@ export function toPlatformEvent(event: WireEvent): PlatformEvent {
   return new ReadEvent(event, nobody)
 }
 
-export function toConsumedEvent(event: WireEvent, answer: Answer = nobody): ConsumedEvent {
-  return new ReadEvent(event, answer)
+/** @param span of what is done with it. */
+export function toConsumedEvent(
+  event: WireEvent,
+  answer: Answer = nobody,
+  span?: Span,
+): ConsumedEvent {
+  return new ReadEvent(event, answer, span)
+}
+
+/** Only the trace: what else is said of an event is for whoever gets it. */
+function createEventContext(event: PlatformEvent, span: Span | undefined): Context {
+  const fields = pickTraceFields((name) => event.metadata[name]) ?? {}
+  const metadata = span === undefined ? { ...fields } : carryFields({ ...fields }, span)
+  return createContext({ metadata, endpoint: event.topic })
 }
 
 /**

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { isNotTaken } from '../core/auth/authorize.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
+import type { Span, Tracer } from '../core/contracts/tracer.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type LostKind, OutgoingCall } from '../core/rpc/call.ts'
 import { deadlines } from '../core/rpc/deadlines.ts'
@@ -10,7 +11,8 @@ import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 import type { Upstream } from '../core/upstream/upstream.ts'
 import { type Abortable, unwatchAbort, watchAbort } from './abort-watch.ts'
 import type { CallOwner, CallPlan, LocalService } from './call-plan.ts'
-import { CLIENT_LEFT } from './served-call.ts'
+import { beginCall, carrySpan, endCall, tellNode } from './call-span.ts'
+import { CLIENT_LEFT } from './client-left.ts'
 
 /** Back-off before the second repetition; doubled for each one more. */
 const BACK_OFF_MS = 100
@@ -54,6 +56,9 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   #retries: number
   #repeated = 0
   #timer: NodeJS.Timeout | undefined = undefined
+  /** Of the attempt that is under way. */
+  #span: Span | undefined = undefined
+  #attempts = 0
 
   /** @param closing gives it up, too; undefined: it goes on when its client is closed. */
   constructor(owner: CallOwner, plan: CallPlan, closing?: AbortSignal) {
@@ -135,6 +140,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   override onFail(error: GatewayError, isForeign = false): void {
     if (this.over) return
     const { code, repeatable } = error
+    this.#endSpan(code, error.message)
     // An error of the protocol proves that the node answers, whatever it says.
     if (isForeign && (code === 502 || code === 503 || code === 504)) this.#blame('gateway')
     else this.isWell()
@@ -146,6 +152,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 
   override onLost(kind: LostKind, detail: string): void {
     if (this.over) return
+    this.#span?.fail(kind, detail)
+    this.#endSpan()
     if (kind === 'connect' || kind === 'foreign') this.#blame('connect')
     else if (kind === 'closed') this.#blame('gateway')
     this.#leave()
@@ -202,6 +210,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
       this.#token = token
       if (token !== undefined) this.metadata = `authorization: Bearer ${token}\r\n${this.#metadata}`
     }
+    const { traces } = this.#owner
+    if (traces?.tracer !== undefined) this.#beginSpan(traces.tracer, traces.begins)
     const caller = this.#local?.caller ?? this.#pick()?.caller
     if (caller === undefined) {
       const detail = `no node of ${this.service} is available`
@@ -217,7 +227,26 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     if (node === undefined) return undefined
     this.#isThere = true
     node.active++
+    if (this.#span !== undefined) tellNode(this.#span, node, this.#attempts)
     return node
+  }
+
+  /** Of a stream that belongs to no trace there is none: subscriptions last for ever. */
+  #beginSpan(tracer: Tracer, begins: boolean): void {
+    this.#attempts++
+    // What is sent has a token, which is nobody else's business.
+    const { service, endpoint } = this
+    const call = { service, endpoint, metadata: this.#metadata }
+    this.#span = beginCall(tracer, 'client', call, begins && !this.stream, performance.now())
+    if (this.#span !== undefined) this.metadata = carrySpan(this.metadata, this.#span)
+  }
+
+  #endSpan(code?: number, detail?: string): void {
+    const span = this.#span
+    if (span === undefined) return
+    this.#span = undefined
+    if (code === undefined) span.end()
+    else endCall(span, 'client', code, detail)
   }
 
   #repeat(error: GatewayError): void {
@@ -293,6 +322,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
 
   #end(code: number): void {
     this.over = true
+    this.#endSpan(code)
     this.release()
     this.#leave()
     clearTimeout(this.#timer)
@@ -302,7 +332,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     const { traces } = this.#owner
     if (traces === undefined) return
     const name = `${this.service}.${this.endpoint}`
-    traces.add(name, 'OUTBOUND', this.#startedMs, performance.now(), code, this.metadata)
+    traces.add(name, 'OUTBOUND', this.#startedMs, performance.now(), code, this.#metadata)
   }
 }
 

@@ -1,4 +1,6 @@
 // One file, though long: one call, from its first body to its last.
+
+import type { Span } from '../core/contracts/tracer.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { CallReceiver, CancelReason } from '../core/rpc/call.ts'
@@ -6,9 +8,12 @@ import { isErrorCode, toFailFields } from '../core/rpc/fail.ts'
 import { PAYLOAD_MAX_BYTES } from '../core/rpc/frames.ts'
 import { findMetadata, formatMetadata } from '../core/rpc/metadata.ts'
 import { BodyStream } from './body-stream.ts'
+import { beginCall, carrySpan, endCall } from './call-span.ts'
+import { CLIENT_LEFT } from './client-left.ts'
 import { type CallScope, Context } from './context.ts'
 import { SchemaError } from './schema-error.ts'
 import type { ServedEndpoint } from './served-endpoint.ts'
+import type { Traces } from './traces.ts'
 
 /** A call to serve, whatever carries it: an `IncomingCall`, or one of this process whose bodies may be values. */
 export interface ServableCall {
@@ -30,14 +35,14 @@ export interface ServableCall {
 /** Whom a call tells that it is over. */
 export interface CallKeeper {
   readonly log: PluginLog
+  /** Whose tracer makes spans of calls. @default nobody does */
+  readonly traces?: Traces
   /** Called once. `code`: 200, or the status of the error. */
   readonly onOver: (call: ServedCall, code: number) => void
 }
 
 const PROTOBUF_REPLY = 'content-type: application/protobuf\r\n'
 const TIMEOUT = 408
-/** The caller did not wait for the answer. No status of HTTP, but what reverse proxies write into their logs. */
-export const CLIENT_LEFT = 499
 
 /**
  * A call while it is served: decodes, runs the handler, answers.
@@ -63,6 +68,7 @@ export class ServedCall implements CallReceiver, CallScope {
   #requests: BodyStream | undefined = undefined
   #responses: Iterator<unknown> | AsyncIterator<unknown> | undefined = undefined
   #onCredit: (() => void) | undefined = undefined
+  #span: Span | undefined = undefined
 
   /**
    * @param isLocal whether bodies are values of this process: what JSON would say, in copies of their own.
@@ -102,6 +108,10 @@ export class ServedCall implements CallReceiver, CallScope {
     return this.#keeper.log
   }
 
+  get traceId(): string | undefined {
+    return this.#span?.traceId
+  }
+
   get repeatable(): boolean {
     return this.#endpoint.idempotent
   }
@@ -133,6 +143,9 @@ export class ServedCall implements CallReceiver, CallScope {
     const call = this.#call
     const { kind, name } = this.#endpoint
     call.receiver = this
+    const { traces } = this.#keeper
+    if (traces?.tracer !== undefined)
+      this.#span = beginCall(traces.tracer, 'server', this, traces.begins, this.startedMs)
     try {
       this.#isProtobuf =
         this.metadata !== '' &&
@@ -207,12 +220,17 @@ export class ServedCall implements CallReceiver, CallScope {
     const answer = kind === 'unary' || kind === 'client' ? this.#reply : this.#stream
     let result: unknown
     try {
-      result = handle(request as never, new Context(this, this.metadata))
+      result = handle(request as never, new Context(this, this.#carried))
       if (isPromise(result)) return this.#await(result, answer)
     } catch (error) {
       return this.#fail(error)
     }
     answer.call(this, result)
+  }
+
+  /** What the handler has of the metadata: calls it makes go on with its span. */
+  get #carried(): string {
+    return this.#span === undefined ? this.metadata : carrySpan(this.metadata, this.#span)
   }
 
   #reply(value: unknown): void {
@@ -318,7 +336,12 @@ export class ServedCall implements CallReceiver, CallScope {
     const id = findMetadata(this.metadata, 'x-request-id')
     try {
       this.log.error(
-        { err: thrown, endpoint: this.endpoint, ...(id === undefined ? {} : { id }) },
+        {
+          err: thrown,
+          endpoint: this.endpoint,
+          ...(id === undefined ? {} : { id }),
+          ...(this.#span === undefined ? {} : { trace: this.#span.traceId }),
+        },
         toMessage(thrown),
       )
     } catch {
@@ -328,6 +351,7 @@ export class ServedCall implements CallReceiver, CallScope {
 
   #end(code: number): void {
     this.#over = true
+    if (this.#span !== undefined) endCall(this.#span, 'server', code)
     this.#keeper.onOver(this, code)
   }
 }

@@ -7,6 +7,7 @@ import { nameBroker, openBroker, toBrokerSource } from './open-broker.ts'
 import type { OwnBroker } from './own-brokers.ts'
 import type { Schema } from './schema.ts'
 import { type SubscriberOptions, Subscriptions, toReports } from './subscriptions.ts'
+import type { Traces } from './traces.ts'
 
 export interface ServiceBrokerOptions {
   /** What the service was told: an adapter, or a text. */
@@ -18,6 +19,8 @@ export interface ServiceBrokerOptions {
   /** The service's name. */
   readonly service: string
   readonly log: PluginLog
+  /** Makes spans of messages. @default nobody does */
+  readonly traces?: Traces
 }
 
 /** The broker of a service, opened when it is first needed, and what it subscribed to. */
@@ -51,10 +54,10 @@ const PLATFORM = 'mx'
 
 /** @throws {TypeError} for a text that names no broker. */
 export function createServiceBroker(options: ServiceBrokerOptions): ServiceBroker {
-  const { given, hasPlatform, client, service, log } = options
+  const { given, hasPlatform, client, service, log, traces } = options
   const told = toBrokerSource(given)
   const source = told ?? (hasPlatform ? PLATFORM : undefined)
-  const subscriptions = new Subscriptions(service, log)
+  const subscriptions = new Subscriptions(service, log, traces)
   const closing: (() => Promise<void>)[] = []
   let opened: Opened | undefined
 

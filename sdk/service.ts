@@ -15,8 +15,10 @@ import { addLocalNode, addLocalService, setLocalService } from './local-services
 import type { Subscriber } from './message.ts'
 import { checkPortOptions, type OwnPort, openPort, type PortOptions } from './open-port.ts'
 import { type OpenedRegistry, openRegistry, toRegistrySource } from './open-registry.ts'
+import { type OpenedTracer, openTracer } from './open-tracer.ts'
 import { setOwnBroker } from './own-brokers.ts'
 import { findOwnTokens } from './own-tokens.ts'
+import { setOwnTraces } from './own-traces.ts'
 import { readProxyAddress } from './proxy-address.ts'
 import { type Registration, register } from './registration.ts'
 import type { Schema } from './schema.ts'
@@ -90,6 +92,7 @@ const VARIABLES = [
 /** Those of the programs `mx server` and `mx api` are theirs to judge. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
 const DRAIN_MS = 10_000
+const LATEST = 'latest'
 
 /**
  * A service: endpoints that others call by name.
@@ -133,12 +136,13 @@ export class Service<H extends object = Record<never, never>> {
   #unlist: () => void = () => {}
   #unlistNode: () => void = () => {}
   #closeGate: () => void = () => {}
+  #traced: OpenedTracer | undefined = undefined
 
   /** @throws {TypeError} when name, version, address, proxy or the text of registry or broker are malformed. */
   constructor(options: ServiceOptions) {
     refuseUnknown('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
-    const { name = '', version = 'latest', broker, gate, log } = options
+    const { name = '', version = LATEST, broker, gate, log } = options
     checkService({ name, version, metadata: {}, endpoints: [], nodes: [] })
     this.name = name
     this.version = version
@@ -156,9 +160,11 @@ export class Service<H extends object = Record<never, never>> {
       client: () => this.client,
       service: name,
       log: this.#dispatcher.log,
+      traces: this.#dispatcher.traces,
     })
     setLocalService(this, this.#local)
     setOwnBroker(this, this.#broker.own)
+    setOwnTraces(this, this.#dispatcher.traces)
   }
 
   /** Where it is reached, `host:port`; empty before it has started. */
@@ -255,6 +261,7 @@ export class Service<H extends object = Record<never, never>> {
     const problems = findMisspeltVariables(process.env, VARIABLES, VARIABLE_PREFIX)
     for (const problem of problems) log.warn({}, problem)
     try {
+      await this.#openTracer()
       await this.#openGate()
       this.#port = await openPort(this.#options, this.#dispatcher)
       const { address, server } = this.#port
@@ -308,6 +315,18 @@ export class Service<H extends object = Record<never, never>> {
     this.#dispatcher.close()
     this.#closeGate()
     await this.#opened?.close()
+    await this.#traced?.close()
+  }
+
+  /** Those of the platform go on with traces, and begin none: what is said of instances, logs and subscriptions has no end. */
+  async #openTracer(): Promise<void> {
+    const { name } = this
+    const version = this.version === LATEST ? undefined : this.version
+    const instance = process.env['MX_INSTANCE']
+    this.#traced = await openTracer({ name, version, instance }, this.log)
+    const { traces } = this.#dispatcher
+    traces.tracer = this.#traced?.tracer
+    traces.begins = this.#options.host === undefined
   }
 
   /** Of a service that has an account of its own: what others left here may be of another platform. */

@@ -9,6 +9,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isRefusal } from '../core/registry-refusal.ts'
 import { createMessageHandler, type Subscriber } from './message.ts'
 import type { Schema } from './schema.ts'
+import type { Traces } from './traces.ts'
 
 export interface SubscriberOptions<S extends Schema> extends SubscribeOptions {
   /** What messages look like: one that does not fit is logged and dropped. @default anything */
@@ -33,16 +34,18 @@ const PASSING = [404, 408, 429]
 export class Subscriptions {
   readonly #service: string
   readonly #log: PluginLog
+  readonly #traces: Traces | undefined
   readonly #wanted: Wanted[] = []
   readonly #running: Unsubscribe[] = []
   readonly #stop = new AbortController()
   /** Messages that are being handled, and subscriptions that are tried again. */
   readonly #busy = new Set<Promise<void>>()
 
-  /** @param service name of the service, which contexts tell. */
-  constructor(service: string, log: PluginLog) {
+  /** @param service name of the service, which contexts tell. @param traces makes spans of messages. */
+  constructor(service: string, log: PluginLog, traces?: Traces) {
     this.#service = service
     this.#log = log
+    this.#traces = traces
   }
 
   /** How many are wanted. */
@@ -56,8 +59,9 @@ export class Subscriptions {
     subscriber: Subscriber<S>,
     { message, queue, whenSlow }: SubscriberOptions<S>,
   ): void {
-    const [service, log] = [this.#service, this.#log]
-    const handle = createMessageHandler(topic, subscriber, message, { service, log })
+    const [service, log, traces] = [this.#service, this.#log, this.#traces]
+    const about = { service, log, traces, ...(queue !== undefined && { queue }) }
+    const handle = createMessageHandler(topic, subscriber, message, about)
     const handler = (received: Message): Promise<void> => this.#track(handle(received))
     const options = {
       ...(queue !== undefined && { queue }),

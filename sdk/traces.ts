@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Tracer } from '../core/contracts/tracer.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 
 /** Which way a call went: into the service, or out of it. */
@@ -40,6 +41,10 @@ interface Entry {
 
 /** The last 256 calls. Keeping one costs a few stores; what is told of it is worked out when somebody asks. */
 export class Traces {
+  /** Makes spans that are exported of the calls of the service, and those it makes; undefined: nobody does. */
+  tracer: Tracer | undefined = undefined
+  /** Whether what is in no trace begins one. */
+  begins = true
   readonly #prefix = randomBytes(4).toString('hex')
   readonly #entries: Entry[] = Array.from({ length: MAX_SPANS }, () => ({
     name: '',

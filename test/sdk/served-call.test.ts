@@ -1,9 +1,10 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { GatewayError } from '../../core/errors.ts'
+import { CLIENT_LEFT } from '../../sdk/client-left.ts'
 import { type EndpointDefinition, endpoint } from '../../sdk/endpoint.ts'
 import { protobufMessage } from '../../sdk/schema.ts'
-import { CLIENT_LEFT, ServedCall } from '../../sdk/served-call.ts'
+import { ServedCall } from '../../sdk/served-call.ts'
 import { ServedEndpoint } from '../../sdk/served-endpoint.ts'
 import { type CallParts, TestCall } from '../fixtures/served-calls.ts'
 
