@@ -1,5 +1,6 @@
 import type { Service } from '../core/contracts/registry.ts'
 import { joinName } from '../core/route.ts'
+import { readOtlpVariables } from '../core/tracing/otlp-variables.ts'
 import type { Configuration } from './configuration.ts'
 import { nameResolver } from './parts.ts'
 import { listServices } from './services.ts'
@@ -31,6 +32,13 @@ export function findOddities(
   if (command === 'server' && !isLoopback(settings.proxyAddress) && settings.networkToken === '') {
     oddities.push(
       `whoever reaches the RPC proxy at ${formatAddress(settings.proxyAddress)} may link a server with this one, and offer services: set MX_NETWORK_TOKEN, or listen on loopback (--proxy_address)`,
+    )
+  }
+  const isTraced = readOtlpVariables().isOn
+  const isListed = configuration.config.plugins?.some(({ specifier }) => specifier === 'tracing')
+  if (isTraced && isListed === false) {
+    oddities.push(
+      'requests are in no trace, though OTEL_EXPORTER_OTLP_ENDPOINT is set: the plugins listed are without tracing; add it there',
     )
   }
   for (const service of services) {

@@ -3,11 +3,26 @@ import { NO_CONFIG } from '../../platform/config.ts'
 import { findOddities } from '../../platform/find-oddities.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { mergeSettings } from '../../platform/settings-sources.ts'
+import { setVariables } from '../fixtures/otlp-collector.ts'
 
 function find(...words: string[]): readonly string[] {
   const given = readFlags(words)
   return findOddities({ settings: mergeSettings(given), config: NO_CONFIG, given, file: undefined })
 }
+
+t.test('plugins that are listed without tracing are odd where traces are exported', async (t) => {
+  const given = readFlags(['--backend', 'a=h:1'])
+  const list = (...specifiers: string[]): readonly string[] => {
+    const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
+    const config = { ...NO_CONFIG, plugins }
+    return findOddities({ settings: mergeSettings(given), config, given, file: undefined })
+  }
+  t.same(list('cors'), [])
+  setVariables(t, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' })
+  t.match(list('cors'), [/requests are in no trace.*without tracing/])
+  t.same(list('tracing', 'cors'), [])
+  t.same(find('--backend', 'a=h:1'), [])
+})
 
 t.test('a configuration that can be meant as it is has none', async (t) => {
   t.same(
