@@ -2,7 +2,7 @@ import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'nod
 import { LONG_REPLY_BYTES } from '../body-memory.ts'
 import { clock } from '../clock.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
-import { Exchange } from '../exchange.ts'
+import { Exchange, type Peer } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import type { ServerSocket } from '../server-socket.ts'
 import type { Guard } from './guard.ts'
@@ -21,6 +21,7 @@ export class Http2Exchange extends Exchange {
   readonly #connection: Http2Connection
   readonly #stream: ServerHttp2Stream
   readonly #takesTrailers: boolean
+  #expecting: boolean
   #requestTrailers: HeaderList | undefined = undefined
   #replyTrailers: HeaderList | undefined = undefined
   /** Body bytes announced to the client; -1: unknown. */
@@ -41,12 +42,13 @@ export class Http2Exchange extends Exchange {
     guard: Guard,
     secure: boolean,
   ) {
-    const { method, path, query, takesTrailers, malformed } = request
+    const { method, path, query, takesTrailers, expecting, malformed } = request
     const { host, headers, bodyLength } = guard
     super(method, path, query, host, headers, secure, bodyLength, false)
     this.#connection = connection
     this.#stream = stream
     this.#takesTrailers = takesTrailers
+    this.#expecting = expecting
     this.malformed = malformed
     // For HEAD the library ends its side before there is a reply.
     stream.on('finish', () => this.answered && this.finish())
@@ -98,6 +100,15 @@ export class Http2Exchange extends Exchange {
     this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
   }
 
+  override attach(peer: Peer): void {
+    // Not before someone wants the body: a request that is refused costs the client no upload.
+    if (this.#expecting && !this.answered) {
+      this.#expecting = false
+      if (!this.#stream.closed) this.#stream.additionalHeaders({ ':status': 100 })
+    }
+    super.attach(peer)
+  }
+
   tunnel(): Promise<void> {
     return Promise.reject(expectHandshake())
   }
@@ -146,7 +157,7 @@ export class Http2Exchange extends Exchange {
     if (!this.#respond(length, options)) return
     if (isBodyless) return this.finish()
     const stream = this.#stream
-    stream.on('wantTrailers', () => stream.sendTrailers(toFields(this.#replyTrailers)))
+    stream.on('wantTrailers', () => stream.sendTrailers(toFields(this.#replyTrailers, true)))
     stream.on('drain', () => {
       this.#blocked = false
       this.#watchStall()
@@ -233,11 +244,20 @@ export class Http2Exchange extends Exchange {
     if (stream.closed || stream.destroyed) return false
     // What no client knows is taken for a fault of the server (RFC 9110 §15), and the library sends nothing else.
     if (this.status > 599) this.status = 500
-    const fields = toFields(this.replyHeaders)
-    fields[constants.HTTP2_HEADER_STATUS] = this.status
-    if (length >= 0 && this.status !== 204 && this.status !== 205) fields['content-length'] = length
-    stream.respond(fields, options)
+    try {
+      stream.respond(this.#toHead(length, false), options)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_HTTP2_HEADER_SINGLE_VALUE') throw error
+      stream.respond(this.#toHead(length, true), options)
+    }
     return true
+  }
+
+  #toHead(length: number, joins: boolean): OutgoingHttpHeaders {
+    const fields = toFields(this.replyHeaders, joins)
+    fields[':status'] = this.status
+    if (length >= 0 && this.status !== 204 && this.status !== 205) fields['content-length'] = length
+    return fields
   }
 
   #closed(): void {
@@ -247,20 +267,20 @@ export class Http2Exchange extends Exchange {
   }
 }
 
-/** Fields as the library takes them: one of each name. */
-function toFields(list: HeaderList | undefined): OutgoingHttpHeaders {
+/** Fields as the library takes them. Of those that are lists, repeats are joined where it refuses them. */
+function toFields(list: HeaderList | undefined, joins = false): OutgoingHttpHeaders {
   const fields: OutgoingHttpHeaders = Object.create(null)
   const flat = list?.flat ?? []
   for (let i = 0; i < flat.length; i += 2) {
     const name = flat[i]!
+    const value = flat[i + 1]!
     const before = fields[name]
     // Of the connection in HTTP/1.1, and malformed here (RFC 9113 §8.2.2).
     if (name === 'upgrade' || name === 'http2-settings') continue
-    if (before === undefined) fields[name] = flat[i + 1]!
-    // The one field that cannot be joined (RFC 9110 §5.3).
-    else if (name === 'set-cookie')
-      fields[name] = [before as string | string[], flat[i + 1]!].flat()
-    else fields[name] = `${before}, ${flat[i + 1]}`
+    if (before === undefined) fields[name] = value
+    // The one field whose repeats are no list (RFC 9110 §5.3).
+    else if (joins && name !== 'set-cookie') fields[name] = `${before}, ${value}`
+    else fields[name] = [before as string | string[], value].flat()
   }
   return fields
 }

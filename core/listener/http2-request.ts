@@ -11,6 +11,8 @@ export interface Http2Request {
   readonly query: string
   /** `te: trailers` (RFC 9113 §8.2.2). */
   readonly takesTrailers: boolean
+  /** The client waits for `100 Continue` before it sends the body. */
+  readonly expecting: boolean
   readonly malformed: GatewayError | undefined
 }
 
@@ -33,6 +35,7 @@ export function readHttp2Head(
   let host: string | undefined
   let cookie = ''
   let takesTrailers = false
+  let expecting = false
   let hasLength = false
   let hosts = 0
   let bytes = 0
@@ -65,6 +68,9 @@ export function readHttp2Head(
       case 'te':
         takesTrailers = value === 'trailers'
         break
+      case 'expect':
+        expecting = !ended && value.toLowerCase() === '100-continue'
+        break
       case 'content-length':
         hasLength = true
         guard.add(name, value)
@@ -90,7 +96,7 @@ export function readHttp2Head(
     malformed = refuse(':scheme must be http or https')
   else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))
     malformed = refuse('one Host field, or one that says what :authority does, expected')
-  return { method, path: isWhole ? path : guard.path, query, takesTrailers, malformed }
+  return { method, path: isWhole ? path : guard.path, query, takesTrailers, expecting, malformed }
 }
 
 function refuse(detail: string): GatewayError {

@@ -56,6 +56,8 @@ export function createHttp2(serving: Http2Serving): Http2 {
   return {
     accept(socket) {
       if (socket.destroyed) return
+      // As node:http wants it. Here a client that ends its half has left.
+      socket.allowHalfOpen = false
       const session = performServerHandshake(socket, OPTIONS)
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
       const connection = new Http2Connection(session, readPeerAddress(socket), serving)

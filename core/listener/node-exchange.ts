@@ -200,7 +200,8 @@ export class NodeExchange extends Exchange {
       res.end()
       return
     }
-    res.flushHeaders()
+    // Not by `flushHeaders`, which writes a field value above 0x7F as UTF-8.
+    res.write(EMPTY)
     res.on('drain', () => {
       this.#blocked = false
       this.#watchStall()

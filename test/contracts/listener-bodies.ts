@@ -43,7 +43,7 @@ function upload(
 }
 
 /** How bodies flow, both ways. */
-export function testListenerBodies({ create }: ListenerSubject): void {
+export function testListenerBodies({ create, http2 = false }: ListenerSubject): void {
   t.test('a body of any kind is collected whole', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
       const body = await x.readBody()
@@ -194,6 +194,7 @@ export function testListenerBodies({ create }: ListenerSubject): void {
 
   t.test(
     'a body refused by its announced length is answered 413, also when it came with the head',
+    { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
     async (t) => {
       const { port, served } = await openListener(t, create, (x) => {
         x.bodyLimit = 3
@@ -210,6 +211,7 @@ export function testListenerBodies({ create }: ListenerSubject): void {
 
   t.test(
     'an answer made while the body arrives ends the connection before what follows is read',
+    { skip: http2 && 'in HTTP/2 nothing follows in a stream' },
     async (t) => {
       for (const bodyLimit of [2, 1000]) {
         const { port, served } = await openListener(t, create, async (x) => {

@@ -30,7 +30,7 @@ async function until(test: () => boolean): Promise<void> {
 }
 
 /** Life and death of connections. */
-export function testListenerConnections({ create, name }: ListenerSubject): void {
+export function testListenerConnections({ create, name, http2 = false }: ListenerSubject): void {
   t.test('a connection serves one request after the other', async (t) => {
     const { port, listener } = await openListener(t, create, (x) => x.reply(200, x.path))
     const client = new RawClient(port)
@@ -44,12 +44,16 @@ export function testListenerConnections({ create, name }: ListenerSubject): void
   })
 
   for (const value of ['close', 'Close', 'x-a, close', 'keep-alive, close']) {
-    t.test(`Connection: ${value} ends the connection with the reply`, async (t) => {
-      const { port } = await openListener(t, create, (x) => x.reply(200, 'bye'))
-      const client = new RawClient(port)
-      await client.send(`GET / HTTP/1.1\r\nHost: a.test\r\nConnection: ${value}\r\n\r\n`).ended()
-      t.match(client.text, /^HTTP\/1\.1 200 .*bye$/s)
-    })
+    t.test(
+      `Connection: ${value} ends the connection with the reply`,
+      { skip: http2 && 'HTTP/2 has no such field' },
+      async (t) => {
+        const { port } = await openListener(t, create, (x) => x.reply(200, 'bye'))
+        const client = new RawClient(port)
+        await client.send(`GET / HTTP/1.1\r\nHost: a.test\r\nConnection: ${value}\r\n\r\n`).ended()
+        t.match(client.text, /^HTTP\/1\.1 200 .*bye$/s)
+      },
+    )
   }
 
   t.test('pipelined requests are answered in order', async (t) => {
@@ -169,6 +173,7 @@ export function testListenerConnections({ create, name }: ListenerSubject): void
 
   t.test(
     'draining: the port closes, running requests finish, connections end with their next reply',
+    { skip: http2 && 'in HTTP/2 GOAWAY ends them: http2-connection.test.ts' },
     async (t) => {
       const held = new Held()
       const { port, listener } = await openListener(t, create, (x) => {

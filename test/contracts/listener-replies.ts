@@ -15,7 +15,7 @@ const LONG = Buffer.alloc(16 * 1024 * 1024, 'abcdefg')
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 /** How replies leave, whole ones and streamed ones. */
-export function testListenerReplies({ create }: ListenerSubject): void {
+export function testListenerReplies({ create, http2 = false }: ListenerSubject): void {
   t.test('a reply has its status, its fields with repeats, one length and one date', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       x.reply(418, 'short and stout', ['set-cookie', 'a=1', 'x-a', 'b', 'set-cookie', 'c=2'])
@@ -24,7 +24,9 @@ export function testListenerReplies({ create }: ListenerSubject): void {
     const [reply] = await client.send(REQUEST).replies(1)
     client.destroy()
     t.match(reply, /^HTTP\/1\.1 418 I'm a Teapot\r\n/)
-    t.match(reply, /set-cookie: a=1\r\nx-a: b\r\nset-cookie: c=2\r\n/i)
+    // node:http2 sends fields of one name together.
+    if (http2) t.match(reply, /set-cookie: a=1\r\nset-cookie: c=2\r\nx-a: b\r\n/i)
+    else t.match(reply, /set-cookie: a=1\r\nx-a: b\r\nset-cookie: c=2\r\n/i)
     t.equal(reply!.match(/\r\ndate: /gi)?.length, 1)
     t.equal(reply!.match(/\r\ncontent-length: 15\r\n/gi)?.length, 1)
     t.notMatch(reply, /uwebsockets|powered-by|transfer-encoding/i)
@@ -74,7 +76,7 @@ export function testListenerReplies({ create }: ListenerSubject): void {
 
   t.test('a streamed reply of known length, and one of unknown length in chunks', async (t) => {
     const { port } = await openListener(t, create, async (x) => {
-      x.start(200, new HeaderList(['x-a', '1']), x.path === '/known' ? 6 : -1)
+      x.start(200, new HeaderList(['x-a', 'gr\xfcn']), x.path === '/known' ? 6 : -1)
       for (const part of ['one', '', 'two']) {
         x.write(Buffer.from(part))
         await new Promise((resolve) => setImmediate(resolve))
@@ -84,7 +86,7 @@ export function testListenerReplies({ create }: ListenerSubject): void {
     const client = new RawClient(port)
     client.send('GET /known HTTP/1.1\r\nHost: a.test\r\n\r\n')
     const [known] = await client.replies(1)
-    t.match(known, /\r\nx-a: 1\r\n/i)
+    t.match(known, /\r\nx-a: gr\xfcn\r\n/i, 'a field value stays the bytes it is')
     t.ok(known!.endsWith('\r\n\r\nonetwo'))
     client.send('GET /unknown HTTP/1.1\r\nHost: a.test\r\n\r\n')
     await client.until(({ text }) => text.endsWith('0\r\n\r\n'))

@@ -7,7 +7,7 @@ import type { ListenerSubject } from './listener.ts'
 const ok = (x: Exchange) => x.reply(200, 'ok')
 
 /** How requests arrive at the chain. */
-export function testListenerRequests({ create, name }: ListenerSubject): void {
+export function testListenerRequests({ create, name, http2 = false }: ListenerSubject): void {
   t.test('method, path, query and host arrive as they were sent', async (t) => {
     const { port, served } = await openListener(t, create, ok)
     const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE', 'REPORT']
@@ -78,18 +78,22 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
     third.destroy()
   })
 
-  t.test('header fields keep order and repeats, in lower case', async (t) => {
-    const { port, served } = await openListener(t, create, ok)
-    const fields =
-      'X-B: 1\r\nAccept: a\r\nx-b:2\r\nX-Empty:\r\nX-B: \t 3 \t\r\nCookie: a=b\r\nCookie: c=d\r\n'
-    const client = new RawClient(port)
-    await client.send(`GET / HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`).replies(1)
-    client.destroy()
-    t.same(served[0]!.headers.flat, [
-      ...['x-b', '1', 'accept', 'a', 'x-b', '2', 'x-empty', '', 'x-b', '3'],
-      ...['cookie', 'a=b', 'cookie', 'c=d'],
-    ])
-  })
+  t.test(
+    'header fields keep order and repeats, in lower case',
+    { skip: http2 && 'node:http2 sends fields of one name together' },
+    async (t) => {
+      const { port, served } = await openListener(t, create, ok)
+      const fields =
+        'X-B: 1\r\nAccept: a\r\nx-b:2\r\nX-Empty:\r\nX-B: \t 3 \t\r\nCookie: a=b\r\nCookie: c=d\r\n'
+      const client = new RawClient(port)
+      await client.send(`GET / HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`).replies(1)
+      client.destroy()
+      t.same(served[0]!.headers.flat, [
+        ...['x-b', '1', 'accept', 'a', 'x-b', '2', 'x-empty', '', 'x-b', '3'],
+        ...['cookie', 'a=b', 'cookie', 'c=d'],
+      ])
+    },
+  )
 
   // µWebSockets decodes values as UTF-8, and takes such bytes at either end of a value for blanks.
   const values = name === 'uws' ? ['gr\xc3\xbcn'] : ['gr\xc3\xbcn', 'caf\xe9', '\xc3\xbc \xff']
@@ -121,6 +125,7 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
 
   t.test(
     'hop-by-hop fields end here, and those that Connection names (RFC 9110 §7.6.1)',
+    { skip: http2 && 'HTTP/2 has no such fields' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const fields = [
@@ -150,6 +155,7 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
 
   t.test(
     'Connection cannot take away fields that say who the client is or where the message ends',
+    { skip: http2 && 'HTTP/2 has no such field' },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const names = [
@@ -201,50 +207,66 @@ export function testListenerRequests({ create, name }: ListenerSubject): void {
     t.same(served[0]!.headers.flat, ['mx-account', 'root', 'mx-namespace', 'shop', 'mx-', '1'])
   })
 
-  t.test('a head of nearly 16 KiB is served, one above is answered 431 and closed', async (t) => {
-    const { port, served } = await openListener(t, create, ok)
-    const toHead = (bytes: number, fieldBytes: number) => {
-      let head = 'GET / HTTP/1.1\r\nHost: a.test\r\n'
-      while (head.length + 2 < bytes) {
-        const room = Math.min(fieldBytes, bytes - head.length - 2)
-        head += `X-Pad: ${'p'.repeat(Math.max(1, room - 9))}\r\n`
+  t.test(
+    'a head of nearly 16 KiB is served, one above is answered 431 and closed',
+    { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
+    async (t) => {
+      const { port, served } = await openListener(t, create, ok)
+      const toHead = (bytes: number, fieldBytes: number) => {
+        let head = 'GET / HTTP/1.1\r\nHost: a.test\r\n'
+        while (head.length + 2 < bytes) {
+          const room = Math.min(fieldBytes, bytes - head.length - 2)
+          head += `X-Pad: ${'p'.repeat(Math.max(1, room - 9))}\r\n`
+        }
+        return `${head}\r\n`
       }
-      return `${head}\r\n`
-    }
-    for (const fieldBytes of [300, 16 * 1024]) {
-      const fits = await new RawClient(port).send(toHead(16_000, fieldBytes)).settle(150)
-      t.same(statusCodes(fits.text), [200], `${fieldBytes} bytes a field`)
-      const before = served.length
-      const over = await new RawClient(port).send(toHead(17_500, fieldBytes)).settle(150)
-      t.same(statusCodes(over.text), [431])
-      t.ok(over.closed)
-      t.equal(served.length, before)
-    }
-  })
+      for (const fieldBytes of [300, 16 * 1024]) {
+        const fits = await new RawClient(port).send(toHead(16_000, fieldBytes)).settle(150)
+        t.same(statusCodes(fits.text), [200], `${fieldBytes} bytes a field`)
+        const before = served.length
+        const over = await new RawClient(port).send(toHead(17_500, fieldBytes)).settle(150)
+        t.same(statusCodes(over.text), [431])
+        t.ok(over.closed)
+        t.equal(served.length, before)
+      }
+    },
+  )
 
-  t.test('a host with a byte above 0x7F in it is refused', async (t) => {
-    const { port, served } = await openListener(t, create, ok)
-    for (const host of ['a\xc3\xa9b', 'a\xe9b']) {
+  t.test(
+    'a host with a byte above 0x7F in it is refused',
+    { skip: http2 && 'nghttp2 resets the stream' },
+    async (t) => {
+      const { port, served } = await openListener(t, create, ok)
+      for (const host of ['a\xc3\xa9b', 'a\xe9b']) {
+        const client = new RawClient(port)
+        client.send(Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 'latin1'))
+        t.match(await client.replies(1), [/^HTTP\/1\.1 400 /])
+        client.destroy()
+      }
+      t.equal(served.length, 0)
+    },
+  )
+
+  t.test(
+    'a malformed request is answered with the error body of the gateway',
+    { skip: http2 && 'in HTTP/2 the stream ends, not its connection' },
+    async (t) => {
+      const { port } = await openListener(t, create, ok)
       const client = new RawClient(port)
-      client.send(Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`, 'latin1'))
-      t.match(await client.replies(1), [/^HTTP\/1\.1 400 /])
-      client.destroy()
-    }
-    t.equal(served.length, 0)
-  })
-
-  t.test('a malformed request is answered with the error body of the gateway', async (t) => {
-    const { port } = await openListener(t, create, ok)
-    const client = new RawClient(port)
-    await client.send('GET /a%00 HTTP/1.1\r\nHost: a.test\r\n\r\n').ended()
-    t.match(client.text, /^HTTP\/1\.1 400 .*\r\ncontent-type: application\/json\r\n/is)
-    const body = JSON.parse(client.text.slice(client.text.indexOf('\r\n\r\n') + 4))
-    t.match(body, { Id: 'go.mx.api', Code: 400, Status: 'Bad Request', Detail: String })
-  })
+      await client.send('GET /a%00 HTTP/1.1\r\nHost: a.test\r\n\r\n').ended()
+      t.match(client.text, /^HTTP\/1\.1 400 .*\r\ncontent-type: application\/json\r\n/is)
+      const body = JSON.parse(client.text.slice(client.text.indexOf('\r\n\r\n') + 4))
+      t.match(body, { Id: 'go.mx.api', Code: 400, Status: 'Bad Request', Detail: String })
+    },
+  )
 
   t.test(
     'an absolute target is served, its authority in place of Host (RFC 9112 §3.2.2)',
-    { skip: name === 'uws' && 'µWebSockets answers 505 before any code of ours runs' },
+    {
+      skip:
+        (name === 'uws' && 'µWebSockets answers 505 before any code of ours runs') ||
+        (http2 && 'HTTP/2 has no such target'),
+    },
     async (t) => {
       const { port, served } = await openListener(t, create, ok)
       const client = new RawClient(port)
