@@ -16,11 +16,11 @@ import type { Domains } from './domains.ts'
 import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import type { EventSinks } from './handlers.ts'
-import { chooseListener, openTls, reloadTls } from './listening.ts'
+import { openListeners } from './listeners.ts'
+import { openClientCa, openTls, reloadTls } from './listening.ts'
 import type { Log } from './log.ts'
 import { openBroker } from './open-broker.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
-import { claimPort } from './port.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { reportReload } from './report-reload.ts'
 import { listNames, listServices } from './services.ts'
@@ -68,6 +68,8 @@ export interface Api {
   readonly listener: Listener['name']
   /** The real port where 0 was asked for. */
   readonly port: number
+  /** The real port of `http2_address`; undefined: there is none. */
+  readonly http2Port: number | undefined
   /** Requests not finished yet. */
   readonly inFlight: number
   /** Full names of the services the configuration lists. */
@@ -160,20 +162,21 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   closing.add(() => gateway.close())
   const tls = openTls(settings, log)
   closing.add(() => tls?.close())
+  const clientCa = openClientCa(settings, log)
+  closing.add(() => clientCa?.close())
   await routing.ready
-  const { host, port } = settings.address
-  // Last: what was wrongly asked for is told before what is only in the way.
-  if (!shared && port !== 0) await claimPort(settings.address)
-  const createListener = chooseListener(settings, log)
-  const listener: Listener = await createListener({
-    host,
-    port,
-    shared,
-    tls,
-    maxConnections,
-    maxMessageBytes: settings.maxMessageBytes,
-    handle: gateway.handle,
-  })
+  const listener = await openListeners(
+    settings,
+    {
+      shared,
+      tls,
+      clientCa,
+      maxConnections,
+      maxMessageBytes: settings.maxMessageBytes,
+      handle: gateway.handle,
+    },
+    log,
+  )
   closing.add(() => listener.close())
   tls?.onChange(() => log.info({ files: settings.tlsCertFiles }, 'new certificates are in use'))
 
@@ -197,6 +200,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     routing.reconfigure([...listNames(before), ...listNames(merged)])
     gateway.use(chain)
     reloadTls(tls, log)
+    reloadTls(clientCa, log)
     // Of several processes, the primary reports.
     if (!shared) reportReload(before, merged, restart, log)
   }
@@ -222,6 +226,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   return {
     listener: listener.name,
     port: listener.port,
+    http2Port: listener.http2Port,
     get inFlight() {
       return gateway.inFlight
     },

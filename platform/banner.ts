@@ -11,6 +11,8 @@ export interface BannerFacts {
   /** Where health and metrics are told; undefined: nowhere. */
   readonly admin?: string | undefined
   readonly listener: string
+  /** Where the listener `node` serves besides; undefined: nowhere. */
+  readonly http2Address?: Address | undefined
   readonly workers: number
   readonly config: string | undefined
   /** Full service names. */
@@ -60,13 +62,15 @@ function toFields({
   address,
   admin,
   listener,
+  http2Address,
   workers,
   config,
   services,
   plugins,
 }: BannerFacts) {
+  const scheme = settings.enableTls ? 'https' : 'http'
   return {
-    url: `${settings.enableTls ? 'https' : 'http'}://${formatAddress(address)}`,
+    url: `${scheme}://${formatAddress(address)}`,
     version,
     handler: settings.handler,
     namespace: settings.namespace === '' ? 'none' : settings.namespace,
@@ -75,6 +79,7 @@ function toFields({
     services,
     plugins,
     listener,
+    http2: http2Address && `${scheme}://${formatAddress(http2Address)}`,
     workers,
     config,
     admin,

@@ -2,7 +2,7 @@ import type { Closing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { openDeciding } from './deciding.ts'
 import { findOddities } from './find-oddities.ts'
-import { openTls } from './listening.ts'
+import { openClientCa, openTls } from './listening.ts'
 import type { Log } from './log.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { openRemoteGate } from './remote-gate.ts'
@@ -54,6 +54,8 @@ export async function checkApi(
   closing.add(() => chain.close(() => {}))
   const tls = openTls(settings, log)
   closing.add(() => tls?.close())
+  const clientCa = openClientCa(settings, log)
+  closing.add(() => clientCa?.close())
   return {
     file,
     address: formatAddress(settings.address),

@@ -4,7 +4,7 @@ import { claimPort } from './port.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import { formatAddress } from './settings-values.ts'
 
-const KEYS = ['address', 'proxyAddress', 'webAddress'] as const
+const KEYS = ['address', 'http2Address', 'proxyAddress', 'webAddress'] as const
 
 /**
  * Makes sure that nobody listens where the server will.
@@ -18,7 +18,7 @@ export async function claimPorts(
 ): Promise<void> {
   for (const key of KEYS) {
     const address = settings[key]
-    if (address.port === 0) continue
+    if (address === undefined || address.port === 0) continue
     try {
       await claimPort(address, SETTINGS[key].name)
     } catch (error) {

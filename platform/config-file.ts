@@ -21,6 +21,7 @@ const SERVICE_KEYS: readonly string[] = ['nodes', 'balance']
 const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
   'tlsKeyFiles',
+  'tlsClientCa',
   'accessLog',
   'dataDir',
 ]

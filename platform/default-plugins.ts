@@ -44,9 +44,10 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     name: 'hosts',
     setting: 'hosts',
     guard: 'everywhere',
-    options: ({ hosts, address }) => {
+    options: ({ hosts, address, http2Address = address }) => {
       if (hosts === 'any') return undefined
-      return { allow: isIP(address.host) === 0 ? [...hosts, address.host] : hosts }
+      const names = [address.host, http2Address.host].filter((host) => isIP(host) === 0)
+      return { allow: names.length === 0 ? hosts : [...hosts, ...names] }
     },
   },
   {

@@ -157,6 +157,11 @@ function isReachedByOthers(settings: Settings): boolean {
   return settings.profile !== 'test' && !listAddresses(settings).every(isLoopback)
 }
 
-function listAddresses({ address, proxyAddress, webAddress }: Settings): readonly Address[] {
-  return [address, proxyAddress, webAddress]
+function listAddresses({
+  address,
+  http2Address = address,
+  proxyAddress,
+  webAddress,
+}: Settings): readonly Address[] {
+  return [address, http2Address, proxyAddress, webAddress]
 }

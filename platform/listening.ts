@@ -1,3 +1,4 @@
+import { type ClientCa, loadClientCa } from '../core/listener/client-ca.ts'
 import type { CreateListener } from '../core/listener/listener.ts'
 import { createNodeListener } from '../core/listener/node.ts'
 import { loadTls, type TlsSource } from '../core/listener/tls.ts'
@@ -6,13 +7,17 @@ import type { Log } from './log.ts'
 import type { Settings } from './settings.ts'
 
 /** The HTTP server asked for, or the other one where it does not run here. */
-export function chooseListener({ listener }: Pick<Settings, 'listener'>, log: Log): CreateListener {
-  if (listener === 'node') return createNodeListener
+export function chooseListener(
+  { listener, http2 }: Pick<Settings, 'listener' | 'http2'>,
+  log: Log,
+): CreateListener {
+  const createNode: CreateListener = (options) => createNodeListener({ http2, ...options })
+  if (listener === 'node') return createNode
   if (loadUws() !== undefined) return createUwsListener
   log.warn(
     `no uWebSockets binary for ${process.platform} ${process.arch} and Node ${process.versions.node}: using --listener=node`,
   )
-  return createNodeListener
+  return createNode
 }
 
 /** Loads the certificates, and again when their files change; undefined: none are asked for. @throws {Error} with one line. */
@@ -27,8 +32,18 @@ export function openTls(
   return tls
 }
 
+/** Loads the authorities of clients, and again when their file changes; undefined: clients are asked for no certificate. @throws {Error} with one line. */
+export function openClientCa(
+  { tlsClientCa, tlsClientAuth }: Pick<Settings, 'tlsClientCa' | 'tlsClientAuth'>,
+  log: Log,
+): ClientCa | undefined {
+  if (tlsClientCa === '') return undefined
+  const isOptional = tlsClientAuth === 'optional'
+  return loadClientCa(tlsClientCa, { isOptional, warn: (message) => log.warn(message) })
+}
+
 /** Reads the certificates again; one that is wrong is told as by {@link TlsSource.watch}. */
-export function reloadTls(tls: TlsSource | undefined, log: Log): void {
+export function reloadTls(tls: Pick<TlsSource, 'reload'> | undefined, log: Log): void {
   try {
     tls?.reload()
   } catch (error) {

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { createProcessAdmin } from './admin/process-admin.ts'
-import { startApi } from './api.ts'
-import { printBanner } from './banner.ts'
+import { type Api, startApi } from './api.ts'
+import { type BannerFacts, printBanner } from './banner.ts'
 import {
   type Configuration,
   configurationFrom,
@@ -74,7 +74,7 @@ async function runAlone(
   obeySignals({ ...admin, stop, reload: watched.reload }, log)
   obeyRestarts(undefined, log)
   surviveFaults(log)
-  announce(configuration, { listener: api.listener, port: api.port, admin: admin.url }, 1, log)
+  announce(configuration, { ...api, admin: admin.url }, 1, log)
   admin.warn()
   return api.port
 }
@@ -121,7 +121,9 @@ async function runPrimary(
   }
   obeySignals({ ...admin, leave, stop, reload: watched.reload }, log)
   obeyRestarts(workers.replace, log)
-  announce(configuration, { listener: settings.listener, port, admin: admin.url }, count, log)
+  const { listener, http2Address } = settings
+  const http2Port = http2Address?.port
+  announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)
   admin.warn()
   return port
 }
@@ -155,9 +157,11 @@ async function runWorker(load: LoadConfiguration, address: Address, log: Log): P
   return address.port
 }
 
+type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<Api, 'port' | 'http2Port'>
+
 function announce(
   configuration: Configuration,
-  { listener, port, admin }: { listener: string; port: number; admin: string | undefined },
+  { listener, port, http2Port, admin }: Announced,
   workers: number,
   log: Log,
 ): void {
@@ -168,6 +172,8 @@ function announce(
     address: { ...settings.address, port },
     admin,
     listener,
+    http2Address:
+      http2Port === undefined ? undefined : { ...settings.http2Address!, port: http2Port },
     workers,
     config: file,
     services: listNames(configuration),

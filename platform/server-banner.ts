@@ -61,6 +61,7 @@ function toFields(server: ShownServer, { settings, file }: Configuration) {
     version: readVersion(),
     gateway: `${scheme}://${formatAddress(server.address)}`,
     proxy,
+    http2: server.http2Address && `${scheme}://${formatAddress(server.http2Address)}`,
     dashboard: `${scheme}://${formatAddress(server.webAddress)}`,
     admin: server.admin,
     advertised: server.advertised === proxy ? undefined : server.advertised,

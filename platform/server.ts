@@ -41,6 +41,8 @@ export interface Server {
   readonly address: Address
   readonly proxyAddress: Address
   readonly webAddress: Address
+  /** Where the gateway serves HTTP/2 besides; undefined: nowhere. */
+  readonly http2Address: Address | undefined
   /** Where others reach the RPC proxy, `host:port`. */
   readonly advertised: string
   /** Where files lie; undefined: nothing is kept in files. */
@@ -173,6 +175,8 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     address: { ...settings.address, port: api.port },
     proxyAddress: proxy.address,
     webAddress: { ...settings.webAddress, port: dashboard.port },
+    http2Address:
+      api.http2Port === undefined ? undefined : { ...settings.http2Address!, port: api.http2Port },
     advertised: host.address,
     folder: folder?.path,
     adminPassword: made.adminPassword,

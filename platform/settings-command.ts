@@ -41,7 +41,7 @@ export function checkServer(settings: Settings, given: GivenSettings): readonly 
     )
   // An admin address that nobody asked for gives way (platform/admin/open-admin.ts).
   const admin = given.has('adminAddress') ? (['adminAddress'] as const) : []
-  const ports = ['address', 'proxyAddress', 'webAddress', ...admin] as const
+  const ports = ['address', 'http2Address', 'proxyAddress', 'webAddress', ...admin] as const
   for (const [i, key] of ports.entries())
     for (const other of ports.slice(0, i)) {
       const [address, taken] = [settings[key], settings[other]]

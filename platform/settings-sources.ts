@@ -1,4 +1,5 @@
 import { type Command, SETTINGS, type Settings } from './settings.ts'
+import { checkListening } from './settings-listening.ts'
 
 /** A setting as somebody wrote it. */
 export interface Given {
@@ -41,7 +42,7 @@ export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
     SETTINGS[key].parse(all.get(key)?.values ?? defaultValues(key)),
   ])
   const settings = Object.fromEntries(parsed) as Settings
-  const problems = checkTls(settings, all)
+  const problems = [...checkTls(settings, all), ...checkListening(settings, all)]
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
 }

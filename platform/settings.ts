@@ -119,6 +119,10 @@ export interface Settings {
   /** Configuration file; empty: `mx.yaml` in the working folder, if there is one. */
   readonly config: string
   readonly listener: 'uws' | 'node'
+  /** Where HTTP/2 is served. */
+  readonly http2: 'tls' | 'cleartext' | 'off'
+  /** Where the listener `node` serves beside `address`; undefined: nowhere. */
+  readonly http2Address: Address | undefined
   readonly workers: number | 'auto'
   /** Whether the processes that serve can be replaced while they do. */
   readonly hotRestart: boolean
@@ -155,6 +159,9 @@ export interface Settings {
   readonly tlsCertFiles: readonly string[]
   /** As many as `tlsCertFiles`, in the same order. */
   readonly tlsKeyFiles: readonly string[]
+  /** File; empty: clients are asked for no certificate. */
+  readonly tlsClientCa: string
+  readonly tlsClientAuth: 'required' | 'optional'
   /** `on`: standard output, `off`: none, else a file. */
   readonly accessLog: string
   /** Address ranges of the clients that are told where the time went. */
@@ -618,6 +625,25 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseOneOf(['uws', 'node'] as const)),
   },
+  http2: {
+    name: 'http2',
+    kind: 'text',
+    form: 'tls, cleartext or off',
+    description:
+      'Where the listener node serves HTTP/2: over TLS, cleartext also without TLS to clients that begin with it (gRPC)',
+    default: 'tls',
+    live: false,
+    parse: one(parseOneOf(['tls', 'cleartext', 'off'] as const)),
+  },
+  http2Address: {
+    name: 'http2_address',
+    kind: 'text',
+    form: 'host:port or none',
+    description: 'Where the listener node serves besides, for HTTP/2 beside the listener uws',
+    default: 'none',
+    live: false,
+    parse: one(parseAddressOrNone),
+  },
   workers: {
     name: 'workers',
     kind: 'text',
@@ -873,6 +899,25 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     splitFlag: true,
     live: false,
     parse: (texts) => texts.map(parseNonEmpty('a file')),
+  },
+  tlsClientCa: {
+    name: 'tls_client_ca',
+    kind: 'text',
+    form: 'file',
+    description:
+      'Authorities, PEM, one of which must have issued the certificates of clients; with the listener node, read again as those above',
+    default: '',
+    live: false,
+    parse: one(String),
+  },
+  tlsClientAuth: {
+    name: 'tls_client_auth',
+    kind: 'text',
+    form: 'required or optional',
+    description: 'Whether clients without a certificate are let in',
+    default: 'required',
+    live: false,
+    parse: one(parseOneOf(['required', 'optional'] as const)),
   },
   accessLog: {
     name: 'access_log',

@@ -12,6 +12,7 @@ wanted=(
   wrk=wrk
   chromium=chromium
   curl=curl
+  h2load=nghttp2-client
   python3=python3
   consul=consul
   postgres=postgresql

@@ -18,7 +18,7 @@ const ENCODED_TRAP = /%(?:00|2f|5c|(?![0-9a-f]{2}))/i
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|$)/i
 /** Fields a `Connection` header may name without effect: ours, and those that decide who the client is and where the message ends. */
 const UNNAMEABLE =
-  /^(?:host|content-length|authorization|cookie|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
+  /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/
 
 /**
  * Collects the fields of one request and judges its framing: the strictness
@@ -76,7 +76,7 @@ export class Guard {
   /**
    * Takes one field, in order; `name` in lower case. Hop-by-hop and framing fields are
    * read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
-   * backends confuse with dashes, and `mx-*` fields, which only the gateway may set; `mx-namespace`
+   * backends confuse with dashes, and `mx-*` and `client-cert*` fields, which only the gateway may set; `mx-namespace`
    * is the client's choice.
    */
   add(name: string, value: string): void {
@@ -110,6 +110,10 @@ export class Guard {
         }
         if (name === 'keep-alive') return
         break
+      case 11:
+        // Who the client has proved to be is the gateway's to say (RFC 9440 §4).
+        if (name === 'client-cert' && !this.#internalFields) return
+        break
       case 14:
         if (name === 'content-length') {
           this.#contentLengths++
@@ -123,6 +127,7 @@ export class Guard {
         if (name === 'proxy-connection') return
         break
       case 17:
+        if (name === 'client-cert-chain' && !this.#internalFields) return
         if (name === 'transfer-encoding') {
           this.#transferEncodings++
           if (value.toLowerCase() !== 'chunked') this.#badEncoding = true

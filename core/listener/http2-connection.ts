@@ -1,11 +1,14 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
 import { clock } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { addClientCert, toClientCertFields } from './client-cert.ts'
 import type { Guard } from './guard.ts'
 import { HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 import { readHttp2Head } from './http2-request.ts'
+import { readPeerAddress } from './peer-addresses.ts'
 
 /**
  * Requests that a client may take back before they are answered: so many at once, and so many a second from then on. Each has begun
@@ -27,16 +30,21 @@ export class Http2Connection {
   readonly address: string
   readonly #session: ServerHttp2Session
   readonly #serving: Http2Serving
+  /** What its requests say of the client's certificate, name, value, name, value… */
+  readonly #clientCert: readonly string[]
   readonly #exchanges = new Set<Http2Exchange>()
   /** `clock.nowMs` by when a request must have come. */
   #idleUntilMs = clock.nowMs + HEADER_TIMEOUT_MS
+  /** The next request is the last. */
+  #leaving = false
   #resets = 0
   #resetsMs = clock.nowMs
 
-  constructor(session: ServerHttp2Session, address: string, serving: Http2Serving) {
+  constructor(session: ServerHttp2Session, socket: Socket, serving: Http2Serving) {
     this.#session = session
     this.#serving = serving
-    this.address = address
+    this.#clientCert = toClientCertFields(socket)
+    this.address = readPeerAddress(socket)
     // Every error is followed by `close`.
     session.on('error', () => {})
     const serve = (stream: ServerHttp2Stream, _: object, flags: number, rawHeaders: string[]) =>
@@ -76,9 +84,10 @@ export class Http2Connection {
     return guard.headers
   }
 
-  /** Takes no more requests, which the client is told with the last one that was taken (RFC 9113 §6.8); closes after the last reply. */
-  drain(): void {
-    this.#session.close()
+  /** Takes no more requests, which the client is told with the last one that was taken (RFC 9113 §6.8); closes after the last reply. An idle one that is kept takes one more. */
+  drain(keepIdle = false): void {
+    if (keepIdle && this.#exchanges.size === 0) this.#leaving = true
+    else this.#session.close()
   }
 
   /** Ends the connection at once. */
@@ -103,9 +112,11 @@ export class Http2Connection {
       this.wasReset()
       return
     }
+    if (this.#leaving) this.#session.close()
     const { guard, secure, handle } = this.#serving
     const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const request = readHttp2Head(rawHeaders, ended, guard)
+    addClientCert(guard.headers, this.#clientCert)
     const x = new Http2Exchange(this, stream, request, guard, secure)
     this.#exchanges.add(x)
     handle(x)

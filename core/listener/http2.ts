@@ -2,7 +2,6 @@ import { performServerHandshake, type ServerOptions } from 'node:http2'
 import type { Socket } from 'node:net'
 import { clock } from '../clock.ts'
 import { Http2Connection, type Http2Serving } from './http2-connection.ts'
-import { readPeerAddress } from './peer-addresses.ts'
 
 /** Bytes of a request body a client may send before they are read, of one stream and of all of its connection. */
 const STREAM_WINDOW_BYTES = 256 * 1024
@@ -28,7 +27,7 @@ export interface Http2 {
   /** Serves a connection of which nothing has been read, or what has been read was put back. */
   readonly accept: (socket: Socket) => void
   /** Takes no more requests; each connection is closed after its last reply. */
-  readonly drain: () => void
+  readonly drain: (keepIdle?: boolean) => void
   /** Ends all connections at once. */
   readonly close: () => void
 }
@@ -37,6 +36,7 @@ export interface Http2 {
 export function createHttp2(serving: Http2Serving): Http2 {
   const connections = new Set<Http2Connection>()
   let draining = false
+  let keepsIdle = false
   let sweeper: NodeJS.Timeout | undefined
 
   const add = (connection: Http2Connection): void => {
@@ -60,14 +60,15 @@ export function createHttp2(serving: Http2Serving): Http2 {
       socket.allowHalfOpen = false
       const session = performServerHandshake(socket, OPTIONS)
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES)
-      const connection = new Http2Connection(session, readPeerAddress(socket), serving)
+      const connection = new Http2Connection(session, socket, serving)
       add(connection)
       session.once('close', () => remove(connection))
-      if (draining) connection.drain()
+      if (draining) connection.drain(keepsIdle)
     },
-    drain() {
+    drain(keepIdle = false) {
       draining = true
-      for (const connection of connections) connection.drain()
+      keepsIdle = keepIdle
+      for (const connection of connections) connection.drain(keepIdle)
     },
     close() {
       for (const connection of connections) connection.end()

@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange.ts'
+import type { ClientCa } from './client-ca.ts'
 import type { TlsSource } from './tls.ts'
 
 export interface ListenerOptions {
@@ -10,6 +11,8 @@ export interface ListenerOptions {
   readonly shared?: boolean
   /** Certificates; plain HTTP without. */
   readonly tls?: TlsSource | undefined
+  /** Asks clients for certificates that one of these issued; with `tls`. The `node` listener has it. @default none are asked for */
+  readonly clientCa?: ClientCa | undefined
   /**
    * Where the `node` listener serves HTTP/2 beside HTTP/1.1: over TLS by ALPN (RFC 7301), with `cleartext` also without TLS to
    * clients that begin with it (RFC 9113 §3.3). `uws` does not have it. @default 'tls'

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatError, type GatewayError } from '../errors.ts'
+import { toClientCertFields } from './client-cert.ts'
 import { SERVICE_RESTART } from './close-codes.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import { readPeerAddress } from './peer-addresses.ts'
@@ -17,6 +18,8 @@ export class NodeConnection {
   readonly address: string
   /** Longest message of a WebSocket that ends in this process. */
   readonly maxMessageBytes: number
+  /** What its requests say of the client's certificate, name, value, name, value… */
+  readonly clientCert: readonly string[]
   readonly #socket: Socket
   readonly #handle: (x: NodeExchange) => void
   #current: NodeExchange | undefined = undefined
@@ -31,6 +34,7 @@ export class NodeConnection {
     this.#socket = socket
     this.maxMessageBytes = maxMessageBytes
     this.#handle = handle
+    this.clientCert = toClientCertFields(socket)
     this.#bytesSeen = socket.bytesRead
     this.address = readPeerAddress(socket)
     // Every error is followed by `close`.

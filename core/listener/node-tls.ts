@@ -1,6 +1,7 @@
 import type { Server as PlainServer, ServerOptions } from 'node:http'
 import { createServer } from 'node:https'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import type { ClientCa } from './client-ca.ts'
 import { findTlsPair, indexTlsPairs, TLS_CIPHERS, type TlsPair, type TlsSource } from './tls.ts'
 
 /** How long a client may take for the handshake. */
@@ -18,9 +19,17 @@ export interface TlsServer {
   readonly release: () => void
 }
 
-/** @param http2 whether clients are offered it, before HTTP/1.1 (RFC 7301). */
-export function createTlsServer(options: ServerOptions, tls: TlsSource, http2: boolean): TlsServer {
-  let contexts = toContexts(tls.pairs, new Map())
+/**
+ * @param http2 whether clients are offered it, before HTTP/1.1 (RFC 7301).
+ * @param clientCa whose certificates clients are asked for.
+ */
+export function createTlsServer(
+  options: ServerOptions,
+  tls: TlsSource,
+  http2: boolean,
+  clientCa?: ClientCa,
+): TlsServer {
+  let contexts = toContexts(tls.pairs, new Map(), clientCa)
   let index = indexTlsPairs(tls.pairs)
   const find = (serverName: string): SecureContext | undefined => {
     const pair = findTlsPair(index, serverName)
@@ -28,7 +37,9 @@ export function createTlsServer(options: ServerOptions, tls: TlsSource, http2: b
   }
   const server = createServer({
     ...options,
-    ...toDefault(tls, tls.pairs),
+    ...toDefault(tls, tls.pairs, clientCa),
+    requestCert: clientCa !== undefined,
+    rejectUnauthorized: clientCa?.isOptional === false,
     ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     SNICallback(serverName, done) {
@@ -38,29 +49,46 @@ export function createTlsServer(options: ServerOptions, tls: TlsSource, http2: b
       else void tls.request(serverName).finally(() => done(null, find(serverName)))
     },
   })
-  const release = tls.onChange((changed) => {
+  const use = (pairs: readonly TlsPair[], before: typeof contexts): void => {
     // Built before anything is replaced: what cannot be built leaves all as it was.
-    contexts = toContexts(changed, contexts)
-    index = indexTlsPairs(changed)
-    server.setSecureContext(toDefault(tls, changed))
-  })
+    contexts = toContexts(pairs, before, clientCa)
+    index = indexTlsPairs(pairs)
+    server.setSecureContext(toDefault(tls, pairs, clientCa))
+  }
+  const releases = [
+    tls.onChange((changed) => use(changed, contexts)),
+    clientCa?.onChange(() => use(tls.pairs, new Map())),
+  ]
+  const release = (): void => {
+    for (const each of releases) each?.()
+  }
   return { server, release }
 }
 
 /** For handshakes without a name, or for an unknown one. */
-function toDefault({ isStrict = false }: TlsSource, pairs: readonly TlsPair[]) {
+function toDefault(
+  { isStrict = false }: TlsSource,
+  pairs: readonly TlsPair[],
+  clientCa: ClientCa | undefined,
+) {
   const [pair] = isStrict ? [] : pairs
-  return { ...(pair && { cert: pair.cert, key: pair.key }), ...CONTEXT_OPTIONS }
+  return { ...(pair && { cert: pair.cert, key: pair.key }), ...toOptions(clientCa) }
+}
+
+/** Authorities belong to each certificate: by default those of the library are trusted. */
+function toOptions(clientCa: ClientCa | undefined) {
+  return { ...CONTEXT_OPTIONS, ...(clientCa && { ca: clientCa.pem }) }
 }
 
 function toContexts(
   pairs: readonly TlsPair[],
   before: ReadonlyMap<TlsPair, SecureContext>,
+  clientCa: ClientCa | undefined,
 ): Map<TlsPair, SecureContext> {
   return new Map(
     pairs.map((pair) => {
       const { cert, key } = pair
-      return [pair, before.get(pair) ?? createSecureContext({ cert, key, ...CONTEXT_OPTIONS })]
+      return [pair, before.get(pair) ?? createSecureContext({ cert, key, ...toOptions(clientCa) })]
     }),
   )
 }

@@ -10,6 +10,7 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
+import { addClientCert, isClientRefused } from './client-cert.ts'
 import { Guard } from './guard.ts'
 import { judgeHandshake } from './handshake.ts'
 import { HEADER_MAX_BYTES, HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
@@ -45,13 +46,19 @@ const SERVER_OPTIONS: ServerOptions = {
 
 /** A listener on node:http and node:http2: HTTP/1.1, WebSocket and HTTP/2, plain or TLS. Runs everywhere and parses most strictly. */
 export const createNodeListener: CreateListener = async (options: ListenerOptions) => {
-  const { tls, handle, maxMessageBytes = MESSAGE_MAX_BYTES, http2: http2Mode = 'tls' } = options
+  const {
+    tls,
+    clientCa,
+    handle,
+    maxMessageBytes = MESSAGE_MAX_BYTES,
+    http2: http2Mode = 'tls',
+  } = options
   const secure = tls !== undefined
   const hasHttp2 = http2Mode === 'cleartext' || (secure && http2Mode === 'tls')
   const { server, release } =
     tls === undefined
       ? { server: createServer(SERVER_OPTIONS), release: () => {} }
-      : createTlsServer(SERVER_OPTIONS, tls, hasHttp2)
+      : createTlsServer(SERVER_OPTIONS, tls, hasHttp2, clientCa)
   const event = secure ? 'secureConnection' : 'connection'
   const sockets = new Set<Socket>()
   const connections = new Map<Duplex, NodeConnection>()
@@ -85,6 +92,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   server.off(event, serveHttp1)
   server.on(event, (socket: Socket) => {
     if (preface !== undefined) preface.accept(socket)
+    else if (clientCa?.isOptional && isClientRefused(socket)) socket.destroy()
     else if ((socket as TLSSocket).alpnProtocol === 'h2') http2?.accept(socket)
     else admit(socket)
   })
@@ -93,6 +101,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     const connection = connections.get(req.socket)
     if (connection === undefined || !connection.open) return
     const { path, query, malformed } = capture(req, guard)
+    addClientCert(guard.headers, connection.clientCert)
     const request = {
       req,
       res,
@@ -125,6 +134,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       connection.refuse(new GatewayError(GATEWAY_ID, 400, 'a WebSocket must not be pipelined'))
       return
     }
+    addClientCert(guard.headers, connection.clientCert)
     const wrong =
       malformed ??
       judgeHandshake(guard.headers, guard.bodyLength) ??
@@ -160,7 +170,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
     NetServer.prototype.close.call(server)
     for (const connection of connections.values()) connection.drain(keepIdle)
     if (!keepIdle) preface?.drain()
-    http2?.drain()
+    http2?.drain(keepIdle)
   }
   const listener: Listener = {
     name: 'node',

@@ -65,6 +65,8 @@ function isAscii(value: string): boolean {
 
 /** A listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
 export const createUwsListener: CreateListener = async (options: ListenerOptions) => {
+  if (options.clientCa !== undefined)
+    throw new Error('uWebSockets cannot require client certificates: use the node listener')
   const uws = loadUws()
   if (uws === undefined) {
     throw new Error(

@@ -49,8 +49,10 @@ function toWarning(reason: string): string {
 }
 
 function isTakenByItself({ adminAddress, ...settings }: Settings): boolean {
-  const { address, proxyAddress, webAddress } = settings
-  return [address, proxyAddress, webAddress].some((other) => isSamePort(other, adminAddress!))
+  const { address, http2Address = address, proxyAddress, webAddress } = settings
+  return [address, http2Address, proxyAddress, webAddress].some((other) =>
+    isSamePort(other, adminAddress!),
+  )
 }
 
 /** Where `hosts` is `any`, whoever has opened the address to other machines may be asked by whatever name they know it by. */

@@ -54,7 +54,7 @@ async function openLoneDashboard(
   ].map((plugin) => ({ ...plugin, source: '--hosts' }))
   const dashboard = await startDashboard({
     address,
-    createListener: chooseListener({ listener: 'uws' }, log),
+    createListener: chooseListener({ listener: 'uws', http2: 'tls' }, log),
     carry: (call) => forwardCall(call, () => upstream),
     guards: await buildPlugins(guards, { log, nowMs: Date.now }),
     log,

@@ -17,7 +17,10 @@ async function takePort(t: Test): Promise<number> {
 }
 
 t.test("ports that are free, or to be chosen, are nobody else's", async () => {
-  await claimPorts({ address: FREE, proxyAddress: FREE, webAddress: FREE }, '/nowhere')
+  await claimPorts(
+    { address: FREE, http2Address: undefined, proxyAddress: FREE, webAddress: FREE },
+    '/nowhere',
+  )
 })
 
 t.test(
@@ -26,7 +29,10 @@ t.test(
     const folder = join(makeTempFolder(t, 'ports'), 'state')
     const address = { host: '127.0.0.1', port: await takePort(t) }
     const claim = () =>
-      claimPorts({ address: FREE, proxyAddress: address, webAddress: FREE }, folder)
+      claimPorts(
+        { address: FREE, http2Address: undefined, proxyAddress: address, webAddress: FREE },
+        folder,
+      )
     const where = `address 127.0.0.1:${address.port} is in use`
     const byOther = `${where} by another program; choose another with --proxy_address or MX_PROXY_ADDRESS`
     await t.rejects(claim(), { message: byOther }, 'no folder')

@@ -8,6 +8,7 @@ const SERVER: ShownServer = {
   address: { host: '127.0.0.1', port: 8080 },
   proxyAddress: { host: '127.0.0.1', port: 8081 },
   webAddress: { host: '127.0.0.1', port: 8082 },
+  http2Address: undefined,
   advertised: '127.0.0.1:8081',
   folder: '/home/a/.mx/server',
   adminPassword: undefined,

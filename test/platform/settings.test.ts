@@ -40,7 +40,7 @@ t.test('names are words joined by underscores, unique, and found with hyphens to
   t.equal(new Set(names).size, names.length)
   for (const key of SETTING_KEYS) {
     const { name } = SETTINGS[key]
-    t.match(name, /^[a-z]+(_[a-z]+)*$/)
+    t.match(name, /^[a-z]+[0-9]?(_[a-z]+)*$/)
     t.equal(findSetting(name.replaceAll('_', '-')), key)
   }
 })

@@ -1,0 +1,97 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, watch } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Who issues the certificates that clients show, replaced while a listener serves. */
+export interface ClientCa {
+  /** PEM text of the authorities. */
+  readonly pem: string
+  /** Whether clients without a certificate are let in. One that no authority stands for never is. */
+  readonly isOptional: boolean
+  /** Reads the file again: new connections are judged by what it holds now. @throws {Error} as {@link loadClientCa}; nothing has changed then. */
+  readonly reload: () => void
+  /** Calls `listener` after every change. Returns the way to stop that. */
+  readonly onChange: (listener: () => void) => () => void
+  /** Ends watching. */
+  readonly close: () => void
+}
+
+export interface ClientCaOptions {
+  /** @default false */
+  readonly isOptional?: boolean
+  /** Told, in one line, of a changed file that does not load. @default process.emitWarning */
+  readonly warn?: (message: string) => void
+  /** Milliseconds without another change before a changed file is read. @default 200 */
+  readonly settleMs?: number
+}
+
+const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+/**
+ * Reads authorities, and again when the file changes.
+ *
+ * @throws {Error} with one line that names the file: it cannot be read, or holds no certificate.
+ */
+export function loadClientCa(file: string, options: ClientCaOptions = {}): ClientCa {
+  const { isOptional = false, settleMs = 200 } = options
+  const { warn = (message: string) => process.emitWarning(message) } = options
+  const listeners = new Set<() => void>()
+  let pem = readAuthorities(file)
+  let timer: NodeJS.Timeout | undefined
+
+  const reload = (): void => {
+    const fresh = readAuthorities(file)
+    if (fresh === pem) return
+    pem = fresh
+    for (const listener of listeners) listener()
+  }
+  const settle = (): void => {
+    try {
+      reload()
+    } catch (error) {
+      warn(`${(error as Error).message}; the previous authorities stay in use`)
+    }
+  }
+  // The folder, not the file: one that is replaced by a rename would be lost to its own watch.
+  const watcher = watch(dirname(file), { persistent: false }, () => {
+    clearTimeout(timer)
+    timer = setTimeout(settle, settleMs).unref()
+  })
+  watcher.on('error', (error) => warn(`TLS file ${file} is no longer watched: ${error.message}`))
+
+  return {
+    get pem() {
+      return pem
+    },
+    isOptional,
+    reload,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close() {
+      clearTimeout(timer)
+      watcher.close()
+    },
+  }
+}
+
+function readAuthorities(file: string): string {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`TLS client CA file ${file} cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+  const blocks = text.match(CERTIFICATE_BLOCK)
+  if (blocks === null)
+    throw new Error(`TLS client CA file ${file} holds no certificate in PEM form`)
+  try {
+    for (const block of blocks) new X509Certificate(block)
+  } catch (error) {
+    throw new Error(`TLS client CA file ${file} holds a damaged certificate`, { cause: error })
+  }
+  return blocks.join('\n')
+}

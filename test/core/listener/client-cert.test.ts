@@ -1,0 +1,171 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { connect as connectHttp2 } from 'node:http2'
+import { get } from 'node:https'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadClientCa } from '../../../core/listener/client-ca.ts'
+import type { ListenerOptions } from '../../../core/listener/listener.ts'
+import { createNodeListener } from '../../../core/listener/node.ts'
+import { loadTls } from '../../../core/listener/tls.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { createAuthority } from '../../fixtures/client-authority.ts'
+import { openListener } from '../../fixtures/open-listener.ts'
+import type { Teardown } from '../../fixtures/teardown.ts'
+
+const root = createAuthority('root')
+const middle = root.createAuthority('middle')
+const alice = root.issue('alice')
+const bob = middle.issue('bob')
+const stranger = createAuthority('other').issue('mallory')
+
+interface Shown {
+  readonly cert?: string
+  readonly key?: string
+}
+
+async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerOptions> = {}) {
+  const folder = createCertificateFolder()
+  const tls = loadTls([folder.write('server', createCertificate(['a.test']))])
+  const file = join(folder.path, 'clients.pem')
+  const replace = (pem: string) => writeFileSync(file, pem)
+  replace(root.cert)
+  const warnings: string[] = []
+  const warn = (message: string) => warnings.push(message)
+  const clientCa = loadClientCa(file, { isOptional, warn, settleMs: 1 })
+  t.teardown(() => {
+    clientCa.close()
+    tls.close()
+    folder.remove()
+  })
+  const listener = await openListener(
+    t,
+    createNodeListener,
+    (x) => x.reply(200, JSON.stringify(x.headers.flat)),
+    { tls, clientCa, ...options },
+  )
+  return { ...listener, tls, clientCa, warnings, replace }
+}
+
+/** The fields that a request over HTTP/1.1 arrives with; undefined: the connection was refused. */
+async function ask(
+  port: number,
+  { cert, key }: Shown,
+  headers = {},
+): Promise<string[] | undefined> {
+  const options = {
+    port,
+    host: '127.0.0.1',
+    agent: false,
+    rejectUnauthorized: false,
+    headers,
+    ...(cert && { cert, key: key! }),
+  }
+  try {
+    const [reply] = await once(get(options), 'response')
+    return JSON.parse(Buffer.concat(await reply.toArray()).toString())
+  } catch {
+    return undefined
+  }
+}
+
+/** The same over HTTP/2. */
+async function ask2(port: number, { cert, key }: Shown): Promise<string[] | undefined> {
+  const client = connectHttp2(`https://127.0.0.1:${port}`, {
+    rejectUnauthorized: false,
+    ...(cert && { cert, key: key! }),
+  })
+  try {
+    client.on('error', () => {})
+    const stream = client.request({ ':path': '/', 'client-cert': ':AAAA:' })
+    return JSON.parse(Buffer.concat(await stream.toArray()).toString())
+  } catch {
+    return undefined
+  } finally {
+    client.destroy()
+  }
+}
+
+const toBinary = (pem: string) => `:${new X509Certificate(pem).raw.toString('base64')}:`
+
+t.test('who must show a certificate is let in with one of the authority alone', async (t) => {
+  const { port, served } = await open(t, false)
+  for (const asking of [ask, ask2]) {
+    t.same(await asking(port, alice), ['client-cert', toBinary(alice.cert)], asking.name)
+    t.equal(await asking(port, {}), undefined)
+    t.equal(await asking(port, stranger), undefined)
+    t.equal(await asking(port, bob), undefined, 'the authority between is not known')
+  }
+  t.equal(served.length, 2)
+})
+
+t.test('the chain between is told, without the authority that ends it', async (t) => {
+  const { port } = await open(t, false)
+  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+  const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
+  t.same(await ask(port, shown), expected)
+  t.same(await ask2(port, shown), expected)
+})
+
+t.test('what clients claim to be is dropped, with and without certificates', async (t) => {
+  const claims = {
+    'client-cert': ':AAAA:',
+    'Client-Cert-Chain': ':AAAA:',
+    client_cert: ':AAAA:',
+    'x-a': '1',
+    connection: 'close, client-cert',
+  }
+  const { port } = await open(t, true)
+  t.same(await ask(port, alice, claims), ['x-a', '1', 'client-cert', toBinary(alice.cert)])
+  t.same(await ask(port, {}, claims), ['x-a', '1'])
+})
+
+t.test('where it is optional, a wrong certificate is refused all the same', async (t) => {
+  const { port, served } = await open(t, true)
+  for (const asking of [ask, ask2]) {
+    t.same(await asking(port, {}), [], asking.name)
+    t.equal(await asking(port, stranger), undefined)
+  }
+  t.equal(served.length, 2)
+})
+
+t.test(
+  'other authorities are taken when the file changes, and a wrong file changes nothing',
+  async (t) => {
+    const { port, clientCa, warnings, replace, tls } = await open(t, false)
+    t.ok(await ask(port, alice))
+    replace('nothing')
+    t.throws(
+      () => clientCa.reload(),
+      /^TLS client CA file .*clients.pem holds no certificate in PEM form$/,
+    )
+    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.match(warnings[0], /holds no certificate.*; the previous authorities stay in use$/)
+    t.ok(await ask(port, alice))
+    const changed = new Promise<void>((resolve) => clientCa.onChange(resolve))
+    replace(createAuthority('new').cert)
+    await changed
+    t.equal(await ask(port, alice), undefined)
+    t.equal(tls.pairs.length, 1)
+  },
+)
+
+t.test('a file that is missing, or damaged, is named', async (t) => {
+  t.throws(
+    () => loadClientCa('/nowhere/ca.pem'),
+    /^TLS client CA file \/nowhere\/ca.pem cannot be read: /,
+  )
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const file = join(folder.path, 'a.pem')
+  writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')
+  t.throws(() => loadClientCa(file), /holds a damaged certificate$/)
+})
+
+t.test('a listener that cannot ask for certificates does not open', async (t) => {
+  const { clientCa } = await open(t, false)
+  const options = { host: '127.0.0.1', port: 0, clientCa, handle: () => {} }
+  await t.rejects(createUwsListener(options), /use the node listener/)
+})
