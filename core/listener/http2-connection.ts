@@ -16,6 +16,8 @@ import { readPeerAddress } from './peer-addresses.ts'
  */
 const RESETS_MAX = 200
 const RESETS_PER_SECOND = 20
+/** How long a client may take to close after `GOAWAY` and the last reply. */
+const FAREWELL_TIMEOUT_MS = 10_000
 
 /** What the connections of a listener share. */
 export interface Http2Serving {
@@ -29,11 +31,12 @@ export class Http2Connection {
   /** IP address of the other end; IPv4 also where it came as a mapped address. */
   readonly address: string
   readonly #session: ServerHttp2Session
+  readonly #socket: Socket
   readonly #serving: Http2Serving
   /** What its requests say of the client's certificate, name, value, name, value… */
   readonly #clientCert: readonly string[]
   readonly #exchanges = new Set<Http2Exchange>()
-  /** `clock.nowMs` by when a request must have come. */
+  /** `clock.nowMs` by when a request must have come, or the client closed after the farewell. */
   #idleUntilMs = clock.nowMs + HEADER_TIMEOUT_MS
   /** The next request is the last. */
   #leaving = false
@@ -42,6 +45,7 @@ export class Http2Connection {
 
   constructor(session: ServerHttp2Session, socket: Socket, serving: Http2Serving) {
     this.#session = session
+    this.#socket = socket
     this.#serving = serving
     this.#clientCert = toClientCertFields(socket)
     this.address = readPeerAddress(socket)
@@ -59,7 +63,9 @@ export class Http2Connection {
   /** For the exchange: it is done. */
   finished(x: Http2Exchange): void {
     this.#exchanges.delete(x)
-    if (this.#exchanges.size === 0) this.#idleUntilMs = clock.nowMs + KEEP_ALIVE_TIMEOUT_MS
+    if (this.#exchanges.size > 0) return
+    const waitMs = this.#session.closed ? FAREWELL_TIMEOUT_MS : KEEP_ALIVE_TIMEOUT_MS
+    this.#idleUntilMs = clock.nowMs + waitMs
   }
 
   /** For the exchange: the client took its request back. */
@@ -73,7 +79,7 @@ export class Http2Connection {
     if (session.closed || session.destroyed) return
     // What is under way may have been meant: it is served, and nothing after it.
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-    session.close()
+    this.drain()
   }
 
   /** For the exchange: the fields of a request's trailer that may go on. */
@@ -86,8 +92,12 @@ export class Http2Connection {
 
   /** Takes no more requests, which the client is told with the last one that was taken (RFC 9113 §6.8); closes after the last reply. An idle one that is kept takes one more. */
   drain(keepIdle = false): void {
-    if (keepIdle && this.#exchanges.size === 0) this.#leaving = true
-    else this.#session.close()
+    if (keepIdle && this.#exchanges.size === 0) {
+      this.#leaving = true
+      return
+    }
+    this.#session.close()
+    this.#idleUntilMs = clock.nowMs + FAREWELL_TIMEOUT_MS
   }
 
   /** Ends the connection at once. */
@@ -99,10 +109,9 @@ export class Http2Connection {
   sweep(nowMs: number): void {
     for (const x of this.#exchanges) x.sweep(nowMs)
     if (this.#exchanges.size > 0 || nowMs < this.#idleUntilMs) return
-    // A second time: a client that does not even take the farewell.
-    if (this.#session.closed) this.end()
+    // The library waits for ever for a client to close its half.
+    if (this.#session.closed) this.#socket.destroy()
     else this.drain()
-    this.#idleUntilMs = nowMs + HEADER_TIMEOUT_MS
   }
 
   #serve(stream: ServerHttp2Stream, flags: number, rawHeaders: readonly string[]): void {
@@ -112,7 +121,7 @@ export class Http2Connection {
       this.wasReset()
       return
     }
-    if (this.#leaving) this.#session.close()
+    if (this.#leaving) this.drain()
     const { guard, secure, handle } = this.#serving
     const ended = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const request = readHttp2Head(rawHeaders, ended, guard)
