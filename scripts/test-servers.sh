@@ -18,6 +18,7 @@ wanted=(
   postgres=postgresql
   redis-server=redis-server
   nats-server=nats-server
+  systemd-analyze=systemd
 )
 
 # Debian keeps servers where ordinary users do not look.

@@ -1,0 +1,91 @@
+/**
+ * Writes docs/plugin-options.md from the schemas of the gateway's own plugins.
+ * `--check` writes nothing and fails when the page is not what it would be.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { PluginDefinition } from '../core/define-plugin.ts'
+import { plugins } from '../plugins/index.gen.ts'
+import { ROOT } from './root.ts'
+
+/** What is read of a JSON Schema. */
+interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+}
+
+const FILE = 'docs/plugin-options.md'
+const HEAD = `# Options of the gateway's plugins
+
+Written by \`npm run gen\` from the code. Options are given in \`plugins:\` of \`mx.yaml\` ([configuration](configuration.md#default-plugins)); what a plugin of
+your own has is up to you ([plugins](plugins.md#options)). An option without a default that is not required may be left out.
+`
+
+/** The whole page. */
+export function formatPlugins(
+  definitions: Readonly<Record<string, PluginDefinition>> = plugins,
+): string {
+  const sections = Object.values(definitions).map(formatPlugin)
+  return [HEAD, ...sections].join('\n')
+}
+
+function formatPlugin({ name, description, options }: PluginDefinition): string {
+  const rows = listOptions(options as Schema)
+  const table =
+    rows.length === 0
+      ? ['No options.']
+      : ['| option | type | default | |', '|---|---|---|---|', ...rows]
+  return [`## ${name}`, '', description, '', ...table, ''].join('\n')
+}
+
+/** A row for each option; those of an option that is an object follow it, as do those of the elements of a list. */
+function listOptions(schema: Schema, path = ''): readonly string[] {
+  const { properties = {}, required = [] } = schema
+  return Object.entries(properties).flatMap(([name, option]) => {
+    const place = `${path}${name}`
+    const isRequired = required.includes(name) && option.default === undefined
+    const standard = option.default === undefined ? '' : `\`${JSON.stringify(option.default)}\``
+    const cells = [
+      `\`${place}\``,
+      formatType(option),
+      isRequired ? 'required' : standard,
+      option.description ?? '',
+    ]
+    const inner = option.items ?? option
+    const within = option.items === undefined ? `${place}.` : `${place}[].`
+    return [
+      `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
+      ...listOptions(inner, within),
+    ]
+  })
+}
+
+function formatType({ type, anyOf, items, ...schema }: Schema): string {
+  if ('const' in schema) return `\`${JSON.stringify(schema.const)}\``
+  if (schema.enum !== undefined)
+    return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(' or ')
+  if (anyOf !== undefined) return anyOf.map(formatType).join(' or ')
+  if (items !== undefined) return `list of ${formatType(items)}`
+  return type ?? 'any'
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const file = join(ROOT, FILE)
+  const wanted = formatPlugins()
+  const text = await readFile(file, 'utf8').catch(() => '')
+  if (wanted !== text && process.argv.includes('--check')) {
+    console.log(`${FILE} is stale: run \`npm run gen\``)
+    process.exitCode = 1
+  } else if (wanted !== text) {
+    await writeFile(file, wanted)
+    console.log(`${FILE} written`)
+  }
+}

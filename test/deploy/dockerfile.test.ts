@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { validate } from 'dockerfile-utils'
+import t from 'tap'
+import { SETTINGS } from '../../platform/settings.ts'
+import { ROOT } from '../../scripts/root.ts'
+
+const TEXT = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
+/** Lines that are continued are one. */
+const INSTRUCTIONS = TEXT.replaceAll(/^#.*\n/gm, '')
+  .replaceAll(/\\\n\s*/g, '')
+  .split('\n')
+  .filter((line) => line !== '')
+const LAST = INSTRUCTIONS.slice(INSTRUCTIONS.findLastIndex((line) => line.startsWith('FROM ')))
+
+const find = (name: string): string =>
+  LAST.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1) ?? ''
+
+t.test('the Dockerfile has no mistake a linter finds', async (t) => {
+  t.same(
+    validate(TEXT).map(({ message, range }) => `${range.start.line + 1}: ${message}`),
+    [],
+  )
+  t.not(validate('FROM node\nCOPPY a b\n').length, 0, 'it finds one that is there')
+})
+
+t.test('the image runs by a number that is not root, and starts the server', async (t) => {
+  t.match(find('USER'), /^[1-9]\d*:[1-9]\d*$/)
+  t.equal(find('ENTRYPOINT'), '["mx"]')
+  t.equal(find('CMD'), '["server"]')
+})
+
+t.test('the image is healthy while the admin address says that the process lives', async (t) => {
+  const { host, port } = SETTINGS.adminAddress.parse([SETTINGS.adminAddress.default])!
+  t.ok(find('HEALTHCHECK').includes(`http://${host}:${port}/livez`))
+})
+
+t.test('every variable of mx in the image is one of a setting', async (t) => {
+  const names = new Set(Object.values(SETTINGS).map(({ name }) => `MX_${name.toUpperCase()}`))
+  const used = [...find('ENV').matchAll(/MX_\w+/g)].map(([name]) => name)
+  t.not(used.length, 0)
+  t.same(
+    used.filter((name) => !names.has(name)),
+    [],
+  )
+})
+
+t.test('what is copied is there, and not left out of the context', async (t) => {
+  const ignored = readFileSync(join(ROOT, '.dockerignore'), 'utf8').split('\n')
+  const sources = INSTRUCTIONS.filter((line) => /^COPY (?!--from)/.test(line))
+    .flatMap((line) => line.split(' ').slice(1, -1))
+    .filter((source) => source !== '.')
+  t.not(sources.length, 0)
+  for (const source of sources) {
+    t.ok(existsSync(join(ROOT, source)), source)
+    t.notOk(ignored.includes(source), `${source} is not ignored`)
+  }
+  for (const secret of ['**/*.pem', '**/*.key', '**/.env*', '.*']) t.ok(ignored.includes(secret))
+})

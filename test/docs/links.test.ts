@@ -1,0 +1,70 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
+
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...['docs', 'docs/decisions'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
+]
+const LINK = /\]\(([^()\s]+)\)/g
+
+const read = (page: string): string =>
+  // What is code links nowhere.
+  readFileSync(join(ROOT, page), 'utf8')
+    .replaceAll(/^```[\s\S]*?^```/gm, '')
+    .replaceAll(/`[^`\n]*`/g, 'code')
+
+/** The anchors that headings have: lower case, blanks as hyphens, other signs left out. */
+function listAnchors(page: string): ReadonlySet<string> {
+  const text = readFileSync(join(ROOT, page), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+/** What a link leads to and is not there. */
+function findBroken(page: string, link: string): string | undefined {
+  if (/^[a-z]+:/.test(link)) return undefined
+  const [path = '', anchor] = link.split('#')
+  const target = path === '' ? page : join(dirname(page), path)
+  if (relative('.', target).startsWith('..') || !existsSync(join(ROOT, target))) return link
+  if (anchor === undefined || statSync(join(ROOT, target)).isDirectory()) return undefined
+  return listAnchors(target).has(anchor) ? undefined : link
+}
+
+for (const page of PAGES)
+  t.test(`every link of ${page} leads to what is there`, async (t) => {
+    const links = [...read(page).matchAll(LINK)].map(([, link]) => link!)
+    t.same(
+      links.map((link) => findBroken(page, link)).filter((link) => link !== undefined),
+      [],
+    )
+  })
+
+t.test('a link to what is not there is found', async (t) => {
+  t.equal(findBroken('docs/README.md', 'nowhere.md'), 'nowhere.md')
+  t.equal(findBroken('docs/README.md', 'services.md#nowhere'), 'services.md#nowhere')
+  t.equal(findBroken('docs/README.md', '../../outside'), '../../outside')
+})
+
+t.test('the index leads to every page', async (t) => {
+  const text = read('docs/README.md')
+  const pages = PAGES.filter((page) => /^docs\/[^/]+$/.test(page) && page !== 'docs/README.md')
+  t.same(
+    pages.filter((page) => !text.includes(`](${page.slice('docs/'.length)})`)),
+    [],
+  )
+})

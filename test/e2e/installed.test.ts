@@ -1,0 +1,117 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { ROOT } from '../../scripts/root.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+// As `npm i -g` leaves it: the package unpacked, and beside it what a user's npm installs along. An empty home, and nothing on the path
+// but node: no compiler, no npm. scripts/try-package.sh does the same with npm and a registry.
+const folder = makeTempFolder(t, 'installed')
+const home = join(folder, 'home')
+const modules = join(folder, 'lib/node_modules')
+const MX = join(modules, 'mx/dist/cli/bundle/mx.js')
+const env = { HOME: home, PATH: join(folder, 'bin'), TMPDIR: folder }
+const ANY = ['--address=127.0.0.1:0', '--admin_address=none', '--access_log=off']
+
+t.before(() => {
+  const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]
+  const name = execFileSync('npm', words, { cwd: ROOT, encoding: 'utf8' }).trim()
+  for (const each of [home, modules, env.PATH]) mkdirSync(each, { recursive: true })
+  execFileSync('tar', ['xzf', join(folder, name), '-C', modules])
+  execFileSync('mv', [join(modules, 'package'), join(modules, 'mx')])
+  symlinkSync(process.execPath, join(env.PATH, 'node'))
+  for (const installed of listProduction()) {
+    const target = join(folder, 'lib', installed)
+    mkdirSync(dirname(target), { recursive: true })
+    symlinkSync(join(ROOT, installed), target)
+  }
+})
+
+/** Folders of what is installed along, development aside. */
+function listProduction(): readonly string[] {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; peer?: boolean }>
+  }
+  return Object.entries(lock.packages)
+    .filter(([, { dev, devOptional, peer }]) => !dev && !devOptional && !peer)
+    .map(([path]) => path)
+    .filter(
+      (path) => /^node_modules\/(?!.*node_modules)/.test(path) && existsSync(join(ROOT, path)),
+    )
+}
+
+const run = async (...words: string[]): Promise<string> =>
+  (await promisify(execFile)(process.execPath, [MX, ...words], { env, cwd: home })).stdout
+
+/** Starts mx; the fields of its first line with this message, and the lines before that are worse than information. */
+async function start(t: Test, words: readonly string[], message: string) {
+  const child = spawn(process.execPath, [MX, ...words], {
+    env,
+    cwd: home,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  })
+  const worse: unknown[] = []
+  for await (const line of createInterface(child.stderr)) {
+    const entry = JSON.parse(line) as Record<string, unknown>
+    if (entry['msg'] === message) return { entry, worse }
+    if (Number(entry['level']) > 30) worse.push(entry)
+  }
+  throw new Error(`mx ${words.join(' ')} ended before "${message}"`)
+}
+type Test = { teardown: (close: () => unknown) => void }
+
+t.test('mx tells its version, and completes itself', async (t) => {
+  t.match(await run('--version'), /\d+\.\d+\.\d+/)
+  t.match(await run('--help'), /server/)
+  t.match(await run('completion', 'bash'), /complete/)
+})
+
+t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t) => {
+  writeFileSync(
+    join(home, 'teapot.ts'),
+    'export default { onRequest(x: { reply(code: number): void }) { x.reply(418) } }\n',
+  )
+  for (const listener of ['uws', 'node']) {
+    const words = ['api', ...ANY, `--listener=${listener}`, '--plugin=./teapot.ts']
+    const { entry, worse } = await start(t, words, 'gateway ready')
+    t.same(worse, [])
+    t.equal((await fetch(String(entry['url']))).status, 418)
+    t.equal(entry['listener'], listener)
+  }
+})
+
+t.test(
+  'mx server serves its services and its dashboard, and keeps its state at home',
+  async (t) => {
+    const words = ['server', ...ANY, '--proxy_address=127.0.0.1:0', '--web_address=127.0.0.1:0']
+    const { entry } = await start(t, words, 'server ready')
+    const reply = await fetch(`${entry['gateway']}/registry/listServices`)
+    t.equal(reply.status, 200)
+    const page = await fetch(String(entry['dashboard']))
+    t.equal(page.status, 200)
+    t.match(await page.text(), /<script/)
+    t.ok(existsSync(join(home, '.mx/server')))
+  },
+)
+
+t.test('services find the SDK, and its types', async (t) => {
+  const project = join(folder, 'project/node_modules')
+  mkdirSync(project, { recursive: true })
+  symlinkSync(join(modules, 'mx'), join(project, 'mx'))
+  const program = "import { Service, Type } from 'mx'; console.log(typeof Service, typeof Type)"
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--input-type=module', '-e', program],
+    { env, cwd: dirname(project) },
+  )
+  t.equal(stdout, 'function object\n')
+  t.ok(existsSync(join(modules, 'mx/dist/sdk/index.d.ts')))
+})

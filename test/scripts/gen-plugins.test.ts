@@ -1,0 +1,34 @@
+import t from 'tap'
+import { definePlugin } from '../../core/define-plugin.ts'
+import { Type } from '../../core/schema.ts'
+import { plugins } from '../../plugins/index.gen.ts'
+import { formatPlugins } from '../../scripts/gen-plugins.ts'
+
+t.test('every plugin has a section, with its description', async (t) => {
+  const page = formatPlugins()
+  for (const { name, description } of Object.values(plugins))
+    t.ok(page.includes(`\n## ${name}\n\n${description}\n`), name)
+})
+
+t.test('every option is a row, those of objects and of elements of lists too', async (t) => {
+  const probe = definePlugin({
+    name: 'probe',
+    description: 'Probes.',
+    options: Type.Object({
+      mode: Type.Union([Type.Literal('a'), Type.Literal('b')], { default: 'a' }),
+      keys: Type.Array(Type.Object({ id: Type.String({ description: 'a | b' }) })),
+      limit: Type.Optional(Type.Integer()),
+    }),
+    create: () => ({}),
+  })
+  t.match(
+    formatPlugins({ probe }),
+    [
+      '## probe\n\nProbes.\n\n| option | type | default | |\n|---|---|---|---|',
+      '| `mode` | `"a"` or `"b"` | `"a"` |  |',
+      '| `keys` | list of object | required |  |',
+      '| `keys[].id` | string | required | a \\| b |',
+      '| `limit` | integer |  |  |',
+    ].join('\n'),
+  )
+})
