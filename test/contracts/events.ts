@@ -13,6 +13,7 @@ import type {
   StoredEvent,
   TopicState,
 } from '../../core/contracts/events.ts'
+import { until } from '../fixtures/raw-backend.ts'
 
 /** Events to test, none so far. */
 export interface EventsSubject {
@@ -768,7 +769,7 @@ async function retain(
 
 /** Resolves with nothing once all is there: others may have the last of it. */
 async function isFull(got: readonly string[][], count: number): Promise<readonly EventDelivery[]> {
-  while (got.flat().length < count) await new Promise(setImmediate)
+  await until(() => got.flat().length >= count)
   return []
 }
 

@@ -12,13 +12,13 @@ import { loadTls } from '../../core/listener/tls.ts'
 import type { AcceptOptions, ServerSocket } from '../../core/server-socket.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
 import { type OpenListener, openListener } from '../fixtures/open-listener.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
   closeOf,
   connectWebSocket,
   nextMessage,
   refusedWebSocket,
-  until,
 } from '../fixtures/web-gateway.ts'
 
 export interface ServerSocketSubject {

@@ -8,6 +8,7 @@ import type { Exchange } from '../../core/exchange.ts'
 import type { CreateListener } from '../../core/listener/listener.ts'
 import { loadTls } from '../../core/listener/tls.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { until } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
   closeOf,
@@ -16,7 +17,6 @@ import {
   openBackendServer,
   openWebGateway,
   refusedWebSocket,
-  until,
 } from '../fixtures/web-gateway.ts'
 
 export interface TunnelSubject {

@@ -12,6 +12,7 @@ import type {
 } from '../../core/contracts/events.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { startNats } from '../fixtures/nats.ts'
+import { until } from '../fixtures/raw-backend.ts'
 
 const KILLS = Number(process.env['MX_KILLS'] ?? 8)
 t.setTimeout(60_000 + KILLS * 5000)
@@ -89,7 +90,7 @@ t.test('NATS is killed under load', async (t) => {
   }
   // The last kill is over when something was stored again.
   const { size } = stored
-  while (stored.size <= size) await new Promise(setImmediate)
+  await until(() => stored.size > size)
   isOver = true
   await publishing
   const isThrough = async (): Promise<boolean> => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { Agent, request } from 'undici'
 import { openGateway } from '../fixtures/gateway.ts'
+import { until } from '../fixtures/raw-backend.ts'
 
 /** A backend process that takes a moment for every request, and tells its port. */
 const BACKEND = `
@@ -47,16 +48,14 @@ for (const method of ['GET', 'POST'] as const) {
       }
       const clients = Array.from({ length: 64 }, load)
       const count = () => [...answered.values()].reduce((sum, n) => sum + n, 0)
-      const reach = async (total: number) => {
-        while (count() < total) await new Promise((resolve) => setImmediate(resolve))
-      }
+      const reach = (total: number) => until(() => count() >= total)
       await reach(1000)
       t.equal(failed, 0)
       t.equal(answered.size, 2, 'both serve')
 
       const upstream = await directory.find('go.mx.api.app')
       const [victim, other] = upstream!.nodes
-      while (victim!.active === 0) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => victim!.active > 0)
       let inFlight = victim!.active
       backends[0]!.child.kill('SIGKILL')
       // A process that was killed still holds its sockets for a moment, and requests go on coming.

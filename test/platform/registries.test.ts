@@ -6,6 +6,7 @@ import { endpoint } from '../../sdk/endpoint.ts'
 import { Uint64 } from '../../sdk/schema-types.ts'
 import type { Service } from '../../sdk/service.ts'
 import { openApi } from '../fixtures/api.ts'
+import { eventually } from '../fixtures/eventually.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
 import { createService } from '../fixtures/sdk-services.ts'
@@ -39,10 +40,6 @@ async function open(t: Test) {
   const text = `mx://${address}`
   const { port } = await openApi(t, { MX_REGISTRY: text })
   return { text, origin: `http://127.0.0.1:${port}` }
-}
-
-const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }
 
 t.test('with a registry the gateway knows schemas: a number for a text stays a text', async (t) => {

@@ -6,6 +6,7 @@ import type { Service as Entry, Registry, RegistryEvent } from '../../../core/co
 import { GatewayError } from '../../../core/errors.ts'
 import { endpoint } from '../../../sdk/endpoint.ts'
 import { testRegistry } from '../../contracts/registry.ts'
+import { eventually } from '../../fixtures/eventually.ts'
 import { type MxService, openMxService } from '../../fixtures/mx-service.ts'
 import { openPlatformRegistry } from '../../fixtures/platform-registry.ts'
 import { until } from '../../fixtures/raw-backend.ts'
@@ -26,7 +27,7 @@ async function list(registry: Registry): Promise<Entry[]> {
 
 /** Waits until some service is registered. */
 async function comes(registry: Registry): Promise<void> {
-  while ((await list(registry)).length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await eventually(async () => (await list(registry)).length > 0)
 }
 
 /** Makes it hold these services, besides itself. */

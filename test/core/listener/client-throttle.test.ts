@@ -7,7 +7,8 @@ import { createUwsListener } from '../../../core/listener/uws.ts'
 import type { ServerSocket, SocketReceiver } from '../../../core/server-socket.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
-import { connectWebSocket, until } from '../../fixtures/web-gateway.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { connectWebSocket } from '../../fixtures/web-gateway.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

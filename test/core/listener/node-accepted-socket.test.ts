@@ -6,8 +6,9 @@ import { createNodeListener } from '../../../core/listener/node.ts'
 import type { SocketReceiver } from '../../../core/server-socket.ts'
 import { testServerSocket } from '../../contracts/server-socket.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
-import { closeOf, connectWebSocket, until } from '../../fixtures/web-gateway.ts'
+import { closeOf, connectWebSocket } from '../../fixtures/web-gateway.ts'
 
 testServerSocket({
   create: createNodeListener,

@@ -2,12 +2,12 @@
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { createUwsListener } from '../../../core/listener/uws.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import {
   connectWebSocket,
   nextMessage,
   openBackendServer,
   openWebGateway,
-  until,
 } from '../../fixtures/web-gateway.ts'
 
 const MIB = 1024 * 1024

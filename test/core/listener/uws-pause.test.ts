@@ -6,7 +6,7 @@ import type { Exchange } from '../../../core/exchange.ts'
 import { HeaderList } from '../../../core/headers.ts'
 import { createUwsListener } from '../../../core/listener/uws.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
-import { until } from '../../fixtures/web-gateway.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 
 const MIB = 1024 * 1024
 

@@ -5,13 +5,13 @@ import { WebSocket } from 'ws'
 import { BackendWriter } from '../../../core/listener/backend-writer.ts'
 import { createUwsListener } from '../../../core/listener/uws.ts'
 import { testTunnel } from '../../contracts/tunnel.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import {
   closeOf,
   connectWebSocket,
   nextMessage,
   openBackendServer,
   openWebGateway,
-  until,
 } from '../../fixtures/web-gateway.ts'
 
 const KIB = 1024

@@ -4,6 +4,7 @@ import { issueToken, verifyToken } from '../../../core/auth/access-token.ts'
 import type { Account } from '../../../core/contracts/auth.ts'
 import { parseSecretKey } from '../../../services/config/secret-key.ts'
 import { type AuthParts, type AuthPartsOptions, openAuthParts } from '../../fixtures/auth-parts.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 
 const ID = 'auth.Auth.RotateKey'
 const HOUR_MS = 3600 * 1000
@@ -26,11 +27,6 @@ function sign({ keys, clock }: AuthParts): Promise<string> {
 
 function verify({ keys, clock }: AuthParts, token: string): Promise<unknown> {
   return verifyToken(token, keys.all(), clock.ms)
-}
-
-/** Resolves when it holds. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(setImmediate)
 }
 
 t.test('a server has a key from its first start on, and the same after a restart', async (t) => {

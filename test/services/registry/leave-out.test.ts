@@ -4,9 +4,9 @@ import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts
 import { toEntry } from '../../../services/registry/entry.ts'
 import { createLeaveOut } from '../../../services/registry/leave-out.ts'
 import { openPlatformRegistry, type Services } from '../../fixtures/platform-registry.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { makeService } from '../../fixtures/services.ts'
-import { until } from '../../fixtures/web-gateway.ts'
 
 /** Longer than any message may be. */
 const LONG: Service = {

@@ -5,9 +5,9 @@ import { Channel } from '../../../core/rpc/channel.ts'
 import { createDomains } from '../../../services/registry/domains.ts'
 import { createWatches, type WatchEvent } from '../../../services/registry/watches.ts'
 import { openPlatformRegistry, toRegistration } from '../../fixtures/platform-registry.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import { RecordedCall } from '../../fixtures/rpc.ts'
 import { makeService } from '../../fixtures/services.ts'
-import { until } from '../../fixtures/web-gateway.ts'
 
 /** A call of the plain form. */
 const PLAIN = {
