@@ -2,14 +2,8 @@ import t, { type Test } from 'tap'
 import { createConsulRegistry } from '../../adapters/registry/consul.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
-import {
-  CLIENTS,
-  eventually,
-  load,
-  type Running,
-  startGateway,
-  startGreeter,
-} from '../fixtures/greeters.ts'
+import { eventually } from '../fixtures/eventually.ts'
+import { CLIENTS, load, type Running, startGateway, startGreeter } from '../fixtures/greeters.ts'
 
 t.setTimeout(120_000)
 

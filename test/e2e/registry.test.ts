@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
+import { eventually } from '../fixtures/eventually.ts'
 import {
   CLIENTS,
-  eventually,
   load,
   startGateway as openGateway,
   startGreeter as openGreeter,
