@@ -27,6 +27,13 @@ export interface DirectoryOptions {
   readonly onOutage?: OutagesOptions['onOutage']
 }
 
+/** A service in use, as the registry told of it last. */
+export interface ServiceInUse {
+  readonly upstream: Upstream
+  /** Milliseconds since the registry could tell of it; 0: it can. */
+  readonly awayMs: number
+}
+
 /** A lookup on its way, and what was told meanwhile. */
 interface Lookup {
   readonly promise: Promise<Upstream | undefined>
@@ -73,6 +80,12 @@ export class Directory {
   /** Services in use. */
   get size(): number {
     return this.#entries.size
+  }
+
+  /** Each of them. */
+  *services(): Iterable<ServiceInUse> {
+    for (const [name, { upstream }] of this.#entries)
+      yield { upstream, awayMs: this.#outages.awayMs(name) }
   }
 
   /** The outage of the registry; undefined: it answers, as far as is known. */

@@ -124,7 +124,9 @@ export class Gateway {
   }
 
   #sweep(): void {
-    const oldest = performance.now() - this.#parkTimeoutMs()
+    const nowMs = performance.now()
+    this.#metrics?.adapt(nowMs)
+    const oldest = nowMs - this.#parkTimeoutMs()
     for (const x of this.#parked) {
       if (x.startMs > oldest) continue
       this.#parked.delete(x)

@@ -3,6 +3,12 @@ import type { GatewayError } from './errors.ts'
 import type { Route } from './route.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
+/** How often a route was found in a cache, or in none of several that share this. */
+export interface RouteCacheCounts {
+  hits: number
+  misses: number
+}
+
 export interface RouteCacheOptions {
   /** Most routes kept. @default 10000 */
   readonly max?: number
@@ -12,6 +18,8 @@ export interface RouteCacheOptions {
   readonly failureTtlMs?: number
   /** Longest key kept, characters: what is longer is worked out anew each time. @default 256 */
   readonly maxKeyLength?: number
+  /** Where look-ups are counted. @default its own */
+  readonly counts?: RouteCacheCounts
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
 }
@@ -37,6 +45,7 @@ interface CachedFailure {
  * Entries of another generation than the asked one are as good as absent.
  */
 export class RouteCache {
+  readonly counts: RouteCacheCounts
   readonly #routes: LRUCache<string, CachedRoute>
   readonly #failures: LRUCache<string, CachedFailure>
   readonly #maxKeyLength: number
@@ -46,8 +55,10 @@ export class RouteCache {
     maxFailures = 1000,
     failureTtlMs = 5000,
     maxKeyLength = 256,
+    counts = { hits: 0, misses: 0 },
     nowMs = () => performance.now(),
   }: RouteCacheOptions = {}) {
+    this.counts = counts
     this.#routes = new LRUCache({ max })
     // ttlResolution 0: lru-cache asks the given clock each time, and starts no timer of its own.
     this.#failures = new LRUCache({
@@ -66,7 +77,12 @@ export class RouteCache {
 
   get(key: string, generation: number): CachedRoute | undefined {
     const found = this.#routes.get(key)
-    return found !== undefined && found.generation === generation ? found : undefined
+    if (found === undefined || found.generation !== generation) {
+      this.counts.misses++
+      return undefined
+    }
+    this.counts.hits++
+    return found
   }
 
   set(key: string, cached: CachedRoute): void {
@@ -75,7 +91,11 @@ export class RouteCache {
 
   getFailure(key: string, generation: number): GatewayError | undefined {
     const found = this.#failures.get(key)
-    return found !== undefined && found.generation === generation ? found.error : undefined
+    if (found === undefined || found.generation !== generation) return undefined
+    // What is known to be nowhere was no miss.
+    this.counts.misses--
+    this.counts.hits++
+    return found.error
   }
 
   setFailure(key: string, error: GatewayError, generation: number): void {

@@ -1,4 +1,6 @@
 import type { Registry, Service } from './contracts/registry.ts'
+import type { RouteCounters } from './metrics/route-counters.ts'
+import type { PathTemplate } from './path/template.ts'
 import { isServiceName } from './service-name.ts'
 
 /** What a resolver may look at. An exchange is one. */
@@ -23,6 +25,10 @@ export interface Route {
   readonly handler?: string | undefined
   /** What the path holds at the variables of a declared endpoint's template: name and decoded value each, in the order of the path; undefined: it has none. */
   readonly variables?: readonly (readonly [name: string, value: string])[] | undefined
+  /** What a declared endpoint's path was matched by; undefined: it declares none. */
+  readonly template?: PathTemplate | undefined
+  /** Of the gateway that serves it; undefined: it has served none, or does not count. */
+  counters?: RouteCounters | undefined
 }
 
 /** Maps request lines to routes. No I/O: within a generation, the same input always gives the same route. */
@@ -72,8 +78,9 @@ export function toRoute(
   endpoint: string,
   handler?: string,
   variables?: Route['variables'],
+  template?: PathTemplate,
 ): Route {
-  return { service, endpoint, handler, variables }
+  return { service, endpoint, handler, variables, template, counters: undefined }
 }
 
 /** `name` inside `namespace` (specification: Namespace); an empty namespace adds nothing. */

@@ -61,6 +61,7 @@ async function openTunnel(
       x.failureKind = 'no-node'
       throw new GatewayError(service, 503, `no node of ${service} is available`)
     }
+    if (attempts > 1) upstream.retried()
     const { host, port, secure } = node
     node.active++
     x.node = node.id

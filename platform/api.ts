@@ -3,10 +3,13 @@ import { replyMemory } from '../core/body-memory.ts'
 import type { Chain } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
+import type { Directory } from '../core/directory.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { Gateway } from '../core/gateway.ts'
 import type { Listener } from '../core/listener/listener.ts'
+import type { TlsPair } from '../core/listener/tls.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import type { RouteCache } from '../core/route-cache.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import { openTracer } from '../sdk/open-tracer.ts'
 import { type Closing, createClosing } from './closing.ts'
@@ -63,6 +66,20 @@ export interface InForce {
   readonly registry: Registry
 }
 
+/** What there is to tell of a gateway in numbers, as it is when they are read. */
+export interface Measured {
+  /** What it has counted; undefined: it counts nothing. */
+  readonly metrics: RequestMetrics | undefined
+  /** Requests not finished yet. */
+  readonly inFlight: () => number
+  /** Open connections of clients. */
+  readonly connections: () => number
+  /** The services in use. */
+  readonly directories: () => readonly Directory[]
+  readonly caches: () => readonly RouteCache[]
+  readonly certificates: () => readonly TlsPair[]
+}
+
 /** A running gateway. */
 export interface Api {
   readonly listener: Listener['name']
@@ -79,6 +96,7 @@ export interface Api {
   readonly inForce: InForce
   /** What it lacks to serve, a line each: a registry that has not answered since the start. One that does not answer any more is none. */
   readonly problems: () => readonly string[]
+  readonly measured: Measured
   /**
    * Serves new requests by another configuration, and reads the certificates again. Running requests
    * finish by the old one. Settings that need a restart stay as they are, which the log tells.
@@ -132,6 +150,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   const upstreams = createUpstreams(configuration, {
     maxConnections: budgetBackends(maxConnections, fileLimit),
     findCaller,
+    metrics: options.metrics,
     log,
   })
   const traced = await openTracer({ name: TRACED_AS, version: readVersion() }, log)
@@ -238,6 +257,14 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     },
     get inForce() {
       return { configuration: current, plan, chain: gateway.chain, registry }
+    },
+    measured: {
+      metrics: options.metrics,
+      inFlight: () => gateway.inFlight,
+      connections: () => listener.connections,
+      directories: routing.directories,
+      caches: routing.caches,
+      certificates: () => tls?.pairs ?? [],
     },
     problems() {
       isKnown ||= routing.directories()[0]!.outage === undefined

@@ -21,6 +21,7 @@ interface Opened extends Routing {
  * one. What a domain takes is made for its first request, and one where nothing is registered takes nothing.
  */
 export function createDomainRouting({ main, domains, create }: DomainRoutingOptions): Routing {
+  const list = (): readonly Routing[] => [main, ...routings.values()]
   const routings = createPerDomain(domains, (registry, domain) => {
     const routing: Opened = { ...create(registry, domain, main) }
     routing.ready = routing.ready?.then(() => {
@@ -41,10 +42,11 @@ export function createDomainRouting({ main, domains, create }: DomainRoutingOpti
 
     find: (service, x) => (find(x) ?? main).find(service, x),
     ready: main.ready,
-    directories: () => [main, ...routings.values()].flatMap((each) => each.directories()),
+    directories: () => list().flatMap((routing) => routing.directories()),
+    caches: () => list().flatMap((routing) => routing.caches()),
 
     reconfigure(gone) {
-      for (const routing of [main, ...routings.values()]) routing.reconfigure(gone)
+      for (const routing of list()) routing.reconfigure(gone)
     },
 
     close() {

@@ -5,6 +5,7 @@ import { isDoneIn } from '../core/done-in.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { inTime } from '../core/in-time.ts'
+import { toRoute } from '../core/route.ts'
 import type { Caller } from '../core/rpc/caller.ts'
 import type { Pool } from '../core/upstream/pool.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
@@ -151,7 +152,7 @@ export async function explain(
   const isMissing = error?.code === 404 && error.message.startsWith('service not found')
   const explanation = {
     stages: passed,
-    route,
+    route: route && toRoute(route.service, route.endpoint, route.handler, route.variables),
     handler: route && handlerOf(x),
     namespace,
     account: session?.account.id ?? '',

@@ -35,6 +35,9 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
   const createResolver = findResolver(settings)
   const onWarning = (message: string): void => log.warn(message)
   const router = { namespace: settings.namespace, version: readVersion() }
+  const cache = new RouteCache()
+  // Domains come and go, what was counted stays.
+  const { counts } = cache
 
   const create = (
     own: Pick<RoutingOptions, 'registry' | 'resolver' | 'fallback' | 'router'>,
@@ -51,7 +54,7 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
     return routing
   }
   const resolver = createResolver({ registry, onWarning, onServices })
-  const main = create({ registry, resolver, router })
+  const main = create({ registry, resolver, router: { ...router, cache } })
   if (domains === undefined) return main
   return createDomainRouting({
     main,
@@ -67,7 +70,7 @@ export function createGatewayRouting(options: GatewayRoutingOptions): Routing {
             onWarning,
           }),
           fallback: finder,
-          router: { ...router, cache: new RouteCache(DOMAIN_CACHE) },
+          router: { ...router, cache: new RouteCache({ ...DOMAIN_CACHE, counts }) },
         },
         domain,
       ),

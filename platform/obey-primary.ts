@@ -1,6 +1,7 @@
 import { EVERY_SOCKET, steerConnections } from '../core/listener/steer.ts'
 import type { Api } from './api.ts'
 import { LEFT, type SteerAnswer } from './hand-over.ts'
+import type { Question } from './worker-questions.ts'
 import { READY, type WorkerOrder } from './workers.ts'
 
 export interface WorkerActions {
@@ -11,13 +12,13 @@ export interface WorkerActions {
 
 /** Makes a worker do what its primary says, once it has said that it serves. */
 export function obeyPrimary(api: Pick<Api, 'listener' | 'port'>, actions: WorkerActions): void {
-  process.on('message', (order: WorkerOrder) => {
+  process.on('message', (order: WorkerOrder | Question) => {
     if (order === 'drain') actions.drain()
     else if (order === 'reload') actions.reload()
     else if (order === 'leave') {
       actions.drain(true)
       process.send?.(LEFT)
-    } else
+    } else if ('steer' in order)
       void steer(api, order.steer).then((unsteered) =>
         process.send?.({ unsteered } satisfies SteerAnswer),
       )

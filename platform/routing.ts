@@ -3,6 +3,7 @@ import type { Registry } from '../core/contracts/registry.ts'
 import { Directory, type DirectoryOptions } from '../core/directory.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { Resolver } from '../core/route.ts'
+import { RouteCache } from '../core/route-cache.ts'
 import { createRouter, type RouterOptions } from '../core/router.ts'
 
 /** Finds the nodes of services. */
@@ -18,6 +19,8 @@ export interface Routing {
   readonly ready: Promise<void> | undefined
   /** The services in use: of the default domain first, then of those there are besides. */
   readonly directories: () => readonly Directory[]
+  /** Their caches, in the same order. */
+  readonly caches: () => readonly RouteCache[]
   /** Takes over how nodes are chosen; `gone` are services of which no node is missing any more. */
   readonly reconfigure: (gone: Iterable<string>) => void
   readonly close: () => void
@@ -44,16 +47,18 @@ export interface RoutingOptions {
 /** Routing to the services of a registry. */
 export function createRouting(options: RoutingOptions): OwnRouting {
   const { registry, resolver, fallback, router } = options
+  const { cache = new RouteCache() } = router
   const directory = new Directory(registry, options.directory)
   const finder = fallback === undefined ? directory : withFallback(directory, fallback)
   return {
     resolver,
     directory,
     finder,
-    route: createRouter({ ...router, resolver, directory: finder }),
+    route: createRouter({ ...router, cache, resolver, directory: finder }),
     find: (service) => finder.find(service),
     ready: resolver.ready ?? undefined,
     directories: () => [directory],
+    caches: () => [cache],
     reconfigure(gone) {
       directory.settle(gone)
       directory.reconfigure()

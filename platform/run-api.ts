@@ -1,7 +1,10 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
+import { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import { readAll } from './admin/metrics/read-all.ts'
+import { createWorkerMetrics } from './admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from './admin/process-admin.ts'
-import { type Api, startApi } from './api.ts'
+import { type Api, type ApiParts, startApi } from './api.ts'
 import { type BannerFacts, printBanner } from './banner.ts'
 import {
   type Configuration,
@@ -25,6 +28,7 @@ import { parseFlags } from './settings-flags.ts'
 import { type Address, parseAddress } from './settings-values.ts'
 import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
+import { answerQuestions } from './worker-questions.ts'
 import { ADDRESS_VARIABLE, startWorkers } from './workers.ts'
 
 /**
@@ -59,9 +63,10 @@ async function runAlone(
 ): Promise<number> {
   const { file } = configuration
   const admin = createProcessAdmin(configuration, log)
-  const api = await admin.start(() => startApi({ configuration, log }))
+  const api = await admin.start(() => startApi({ configuration, log, ...toCounted(admin.url) }))
   admin.tell({
     problems: api.problems,
+    metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
   })
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
@@ -96,7 +101,8 @@ async function runPrimary(
     startWorkers({ count, address, config: file, log, drainTimeoutMs }),
   )
   admin.tell({
-    problems: () => (workers.serving() > 0 ? [] : ['no worker process serves']),
+    problems: async () => toProblems(await workers.ask('problems')),
+    metrics: createWorkerMetrics(() => workers.ask('metrics')),
     drainDelayMs: () => current.settings.drainDelayMs,
   })
   const apply = (next: Configuration): void => {
@@ -134,7 +140,15 @@ async function runWorker(load: LoadConfiguration, address: Address, log: Log): P
     const { settings, ...rest } = await load()
     return { ...rest, settings: { ...settings, address } }
   }
-  const api = await startApi({ configuration: await loadShared(), log, shared: true })
+  const shared = await loadShared()
+  const { adminAddress } = shared.settings
+  const api = await startApi({
+    configuration: shared,
+    log,
+    shared: true,
+    ...toCounted(adminAddress),
+  })
+  answerQuestions({ problems: api.problems, metrics: () => readAll(api.measured) })
   const watched = reloadOnChange(createReloader(loadShared, api.reload, log), pluginFiles, log)
   let draining = false
   const drain = (hasSuccessor?: boolean): void => {
@@ -155,6 +169,20 @@ async function runWorker(load: LoadConfiguration, address: Address, log: Log): P
   process.on('disconnect', () => drain())
   obeyPrimary(api, { reload: watched.reload, drain })
   return address.port
+}
+
+/** What is told nowhere is not counted. */
+function toCounted(admin: unknown): Pick<ApiParts, 'metrics'> {
+  return admin === undefined ? {} : { metrics: new RequestMetrics() }
+}
+
+/** Of processes that share a port: they are ready where one is. */
+function toProblems(told: ReadonlyMap<number, readonly string[] | undefined>): readonly string[] {
+  const answers = [...told.values()].flatMap((problems) =>
+    problems === undefined ? [] : [problems],
+  )
+  if (answers.length === 0) return ['no worker process serves']
+  return answers.some((problems) => problems.length === 0) ? [] : [...new Set(answers.flat())]
 }
 
 type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<Api, 'port' | 'http2Port'>

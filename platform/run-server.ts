@@ -1,3 +1,4 @@
+import { readAll } from './admin/metrics/read-all.ts'
 import { createProcessAdmin } from './admin/process-admin.ts'
 import { configurationFrom } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
@@ -48,6 +49,7 @@ export async function runServer(
   if (server === undefined || stopper.signal.aborted) return undefined
   admin.tell({
     problems: server.api.problems,
+    metrics: () => readAll(server.api.measured),
     drainDelayMs: () => server.api.inForce.configuration.settings.drainDelayMs,
   })
   surviveFaults(log)

@@ -1,3 +1,4 @@
+import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { Timeouts } from '../core/upstream/http1.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { Pool } from '../core/upstream/pool.ts'
@@ -19,6 +20,8 @@ export interface UpstreamsOptions {
   /** Connections to backends at a time, of all nodes together. */
   readonly maxConnections: number
   readonly findCaller: UpstreamOptions['findCaller']
+  /** Counts retries and ejections. @default nobody does */
+  readonly metrics?: RequestMetrics | undefined
   readonly log: Log
 }
 
@@ -29,7 +32,7 @@ const MAX_WAITING = 1024
 
 export function createUpstreams(
   configuration: Configuration,
-  { maxConnections, findCaller, log }: UpstreamsOptions,
+  { maxConnections, findCaller, metrics, log }: UpstreamsOptions,
 ): Upstreams {
   let { balance } = configuration.settings
   let balances = listBalances(configuration)
@@ -49,15 +52,21 @@ export function createUpstreams(
     })
   }
   return {
-    of: (service) => ({
-      balance: parseBalance(balances.get(service) ?? balance),
-      createPool,
-      ...(findCaller && { findCaller }),
-      onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
-      onEject: (node, forMs) =>
-        log.warn({ service, node: node.id, forMs }, 'node ejected after failures'),
-      onReturn: (node) => log.info({ service, node: node.id }, 'node is back'),
-    }),
+    of: (service) => {
+      const counters = metrics?.services.of(service)
+      return {
+        balance: parseBalance(balances.get(service) ?? balance),
+        createPool,
+        ...(findCaller && { findCaller }),
+        onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
+        onEject(node, forMs) {
+          if (counters !== undefined) counters.ejections++
+          log.warn({ service, node: node.id, forMs }, 'node ejected after failures')
+        },
+        onReturn: (node) => log.info({ service, node: node.id }, 'node is back'),
+        onRetry: counters && (() => void counters.retries++),
+      }
+    },
 
     use(next) {
       balance = next.settings.balance

@@ -3,6 +3,7 @@ import { WORKER_COUNT_VARIABLE } from '../core/worker-count.ts'
 import { handOver, type SteerOrder } from './hand-over.ts'
 import type { Log } from './log.ts'
 import { type Address, formatAddress } from './settings-values.ts'
+import { createQuestions } from './worker-questions.ts'
 
 /** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hand-over.ts` asks. */
 export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
@@ -23,8 +24,8 @@ export interface WorkersOptions {
 /** The processes that share the port. */
 export interface Workers {
   readonly reload: () => void
-  /** Those that serve at present. */
-  readonly serving: () => number
+  /** What those say that serve at present, by their ids; undefined: they have not in time. */
+  readonly ask: <T>(what: string) => Promise<ReadonlyMap<number, T | undefined>>
   /** Starts no other in the place of one that ends. */
   readonly leave: () => void
   /**
@@ -46,6 +47,8 @@ const RESTART_MAX_MS = 10_000
 const HEALTHY_MS = 30_000
 /** Over the drain timeout, for a worker to close what is left. */
 const GRACE_MS = 2000
+/** What is asked takes milliseconds; a worker that is busy for longer is no help. */
+const ANSWER_MS = 5000
 
 /**
  * Starts worker processes, one after the other, and keeps them running: one that ends by itself is replaced,
@@ -69,6 +72,7 @@ export async function startWorkers({
   const serving = new Set<Worker>()
   /** Others are there in their place. */
   const replaced = new Set<Worker>()
+  const questions = createQuestions()
   const restarts = new Set<NodeJS.Timeout>()
   let leaving = false
   let draining = false
@@ -173,7 +177,13 @@ export async function startWorkers({
     reloads++
     tell('reload')
   }
-  return { reload, replace, serving: () => serving.size, leave, drain }
+  return {
+    reload,
+    replace,
+    ask: (what) => questions.ask(serving, what, ANSWER_MS),
+    leave,
+    drain,
+  }
 }
 
 /** A worker ended before it served. It has said why; `status` is its exit status. */

@@ -127,7 +127,8 @@ function find(matcher: EndpointMatcher, request: RequestLine): Route | undefined
       headers: ['allow', found],
     })
   }
-  return toRoute(found.service, found.endpoint, found.handler, readVariables(found, path.segments))
+  const { service, endpoint, handler, template } = found
+  return toRoute(service, endpoint, handler, readVariables(found, path.segments), template)
 }
 
 function readVariables(

@@ -21,8 +21,8 @@ const REMIND_MS = 60_000
 /** The outages of one registry, as its watches tell of them: one outage, however many watches fail. */
 export class Outages {
   readonly #options: OutagesOptions
-  /** Watches that are told nothing at present. */
-  readonly #away = new Set<string>()
+  /** Watches that are told nothing at present, and since when. */
+  readonly #away = new Map<string, number>()
   #reason = new Error('the registry does not answer')
   #sinceMs = 0
   #endedMs = 0
@@ -46,7 +46,7 @@ export class Outages {
     }
     this.#reason = reason
     if (this.#away.has(watch)) return
-    this.#away.add(watch)
+    this.#away.set(watch, now)
     // One that recurs before its end was told goes on.
     if (this.#reportedMs !== undefined) return
     this.#sinceMs = now
@@ -56,6 +56,12 @@ export class Outages {
   /** Whether the watch is cut off: what it says is gone may be there all the same. */
   isAway(watch: string): boolean {
     return this.#away.has(watch)
+  }
+
+  /** Milliseconds since the watch was cut off; 0: it is not. */
+  awayMs(watch: string): number {
+    const sinceMs = this.#away.get(watch)
+    return sinceMs === undefined ? 0 : this.#options.nowMs() - sinceMs
   }
 
   /** Tells of an outage that lasts or has ended. To be called now and then: so often at most it is told. */

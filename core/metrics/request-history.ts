@@ -42,9 +42,6 @@ export interface RequestHistory {
 
 /** Points that durations are told of: of one second there may be too few. */
 export const WINDOW = 10
-/** Requests a second from which on not every duration is measured. */
-const BUSY = 1000
-const MEASURED = 16
 const SECOND_MS = 1000
 
 export function createRequestHistory(options: RequestHistoryOptions): RequestHistory {
@@ -82,8 +79,6 @@ export function createRequestHistory(options: RequestHistoryOptions): RequestHis
     }
     earlier.push(durations.copy(oldest))
     before = totals
-    const requests = byClass.reduce((sum, count) => sum + count, 0)
-    metrics.measureEvery = requests / seconds < BUSY ? 1 : MEASURED
     if (points.push(point) > maxPoints) points.shift()
     onPoint?.(point)
   }

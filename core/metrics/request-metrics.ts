@@ -1,10 +1,16 @@
+import { performance } from 'node:perf_hooks'
 import type { Exchange } from '../exchange.ts'
+import { turnMs } from '../turn-clock.ts'
 import { Histogram } from './histogram.ts'
+import { CLASSES } from './route-counters.ts'
+import { RouteTable } from './route-table.ts'
+import { ServiceTable } from './service-counters.ts'
 
 /** Durations are at most 3 % off. */
 const BITS = 5
-/** First digits a status may have, and 0 for what got no reply. */
-const CLASSES = 10
+/** Requests a second from which on not every duration is measured. */
+const BUSY = 1000
+const MEASURED = 16
 const BYTES_IN = 0
 const BYTES_OUT = 1
 
@@ -12,8 +18,9 @@ const BYTES_OUT = 1
  * What a gateway counts of its requests once they are over, since it was started: everything only rises, and whoever wants to
  * know what happened lately looks twice (`request-history.ts`).
  *
- * Every request is counted, of durations one of `measureEvery` is measured: reading the clock costs several times what counting
- * does (bench/micro/request-metrics.ts). Counting allocates nothing: numbers that pass 2^31 are kept in typed arrays, where they cost
+ * Every request is counted, of durations one of `measureEvery` is measured: reading the clock costs more than all of the counting
+ * (bench/micro/request-metrics.ts); by route each is counted, where it is not measured as of its turn of the event loop, in which
+ * nothing leaves before the end. Counting allocates nothing: numbers that pass 2^31 are kept in typed arrays, where they cost
  * no object either.
  */
 export class RequestMetrics {
@@ -28,8 +35,14 @@ export class RequestMetrics {
   readonly durations: Histogram = new Histogram(BITS)
   /** One of how many durations is measured, and counted as often, from the next one on. */
   measureEvery = 1
+  /** The same by route. */
+  readonly routes: RouteTable = new RouteTable()
+  /** What their nodes did, by service. */
+  readonly services: ServiceTable = new ServiceTable()
   readonly #bytes = new Float64Array(2)
   #unmeasured = 1
+  /** As of the last {@link adapt}. */
+  #before = { requests: 0, nowMs: 0 }
   /** What the next one that is measured stands for. */
   #weight = 1
 
@@ -48,6 +61,15 @@ export class RequestMetrics {
     return this.#bytes[BYTES_OUT]!
   }
 
+  /** Measures each duration, or one of sixteen where there are many requests. To be called now and then. */
+  adapt(nowMs: number): void {
+    const { requests } = this
+    const seconds = (nowMs - this.#before.nowMs) / 1000
+    if (seconds <= 0) return
+    this.measureEvery = (requests - this.#before.requests) / seconds < BUSY ? 1 : MEASURED
+    this.#before = { requests, nowMs }
+  }
+
   /** Counts a request that is over. */
   count(x: Exchange): void {
     const first = (x.status / 100) | 0
@@ -55,16 +77,16 @@ export class RequestMetrics {
     if (x.aborted) this.aborted++
     this.#bytes[BYTES_IN] = this.#bytes[BYTES_IN]! + x.bytesIn
     this.#bytes[BYTES_OUT] = this.#bytes[BYTES_OUT]! + x.bytesOut
-    if (--this.#unmeasured > 0) return
-    this.#measure(x)
+    const exact = --this.#unmeasured <= 0
+    const isHeadOnly = x.streaming && x.upstreamReplyMs > 0
+    const endMs = isHeadOnly ? x.upstreamReplyMs : exact ? performance.now() : turnMs()
+    const durationMs = endMs - x.startMs
+    this.routes.of(x).count(x, durationMs, exact)
+    if (!exact) return
+    // A stream without a backend has no head that somebody waited for.
+    if (x.status > 0 && x.status !== 101 && (isHeadOnly || !x.streaming))
+      this.durations.record(durationMs * 1000, this.#weight)
     this.#weight = this.measureEvery
     this.#unmeasured = this.measureEvery
-  }
-
-  #measure(x: Exchange): void {
-    if (!x.streaming) {
-      if (x.status > 0) this.durations.record(x.elapsedMs * 1000, this.#weight)
-    } else if (x.status !== 101 && x.upstreamReplyMs > 0)
-      this.durations.record((x.upstreamReplyMs - x.startMs) * 1000, this.#weight)
   }
 }

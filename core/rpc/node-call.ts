@@ -58,7 +58,7 @@ export abstract class NodeCall extends OutgoingCall {
       if (this.attempts === 0) this.note(detail)
       return this.failed(new GatewayError(this.service, 503, detail))
     }
-    this.attempts++
+    if (this.attempts++ > 0) this.upstream!.retried()
     this.node = node
     node.active++
     this.chosen(node)

@@ -58,7 +58,7 @@ class Forwarding implements Peer, UpstreamCall {
     }
     // No body yet: until its connection is open another node may be tried.
     x.watch(this)
-    this.#attempts++
+    if (this.#attempts++ > 0) x.upstream!.retried()
     this.#node = node
     x.node = node.id
     if (x.trace !== undefined) this.head = x.trace.sendHead(x, node, this.head)

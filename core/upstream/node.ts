@@ -58,6 +58,11 @@ export class UpstreamNode {
     this.#options = options
   }
 
+  /** Open connections for HTTP. */
+  get connections(): number {
+    return this.#pool?.size ?? 0
+  }
+
   /** Its connections for HTTP. */
   get pool(): Pool {
     return this.#pool ?? this.#openPool()

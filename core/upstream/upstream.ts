@@ -31,6 +31,8 @@ export interface UpstreamOptions {
   readonly onSkip?: (node: Node, reason: string) => void
   /** Told when a node is left out for `forMs` milliseconds after failures. */
   readonly onEject?: (node: UpstreamNode, forMs: number) => void
+  /** Told when a request or a call is sent once more. */
+  readonly onRetry?: (() => void) | undefined
   /** Told when an ejected node takes part again. */
   readonly onReturn?: (node: UpstreamNode) => void
   /** Told when a node took no connection. True: it is gone by now. */
@@ -170,6 +172,11 @@ export class Upstream {
   failed(node: UpstreamNode, kind: 'connect' | 'gateway'): void {
     if (kind === 'connect' && this.#nodes.includes(node) && this.#options.onRefuse?.(node)) return
     if (this.#health.failed(node, kind, this.#nowMs())) this.#balancer = this.#build()
+  }
+
+  /** A request or a call goes to a node for the second time, or a later one. */
+  retried(): void {
+    this.#options.onRetry?.()
   }
 
   /** Closes the connections of all nodes. */

@@ -15,6 +15,8 @@ export interface AdminOptions {
   /** Whether a `Host` field is one it is asked by. */
   readonly isHost: (host: string) => boolean
   readonly readiness: Pick<Readiness, 'problems'>
+  /** The numbers of the process, in the form that an `Accept` field asks for. */
+  readonly scrape: (accept: string) => Promise<Told>
   readonly log: Log
 }
 
@@ -49,7 +51,7 @@ const METHODS = 'GET, HEAD'
  * @throws {Error} of the system, when the port cannot be opened.
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
-  const { address, isHost, readiness, log } = options
+  const { address, isHost, readiness, scrape, log } = options
 
   const paths: Readonly<Record<string, (request: IncomingMessage) => Promise<Answer> | Answer>> = {
     '/livez': () => tell(200, 'alive'),
@@ -57,6 +59,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       const problems = await readiness.problems()
       return problems.length === 0 ? tell(200, 'ready') : tell(503, problems.join('\n'))
     },
+    '/metrics': async ({ headers }) => ({ status: 200, ...(await scrape(headers.accept ?? '')) }),
   }
 
   const answer = (request: IncomingMessage): Promise<Answer> | Answer => {

@@ -1,6 +1,10 @@
 import type { Maybe } from '../../core/chain.ts'
 import type { Configuration } from '../configuration.ts'
 import type { Log } from '../log.ts'
+import type { Told } from './admin.ts'
+import { format, readProcess } from './metrics/expose.ts'
+import { prefersOpenMetrics } from './metrics/negotiate.ts'
+import type { Metric } from './metrics/samples.ts'
 import { type OpenAdmin, openAdmin } from './open-admin.ts'
 import { createReadiness } from './readiness.ts'
 
@@ -8,6 +12,7 @@ import { createReadiness } from './readiness.ts'
 export interface ToldProcess {
   /** What it lacks to serve, a line each. */
   readonly problems: () => Maybe<readonly string[]>
+  readonly metrics: () => Promise<readonly Metric[]>
   /** The setting that is in force. */
   readonly drainDelayMs: () => number
 }
@@ -41,10 +46,27 @@ export function createProcessAdmin(configuration: Configuration, log: Log): Proc
   const readiness = createReadiness()
   let opened: OpenAdmin | undefined
   let told: ToldProcess | undefined
+  const scrapes = new Map<boolean, Promise<Told>>()
+
+  /** Those who ask at one time get one answer: however many there are, the process works for one. */
+  function scrape(accept: string): Promise<Told> {
+    const isOpen = prefersOpenMetrics(accept)
+    const running = scrapes.get(isOpen)
+    if (running !== undefined) return running
+    const told = read(isOpen).finally(() => scrapes.delete(isOpen))
+    scrapes.set(isOpen, told)
+    return told
+  }
+
+  async function read(isOpen: boolean): Promise<Told> {
+    const metrics = told === undefined ? await readProcess() : await told.metrics()
+    return await format(metrics, isOpen)
+  }
+
   const close = async (): Promise<void> => opened?.close()
   return {
     async start(open) {
-      opened = await openAdmin(configuration, { readiness, log })
+      opened = await openAdmin(configuration, { readiness, scrape, log })
       try {
         return await open()
       } catch (error) {

@@ -34,6 +34,14 @@ t.test('a registry answers until a watch tells that it does not', async (t) => {
   outages.tell('a', gone)
   turn(10)
   t.same(outages.current, { reason: gone, forMs: 10 })
+  outages.tell('b', gone)
+  turn(5)
+  t.same(
+    ['a', 'b', 'c'].map((watch) => outages.awayMs(watch)),
+    [15, 5, 0],
+    'each since it was cut off',
+  )
+  outages.tell('b', undefined)
   outages.tell('a', undefined)
   t.equal(outages.current, undefined)
 })

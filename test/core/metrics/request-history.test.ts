@@ -78,13 +78,3 @@ t.test('the oldest points are forgotten', async (t) => {
     [2, 3],
   )
 })
-
-t.test('of many requests a second one of sixteen is measured, of few each', async (t) => {
-  const { metrics, serve, pass } = open(t)
-  serve(200, 1000)
-  pass()
-  t.equal(metrics.measureEvery, 16)
-  serve(200, 999)
-  pass()
-  t.equal(metrics.measureEvery, 1)
-})

@@ -37,6 +37,17 @@ t.test('one of several durations is measured, and counts as often', async (t) =>
   t.equal(metrics.durations.count, 81)
 })
 
+t.test('of many requests a second one of sixteen is measured, of few each', async (t) => {
+  const metrics = new RequestMetrics()
+  for (let i = 0; i < 1000; i++) metrics.count(reply(200))
+  metrics.adapt(1000)
+  t.equal(metrics.measureEvery, 16)
+  for (let i = 0; i < 499; i++) metrics.count(reply(200))
+  metrics.adapt(1500)
+  metrics.adapt(1500)
+  t.equal(metrics.measureEvery, 1)
+})
+
 t.test(
   'of a reply in pieces the duration is that until its head, however long it goes on',
   async (t) => {

@@ -9,6 +9,7 @@ async function open(t: Test, problems: () => readonly string[] = () => []) {
     address: { host: '127.0.0.1', port: 0 },
     isHost: (host) => host.startsWith('127.0.0.1:'),
     readiness: { problems },
+    scrape: async (accept) => ({ type: `text/plain; of=${accept}`, text: 'up 1\n' }),
     log: createLog('silent'),
   })
   t.teardown(admin.close)
@@ -47,7 +48,7 @@ t.test('HEAD is answered without a body, other methods and paths are refused', a
   for (const path of ['/', '/livez/', '/LIVEZ', '/__proto__', '/constructor']) {
     const missing = await fetch(`${url}${path}`)
     t.equal(missing.status, 404, path)
-    t.match(await missing.text(), /there are \/livez, \/readyz/)
+    t.match(await missing.text(), /there are \/livez, \/readyz, \/metrics/)
   }
 })
 
@@ -58,6 +59,13 @@ t.test('a name that is not served is refused: it may be a page of a stranger', a
   socket.end('GET /livez HTTP/1.1\r\nHost: rebound.example.com\r\n\r\n')
   const [answer] = await once(socket, 'data')
   t.match(String(answer), /^HTTP\/1\.1 403 /)
+})
+
+t.test('numbers are told in the form that is asked for', async (t) => {
+  const { url } = await open(t)
+  const answer = await fetch(`${url}/metrics`, { headers: { accept: 'a/b' } })
+  t.equal(answer.headers.get('content-type'), 'text/plain; of=a/b')
+  t.equal(await answer.text(), 'up 1\n')
 })
 
 t.test('what fails is 500, and told in the log alone', async (t) => {

@@ -14,7 +14,11 @@ const LOG = createLog('silent')
 async function open(t: Test, words: readonly string[], unasked: Partial<Settings> = {}) {
   const { settings, given } = await configurationFrom(readFlags(words), {})()
   const configuration = { settings: { ...settings, ...unasked }, given }
-  const admin = await openAdmin(configuration, { readiness: createReadiness(), log: LOG })
+  const admin = await openAdmin(configuration, {
+    readiness: createReadiness(),
+    scrape: async () => ({ type: 'text/plain', text: '' }),
+    log: LOG,
+  })
   t.teardown(admin.close)
   return admin
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type RunningMx, startMx } from '../../fixtures/mx.ts'
+import { findScraped, parseScrape } from '../../fixtures/prometheus.ts'
 import { launchServer } from '../../fixtures/server-process.ts'
 
 async function startBackend(t: Test): Promise<string> {
@@ -37,6 +38,16 @@ async function status(url: string): Promise<number> {
   return answer.status
 }
 
+/** Requests that are told of, of a service or of none. */
+async function countRequests(admin: string, service: string | undefined): Promise<number> {
+  const answer = await fetch(`${admin}/metrics`, {
+    headers: { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' },
+  })
+  const scraped = parseScrape(await answer.text())
+  const own = scraped.filter(({ labels }) => labels['service'] === service)
+  return findScraped(own, 'http_server_request_duration_seconds_count') ?? 0
+}
+
 for (const workers of [1, 2]) {
   t.test(`${workers} process(es): SIGTERM makes it unready first, then it drains`, async (t) => {
     const node = await startBackend(t)
@@ -44,7 +55,12 @@ for (const workers of [1, 2]) {
     const mx = start(t, words)
     const [gateway, admin] = [await mx.url(), await readBanner(mx, 'admin')]
     t.equal(await status(`${admin}/readyz`), 200)
-    t.equal(await status(`${gateway}/readyz`), 404, 'nothing of it on the public port')
+    for (const path of ['/readyz', '/livez', '/metrics'])
+      t.equal(await status(gateway + path), 404, 'nothing of it on the public port')
+    // Connections of their own: the workers share them.
+    await Promise.all(Array.from({ length: 20 }, () => status(`${gateway}/greeter`)))
+    t.equal(await countRequests(admin, 'go.mx.api.greeter'), 20, 'of all processes together')
+    t.equal(await countRequests(admin, undefined), 3)
     const askedMs = performance.now()
     mx.child.kill('SIGTERM')
     await mx.until(/not ready any more, new requests are taken for another 1s/)
@@ -79,6 +95,8 @@ t.test('mx server has one, too', async (t) => {
   const mx = launchServer(t, ['--profile=test', '--admin_address=127.0.0.1:0'])
   const admin = await readBanner(mx, 'admin')
   t.equal(await status(`${admin}/readyz`), 200)
+  await status(`${await readBanner(mx, 'gateway')}/nobody`)
+  t.equal(await countRequests(admin, undefined), 1)
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
 })

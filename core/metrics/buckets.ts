@@ -1,0 +1,49 @@
+/** Upper bounds of durations, milliseconds: those of OpenTelemetry's `http.server.request.duration`, and two below for replies of a machine nearby. */
+export const DURATION_MS: readonly number[] = [
+  0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
+]
+/** Upper bounds of sizes, bytes. */
+export const SIZE_BYTES: readonly number[] = [100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]
+
+/**
+ * How often values fell between the bounds that all of a kind share, and their sum: a histogram of Prometheus. Recording allocates
+ * nothing, and most values fall into one of the first few.
+ */
+export class Buckets {
+  readonly bounds: readonly number[]
+  /** Of each bound, not cumulative, then above all of them, then the sum of the values. */
+  readonly #cells: Float64Array
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds
+    this.#cells = new Float64Array(bounds.length + 2)
+  }
+
+  /** Counts a value; below 0 counts as 0. */
+  record(value: number): void {
+    const { bounds } = this
+    const cells = this.#cells
+    const { length } = bounds
+    let at = 0
+    while (at < length && value > bounds[at]!) at++
+    cells[at] = cells[at]! + 1
+    if (value > 0) cells[length + 1] = cells[length + 1]! + value
+  }
+
+  /** Values up to each bound, and at last all of them. */
+  get cumulative(): number[] {
+    let count = 0
+    return Array.from(this.#cells.subarray(0, -1), (cell) => {
+      count += cell
+      return count
+    })
+  }
+
+  get count(): number {
+    return this.cumulative.at(-1)!
+  }
+
+  get sum(): number {
+    return this.#cells.at(-1)!
+  }
+}

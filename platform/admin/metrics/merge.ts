@@ -1,0 +1,46 @@
+import type { Metric, Sample } from './samples.ts'
+
+/** What becomes of the values that several processes have for one thing; undefined: nothing is told of it. */
+const MERGES: Readonly<Record<string, ((values: readonly number[]) => number) | undefined>> = {
+  sum: (values) => values.reduce((sum, value) => sum + value, 0),
+  average: (values) => values.reduce((sum, value) => sum + value, 0) / values.length,
+  min: (values) => Math.min(...values),
+  max: (values) => Math.max(...values),
+  first: ([value]) => value!,
+}
+
+/** One list of metrics for those of several processes, each merged as its `aggregator` says. */
+export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Metric[] {
+  if (lists.length === 1) return lists[0]!
+  const byName = new Map<string, Metric[]>()
+  for (const metric of lists.flat()) {
+    const known = byName.get(metric.name)
+    if (known === undefined) byName.set(metric.name, [metric])
+    else known.push(metric)
+  }
+  return [...byName.values()].flatMap((metrics) => mergeOne(metrics) ?? [])
+}
+
+/** What only rises of these metrics: what is left of a process that is gone, so that no sum falls. */
+export function keepRising(metrics: readonly Metric[]): Metric[] {
+  return metrics.filter(({ type }) => type === 'counter' || type === 'histogram')
+}
+
+function mergeOne(metrics: readonly Metric[]): Metric | undefined {
+  const [first] = metrics as [Metric]
+  const { aggregator } = first
+  const mergeValues = Object.hasOwn(MERGES, aggregator) ? MERGES[aggregator] : undefined
+  if (mergeValues === undefined) return undefined
+  const samples = new Map<string, { readonly sample: Sample; readonly values: number[] }>()
+  for (const sample of metrics.flatMap(({ values }) => values)) {
+    const key = JSON.stringify([sample.metricName, sample.labels])
+    const known = samples.get(key)
+    if (known === undefined) samples.set(key, { sample, values: [sample.value] })
+    else known.values.push(sample.value)
+  }
+  const values = Array.from(samples.values(), ({ sample, values }) => ({
+    ...sample,
+    value: mergeValues(values),
+  }))
+  return { ...first, values }
+}

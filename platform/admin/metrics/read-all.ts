@@ -1,0 +1,9 @@
+import type { Measured } from '../../api.ts'
+import { readProcess } from './expose.ts'
+import { readGateway } from './read-gateway.ts'
+import type { Metric } from './samples.ts'
+
+/** What there is to tell of a gateway, and of the process that it runs in. */
+export async function readAll(measured: Measured): Promise<readonly Metric[]> {
+  return [...readGateway(measured), ...(await readProcess())]
+}

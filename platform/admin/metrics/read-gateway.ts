@@ -1,0 +1,139 @@
+import { X509Certificate } from 'node:crypto'
+import type { ServiceInUse } from '../../../core/directory.ts'
+import type { TlsPair } from '../../../core/listener/tls.ts'
+import type { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
+import {
+  CLASSES,
+  METHODS,
+  OTHER,
+  type RouteCounters,
+} from '../../../core/metrics/route-counters.ts'
+import type { Measured } from '../../api.ts'
+import { readVersion } from '../../version.ts'
+import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
+
+/** What is counted in milliseconds is told in seconds. */
+const MS = 1 / 1000
+/** Most services told apart; the others are one. */
+const MAX_SERVICES = 1000
+
+/** What a gateway has to tell at the moment. */
+export function readGateway(measured: Measured): Metric[] {
+  const samples = createSamples()
+  const { metrics } = measured
+  if (metrics !== undefined) readCounted(metrics, samples)
+  samples.add('active', measured.inFlight())
+  samples.add('connections', measured.connections())
+  const directories = measured.directories()
+  readServices(
+    directories.flatMap((directory) => [...directory.services()]),
+    samples,
+  )
+  const outages = directories.map(({ outage }) => outage?.forMs ?? 0)
+  samples.add('registryOutage', Math.max(...outages) * MS)
+  readCaches(measured, samples)
+  readCertificates(measured.certificates(), samples)
+  samples.add('build', 1, { version: readVersion() })
+  return samples.metrics()
+}
+
+function readCounted({ routes, services, aborted }: RequestMetrics, samples: Samples): void {
+  for (const route of routes.values()) readRoute(route, samples)
+  samples.add('aborted', aborted)
+  for (const [service, { retries, ejections }] of services.entries()) {
+    samples.add('retries', retries, { service })
+    samples.add('ejections', ejections, { service })
+  }
+}
+
+function readRoute(route: RouteCounters, samples: Samples): void {
+  const { service, endpoint, path, durations, upstream, gateway, bytesIn, bytesOut } = route
+  const labels = toLabels({ service, endpoint, http_route: path })
+  let isUsed = false
+  for (const [at, buckets] of durations.entries()) {
+    if (buckets === undefined) continue
+    isUsed = true
+    const first = at % CLASSES
+    const own = {
+      http_request_method: METHODS[Math.floor(at / CLASSES)]!,
+      http_response_status_class: first === 0 ? 'none' : `${first}xx`,
+    }
+    samples.addBuckets('duration', buckets, { ...own, ...labels }, MS)
+  }
+  if (!isUsed) return
+  if (upstream.count > 0) samples.addBuckets('upstream', upstream, labels, MS)
+  if (gateway.count > 0) samples.addBuckets('gateway', gateway, labels, MS)
+  samples.addBuckets('requestSize', bytesIn, labels)
+  samples.addBuckets('responseSize', bytesOut, labels)
+}
+
+interface ServiceSums {
+  usable: number
+  ejected: number
+  draining: number
+  connections: number
+  active: number
+  awayMs: number
+}
+
+/** By name: services of several domains may have the same. */
+function readServices(services: readonly ServiceInUse[], samples: Samples): void {
+  const sums = new Map<string, ServiceSums>()
+  for (const { upstream, awayMs } of services) {
+    const isKnown = sums.has(upstream.name) || sums.size < MAX_SERVICES
+    const name = isKnown ? upstream.name : OTHER
+    const sum = sums.get(name) ?? {
+      ...{ usable: 0, ejected: 0, draining: 0 },
+      ...{ connections: 0, active: 0, awayMs: 0 },
+    }
+    sums.set(name, sum)
+    for (const { ejectedUntilMs, draining, connections, active } of upstream.nodes) {
+      sum[draining ? 'draining' : ejectedUntilMs === 0 ? 'usable' : 'ejected']++
+      sum.connections += connections
+      sum.active += active
+    }
+    sum.awayMs = Math.max(sum.awayMs, awayMs)
+  }
+  for (const [service, sum] of sums) {
+    for (const state of ['usable', 'ejected', 'draining'] as const)
+      samples.add('nodes', sum[state], { service, state })
+    samples.add('upstreamConnections', sum.connections, { service })
+    samples.add('upstreamActive', sum.active, { service })
+    samples.add('registryAge', sum.awayMs * MS, { service })
+  }
+}
+
+function readCaches(measured: Measured, samples: Samples): void {
+  const caches = measured.caches()
+  // One for all of them.
+  const { hits, misses } = caches[0]!.counts
+  samples.add('cacheHits', hits)
+  samples.add('cacheMisses', misses)
+  samples.add(
+    'cacheEntries',
+    caches.reduce((sum, { size }) => sum + size, 0),
+  )
+}
+
+const ends = new WeakMap<TlsPair, number>()
+
+/** Of each name the certificate that is served for it: the first one. */
+function readCertificates(pairs: readonly TlsPair[], samples: Samples): void {
+  const told = new Set<string>()
+  for (const pair of pairs) {
+    for (const name of pair.names) {
+      if (told.has(name)) continue
+      told.add(name)
+      samples.add('certificateEnd', readEnd(pair), { name })
+    }
+  }
+}
+
+function readEnd(pair: TlsPair): number {
+  let seconds = ends.get(pair)
+  if (seconds === undefined) {
+    seconds = Math.floor(Date.parse(new X509Certificate(pair.cert).validTo) / 1000)
+    ends.set(pair, seconds)
+  }
+  return seconds
+}

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { CLASSES, METHODS, RouteCounters } from '../../../core/metrics/route-counters.ts'
+import { createTestExchange } from '../../../sdk/testing.ts'
+
+function reply(
+  method: string,
+  status: number,
+  upstream?: readonly [startMs: number, endMs: number],
+) {
+  const x = createTestExchange({ method })
+  x.reply(status, 'abc')
+  if (upstream !== undefined) [x.upstreamStartMs, x.upstreamReplyMs] = upstream
+  return x
+}
+
+t.test('requests are told apart by method and by the first digit of their status', async (t) => {
+  const counters = new RouteCounters('greeter', '', '')
+  for (const [i, method] of METHODS.entries())
+    for (let n = 0; n <= i; n++) counters.count(reply(method, 204), 1, true)
+  counters.count(reply('PROPFIND', 999), 1, true)
+  counters.count(createTestExchange({ method: 'GET' }), 1, true)
+  const counts = METHODS.map((_, i) => counters.durations[i * CLASSES + 2]?.count)
+  t.same(counts, [1, 2, 3, 4, 5, 6, 7, 8])
+  t.equal(counters.durations[7 * CLASSES + 9]?.count, 1, 'an odd method and an odd status')
+  t.equal(counters.durations[0]?.count, 1, 'and one without a reply')
+  t.equal(counters.bytesOut.sum, 37 * 3)
+})
+
+t.test('what a node takes and what the gateway takes are apart', async (t) => {
+  const counters = new RouteCounters('greeter', '', '')
+  counters.count(reply('GET', 200, [10, 30]), 25, true)
+  t.equal(counters.upstream.sum, 20)
+  t.equal(counters.gateway.sum, 5)
+  counters.count(reply('GET', 200, [10, 30]), 25, false)
+  t.equal(counters.upstream.count, 2)
+  t.equal(counters.gateway.count, 1, 'which has to be measured exactly')
+  counters.count(reply('GET', 429), 3, true)
+  t.equal(counters.gateway.sum, 8, 'one that was answered by the gateway alone')
+  counters.count(reply('GET', 504, [10, 0]), 5000, true)
+  t.equal(counters.gateway.sum, 8, 'waiting for a node in vain is not the gateway')
+  t.equal(counters.upstream.count, 2)
+})

@@ -1,0 +1,104 @@
+import t from 'tap'
+import type { Endpoint } from '../../../core/contracts/registry.ts'
+import { OTHER } from '../../../core/metrics/route-counters.ts'
+import { RouteTable } from '../../../core/metrics/route-table.ts'
+import { parseTemplate } from '../../../core/path/template.ts'
+import { type Route, toRoute } from '../../../core/route.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import { createTestExchange } from '../../../sdk/testing.ts'
+
+function openService(name: string, endpoints: readonly string[] = []): Upstream {
+  const upstream = new Upstream(name, {
+    createPool: () => {
+      throw new Error('nothing is sent')
+    },
+  })
+  const declared = endpoints.map((endpoint): Endpoint => {
+    return { name: endpoint, request: undefined, response: undefined, metadata: {} } as never
+  })
+  upstream.update([{ name, version: '1', metadata: {}, endpoints: declared, nodes: [] }])
+  return upstream
+}
+
+function ask(route: Route | undefined, upstream: Upstream | undefined, status = 200) {
+  const x = createTestExchange()
+  x.route = route
+  x.upstream = upstream
+  x.reply(status, '')
+  return x
+}
+
+const names = (table: RouteTable): string[] =>
+  table
+    .values()
+    .slice(2)
+    .map(({ service, endpoint, path }) => `${service} ${endpoint} ${path}`.trim())
+
+t.test('routes are told apart by service, endpoint and declared path', async (t) => {
+  const table = new RouteTable()
+  const users = openService('users', ['Users.Get', 'Users.List'])
+  const template = parseTemplate('/users/{id}')
+  const get = (id: string) => toRoute('users', 'Users.Get', 'rpc', [['id', id]], template)
+  const first = table.of(ask(get('1'), users))
+  t.equal(table.of(ask(get('2'), users)), first, 'whatever the path holds')
+  table.of(ask(toRoute('users', 'Users.Get'), users))
+  table.of(ask(toRoute('users', 'Users.List'), users))
+  table.of(ask(toRoute('pages', ''), openService('pages')))
+  t.same(names(table), [
+    'users Users.Get /users/{id}',
+    'users Users.Get',
+    'users Users.List',
+    'pages',
+  ])
+})
+
+t.test('a route remembers its counters', async (t) => {
+  const table = new RouteTable()
+  const route = toRoute('pages', '')
+  const counters = table.of(ask(route, openService('pages')))
+  t.equal(route.counters, counters)
+  t.equal(table.of(ask(route, undefined)), counters)
+})
+
+t.test('100,000 hostile paths of any kind make no more than a handful', async (t) => {
+  const table = new RouteTable()
+  const declared = openService('users', ['Users.Get'])
+  const open = openService('open')
+  const pages = openService('pages')
+  const template = parseTemplate('/users/{id}')
+  const x = ask(undefined, undefined, 404)
+  const count = (route: Route | undefined, upstream: Upstream | undefined): void => {
+    x.route = route
+    x.upstream = upstream
+    table.of(x)
+  }
+  for (let i = 0; i < 100_000; i++) {
+    const name = `X.Y${i}`
+    count(undefined, undefined)
+    count(toRoute('users', name), declared)
+    count(toRoute('users', 'Users.Get', 'rpc', [['id', name]], template), declared)
+    count(toRoute('open', name), open)
+    count(toRoute('pages', ''), pages)
+    count(toRoute(`topic${i}`, name), undefined)
+  }
+  t.same(names(table), [`users ${OTHER}`, 'users Users.Get /users/{id}', `open ${OTHER}`, 'pages'])
+})
+
+t.test('an endpoint nobody declared has a name once it has answered, up to a limit', async (t) => {
+  const table = new RouteTable({ maxUndeclared: 2 })
+  const open = openService('open')
+  const count = (endpoint: string, status: number) =>
+    table.of(ask(toRoute('open', endpoint), open, status)).endpoint
+  t.equal(count('A.B', 404), OTHER)
+  t.equal(count('A.B', 200), 'A.B')
+  t.equal(count('A.B', 500), 'A.B', 'and keeps it')
+  t.equal(count('A.C', 200), 'A.C')
+  t.equal(count('A.D', 200), OTHER)
+})
+
+t.test('there are never more routes than the limit', async (t) => {
+  const table = new RouteTable({ max: 3 })
+  for (let i = 0; i < 10; i++) table.of(ask(toRoute(`s${i}`, ''), openService(`s${i}`)))
+  t.same(names(table), ['s0', 's1', 's2'])
+  t.equal(table.of(ask(toRoute('s9', ''), openService('s9'))).service, OTHER)
+})

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { METRICS } from '../../platform/admin/metrics/table.ts'
+import { ROOT } from '../../scripts/root.ts'
+
+const text = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')
+
+t.test('docs/metrics.md lists every metric, as the program tells it', async (t) => {
+  const rows = Object.values(METRICS).map(({ name, type, labels, help }) => {
+    const cells = labels.map((label) => `\`${label}\``).join(', ')
+    return `| \`${name}\` | ${type} | ${cells} | ${help} |\n`
+  })
+  const head = '| metric | type | labels | |\n|---|---|---|---|\n'
+  const table = /<!-- metrics\b[^>]*-->\n([\s\S]*?)<!-- \/metrics -->/.exec(text)?.[1]
+  t.equal(table, head + rows.join(''))
+})
+
+t.test('what its rules for alerts go by is told', async (t) => {
+  const [, rules = ''] = /```yaml\n(groups:[\s\S]*?)```/.exec(text) ?? []
+  const told = Object.values(METRICS).map(({ name }) => name)
+  const named = rules.match(/\b(?:mx|http_server)_[a-z_]+\b/g) ?? []
+  t.ok(named.length > 5)
+  for (const name of named)
+    t.ok(
+      told.includes(name.replace(/_(bucket|sum|count)$/, '')) || name.startsWith('http_response'),
+      name,
+    )
+})

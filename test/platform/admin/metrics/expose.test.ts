@@ -1,0 +1,38 @@
+import t from 'tap'
+import { format, readProcess } from '../../../../platform/admin/metrics/expose.ts'
+import { createSamples } from '../../../../platform/admin/metrics/samples.ts'
+import { findScraped, parseScrape } from '../../../fixtures/prometheus.ts'
+
+const HOSTILE = 'a"b\\c\nd{e="f"} 1'
+
+function gather() {
+  const samples = createSamples()
+  samples.add('retries', 3, { service: HOSTILE })
+  samples.add('active', 2)
+  return samples.metrics()
+}
+
+t.test('both formats say the same, each in its own way', async (t) => {
+  const [text, open] = await Promise.all([format(gather(), false), format(gather(), true)])
+  t.equal(text.type, 'text/plain; version=0.0.4; charset=utf-8')
+  t.equal(open.type, 'application/openmetrics-text; version=1.0.0; charset=utf-8')
+  for (const told of [text, open]) {
+    const scraped = parseScrape(told.text)
+    t.equal(findScraped(scraped, 'mx_upstream_retries_total', { service: HOSTILE }), 3)
+    t.equal(findScraped(scraped, 'http_server_active_requests'), 2)
+    t.equal(scraped.length, 2, 'whatever labels hold makes no other numbers')
+  }
+  t.match(text.text, /^# TYPE mx_upstream_retries_total counter$/m)
+  t.match(open.text, /^# TYPE mx_upstream_retries counter$/m)
+  t.ok(open.text.endsWith('\n# EOF\n'))
+  t.notMatch(text.text, /EOF/)
+})
+
+t.test('of the process it tells what others can be told', async (t) => {
+  const metrics = await readProcess()
+  t.strictSame(JSON.parse(JSON.stringify(metrics)), metrics, 'plain data')
+  const scraped = parseScrape((await format(metrics, true)).text)
+  t.ok(findScraped(scraped, 'process_resident_memory_bytes')! > 1e6)
+  t.ok(metrics.some(({ name }) => name === 'nodejs_eventloop_lag_p99_seconds'))
+  t.equal((await readProcess()).length, metrics.length, 'again and again')
+})

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { keepRising, mergeMetrics } from '../../../../platform/admin/metrics/merge.ts'
+import type { Metric } from '../../../../platform/admin/metrics/samples.ts'
+
+const metric = (aggregator: string, ...values: [string, number][]): Metric => ({
+  ...{ name: `m_${aggregator}`, help: 'h', type: 'gauge', aggregator },
+  values: values.map(([a, value]) => ({ labels: { a }, value })),
+})
+
+t.test('values of several processes become one, as each metric wants it', async (t) => {
+  const expected: [aggregator: string, value: number | undefined][] = [
+    ['sum', 6],
+    ['max', 4],
+    ['min', 2],
+    ['average', 3],
+    ['first', 2],
+    ['omit', undefined],
+    ['constructor', undefined],
+  ]
+  for (const [aggregator, value] of expected) {
+    const [merged] = mergeMetrics([
+      [metric(aggregator, ['x', 2], ['y', 9])],
+      [metric(aggregator, ['x', 4])],
+    ])
+    t.strictSame(
+      merged?.values,
+      value === undefined
+        ? undefined
+        : [
+            { labels: { a: 'x' }, value },
+            { labels: { a: 'y' }, value: 9 },
+          ],
+      aggregator,
+    )
+  }
+})
+
+t.test('of one process they are what they are, of none nothing', async (t) => {
+  const own = [metric('omit', ['x', 1])]
+  t.equal(mergeMetrics([own]), own)
+  t.same(mergeMetrics([]), [])
+})
+
+t.test('what rises outlives its process', async (t) => {
+  const kinds = (['counter', 'gauge', 'histogram'] as const).map((type) => ({
+    ...metric('sum', ['x', 1]),
+    type,
+  }))
+  t.same(
+    keepRising(kinds).map(({ type }) => type),
+    ['counter', 'histogram'],
+  )
+})

@@ -1,0 +1,148 @@
+// A gateway in this process, and what it has to tell.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { RequestMetrics } from '../../../../core/metrics/request-metrics.ts'
+import { format } from '../../../../platform/admin/metrics/expose.ts'
+import { readAll } from '../../../../platform/admin/metrics/read-all.ts'
+import { METRICS } from '../../../../platform/admin/metrics/table.ts'
+import { type Api, startApi } from '../../../../platform/api.ts'
+import { configurationFrom } from '../../../../platform/configuration.ts'
+import { createLog } from '../../../../platform/log.ts'
+import { readVersion } from '../../../../platform/version.ts'
+import { createCertificate, createCertificateFolder } from '../../../fixtures/certificates.ts'
+import { findScraped, parseScrape, type Scraped } from '../../../fixtures/prometheus.ts'
+
+/** What a backend answers by path. */
+const STATUS: Readonly<Record<string, number>> = { '/greeter/missing': 404, '/greeter/away': 503 }
+
+async function startBackend(t: Test): Promise<string> {
+  const server = createServer((request, response) => {
+    response.statusCode = STATUS[request.url ?? ''] ?? 200
+    request.resume().on('end', () => response.end('hello'))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A port where nobody listens. */
+async function findNobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `127.0.0.1:${port}`
+}
+
+async function open(t: Test, variables: Readonly<Record<string, string>>): Promise<Api> {
+  const env = { MX_ADDRESS: '127.0.0.1:0', MX_ACCESS_LOG: 'off', ...variables }
+  const configuration = await configurationFrom(new Map(), env)()
+  const metrics = new RequestMetrics()
+  const api = await startApi({ configuration, log: createLog('silent'), metrics })
+  t.teardown(api.close)
+  return api
+}
+
+async function scrape(api: Api): Promise<readonly Scraped[]> {
+  return parseScrape((await format(await readAll(api.measured), false)).text)
+}
+
+t.test('what was asked, answered, repeated and left out is told', async (t) => {
+  const [node, nobody] = [await startBackend(t), await findNobody()]
+  const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${nobody},${node}` })
+  const url = `http://127.0.0.1:${api.port}`
+  for (const path of ['/greeter/a', '/greeter/b', '/greeter/missing', '/nobody', '/nobody'])
+    await (await fetch(url + path)).text()
+  await (await fetch(`${url}/greeter/away`, { method: 'PUT', body: 'x'.repeat(150) })).text()
+  const scraped = await scrape(api)
+  const of = (name: string, labels?: Record<string, string>) => findScraped(scraped, name, labels)
+  const service = 'go.mx.api.greeter'
+  const count = (method: string, status: string, name?: string) =>
+    of('http_server_request_duration_seconds_count', {
+      http_request_method: method,
+      http_response_status_class: status,
+      ...(name !== undefined && { service: name }),
+    })
+  t.equal(count('GET', '2xx'), 2)
+  t.equal(count('GET', '4xx', service), 1)
+  t.equal(count('PUT', '5xx'), 1)
+  const unrouted = scraped.filter(
+    ({ name, labels }) =>
+      name === 'http_server_request_duration_seconds_count' && labels['service'] === undefined,
+  )
+  t.match(unrouted, [{ labels: { http_response_status_class: '4xx' }, value: 2 }])
+  t.equal(of('mx_upstream_duration_seconds_count', { service }), 4)
+  t.equal(of('mx_gateway_duration_seconds_count', { service }), 4)
+  t.equal(of('http_server_request_body_size_bytes_sum', { service }), 150)
+  t.equal(of('http_server_response_body_size_bytes_sum', { service }), 4 * 5)
+  t.equal(of('mx_upstream_retries_total', { service }), 1)
+  t.equal(of('mx_upstream_ejections_total', { service }), 1)
+  t.equal(of('mx_upstream_nodes', { service, state: 'usable' }), 1)
+  t.equal(of('mx_upstream_nodes', { service, state: 'ejected' }), 1)
+  t.equal(of('mx_upstream_connections', { service }), 1)
+  t.equal(of('mx_upstream_active_requests', { service }), 0)
+  t.equal(of('mx_registry_age_seconds', { service }), 0)
+  t.equal(of('mx_registry_outage_seconds'), 0)
+  t.equal(of('mx_route_cache_misses_total'), 2, 'one for each name')
+  t.equal(of('mx_route_cache_hits_total'), 4)
+  t.equal(of('mx_route_cache_entries'), 2)
+  t.equal(of('http_server_active_requests'), 0)
+  t.ok(of('mx_client_connections')! >= 1)
+  t.equal(of('mx_requests_aborted_total'), 0)
+  t.equal(of('mx_build_info', { version: readVersion() }), 1)
+  t.ok(of('process_resident_memory_bytes')! > 0)
+})
+
+t.test('a bound holds as many as take no longer', async (t) => {
+  const node = await startBackend(t)
+  const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}` })
+  for (let i = 0; i < 5; i++) await (await fetch(`http://127.0.0.1:${api.port}/greeter`)).text()
+  const name = 'http_server_request_duration_seconds_bucket'
+  const buckets = (await scrape(api)).filter((each) => each.name === name)
+  const counts = buckets.map(({ value }) => value)
+  t.same(
+    counts,
+    [...counts].sort((a, b) => a - b),
+    'cumulative',
+  )
+  t.equal(buckets.at(-1)?.labels['le'], '+Inf')
+  t.equal(counts.at(-1), 5)
+})
+
+t.test('the end of each certificate is told by name', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const notAfter = new Date(Date.now() + 3_600_000)
+  const names = ['a.example.com', 'b.example.com']
+  const { certFile, keyFile } = folder.write('a', createCertificate(names, { notAfter }))
+  const node = await startBackend(t)
+  const api = await open(t, {
+    ...{ MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}`, MX_ENABLE_TLS: 'true' },
+    ...{ MX_TLS_CERT_FILE: certFile, MX_TLS_KEY_FILE: keyFile },
+  })
+  const scraped = await scrape(api)
+  for (const name of names) {
+    const end = findScraped(scraped, 'mx_tls_certificate_end_timestamp_seconds', { name })
+    t.equal(end, Math.floor(notAfter.getTime() / 1000), name)
+  }
+})
+
+t.test('names that lead nowhere make no more numbers', async (t) => {
+  const node = await startBackend(t)
+  const api = await open(t, { MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}` })
+  const names = new Set(Object.values(METRICS).map(({ name }) => name))
+  const isOwn = ({ name }: Scraped) => names.has(name.replace(/_(bucket|sum|count)$/, ''))
+  const url = `http://127.0.0.1:${api.port}`
+  await (await fetch(`${url}/x`)).text()
+  await scrape(api)
+  const before = (await scrape(api)).filter(isOwn).length
+  for (let i = 0; i < 200; i++) await (await fetch(`${url}/x${i}?y=${i}`)).text()
+  t.equal((await scrape(api)).filter(isOwn).length, before)
+})

@@ -1,0 +1,47 @@
+import t from 'tap'
+import { Buckets } from '../../../../core/metrics/buckets.ts'
+import { createSamples, toLabels } from '../../../../platform/admin/metrics/samples.ts'
+
+t.test('numbers are gathered by metric, in the order of the table', async (t) => {
+  const samples = createSamples()
+  samples.add('retries', 2, { service: 'a' })
+  samples.add('active', 7)
+  samples.add('retries', 3, { service: 'b' })
+  t.match(samples.metrics(), [
+    { name: 'http_server_active_requests', type: 'gauge', values: [{ labels: {}, value: 7 }] },
+    {
+      ...{ name: 'mx_upstream_retries_total', type: 'counter', aggregator: 'sum' },
+      values: [
+        { labels: { service: 'a' }, value: 2 },
+        { labels: { service: 'b' }, value: 3 },
+      ],
+    },
+  ])
+  t.equal(samples.metrics().length, 2)
+})
+
+t.test('a histogram is its bounds in the unit of the metric, its sum and its count', async (t) => {
+  const buckets = new Buckets([1, 10])
+  for (const value of [0.5, 5, 50]) buckets.record(value)
+  const samples = createSamples()
+  samples.addBuckets('upstream', buckets, { service: 'a' }, 1 / 1000)
+  const [{ values } = { values: [] }] = samples.metrics()
+  t.strictSame(
+    values.map(({ metricName, labels, value }) => [
+      metricName?.replace('mx_upstream_duration_seconds', ''),
+      labels['le'],
+      value,
+    ]),
+    [
+      ['_bucket', 0.001, 1],
+      ['_bucket', 0.01, 2],
+      ['_bucket', '+Inf', 3],
+      ['_sum', undefined, 0.0555],
+      ['_count', undefined, 3],
+    ],
+  )
+})
+
+t.test('an empty label is none', async (t) => {
+  t.strictSame(toLabels({ service: 'a', endpoint: '', http_route: '' }), { service: 'a' })
+})

@@ -1,0 +1,38 @@
+import t from 'tap'
+import type { Metric } from '../../../../platform/admin/metrics/samples.ts'
+import { createWorkerMetrics } from '../../../../platform/admin/metrics/worker-metrics.ts'
+
+const tell = (count: number): Metric[] => [
+  {
+    ...{ name: 'requests_total', help: 'h', type: 'counter', aggregator: 'sum' },
+    values: [{ labels: {}, value: count }],
+  },
+  {
+    ...{ name: 'active', help: 'h', type: 'gauge', aggregator: 'sum' },
+    values: [{ labels: {}, value: 1 }],
+  },
+]
+
+t.test('counts never fall, whatever becomes of the workers', async (t) => {
+  let told = new Map<number, Metric[] | undefined>()
+  const read = createWorkerMetrics(async () => told)
+  const scrape = async (...given: [number, Metric[] | undefined][]) => {
+    told = new Map(given)
+    const metrics = await read()
+    return Object.fromEntries(metrics.map(({ name, values }) => [name, values[0]?.value]))
+  }
+  t.same(await scrape([1, tell(10)], [2, tell(5)]), { requests_total: 15, active: 2 })
+  t.same(
+    await scrape([1, tell(12)], [2, undefined]),
+    { requests_total: 17, active: 2 },
+    'one is busy',
+  )
+  t.same(await scrape([1, tell(13)]), { requests_total: 18, active: 1 }, 'one has ended')
+  t.same(
+    await scrape([1, tell(13)], [3, tell(1)]),
+    { requests_total: 19, active: 2 },
+    'another came',
+  )
+  t.same(await scrape(), { requests_total: 19 }, 'none is left')
+  t.same(await scrape(), { requests_total: 19 })
+})

@@ -1,0 +1,91 @@
+import type { Worker } from 'node:cluster'
+import { EventEmitter } from 'node:events'
+import t, { type Test } from 'tap'
+import { answerQuestions, createQuestions } from '../../platform/worker-questions.ts'
+
+/** A worker's end of the channel, which answers by `say`. */
+function createWorker(id: number, say: (question: { ask: string; id: number }) => unknown): Worker {
+  const worker = Object.assign(new EventEmitter(), {
+    id,
+    isConnected: () => true,
+    send: (question: { ask: string; id: number }, done: (error: Error | null) => void) => {
+      done(null)
+      setImmediate(() => worker.emit('message', say(question)))
+    },
+  })
+  return worker as unknown as Worker
+}
+
+/** Stands for the channel of this process to the first one, while the test runs. */
+function openChannel(t: Test): { hear: (message: unknown) => void; sent: unknown[] } {
+  const sent: unknown[] = []
+  const before = { send: process.send, connected: process.connected }
+  Object.assign(process, { send: (message: unknown) => sent.push(message), connected: true })
+  const known = process.listeners('message')
+  t.teardown(() => {
+    Object.assign(process, before)
+    for (const listener of process.listeners('message'))
+      if (!known.includes(listener)) process.off('message', listener)
+  })
+  return { hear: (message) => process.emit('message', message, undefined), sent }
+}
+
+t.test('each worker is asked, and what it says belongs to what it was asked', async (t) => {
+  const { ask } = createQuestions()
+  const workers = [1, 2].map((id) =>
+    createWorker(id, ({ ask, id: question }) => ({ answers: question, value: `${ask} of ${id}` })),
+  )
+  const [ready, metrics] = await Promise.all([
+    ask(workers, 'problems', 1000),
+    ask(workers, 'metrics', 1000),
+  ])
+  t.same(
+    [...ready],
+    [
+      [1, 'problems of 1'],
+      [2, 'problems of 2'],
+    ],
+  )
+  t.same(
+    [...metrics],
+    [
+      [1, 'metrics of 1'],
+      [2, 'metrics of 2'],
+    ],
+  )
+  t.equal(workers[0]!.listenerCount('message'), 0, 'nobody goes on listening')
+  t.equal(workers[0]!.listenerCount('exit'), 0)
+})
+
+t.test('one that says nothing, ends, or cannot be asked has no answer', async (t) => {
+  const { ask } = createQuestions()
+  const silent = createWorker(1, () => 'ready')
+  const ending = createWorker(2, () => 'drain')
+  const lost = Object.assign(
+    createWorker(3, () => {}),
+    { isConnected: () => false },
+  )
+  const asked = ask([silent, ending, lost], 'metrics', 20)
+  ending.emit('exit', 1, '')
+  t.same(
+    [...(await asked)],
+    [
+      [1, undefined],
+      [2, undefined],
+      [3, undefined],
+    ],
+  )
+})
+
+t.test('a worker answers what it can, and takes orders for no questions', async (t) => {
+  const { hear, sent } = openChannel(t)
+  answerQuestions({ problems: () => [], metrics: async () => ['m'] })
+  for (const message of ['drain', null, { ask: 'constructor', id: 1 }, { ask: 'problems', id: 2 }])
+    hear(message)
+  hear({ ask: 'metrics', id: 3 })
+  await new Promise(setImmediate)
+  t.strictSame(sent, [
+    { answers: 2, value: [] },
+    { answers: 3, value: ['m'] },
+  ])
+})
