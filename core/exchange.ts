@@ -8,6 +8,7 @@ import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import type { Account, Session } from './contracts/auth.ts'
 import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
+import { toWireError } from './grpc/error-reply.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
 import type { LostKind } from './rpc/call.ts'
@@ -139,12 +140,16 @@ export abstract class Exchange implements RequestLine {
   streaming = false
   /** Status of the reply; 0 before it. Plugins may change it in `onReply`. */
   status = 0
+  /** Status that a client of gRPC or Connect was told, as gRPC numbers it; -1: none. */
+  rpcStatus = -1
   /** Fields of the reply, from the first byte of any reply on. Plugins change it in `onReply`. */
   replyHeaders: HeaderList = NO_HEADERS
   /** Body bytes received and sent so far. */
   bytesIn = 0
   bytesOut = 0
 
+  /** The request body is a stream of messages: its client may be silent for as long as it likes. */
+  patient = false
   /** The client's connection ends with this reply. */
   protected closing = false
   /** The whole request body was received. */
@@ -366,6 +371,11 @@ export abstract class Exchange implements RequestLine {
 
   /** Sends an error with its `{Id, Code, Detail, Status}` body. Ignored after the first reply. */
   fail(error: GatewayError): void {
+    const told = toWireError(error, this.headers, this.httpVersion === '2')
+    if (told !== undefined) {
+      if (!this.answered) this.rpcStatus = told.rpcStatus
+      return this.send(told.status, told.headers, told.body)
+    }
     const { type, body } = formatError(error, this.headers.get('accept') ?? '')
     const headers = new HeaderList(error.headers)
     headers.append('content-type', type)
@@ -524,10 +534,12 @@ export abstract class Exchange implements RequestLine {
       const thrown = GatewayError.from(error)
       const failure = isStatus(thrown.code) ? thrown : GatewayError.from(undefined)
       if (failure !== error) this.onFault?.(error, this, this.chain.stages.onReply[i])
+      const told = toWireError(failure, this.headers, this.httpVersion === '2')
       const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
-      this.status = failure.code
-      this.replyHeaders = new HeaderList(['content-type', type, 'cache-control', 'no-store'])
-      this.transmit(body)
+      this.status = told?.status ?? failure.code
+      this.replyHeaders =
+        told?.headers ?? new HeaderList(['content-type', type, 'cache-control', 'no-store'])
+      this.transmit(told?.body ?? body)
       this.dropPeer()
       return false
     }

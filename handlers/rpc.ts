@@ -1,6 +1,7 @@
 import type { Handler } from '../core/chain.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { findWire } from '../core/grpc/wire.ts'
 import { openEnvelope } from '../core/request/envelope.ts'
 import { type RequestType, refuseCoding, toRequestType } from '../core/request/media-type.ts'
 import { formatPlainQuery } from '../core/request/plain-query.ts'
@@ -11,6 +12,8 @@ import { type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { tellGrpc } from '../core/rpc/grpc-status.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { LINES } from '../core/rpc/plain-lines.ts'
+import { forward } from '../core/upstream/forward.ts'
+import { FramedCall } from './rpc/framed-call.ts'
 import { NDJSON_HEADERS, NdjsonReply } from './rpc/ndjson-reply.ts'
 import { SocketCall } from './rpc/socket-call.ts'
 import { EVENTS, SSE_HEADERS, SseReply } from './rpc/sse-reply.ts'
@@ -22,6 +25,9 @@ export interface RpcOptions extends CallLimits {
 }
 
 const EMPTY_JSON = '{}'
+/** What unary calls of Connect call protobuf: their answers have to. */
+const CONNECT_PROTO = 'application/proto'
+const JSON_TYPE = 'application/json'
 /** What calls may be made by. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
@@ -31,6 +37,8 @@ const ALLOW = ['allow', `${[...METHODS].join(', ')}, OPTIONS`]
  * request fields the context of the call; JSON and protobuf bodies pass through unread, those of json-rpc and proto-rpc
  * without their envelopes. Errors of requests in gRPC's types tell its status, too.
  *
+ * Calls of gRPC, gRPC-Web and Connect are answered in kind; to services that speak gRPC they are forwarded as they are.
+ *
  * An endpoint that streams answers with server-sent events for `Accept: text/event-stream`, over a WebSocket
  * where the client asks for one, else with one JSON document a line.
  */
@@ -38,6 +46,7 @@ export default function rpc(options: RpcOptions): Handler {
   return {
     name: 'rpc',
     handle: (x) => {
+      if (x.upstream?.grpc) return forward(x)
       // Nearly all, without a look at the others.
       if (x.method !== 'GET' && x.method !== 'POST' && !METHODS.has(x.method)) {
         if (x.method === 'OPTIONS') return x.reply(204, '', ALLOW)
@@ -55,10 +64,15 @@ function refuseMethod({ method, route }: Exchange): GatewayError {
 }
 
 function call(x: Exchange, options: RpcOptions): void {
+  const type = x.headers.get('content-type')
+  if (type !== undefined && type !== JSON_TYPE && x.method === 'POST') {
+    const wire = findWire(type, x.httpVersion === '2')
+    if (wire !== undefined) return new FramedCall(x, options, wire).open()
+  }
   try {
-    new RpcCall(x, options).collect()
+    new RpcCall(x, options, type).collect()
   } catch (error) {
-    throw tellGrpc(GatewayError.from(error, x.route?.service), x.headers.get('content-type'))
+    throw tellGrpc(GatewayError.from(error, x.route?.service), type)
   }
 }
 
@@ -67,9 +81,9 @@ class RpcCall extends ForwardedCall {
   readonly #type: RequestType
   #stream: StreamReply | undefined = undefined
 
-  constructor(x: Exchange, limits: CallLimits) {
+  constructor(x: Exchange, limits: CallLimits, contentType: string | undefined) {
     super(x, limits)
-    this.#type = toRequestType(x.headers.get('content-type'), this.service)
+    this.#type = toRequestType(contentType, this.service)
     if (x.bodyLength !== 0) refuseCoding(x.headers.get('content-encoding'), this.service)
   }
 
@@ -102,6 +116,10 @@ class RpcCall extends ForwardedCall {
     this.done()
     const headers = this.toHeaders(metadata, JSON_REPLY)
     if (headers === undefined) return
+    if (this.#type.type === CONNECT_PROTO && this.x.headers.has('connect-protocol-version')) {
+      headers.set('content-type', CONNECT_PROTO)
+      return this.x.send(200, headers, body)
+    }
     if (body.length > 0) return this.x.send(200, headers, body)
     const type = metadata === '' ? undefined : findMetadata(metadata, 'content-type')
     // The plain form has no type of an empty body: it is as the request's was.

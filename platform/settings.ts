@@ -331,7 +331,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'list',
     form: 'name=host:port[;weight],...',
     description:
-      'A service and its nodes; a name without a dot lies inside the namespace; a node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK',
+      'A service and its nodes; a name without a dot lies inside the namespace; a node is host:port or http:// for HTTP, https:// for TLS, mx:// or mxs:// for services of the SDK, grpc:// or grpcs:// for gRPC',
     default: '',
     separator: ' ',
     notInFile: 'list backends under "services"',

@@ -1,5 +1,6 @@
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { Timeouts } from '../core/upstream/http1.ts'
+import { Http2Pool } from '../core/upstream/http2-pool.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
 import { Pool } from '../core/upstream/pool.ts'
 import type { PoolAddress, UpstreamOptions } from '../core/upstream/upstream.ts'
@@ -27,6 +28,8 @@ export interface UpstreamsOptions {
 
 /** How long an unused connection to a backend is kept, unless it names less: shorter than servers' own usual 5 s, so that it is not they who close first. */
 const KEEP_ALIVE_MS = 4_000
+/** The same of HTTP/2, where the backend says when it closes one. */
+const HTTP2_KEEP_ALIVE_MS = 60_000
 /** Requests that may wait for a connection to one node, once it has as many as it may. */
 const MAX_WAITING = 1024
 
@@ -51,12 +54,25 @@ export function createUpstreams(
       maxWaiting: MAX_WAITING,
     })
   }
+  const createHttp2Pool = ({ host, port, secure }: PoolAddress): Http2Pool => {
+    return new Http2Pool({
+      host,
+      port,
+      secure,
+      timeouts,
+      keepAliveMs: HTTP2_KEEP_ALIVE_MS,
+      maxConnections,
+      budget,
+      maxWaiting: MAX_WAITING,
+    })
+  }
   return {
     of: (service) => {
       const counters = metrics?.services.of(service)
       return {
         balance: parseBalance(balances.get(service) ?? balance),
         createPool,
+        createHttp2Pool,
         ...(findCaller && { findCaller }),
         onSkip: (node, reason) => log.warn({ service, node: node.id }, `node left out: ${reason}`),
         onEject(node, forMs) {

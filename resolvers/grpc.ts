@@ -1,9 +1,7 @@
-import { joinName, type RequestLine, type Resolver, toRoute } from '../core/route.ts'
-import { isServiceName } from '../core/service-name.ts'
+import { toGrpcRoute } from '../core/grpc/path.ts'
+import type { RequestLine, Resolver } from '../core/route.ts'
 import { splitPath } from '../core/split-path.ts'
 
-/** A name in a protobuf file. */
-const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 const MAX_NAME = 253
 
 /**
@@ -20,13 +18,7 @@ const grpc: Resolver = {
     if (path.length > 2 * MAX_NAME) return undefined
     const segments = splitPath(path)
     if (segments?.length !== 2) return undefined
-    const [full, method] = segments as [string, string]
-    const dot = full.lastIndexOf('.')
-    const service = full.slice(0, Math.max(dot, 0))
-    const handler = full.slice(dot + 1)
-    if (!isServiceName(service) || !IDENTIFIER.test(handler) || !IDENTIFIER.test(method))
-      return undefined
-    return toRoute(joinName(namespace, service), `${handler}.${method}`)
+    return toGrpcRoute(namespace, segments[0]!, segments[1]!)
   },
 }
 

@@ -1,3 +1,4 @@
+import { toGrpcRoute } from '../core/grpc/path.ts'
 import { joinName, type RequestLine, type Resolver, type Route, toRoute } from '../core/route.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { isVersion, splitPath } from '../core/split-path.ts'
@@ -14,6 +15,7 @@ const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]*$/
  * |---|---|---|
  * | `/<a>` | `<ns>.<a>` | `<A>.Call` |
  * | `/<a>/<b>` | `<ns>.<a>` | `<A>.<B>` |
+ * | `/<a>.<B>/<C>`, as gRPC has it | `<ns>.<a>` | `<B>.<C>`, as they are |
  * | `/<a>/<b>/<c>` | `<ns>.<a>` | `<B>.<C>` |
  * | `/v<n>/<a>/<b>` | `<ns>.v<n>.<a>` | `<A>.<B>` |
  * | four or more: `/<a>/.../<c>/<d>` | `<ns>`, all but the last two | `<C>.<D>` |
@@ -31,7 +33,10 @@ const rpc: Resolver = {
     const [first, second, third] = segments
     if (first === undefined) return undefined
     if (second === undefined) return toMethod(namespace, first, first, 'call')
-    if (third === undefined) return toMethod(namespace, first, first, second)
+    if (third === undefined)
+      return first.includes('.')
+        ? toGrpcRoute(namespace, first, second)
+        : toMethod(namespace, first, first, second)
     if (segments.length > 3) {
       const service = segments.slice(0, -2).join('.')
       return toMethod(namespace, service, segments.at(-2)!, segments.at(-1)!)

@@ -24,7 +24,7 @@ export interface StaticRegistry extends Registry {
 type Services = ReadonlyMap<string, readonly Service[]>
 
 const SCHEME = /^([^/]*):\/\//
-const SCHEMES = ['http', 'https', 'mx', 'mxs']
+const SCHEMES = ['http', 'https', 'mx', 'mxs', 'grpc', 'grpcs']
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 const HAS_PORT = /:\d+$/
 
@@ -52,7 +52,7 @@ export function createStaticRegistry(entries: readonly Service[]): StaticRegistr
 }
 
 /**
- * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://|mx://|mxs://]host:port[;weight][;pipeline=n]`.
+ * Reads `--backend`: `name=node,node...`, where a node is `[http://|https://|mx://|mxs://|grpc://|grpcs://]host:port[;weight][;pipeline=n]`.
  * IPv6 addresses stand in brackets. A node is known by its text up to the first `;`.
  *
  * @param namespace a name without a dot lies inside it; empty: none.
@@ -63,7 +63,7 @@ export function parseBackend(text: string, namespace: string): Service {
   const nodes = text.slice(equals + 1).trim()
   if (equals < 0 || nodes === '') {
     throw new RangeError(
-      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx or mxs, got ${show(text)}`,
+      `backend must be name=host:port[;weight],... or name=scheme://host:port,... with http, https, mx, mxs, grpc or grpcs, got ${show(text)}`,
     )
   }
   return toService(text.slice(0, equals).trim(), nodes.split(','), namespace)
@@ -103,7 +103,7 @@ function parseBackendNode(text: string): Node {
   if (protocol !== undefined) {
     if (!SCHEMES.includes(protocol)) {
       throw new RangeError(
-        `backend node ${show(text)}: scheme must be http, https, mx or mxs, got ${JSON.stringify(protocol)}`,
+        `backend node ${show(text)}: scheme must be http, https, mx, mxs, grpc or grpcs, got ${JSON.stringify(protocol)}`,
       )
     }
     metadata['protocol'] = protocol

@@ -7,7 +7,8 @@ export interface Node {
   /** `host:port`; IPv6 in brackets. */
   readonly address: string
   /**
-   * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md), `weight` (1 to 1000, default 1),
+   * Known keys: `protocol` (`http`, `https`; `mx`, `mxs`: the call protocol, docs/protocol.md;
+   * `grpc`, `grpcs`: gRPC over HTTP/2), `weight` (1 to 1000, default 1),
    * `pipeline` (requests written ahead on one connection, default 1), `state` (`draining`: about to leave, gets no new requests).
    */
   readonly metadata: Readonly<Record<string, string>>

@@ -24,6 +24,8 @@ export class Http2Exchange extends Exchange {
   #expecting: boolean
   #requestTrailers: HeaderList | undefined = undefined
   #replyTrailers: HeaderList | undefined = undefined
+  /** Trailers are yet to be handed over. */
+  #trailing = false
   /** Body bytes announced to the client; -1: unknown. */
   #length = -1
   /** What the client has yet to take of a long reply. */
@@ -97,6 +99,7 @@ export class Http2Exchange extends Exchange {
   sweep(nowMs: number): void {
     if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
     this.#deadlineMs = 0
+    if (this.patient && !this.#blocked) return
     this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
   }
 
@@ -124,7 +127,12 @@ export class Http2Exchange extends Exchange {
     this.#deadlineMs = 0
     const stream = this.#stream
     // The reply is complete without the rest of the body (RFC 9113 §8.1).
-    if (!this.bodyDone && !this.aborted) stream.close(constants.NGHTTP2_NO_ERROR)
+    if (!this.bodyDone && !this.aborted) {
+      const close = () => stream.close(constants.NGHTTP2_NO_ERROR)
+      // The library drops trailers of a stream that is closed in the turn they were handed over.
+      if (this.#trailing) stream.once('wantTrailers', () => setImmediate(close))
+      else close()
+    }
     // Bytes that nobody reads would keep the stream.
     stream.resume()
     this.#connection.finished(this)
@@ -157,7 +165,11 @@ export class Http2Exchange extends Exchange {
     if (!this.#respond(length, options)) return
     if (isBodyless) return this.finish()
     const stream = this.#stream
-    stream.on('wantTrailers', () => stream.sendTrailers(toFields(this.#replyTrailers, true)))
+    this.#trailing = true
+    stream.on('wantTrailers', () => {
+      this.#trailing = false
+      stream.sendTrailers(toFields(this.#replyTrailers, true))
+    })
     stream.on('drain', () => {
       this.#blocked = false
       this.#watchStall()

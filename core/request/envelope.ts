@@ -87,6 +87,6 @@ function endOf(view: DataView, at: number): number {
 
 function refuseGrpc(id: string): GatewayError {
   const accept = 'application/json, application/protobuf'
-  const detail = `gRPC messages need HTTP/2, which is not served; send the message itself, as ${accept.replace(',', ' or')}`
+  const detail = `frames of gRPC need HTTP/2 (--listener=node), or application/grpc-web; else send the message itself, as ${accept.replace(',', ' or')}`
   return new GatewayError(id, 415, detail, { headers: ['accept', accept] })
 }

@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts'
 import type { NodeSettings } from '../upstream/parse-node.ts'
 import type { Pool } from '../upstream/pool.ts'
 import type { OutgoingCall } from './call.ts'
@@ -22,9 +23,22 @@ export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 
   readonly pool: Pool
 }
 
+/** Of nodes that speak gRPC: what comes as gRPC is forwarded to them, calls in other forms are not. */
+const NO_CALLER: Caller = {
+  pending: 0,
+  call(call) {
+    call.release()
+    const detail = `${call.service} speaks gRPC: call it by gRPC or gRPC-Web`
+    call.onFail(new GatewayError(call.service, 501, detail, { repeatable: false }))
+  },
+  drain() {},
+  close() {},
+}
+
 /** Calls to a node in the form of the protocol that it speaks (docs/protocol.md). */
 export function createCaller(callee: Callee): Caller {
   const { host, port, secure, protocol } = callee
+  if (protocol === 'grpc') return NO_CALLER
   if (protocol !== 'mx') return new PlainCaller(callee.pool, { host, port })
   return new Channel({
     host,

@@ -13,8 +13,11 @@ const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
   n: 1e-6,
 }
 
+/** The Connect protocol, "Timeout": milliseconds, at most 10 digits. */
+const CONNECT = /^\d{1,10}$/
+
 /**
- * Milliseconds a client gives a call, `maxMs` at most: `Timeout` in seconds, or `grpc-timeout` (`500m`, `10S`); 0: it gives none.
+ * Milliseconds a client gives a call, `maxMs` at most: `Timeout` in seconds, else as {@link readWireTimeout}; 0: it gives none.
  *
  * @throws {GatewayError} 400 when a field is malformed.
  */
@@ -25,12 +28,33 @@ export function readTimeout(headers: HeaderList, maxMs: number, id: string): num
       throw refuse(id, 'Timeout must be seconds up to 999999999 such as 2 or 0.5', seconds)
     return limit(Number(seconds) * 1000, maxMs)
   }
+  return readWireTimeout(headers, maxMs, id)
+}
+
+/**
+ * Milliseconds that a client of gRPC or Connect gives a call, `maxMs` at most: `grpc-timeout` (`500m`, `10S`) or
+ * `connect-timeout-ms`; 0: it gives none.
+ *
+ * @throws {GatewayError} 400 when a field is malformed.
+ */
+export function readWireTimeout(headers: HeaderList, maxMs: number, id: string): number {
   const grpc = headers.get('grpc-timeout')
-  if (grpc === undefined) return 0
+  if (grpc === undefined) {
+    const connect = headers.get('connect-timeout-ms')
+    if (connect === undefined) return 0
+    if (!CONNECT.test(connect))
+      throw refuse(id, 'connect-timeout-ms must be at most 10 digits', connect)
+    return limit(Number(connect), maxMs)
+  }
   const match = GRPC.exec(grpc)
   if (match === null)
     throw refuse(id, 'grpc-timeout must be at most 8 digits and a unit such as 500m or 10S', grpc)
   return limit(Number(match[1]) * GRPC_UNITS_MS[match[2]!]!, maxMs)
+}
+
+/** A time as `grpc-timeout`; at most 8 digits. */
+export function formatGrpcTimeout(ms: number): string {
+  return ms < 1e8 ? `${Math.ceil(ms)}m` : `${Math.ceil(ms / 1000)}S`
 }
 
 function limit(ms: number, maxMs: number): number {

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
+import { forwardGrpc } from '../grpc/forward.ts'
 import type { HeaderList } from '../headers.ts'
 import { turnMs } from '../turn-clock.ts'
 import type { FailureKind, UpstreamCall, UpstreamFailure } from './call.ts'
@@ -11,6 +12,7 @@ import { mayTryAnother } from './tried-nodes.ts'
 
 /** Forwards a routed exchange to a node of its service, whole or in streams, and relays the reply. */
 export function forward(x: Exchange): void {
+  if (x.upstream?.grpc) return forwardGrpc(x)
   new Forwarding(x).start()
 }
 

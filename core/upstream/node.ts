@@ -1,10 +1,11 @@
 import { type Caller, createCaller } from '../rpc/caller.ts'
+import type { Http2Pool } from './http2-pool.ts'
 import type { NodeSettings } from './parse-node.ts'
 import type { Pool } from './pool.ts'
 import type { UpstreamOptions } from './upstream.ts'
 
 /** How a node is reached. */
-export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'findCaller'>
+export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'createHttp2Pool' | 'findCaller'>
 
 /**
  * A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged.
@@ -40,6 +41,7 @@ export class UpstreamNode {
   onTrial = false
   readonly #options: NodeOptions
   #pool: Pool | undefined = undefined
+  #http2: Http2Pool | undefined = undefined
   #caller: Caller | undefined = undefined
   /** The caller is that of a service of this process, and not the node's to close. */
   #isShared = false
@@ -68,6 +70,11 @@ export class UpstreamNode {
     return this.#pool ?? this.#openPool()
   }
 
+  /** Its connections for HTTP/2; undefined: whoever made the node has no use for them. */
+  get http2(): Http2Pool | undefined {
+    return this.#http2 ?? this.#openHttp2()
+  }
+
   /** Carries calls to it, in the form of the protocol that it speaks. */
   get caller(): Caller {
     return this.#caller ?? this.#openCaller()
@@ -77,6 +84,7 @@ export class UpstreamNode {
   retire(): void {
     this.#retired = true
     this.#pool?.close()
+    this.#http2?.close()
     if (!this.#isShared) this.#caller?.drain()
   }
 
@@ -86,6 +94,13 @@ export class UpstreamNode {
     this.#pool = pool
     if (this.#retired) pool.close()
     return pool
+  }
+
+  #openHttp2(): Http2Pool | undefined {
+    const { host, port, secure, pipeline } = this
+    this.#http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline })
+    if (this.#retired) this.#http2?.close()
+    return this.#http2
   }
 
   #openCaller(): Caller {

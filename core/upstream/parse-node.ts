@@ -8,20 +8,22 @@ export interface NodeSettings {
   readonly host: string
   readonly port: number
   readonly secure: boolean
-  /** What it speaks: `http`, or `mx`, the call protocol and HTTP on one port (docs/protocol.md). */
-  readonly protocol: 'http' | 'mx'
+  /** What it speaks: `http`, `mx`, the call protocol and HTTP on one port (docs/protocol.md), or `grpc` over HTTP/2. */
+  readonly protocol: 'http' | 'mx' | 'grpc'
   readonly weight: number
   readonly pipeline: number
   /** Whether it is about to leave. */
   readonly draining: boolean
 }
 
-/** `mxs` is `mx` over TLS, as `https` is `http`. */
+/** `mxs` is `mx` over TLS, as `https` is `http` and `grpcs` is `grpc`. */
 const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> = new Map([
   ['http', { protocol: 'http', secure: false }],
   ['https', { protocol: 'http', secure: true }],
   ['mx', { protocol: 'mx', secure: false }],
   ['mxs', { protocol: 'mx', secure: true }],
+  ['grpc', { protocol: 'grpc', secure: false }],
+  ['grpcs', { protocol: 'grpc', secure: true }],
 ])
 const MAX_WEIGHT = 1000
 const MAX_PIPELINE = 64
@@ -54,7 +56,7 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   const protocol = readKey(metadata, 'protocol') ?? 'http'
   const known = PROTOCOLS.get(protocol)
   if (known === undefined) {
-    return `protocol must be http, https, mx or mxs, got ${JSON.stringify(protocol)}`
+    return `protocol must be http, https, mx, mxs, grpc or grpcs, got ${JSON.stringify(protocol)}`
   }
   const weight = readCount(metadata, 'weight', MAX_WEIGHT)
   if (typeof weight === 'string') return weight

@@ -2,11 +2,13 @@ import { clock } from '../clock.ts'
 import type { UpstreamCall } from './call.ts'
 import { HeadMemory } from './head-memory.ts'
 import { type ConnectionOwner, Http1Connection, type Http1Options } from './http1.ts'
-
-/** Connections that may still be opened, over all pools that share it: each is an open file. */
-export interface ConnectionBudget {
-  left: number
-}
+import {
+  type ClockedPool,
+  type ConnectionBudget,
+  returnConnection,
+  takeConnection,
+  watchPool,
+} from './pool-clock.ts'
 
 export interface PoolOptions extends Http1Options {
   /** Shared with other pools. @default unlimited */
@@ -19,15 +21,8 @@ export interface PoolOptions extends Http1Options {
   readonly maxWaiting: number
 }
 
-/** How often the connections are looked through for what has taken too long. */
-const SWEEP_MS = 200
-
-/** Those with connections, or calls that wait for one. */
-const pools = new Set<Pool>()
-let sweeper: NodeJS.Timeout | undefined
-
 /** The connections to one node. Those in use are bounded, those unused are kept for a while, the latest used first. */
-export class Pool {
+export class Pool implements ClockedPool {
   readonly #options: PoolOptions
   readonly #connections = new Set<Http1Connection>()
   readonly #idle: Http1Connection[] = []
@@ -63,7 +58,7 @@ export class Pool {
     if (connection !== undefined) return connection.send(call)
     if (this.#waiting.length < this.#options.maxWaiting) {
       this.#waiting.push({ call, untilMs: clock.nowMs + this.#options.timeouts.connectMs })
-      watch(this)
+      watchPool(this)
     } else this.#refuse(call)
   }
 
@@ -81,12 +76,14 @@ export class Pool {
     for (const connection of [...this.#connections]) if (connection.load === 0) connection.destroy()
   }
 
-  /** Closes the connection that has been unused for longest, if it is of that budget. */
   closeUnused(budget: ConnectionBudget): void {
     if (this.#options.budget === budget) this.#idle[0]?.destroy()
   }
 
-  /** For the clock. */
+  get idle(): boolean {
+    return this.#connections.size === 0 && this.#waiting.length === 0
+  }
+
   sweep(): void {
     for (const connection of this.#connections) connection.sweep()
     while (this.#waiting[0] !== undefined && clock.nowMs > this.#waiting[0].untilMs) {
@@ -94,7 +91,6 @@ export class Pool {
     }
     // Another pool may have given room to the budget since.
     this.#serveWaiting()
-    if (this.#connections.size === 0 && this.#waiting.length === 0) pools.delete(this)
   }
 
   #refuse(call: UpstreamCall): void {
@@ -137,14 +133,10 @@ export class Pool {
   #open(): Http1Connection | undefined {
     const { budget, maxConnections } = this.#options
     if (this.#connections.size >= maxConnections) return undefined
-    if (budget !== undefined) {
-      if (budget.left <= 0) freeUnused(budget)
-      if (budget.left <= 0) return undefined
-      budget.left--
-    }
+    if (!takeConnection(budget)) return undefined
     const connection = new Http1Connection(this.#options, this.#owner)
     this.#connections.add(connection)
-    watch(this)
+    watchPool(this)
     return connection
   }
 
@@ -160,8 +152,7 @@ export class Pool {
 
   #forget(connection: Http1Connection): void {
     if (!this.#connections.delete(connection)) return
-    const { budget } = this.#options
-    if (budget !== undefined) budget.left++
+    returnConnection(this.#options.budget)
     remove(this.#idle, connection)
     remove(this.#pipelined, connection)
     this.#serveWaiting()
@@ -181,24 +172,4 @@ export class Pool {
 function remove<T>(list: T[], item: T): void {
   const at = list.indexOf(item)
   if (at >= 0) list.splice(at, 1)
-}
-
-/** Makes room in a budget: one node's unused connection for another's that is needed. */
-function freeUnused(budget: ConnectionBudget): void {
-  for (const pool of pools) {
-    if (budget.left > 0) return
-    pool.closeUnused(budget)
-  }
-}
-
-function watch(pool: Pool): void {
-  pools.add(pool)
-  sweeper ??= setInterval(sweepPools, SWEEP_MS).unref()
-}
-
-function sweepPools(): void {
-  for (const pool of pools) pool.sweep()
-  if (pools.size > 0) return
-  clearInterval(sweeper)
-  sweeper = undefined
 }

@@ -4,6 +4,7 @@ import type { Caller } from '../rpc/caller.ts'
 import { DEFAULT_DOMAIN } from '../service-entry.ts'
 import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
+import type { Http2Pool } from './http2-pool.ts'
 import { UpstreamNode } from './node.ts'
 import { type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool.ts'
@@ -20,6 +21,8 @@ export interface UpstreamOptions {
   readonly balance?: BalanceOptions
   /** Makes the connections of a node, for the first request to it; `close` is called when the node is gone. */
   readonly createPool: (address: PoolAddress) => Pool
+  /** The same for nodes that speak gRPC. @default they are not called */
+  readonly createHttp2Pool?: (address: PoolAddress) => Http2Pool
   /** Carries the calls to a node of this process, without sockets, and never closed; other nodes are left alone while there is one. Undefined: the node is elsewhere. */
   readonly findCaller?: (node: UpstreamNode) => Caller | undefined
   readonly ejection?: EjectionOptions
@@ -63,6 +66,7 @@ export class Upstream {
   #nodes: readonly UpstreamNode[] = []
   #endpoints: ReadonlyMap<string, Endpoint> = new Map()
   #handler: string | undefined = undefined
+  #grpc = false
   #balancer: Balancer = NO_CHOICE
   /** Why nodes were left out of the last update, by id. */
   #skipped: ReadonlyMap<string, string> = new Map()
@@ -90,6 +94,11 @@ export class Upstream {
   /** The handler its metadata asks for, where it declares nothing; undefined: none. */
   get handler(): string | undefined {
     return this.#handler
+  }
+
+  /** Whether its nodes speak gRPC: what is not gRPC is no request for them. */
+  get grpc(): boolean {
+    return this.#grpc
   }
 
   /**
@@ -121,9 +130,12 @@ export class Upstream {
       if (this.#skipped.get(entry.id) !== reason) this.#options.onSkip?.(entry, reason)
     }
     let changed = false
-    for (const entry of services.flatMap((service) => service.nodes)) {
+    const entries = services.flatMap((service) => service.nodes)
+    const grpc = entries.length > 0 && entries.every(isOfGrpc)
+    for (const entry of entries) {
       const settings = parseNode(entry)
       if (typeof settings === 'string') skip(entry, settings)
+      else if (settings.protocol === 'grpc' && !grpc) skip(entry, MIXED)
       else if (next.has(entry.id)) skip(entry, `node id ${entry.id} is listed twice`)
       else {
         const old = known.get(entry.id)
@@ -135,6 +147,7 @@ export class Upstream {
       }
     }
     this.#skipped = skipped
+    this.#grpc = grpc
     const nodes = [...next.values()]
     changed ||= nodes.length !== this.#nodes.length
     if (!changed && nodes.every((node, i) => node === this.#nodes[i])) return
@@ -202,6 +215,13 @@ export class Upstream {
     const balancer = createBalancer(this.#balance, usable, this.#randomBits)
     return this.#sticky?.wrap(balancer, usable) ?? balancer
   }
+}
+
+const MIXED =
+  'it speaks gRPC, and other nodes of its service do not: register them under another name'
+
+function isOfGrpc({ metadata }: Node): boolean {
+  return Object.hasOwn(metadata, 'protocol') && /^grpcs?$/.test(metadata['protocol']!)
 }
 
 function isSame(

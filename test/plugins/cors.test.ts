@@ -32,7 +32,7 @@ t.test('a preflight is answered before the backend, with the lists of the option
   t.equal(headers.get('access-control-allow-methods'), 'POST, PATCH, GET, OPTIONS, PUT, DELETE')
   t.equal(
     headers.get('access-control-allow-headers'),
-    'Accept, Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, Mx-Namespace',
+    'Accept, Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, Mx-Namespace, Connect-Protocol-Version, Connect-Timeout-Ms, Grpc-Timeout, X-Grpc-Web, X-User-Agent',
   )
   t.equal(headers.get('access-control-max-age'), '600')
   t.notOk(headers.has('access-control-allow-credentials'))

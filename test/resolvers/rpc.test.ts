@@ -51,6 +51,15 @@ t.test('each word between dashes of a method part gets a capital, the rest stays
   for (const [path, endpoint] of rows) t.equal(rpc.resolve(at(path))?.endpoint, endpoint, path)
 })
 
+t.test('two segments as gRPC has them are package, handler and method, as they are', async (t) => {
+  const rows: [string, string, string][] = [
+    ['/helloworld.Greeter/SayHello', 'helloworld', 'Greeter.SayHello'],
+    ['/acme.shop.v1.Stock/get', 'acme.shop.v1', 'Stock.get'],
+  ]
+  for (const [path, service, endpoint] of rows)
+    t.same(rpc.resolve(at(path, '')), { service, endpoint }, path)
+})
+
 t.test('a service part is taken as it is', async (t) => {
   for (const name of ['user-service', 'Users', 'a.b', 'a_b', '9'])
     t.equal(rpc.resolve(at(`/${name}/handler/method`))?.service, `ns.${name}`)
@@ -65,8 +74,8 @@ t.test('what names no service and method routes nowhere', async (t) => {
   const paths = [
     ...['/', '', '*', 'a/b', '//', '//a/b', '/a//b', '/a/b//', '/./a/b', '/a/../b', '/a/..'],
     ...['/%61/b', '/a/%62', '/a%2fb/c', '/a/b%2fc', '/a/b%00', '/%2e%2e/a', '/a/%c3%a9', '/a/é'],
-    ...['/a/b.c', '/a/b/c.d', '/a.b/c', '/a/b;x=1', '/a/:b', '/a/b:c', '/a/b c', '/a/b\\c'],
-    ...['/__proto__/x', '/a/__proto__', '/a/-b', '/-a/b', '/a-/b', '/a/_b'],
+    ...['/a/b.c', '/a/b/c.d', '/a.b/c-d', '/a/b;x=1', '/a/:b', '/a/b:c', '/a/b c', '/a/b\\c'],
+    ...['/a.1/b', '/.b/c', '/__proto__/x', '/a/__proto__', '/a/-b', '/-a/b', '/a-/b', '/a/_b'],
     ...[`/${'a'.repeat(254)}/b`, `/a/${'b'.repeat(600)}`, `/a${'/b'.repeat(300)}`],
   ]
   for (const path of paths) t.equal(rpc.resolve(at(path)), undefined, JSON.stringify(path))

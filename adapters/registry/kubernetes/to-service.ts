@@ -12,7 +12,7 @@ const METADATA = 'metadata-'
 /** Of the addresses that are taken. */
 const FAMILIES: readonly string[] = ['IPv4', 'IPv6']
 /** Names of ports, the first that is there is taken, and the protocol each stands for. */
-const PORT_NAMES: readonly string[] = ['mx', 'mxs', 'http', 'https']
+const PORT_NAMES: readonly string[] = ['mx', 'mxs', 'http', 'https', 'grpc', 'grpcs']
 
 /**
  * A Service and its slices as a service with nodes.

@@ -49,7 +49,7 @@ t.test('what is wrong with a backend is named', async (t) => {
   const cases: [string, RegExp][] = [
     [
       'greeter',
-      /^backend must be name=host:port\[;weight\],.* with http, https, mx or mxs, got "greeter"$/,
+      /^backend must be name=host:port\[;weight\],.* with http, https, mx, mxs, grpc or grpcs, got "greeter"$/,
     ],
     ['greeter=', /got "greeter="$/],
     ['=a:1', /^name of a backend must be letters, .* got ""$/],
@@ -68,7 +68,7 @@ t.test('what is wrong with a backend is named', async (t) => {
     ['greeter=a:1;speed=3', /got "speed=3"$/],
     [
       'greeter=ftp://a:1',
-      /^backend node "ftp:\/\/a:1": scheme must be http, https, mx or mxs, got "ftp"$/,
+      /^backend node "ftp:\/\/a:1": scheme must be http, https, mx, mxs, grpc or grpcs, got "ftp"$/,
     ],
     ['greeter=a:1,HTTP://a:1', /scheme must be .*, got "HTTP"$/],
     ['greeter=https://a:1/path', /got "a:1\/path/],

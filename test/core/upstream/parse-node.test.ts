@@ -74,8 +74,8 @@ t.test('metadata says protocol, weight and pipeline', async (t) => {
 
 t.test('malformed metadata is a reason, never a guess', async (t) => {
   const cases: [Record<string, string>, string][] = [
-    [{ protocol: 'grpc' }, 'protocol must be http, https, mx or mxs, got "grpc"'],
-    [{ protocol: '' }, 'protocol must be http, https, mx or mxs, got ""'],
+    [{ protocol: 'ftp' }, 'protocol must be http, https, mx, mxs, grpc or grpcs, got "ftp"'],
+    [{ protocol: '' }, 'protocol must be http, https, mx, mxs, grpc or grpcs, got ""'],
     [{ weight: '0' }, 'weight must be a whole number from 1 to 1000, got "0"'],
     [{ weight: '1001' }, 'weight must be a whole number from 1 to 1000, got "1001"'],
     [{ weight: '1.5' }, 'weight must be a whole number from 1 to 1000, got "1.5"'],

@@ -103,7 +103,7 @@ t.test('malformed entries are skipped with a reason, and never thrown', async (t
   upstream.update([
     makeService('greeter', [
       makeNode('nowhere'),
-      makeNode('127.0.0.1:9001', { protocol: 'grpc' }),
+      makeNode('127.0.0.1:9001', { protocol: 'ftp' }),
       makeNode('127.0.0.1:9002', { weight: 'much' }),
       makeNode('127.0.0.1:9003'),
     ]),
@@ -115,7 +115,7 @@ t.test('malformed entries are skipped with a reason, and never thrown', async (t
   )
   t.same(skipped, [
     'nowhere: address must be host:port or [IPv6]:port with a port from 1 to 65535, got "nowhere"',
-    '127.0.0.1:9001: protocol must be http, https, mx or mxs, got "grpc"',
+    '127.0.0.1:9001: protocol must be http, https, mx, mxs, grpc or grpcs, got "ftp"',
     '127.0.0.1:9002: weight must be a whole number from 1 to 1000, got "much"',
     '127.0.0.1:9003: node id 127.0.0.1:9003 is listed twice',
   ])

@@ -35,7 +35,7 @@ t.test(
       ],
       [
         { ...ENTRY, nodes: [{ ...NODE, metadata: { protocol: 'ftp' } }] },
-        'request.nodes[0].metadata: protocol must be http, https, mx or mxs, got "ftp"',
+        'request.nodes[0].metadata: protocol must be http, https, mx, mxs, grpc or grpcs, got "ftp"',
       ],
       [{ ...ENTRY, nodes: [] }, 'request.nodes must have a node'],
       [{ ...ENTRY, nodes: [NODE, { id: 'b' }] }, 'request.nodes[1].address is missing'],

@@ -133,7 +133,7 @@ t.test('what is wrong is named with what would be right', async (t) => {
     ],
     [
       makeKubernetesService('a', {}, { ports: two }),
-      /^mx\/port must name one of its ports, a \(1\), b \(2\), or one of them must be called mx, mxs, http, https$/,
+      /^mx\/port must name one of its ports, a \(1\), b \(2\), or one of them must be called mx, mxs, http, https, grpc, grpcs$/,
     ],
     [makeKubernetesService('a', {}, { ports: [] }), /^it has no TCP port$/],
   ]

@@ -1,0 +1,34 @@
+const WRONG = /[^A-Za-z0-9+/=]/
+/** Characters that stand for whole bytes. */
+const GROUP = 4
+
+/**
+ * Bytes of base64 that comes in pieces, each piece or message padded for itself (gRPC-Web, text format).
+ */
+export class Base64Reader {
+  #rest = ''
+
+  /** Whether all that came was whole. */
+  get isWhole(): boolean {
+    return this.#rest === ''
+  }
+
+  /** @returns the bytes that are whole by now; undefined: it is no base64. */
+  read(chunk: Uint8Array): Buffer | undefined {
+    const text =
+      this.#rest + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('latin1')
+    if (WRONG.test(text)) return undefined
+    const whole = text.length - (text.length % GROUP)
+    this.#rest = text.slice(whole)
+    if (!text.includes('=')) return Buffer.from(text.slice(0, whole), 'base64')
+    const pieces: Buffer[] = []
+    // Padding ends a piece; what follows is another one.
+    for (let from = 0; from < whole; ) {
+      const pad = text.indexOf('=', from)
+      const to = pad < 0 || pad >= whole ? whole : pad - (pad % GROUP) + GROUP
+      pieces.push(Buffer.from(text.slice(from, to), 'base64'))
+      from = to
+    }
+    return Buffer.concat(pieces)
+  }
+}

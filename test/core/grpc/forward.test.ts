@@ -1,0 +1,362 @@
+import { once } from 'node:events'
+import * as grpc from '@grpc/grpc-js'
+import t, { type Test } from 'tap'
+import type { Plugin } from '../../../core/chain.ts'
+import { GatewayError } from '../../../core/errors.ts'
+import { createNodeListener } from '../../../core/listener/node.ts'
+import { Http2Pool } from '../../../core/upstream/http2-pool.ts'
+import type { PoolAddress } from '../../../core/upstream/upstream.ts'
+import { createCertificate } from '../../fixtures/certificates.ts'
+import {
+  collect,
+  type Greeting,
+  GrpcClient,
+  openGrpcBackend,
+  openRelay,
+  statusOf,
+} from '../../fixtures/grpc.ts'
+import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
+import {
+  openRpcGateway,
+  type RpcGateway,
+  type RpcGatewayOptions,
+} from '../../fixtures/rpc-gateway.ts'
+import { makeNode, makeService } from '../../fixtures/services.ts'
+
+const { status: STATUS } = grpc
+const NAME = 'go.mx.api.helloworld'
+
+/** A gateway that serves HTTP/2 without TLS, in front of gRPC backends at these ports. */
+function open(
+  t: Test,
+  ports: readonly number[],
+  options: RpcGatewayOptions = {},
+): Promise<RpcGateway> {
+  const nodes = ports.map((port) => makeNode(`127.0.0.1:${port}`, { protocol: 'grpc' }))
+  return openRpcGateway(t, nodes.length === 0 ? [] : [makeService(NAME, nodes)], {
+    listener: createNodeListener,
+    listening: { http2: 'cleartext' },
+    ...options,
+  })
+}
+
+t.test('calls of every kind reach a gRPC backend and come back', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+
+  t.test('unary: message, metadata both ways, trailers', async (t) => {
+    const metadata = new grpc.Metadata()
+    metadata.set('x-word', 'one, two')
+    metadata.set('key-bin', Buffer.from([0, 255, 10]))
+    const { message, head, status } = await client.call('Context', 'a', { metadata })
+    t.equal(status.code, STATUS.OK)
+    const seen = JSON.parse(message!)
+    t.match(seen, { 'x-word': 'one, two' })
+    t.strictSame(head!.get('x-head'), ['first'])
+    t.strictSame(head!.get('key-bin'), [Buffer.from([0, 255, 10])])
+    t.strictSame(status.metadata.get('x-trailer'), ['last'])
+    await until(() => gateway.seen.at(-1)!.finished)
+    t.equal(gateway.seen.at(-1)?.rpcStatus, 0)
+  })
+
+  t.test('errors keep code, text and binary metadata', async (t) => {
+    const { status } = await client.call('Fail', `${STATUS.FAILED_PRECONDITION}`)
+    t.equal(status.code, STATUS.FAILED_PRECONDITION)
+    t.equal(status.details, '100 % Jörg')
+    t.strictSame(status.metadata.get('why-bin'), [Buffer.from([0, 1, 255])])
+  })
+
+  t.test('server stream', async (t) => {
+    const { messages, status } = await collect(client.stream('Count', '3'))
+    t.strictSame(messages, ['1', '2', '3'])
+    t.equal(status.code, STATUS.OK)
+  })
+
+  t.test('client stream, with messages beyond all windows', async (t) => {
+    const done = new Promise<Greeting | undefined>((resolve) => {
+      const call = client.upload('Join', (_error, reply) => resolve(reply))
+      call.write({ name: 'Ann' })
+      call.write({ name: 'x'.repeat(5_000_000) })
+      call.end({ name: 'Bob' })
+    })
+    t.strictSame(await done, { message: 'Ann,5000000,Bob' })
+  })
+
+  t.test('bidirectional, in turns', async (t) => {
+    const call = client.stream('Chat')
+    for (const name of ['Ann', 'Bob']) {
+      call.write({ name })
+      const [reply] = await once(call, 'data')
+      t.strictSame(reply, { message: `Hello ${name}` })
+    }
+    call.end()
+    const [status] = await once(call, 'status')
+    t.equal(status.code, STATUS.OK)
+  })
+})
+
+t.test('a client that cancels ends the call of the backend', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+  const call = client.stream('Chat')
+  call.on('error', () => {})
+  call.write({ name: 'Ann' })
+  await once(call, 'data')
+  call.cancel()
+  await until(() => backend.cancelled.includes('Chat'))
+  await until(() => gateway.gateway.inFlight === 0)
+  const [node] = (await gateway.directory.find(NAME))!.nodes
+  t.equal(node!.active, 0)
+})
+
+t.test('a deadline is told to the backend, and kept by the gateway', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+  const { status } = await client.call('Wait', 'a', { options: { deadline: Date.now() + 150 } })
+  t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
+  await until(() => backend.cancelled.includes('Wait'))
+  await until(() => gateway.gateway.inFlight === 0)
+})
+
+t.test('a slow reader stops the backend, and memory stays bounded', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+  const call = client.stream('Flood', '100000')
+  call.on('error', () => {})
+  await once(call, 'data')
+  call.pause()
+  let before = -1
+  await until(() => {
+    const still = backend.sent === before
+    before = backend.sent
+    return still && before > 0
+  })
+  t.ok(backend.sent < 200, `no more than windows hold: ${backend.sent} messages of 100 kB`)
+  const stopped = backend.sent
+  call.resume()
+  await until(() => backend.sent > stopped + 100)
+  call.cancel()
+  await until(() => gateway.gateway.inFlight === 0)
+})
+
+t.test('calls are spread over the nodes, and go past one that is away', async (t) => {
+  const backends = [await openGrpcBackend(t), await openGrpcBackend(t)]
+  const gateway = await open(
+    t,
+    backends.map(({ port }) => port),
+  )
+  const client = new GrpcClient(t, gateway.port)
+  for (let i = 0; i < 10; i++) await client.call('SayHello', 'Ann')
+  t.strictSame(
+    backends.map(({ calls }) => calls.length),
+    [5, 5],
+  )
+  backends[0]!.die()
+  const codes = []
+  for (let i = 0; i < 10; i++) codes.push((await client.call('SayHello', 'Ann')).status.code)
+  t.strictSame(
+    codes,
+    Array.from({ length: 10 }, () => STATUS.OK),
+  )
+  t.equal(backends[1]!.calls.length, 15)
+  t.strictSame(gateway.ejected, [`127.0.0.1:${backends[0]!.port}`])
+})
+
+t.test(
+  'a backend that dies under its calls costs those, as UNAVAILABLE, with what they had',
+  async (t) => {
+    const backend = await openGrpcBackend(t)
+    const relay = await openRelay(t, backend.port)
+    const gateway = await open(t, [relay.port])
+    const client = new GrpcClient(t, gateway.port)
+    const waiting = client.call('Wait', 'a')
+    const chat = client.stream('Chat')
+    chat.write({ name: 'Ann' })
+    const [reply] = await once(chat, 'data')
+    await until(() => backend.calls.length === 2)
+    const ended = statusOf(chat)
+    relay.cut()
+    t.equal((await waiting).status.code, STATUS.UNAVAILABLE)
+    t.strictSame(reply, { message: 'Hello Ann' })
+    const status = await ended
+    t.equal(status.code, STATUS.UNAVAILABLE)
+    t.match(status.details, /closed the connection/)
+    t.equal((await client.call('SayHello', 'a')).status.code, STATUS.UNAVAILABLE)
+  },
+)
+
+t.test(
+  'a backend that leaves (GOAWAY) finishes its calls, and loses none of the next',
+  async (t) => {
+    const backend = await openGrpcBackend(t)
+    const gateway = await open(t, [backend.port])
+    const client = new GrpcClient(t, gateway.port)
+    const chat = client.stream('Chat')
+    chat.write({ name: 'Ann' })
+    await once(chat, 'data')
+    const left = new Promise((resolve) => backend.server.tryShutdown(resolve))
+    const successor = await openGrpcBackend(t)
+    await gateway.registry.register!(
+      makeService(NAME, [makeNode(`127.0.0.1:${successor.port}`, { protocol: 'grpc' })]),
+    )
+    const codes = new Set<number>()
+    for (let i = 0; i < 20; i++) codes.add((await client.call('SayHello', 'Bob')).status.code)
+    t.strictSame([...codes], [STATUS.OK])
+    chat.write({ name: 'Cid' })
+    t.strictSame((await once(chat, 'data'))[0], { message: 'Hello Cid' })
+    chat.end()
+    t.equal((await once(chat, 'status'))[0].code, STATUS.OK)
+    await left
+  },
+)
+
+t.test('connections that age are replaced without a lost call', async (t) => {
+  const backend = await openGrpcBackend(t, {
+    options: { 'grpc.max_connection_age_ms': 30, 'grpc.max_connection_age_grace_ms': 10_000 },
+  })
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+  const codes: number[] = []
+  const startMs = Date.now()
+  while (Date.now() - startMs < 600) {
+    const calls = Array.from({ length: 10 }, () => client.call('SayHello', 'Bob'))
+    for (const { status } of await Promise.all(calls)) codes.push(status.code)
+  }
+  t.strictSame([...new Set(codes)], [STATUS.OK], `${codes.length} calls`)
+})
+
+t.test('more calls than a connection takes go over several', async (t) => {
+  const backend = await openGrpcBackend(t, { options: { 'grpc.max_concurrent_streams': 5 } })
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+  const chats = Array.from({ length: 22 }, () => client.stream('Chat'))
+  for (const chat of chats) chat.write({ name: 'Ann' })
+  const replies = await Promise.all(chats.map((chat) => once(chat, 'data')))
+  t.equal(replies.length, 22)
+  const [node] = (await gateway.directory.find(NAME))!.nodes
+  t.equal(node!.http2!.size, 5)
+  for (const chat of chats) chat.end()
+  await Promise.all(chats.map((chat) => once(chat, 'status')))
+})
+
+t.test('a gateway that drains finishes its calls', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [backend.port])
+  const client = new GrpcClient(t, gateway.port)
+  const chat = client.stream('Chat')
+  chat.write({ name: 'Ann' })
+  await once(chat, 'data')
+  gateway.listener.drain()
+  chat.write({ name: 'Bob' })
+  t.strictSame((await once(chat, 'data'))[0], { message: 'Hello Bob' })
+  chat.end()
+  t.equal((await once(chat, 'status'))[0].code, STATUS.OK)
+})
+
+t.test('what the gateway answers itself has a status of gRPC', async (t) => {
+  const http = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
+  const silent = await openRawBackend(t)
+  const limits: Plugin = {
+    name: 'limits',
+    onRequest: ({ headers }) => {
+      const code = headers.get('x-fail')
+      if (code === undefined) return
+      throw new GatewayError('limits', Number(code), `as % asked`, {
+        headers: ['retry-after', '7'],
+      })
+    },
+  }
+  const gateway = await open(t, [], {
+    plugins: [limits],
+    flags: ['--connect_timeout=300ms', '--reply_timeout=300ms'],
+  })
+  const register = (name: string, port: number, protocol = 'grpc') =>
+    gateway.registry.register!(
+      makeService(`go.mx.api.${name}`, [makeNode(`127.0.0.1:${port}`, { protocol })]),
+    )
+  await register('none', 1)
+  await register('http', http.port)
+  await register('silent', silent.port)
+  const call = (service: string, metadata = new grpc.Metadata(), method = 'SayHello') =>
+    new GrpcClient(t, gateway.port, service).call(method, 'a', { metadata })
+  const rows: [string, number, RegExp][] = [
+    ['nobody.Greeter', STATUS.NOT_FOUND, /^service not found: go\.mx\.api\.nobody$/],
+    ['none.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend refused the connection$/],
+    ['http.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend refused the connection$/],
+    ['silent.Greeter', STATUS.UNAVAILABLE, /^bad gateway: the backend took no connection in time$/],
+  ]
+  for (const [service, code, details] of rows) {
+    const { status } = await call(service)
+    t.equal(status.code, code, service)
+    t.match(status.details, details, service)
+  }
+  const codes: [number, number][] = [
+    [401, STATUS.UNAUTHENTICATED],
+    [403, STATUS.PERMISSION_DENIED],
+    [409, STATUS.ALREADY_EXISTS],
+    [429, STATUS.RESOURCE_EXHAUSTED],
+    [503, STATUS.UNAVAILABLE],
+  ]
+  for (const [code, expected] of codes) {
+    const metadata = new grpc.Metadata()
+    metadata.set('x-fail', `${code}`)
+    const { status } = await call('none.Greeter', metadata)
+    t.equal(status.code, expected, `${code}`)
+    t.equal(status.details, 'as % asked')
+    t.strictSame(status.metadata.get('retry-after'), ['7'])
+  }
+})
+
+t.test('a backend that does not answer in time is DEADLINE_EXCEEDED', async (t) => {
+  const backend = await openGrpcBackend(t)
+  const gateway = await open(t, [], { upstream: { createHttp2Pool: createHasty } })
+  await gateway.registry.register!(
+    makeService(NAME, [makeNode(`127.0.0.1:${backend.port}`, { protocol: 'grpc' })]),
+  )
+  const client = new GrpcClient(t, gateway.port)
+  const { status } = await client.call('Wait', 'a')
+  t.equal(status.code, STATUS.DEADLINE_EXCEEDED)
+  t.equal(status.details, 'the backend did not answer in time')
+  await until(() => backend.cancelled.includes('Wait'))
+})
+
+/** A pool whose backends have 100 ms for an answer. */
+function createHasty(address: PoolAddress): Http2Pool {
+  return new Http2Pool({
+    ...address,
+    timeouts: { connectMs: 5000, replyMs: 100, idleMs: 5000 },
+    keepAliveMs: 1000,
+    maxConnections: 10,
+    maxWaiting: 10,
+  })
+}
+
+t.test('over TLS the backend is spoken to by ALPN', async (t) => {
+  const { cert, key } = createCertificate(['localhost'])
+  const credentials = grpc.ServerCredentials.createSsl(null, [
+    { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) },
+  ])
+  const backend = await openGrpcBackend(t, { credentials })
+  const gateway = await open(t, [], {
+    upstream: {
+      createHttp2Pool: (address) =>
+        new Http2Pool({
+          ...address,
+          ca: cert,
+          timeouts: { connectMs: 5000, replyMs: 5000, idleMs: 5000 },
+          keepAliveMs: 1000,
+          maxConnections: 10,
+          maxWaiting: 10,
+        }),
+    },
+  })
+  await gateway.registry.register!(
+    makeService(NAME, [makeNode(`localhost:${backend.port}`, { protocol: 'grpcs' })]),
+  )
+  const { message } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
+  t.equal(message, 'Hello Ann')
+})
