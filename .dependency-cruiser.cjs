@@ -17,7 +17,7 @@ const PARTS = ['plugins', 'resolvers', 'handlers', 'adapters']
 const LEAVES = ['bench', 'examples', 'scripts', 'test']
 /** Libraries only some installations need: loaded by the adapter that needs them, when it needs them. */
 const OPTIONAL_LIBRARIES =
-  '^(pg|consul|esbuild|koffi|protobufjs|@nats-io/|@kubernetes/|@opentelemetry/|prom-client)'
+  '^(pg|consul|esbuild|koffi|protobufjs|acme-client|node-forge|@nats-io/|@kubernetes/|@opentelemetry/|prom-client)'
 /** The files of the SDK that load adapters, and the adapters. */
 const OPENERS = '^sdk/open-(registry|broker|tracer)[.]ts$'
 const OPENED = '^adapters/(registry|broker|tracer|nats|kubernetes)/'

@@ -7,7 +7,7 @@ import type { Directory } from '../core/directory.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { Gateway } from '../core/gateway.ts'
 import type { Listener } from '../core/listener/listener.ts'
-import type { TlsPair } from '../core/listener/tls.ts'
+import type { TlsPair, TlsSource } from '../core/listener/tls.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import type { RouteCache } from '../core/route-cache.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
@@ -20,9 +20,10 @@ import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
 import type { EventSinks } from './handlers.ts'
 import { openListeners } from './listeners.ts'
-import { openClientCa, openTls, reloadTls } from './listening.ts'
+import { openClientCa } from './listening.ts'
 import type { Log } from './log.ts'
 import { openBroker } from './open-broker.ts'
+import { openTls, reloadTls } from './open-tls.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { reportReload } from './report-reload.ts'
@@ -47,6 +48,8 @@ export interface ApiParts {
   readonly fileLimit?: number
   /** Counts its requests. @default nobody does */
   readonly metrics?: RequestMetrics
+  /** Its certificates. @default by the settings */
+  readonly tls?: TlsSource | undefined
 }
 
 export interface ApiOptions extends ApiParts {
@@ -120,6 +123,8 @@ const LINGER_MS = 100
 const NO_ANSWER = 'the registry has not answered yet'
 /** `service.name` of a gateway's spans, where no variable gives another. */
 const TRACED_AS = 'mx-api'
+/** Where files of whoever runs the gateway lie. */
+const OWN_FOLDER = '~/.mx'
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
@@ -179,8 +184,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     metrics: options.metrics,
   })
   closing.add(() => gateway.close())
-  const tls = openTls(settings, log)
-  closing.add(() => tls?.close())
+  const tls = options.tls ?? (await openOwnTls(settings, log, closing))
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())
   await routing.ready
@@ -197,7 +201,13 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     log,
   )
   closing.add(() => listener.close())
-  tls?.onChange(() => log.info({ files: settings.tlsCertFiles }, 'new certificates are in use'))
+  const release = tls?.onChange(({ length }) =>
+    log.info(
+      settings.enableAcme ? { certificates: length } : { files: settings.tlsCertFiles },
+      'new certificates are in use',
+    ),
+  )
+  closing.add(() => release?.())
 
   let isKnown = false
   const reload = async (given: Configuration): Promise<void> => {
@@ -280,6 +290,16 @@ async function openSinks(settings: Settings, log: Log, closing: Closing): Promis
   const broker = await openBroker(settings.broker, log)
   closing.add(() => broker.close?.())
   return { broker }
+}
+
+async function openOwnTls(
+  settings: Settings,
+  log: Log,
+  closing: Closing,
+): Promise<TlsSource | undefined> {
+  const tls = await openTls(settings, log, { folder: OWN_FOLDER })
+  closing.add(() => tls?.close())
+  return tls
 }
 
 /** The configuration of a gateway whose rules are those of its process. */

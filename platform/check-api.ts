@@ -2,11 +2,13 @@ import type { Closing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { openDeciding } from './deciding.ts'
 import { findOddities } from './find-oddities.ts'
-import { openClientCa, openTls } from './listening.ts'
+import { openClientCa } from './listening.ts'
 import type { Log } from './log.ts'
+import { openTls } from './open-tls.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { listNames } from './services.ts'
+import { SELF_SIGNED } from './settings-tls.ts'
 import { formatAddress } from './settings-values.ts'
 import { createUpstreams } from './upstreams.ts'
 
@@ -52,7 +54,9 @@ export async function checkApi(
   )
   const { chain } = await buildChain(configuration, plan)
   closing.add(() => chain.close(() => {}))
-  const tls = openTls(settings, log)
+  // What would be ordered, or made, cannot be wrong yet.
+  const isOfFiles = !settings.enableAcme && settings.tlsCertFiles[0] !== SELF_SIGNED
+  const tls = isOfFiles ? await openTls(settings, log, { folder: undefined }) : undefined
   closing.add(() => tls?.close())
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())

@@ -22,11 +22,12 @@ const FILE_SETTINGS: readonly (keyof Settings)[] = [
   'tlsCertFiles',
   'tlsKeyFiles',
   'tlsClientCa',
+  'acmeCaFile',
   'accessLog',
   'dataDir',
 ]
 /** A file that belongs to no folder: a word that stands for something else, or one of the home folder. */
-const NO_FILE = /^(?:on|off|true|false|~(?:\/.*)?)$/s
+const NO_FILE = /^(?:on|off|true|false|self-signed|~(?:\/.*)?)$/s
 
 /**
  * Reads the configuration file of a command.

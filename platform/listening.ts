@@ -1,7 +1,6 @@
 import { type ClientCa, loadClientCa } from '../core/listener/client-ca.ts'
 import type { CreateListener } from '../core/listener/listener.ts'
 import { createNodeListener } from '../core/listener/node.ts'
-import { loadTls, type TlsSource } from '../core/listener/tls.ts'
 import { createUwsListener, loadUws } from '../core/listener/uws.ts'
 import type { Log } from './log.ts'
 import type { Settings } from './settings.ts'
@@ -20,18 +19,6 @@ export function chooseListener(
   return createNode
 }
 
-/** Loads the certificates, and again when their files change; undefined: none are asked for. @throws {Error} with one line. */
-export function openTls(
-  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
-  log: Log,
-): TlsSource | undefined {
-  if (!enableTls) return undefined
-  const files = tlsCertFiles.map((certFile, i) => ({ certFile, keyFile: tlsKeyFiles[i]! }))
-  const tls = loadTls(files, { warn: (message) => log.warn(message) })
-  tls.watch()
-  return tls
-}
-
 /** Loads the authorities of clients, and again when their file changes; undefined: clients are asked for no certificate. @throws {Error} with one line. */
 export function openClientCa(
   { tlsClientCa, tlsClientAuth }: Pick<Settings, 'tlsClientCa' | 'tlsClientAuth'>,
@@ -40,13 +27,4 @@ export function openClientCa(
   if (tlsClientCa === '') return undefined
   const isOptional = tlsClientAuth === 'optional'
   return loadClientCa(tlsClientCa, { isOptional, warn: (message) => log.warn(message) })
-}
-
-/** Reads the certificates again; one that is wrong is told as by {@link TlsSource.watch}. */
-export function reloadTls(tls: Pick<TlsSource, 'reload'> | undefined, log: Log): void {
-  try {
-    tls?.reload()
-  } catch (error) {
-    log.warn(`${(error as Error).message}; the previous certificates stay in use`)
-  }
 }

@@ -16,6 +16,7 @@ import { findOddities } from './find-oddities.ts'
 import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
 import { obeyPrimary } from './obey-primary.ts'
+import { openTls } from './open-tls.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { reloadOnChange } from './reload-on-change.ts'
@@ -29,6 +30,7 @@ import { type Address, parseAddress } from './settings-values.ts'
 import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { answerQuestions } from './worker-questions.ts'
+import { receiveTls, shareTls } from './worker-tls.ts'
 import { ADDRESS_VARIABLE, startWorkers } from './workers.ts'
 
 /**
@@ -97,9 +99,15 @@ async function runPrimary(
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
   const address = { ...settings.address, port }
   const admin = createProcessAdmin(configuration, log)
-  const workers = await admin.start(() =>
-    startWorkers({ count, address, config: file, log, drainTimeoutMs }),
-  )
+  // Of all processes one orders certificates.
+  const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
+  const attach = tls && shareTls(tls)
+  const workers = await admin
+    .start(() => startWorkers({ count, address, config: file, log, attach, drainTimeoutMs }))
+    .catch(async (error: unknown) => {
+      await tls?.close()
+      throw error
+    })
   admin.tell({
     problems: async () => toProblems(await workers.ask('problems')),
     metrics: createWorkerMetrics(() => workers.ask('metrics')),
@@ -119,6 +127,7 @@ async function runPrimary(
   const stop = async (): Promise<void> => {
     watched.close()
     await workers.drain()
+    await tls?.close()
     await admin.close()
   }
   const leave = (): void => {
@@ -141,11 +150,12 @@ async function runWorker(load: LoadConfiguration, address: Address, log: Log): P
     return { ...rest, settings: { ...settings, address } }
   }
   const shared = await loadShared()
-  const { adminAddress } = shared.settings
+  const { adminAddress, enableAcme } = shared.settings
   const api = await startApi({
     configuration: shared,
     log,
     shared: true,
+    tls: enableAcme ? await receiveTls() : undefined,
     ...toCounted(adminAddress),
   })
   answerQuestions({ problems: api.problems, metrics: () => readAll(api.measured) })

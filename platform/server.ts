@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { openGate } from '../core/auth/open-gate.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Plugin } from '../core/chain.ts'
+import type { TlsSource } from '../core/listener/tls.ts'
 import { createNetwork } from '../core/network/network.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
 import { type Api, startApi } from './api.ts'
@@ -14,10 +15,11 @@ import { type DataFolder, openDataFolder, toFolderPath } from './data-folder.ts'
 import { readFileLimit } from './file-limit.ts'
 import { type AdminPassword, checkAdminPassword } from './first-accounts.ts'
 import type { EventSinks } from './handlers.ts'
-import { chooseListener, openTls, reloadTls } from './listening.ts'
+import { chooseListener } from './listening.ts'
 import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
+import { openTls } from './open-tls.ts'
 import { planGuards } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { makeServerId, readServerId } from './server-id.ts'
@@ -145,6 +147,8 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   proxy.begin()
   for (const { begin } of services) await begin?.()
 
+  const tls = await openServerTls(settings, log, made, folder)
+  closing.add(() => tls?.close())
   const api = await startApi({
     configuration,
     log,
@@ -152,14 +156,13 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     domains: registries,
     events: toSinks(settings, broker, made),
     gate,
+    tls,
     findCaller: findLocalCaller,
     fileLimit: Math.floor(fileLimit / 2),
     metrics: told.metrics,
   })
   closing.add(api.close)
   told.use(api)
-  const tls = openTls(settings, log)
-  closing.add(() => tls?.close())
   const dashboard = await startDashboard({
     address: settings.webAddress,
     createListener: chooseListener(settings, log),
@@ -185,7 +188,6 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     async reload(next) {
       await api.reload(next)
       dashboard.use(await buildGuards(next, log))
-      reloadTls(tls, log)
       proxy.use(next)
       ;({ drainTimeoutMs } = next.settings)
     },
@@ -233,6 +235,20 @@ async function stopService({ endStreams, service }: BuiltIn): Promise<void> {
   await service.stop()
 }
 
+/** Of the gateway and the dashboard. What is kept is in the store of the services, encrypted as their secrets are. */
+async function openServerTls(
+  settings: Settings,
+  log: Log,
+  { store, secretKey }: Made,
+  folder: DataFolder | undefined,
+): Promise<TlsSource | undefined> {
+  if (!settings.enableAcme) return openTls(settings, log, { folder: toOwnFolder(folder) })
+  const { readSecretKeys } = await import('./acme/secret-keys.ts')
+  const secretKeys = readSecretKeys(settings, secretKey)
+  const kept = { store: store!.store, secretKeys }
+  return openTls(settings, log, { kept, folder: undefined })
+}
+
 function buildGuards(configuration: Configuration, log: Log): Promise<readonly Plugin[]> {
   return buildPlugins(planGuards(configuration), { log, nowMs: Date.now })
 }
@@ -258,7 +274,7 @@ function toOwnFolder(folder: DataFolder | undefined): string | undefined {
 
 function isDefault(path: string): boolean {
   try {
-    return path === toFolderPath(SETTINGS.dataDir.default)
+    return path === toFolderPath(SETTINGS.dataDir.inServer!.default!)
   } catch {
     // Without a home folder there is no default one.
     return false

@@ -1,3 +1,4 @@
+import { checkTls } from './check-tls.ts'
 import { type Command, SETTINGS, type Settings } from './settings.ts'
 import { checkListening } from './settings-listening.ts'
 
@@ -41,7 +42,8 @@ export function mergeSettings(...sources: readonly GivenSettings[]): Settings {
     key,
     SETTINGS[key].parse(all.get(key)?.values ?? defaultValues(key)),
   ])
-  const settings = Object.fromEntries(parsed) as Settings
+  const asked = Object.fromEntries(parsed) as Settings
+  const settings = asked.enableAcme ? { ...asked, enableTls: true } : asked
   const problems = [...checkTls(settings, all), ...checkListening(settings, all)]
   if (problems.length > 0) throw new SettingsError(problems)
   return settings
@@ -91,26 +93,4 @@ const KEYS_BY_NAME = new Map(SETTING_KEYS.map((key) => [SETTINGS[key].name, key]
 function defaultValues(key: keyof Settings): readonly string[] {
   const setting = SETTINGS[key]
   return setting.kind === 'list' ? splitList(key, setting.default) : [setting.default]
-}
-
-function checkTls(
-  { enableTls, tlsCertFiles, tlsKeyFiles }: Settings,
-  given: GivenSettings,
-): string[] {
-  const files = given.get('tlsCertFiles') ?? given.get('tlsKeyFiles')
-  if (!enableTls) {
-    if (files === undefined || given.has('enableTls')) return []
-    return [
-      `${files.source} has no effect without enable_tls: set that to true, or to false for plain HTTP`,
-    ]
-  }
-  if (tlsCertFiles.length === 0 || tlsKeyFiles.length === 0) {
-    return [
-      `${given.get('enableTls')?.source}: TLS certificate and key files not specified: tls_cert_file and tls_key_file are needed`,
-    ]
-  }
-  if (tlsCertFiles.length === tlsKeyFiles.length) return []
-  return [
-    `${files?.source}: tls_cert_file and tls_key_file must name as many files each, got ${tlsCertFiles.length} and ${tlsKeyFiles.length}`,
-  ]
 }

@@ -20,6 +20,13 @@ import {
   STORE_FORMS,
 } from './settings-server-values.ts'
 import {
+  parseAcmeHosts,
+  parseAskUrl,
+  parseCertFiles,
+  parseDirectoryUrl,
+  parseEmail,
+} from './settings-tls.ts'
+import {
   type Address,
   parseAccessLog,
   parseAddress,
@@ -155,7 +162,24 @@ export interface Settings {
   /** Between the moment the process is not ready any more and that in which its port is closed. */
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
+  /** Whether HTTPS is served, by certificates of files or of ACME. */
   readonly enableTls: boolean
+  readonly enableAcme: boolean
+  /** Names that get certificates, lower case. */
+  readonly acmeHosts: readonly string[]
+  /** URL that says whether other names may; empty: they may not. */
+  readonly acmeAsk: string
+  readonly acmeDirectory: string
+  /** Empty: none is given. */
+  readonly acmeEmail: string
+  /** Where challenges are answered. */
+  readonly acmeAddress: Address
+  /** Empty: the authorities of Node.js. */
+  readonly acmeCaFile: string
+  /** Empty: there is no external account. */
+  readonly acmeEabKid: string
+  readonly acmeEabKey: string
+  /** Files, or `self-signed` alone. */
   readonly tlsCertFiles: readonly string[]
   /** As many as `tlsCertFiles`, in the same order. */
   readonly tlsKeyFiles: readonly string[]
@@ -237,9 +261,13 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'data_dir',
     kind: 'text',
     form: 'folder',
-    description: 'Where state lies that is kept in files; one server at a time has it',
-    default: '~/.mx/server',
-    only: 'server',
+    description:
+      'Where certificates of ACME lie that are kept in files; one gateway at a time has it',
+    default: '~/.mx/api',
+    inServer: {
+      description: 'Where state lies that is kept in files; one server at a time has it',
+      default: '~/.mx/server',
+    },
     live: false,
     parse: one(parseNonEmpty('a folder')),
   },
@@ -356,9 +384,9 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'store',
     kind: 'text',
     form: 'name or url',
-    description: `Where records are kept: ${STORE_FORMS}`,
+    description: `Where certificates of ACME are kept, for one gateway or for several: ${STORE_FORMS}`,
     default: 'lmdb',
-    only: 'server',
+    inServer: { description: `Where records are kept: ${STORE_FORMS}` },
     live: false,
     parse: one(parseStoreText),
   },
@@ -538,10 +566,14 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'key',
     description:
-      'Encrypts the secrets of the configuration: 32 bytes in base64, or file (one of this server, made where there is none), or memory (forgotten at the end)',
+      'Encrypts private keys of ACME in the store: 32 bytes in base64, the same for all gateways of a store',
     default: '',
-    unset: 'there can be no secrets',
-    only: 'server',
+    unset: 'they are kept as they are',
+    inServer: {
+      description:
+        'Encrypts the secrets of the configuration, and private keys: 32 bytes in base64, or file (one of this server, made where there is none), or memory (forgotten at the end)',
+      unset: 'there can be no secrets',
+    },
     notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY',
     live: false,
     parse: one(parseKeySource),
@@ -550,10 +582,12 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'config_secret_key_previous',
     kind: 'text',
     form: 'key',
-    description:
-      'The key until now: what it has encrypted is encrypted with config_secret_key at the start',
+    description: 'The key until now: what it has encrypted can still be read',
     default: '',
-    only: 'server',
+    inServer: {
+      description:
+        'The key until now: what it has encrypted is encrypted with config_secret_key at the start',
+    },
     notInFile: 'a key stays out of it: set MX_CONFIG_SECRET_KEY_PREVIOUS',
     live: false,
     parse: one(parsePreviousKey),
@@ -879,16 +913,107 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseSwitch),
   },
+  enableAcme: {
+    name: 'enable_acme',
+    kind: 'switch',
+    form: 'true or false',
+    description:
+      'Serve HTTPS with certificates that are ordered and renewed by ACME, and agree to the terms of its directory; goes before tls_cert_file',
+    default: 'false',
+    live: false,
+    parse: one(parseSwitch),
+  },
+  acmeHosts: {
+    name: 'acme_hosts',
+    kind: 'list',
+    form: 'name,...',
+    description: 'Hosts to have certificates for; the first is the default',
+    default: '',
+    splitFlag: true,
+    live: false,
+    parse: parseAcmeHosts,
+  },
+  acmeAsk: {
+    name: 'acme_ask',
+    kind: 'text',
+    form: 'url',
+    description:
+      'Says whether a host that is not listed may have a certificate: asked with ?domain=<name>, 200 is yes',
+    default: '',
+    unset: 'only listed hosts may',
+    live: false,
+    parse: one(parseAskUrl),
+  },
+  acmeDirectory: {
+    name: 'acme_directory',
+    kind: 'text',
+    form: 'url',
+    description: 'ACME server',
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
+    live: false,
+    parse: one(parseDirectoryUrl),
+  },
+  acmeEmail: {
+    name: 'acme_email',
+    kind: 'text',
+    form: 'address',
+    description: 'Where the ACME server may write to about certificates',
+    default: '',
+    unset: 'nowhere',
+    live: false,
+    parse: one(parseEmail),
+  },
+  acmeAddress: {
+    name: 'acme_address',
+    kind: 'text',
+    form: 'host:port',
+    description:
+      'Where challenges of ACME are answered, and plain HTTP is sent on to HTTPS; the ACME server asks at port 80',
+    default: ':80',
+    live: false,
+    parse: one(parseAddress),
+  },
+  acmeCaFile: {
+    name: 'acme_ca_file',
+    kind: 'text',
+    form: 'file',
+    description: "Authority of a private ACME server's own certificate, PEM",
+    default: '',
+    unset: 'those of Node.js',
+    live: false,
+    parse: one((text) => text.trim()),
+  },
+  acmeEabKid: {
+    name: 'acme_eab_kid',
+    kind: 'text',
+    form: 'id',
+    description: 'Key id of an external account, where the ACME server wants one',
+    default: '',
+    unset: 'none',
+    live: false,
+    parse: one((text) => text.trim()),
+  },
+  acmeEabKey: {
+    name: 'acme_eab_key',
+    kind: 'text',
+    form: 'key',
+    description: 'Its HMAC key, base64url',
+    default: '',
+    unset: 'none',
+    notInFile: 'a key stays out of it: set MX_ACME_EAB_KEY',
+    live: false,
+    parse: one((text) => text.trim()),
+  },
   tlsCertFiles: {
     name: 'tls_cert_file',
     kind: 'list',
     form: 'file,...',
     description:
-      'Certificates with their chains, PEM; chosen by server name, the first is the default',
+      'Certificates with their chains, PEM, chosen by server name, the first is the default; or self-signed: one for development, made in ~/.mx',
     default: '',
     splitFlag: true,
     live: false,
-    parse: (texts) => texts.map(parseNonEmpty('a file')),
+    parse: parseCertFiles,
   },
   tlsKeyFiles: {
     name: 'tls_key_file',

@@ -17,6 +17,8 @@ export interface WorkersOptions {
   /** The configuration file they read, even if it is not there when one of them starts. */
   readonly config: string | undefined
   readonly log: Log
+  /** Given each worker before it runs. @default nothing is done with them */
+  readonly attach?: ((worker: Worker) => void) | undefined
   /** Milliseconds a worker is given to drain before it is killed. */
   readonly drainTimeoutMs: () => number
 }
@@ -61,6 +63,7 @@ export async function startWorkers({
   address,
   config,
   log,
+  attach,
   drainTimeoutMs,
 }: WorkersOptions): Promise<Workers> {
   const environment = {
@@ -85,6 +88,7 @@ export async function startWorkers({
     const reloadsBefore = reloads
     let ready = false
     running.add(worker)
+    attach?.(worker)
     return new Promise((resolve, reject) => {
       worker.on('message', (message) => {
         if (message !== READY) return

@@ -19,6 +19,7 @@ wanted=(
   redis-server=redis-server
   nats-server=nats-server
   systemd-analyze=systemd
+  pebble=pebble
 )
 
 # Debian keeps servers where ordinary users do not look.

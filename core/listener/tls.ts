@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { type FSWatcher, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Maybe } from '../chain.ts'
 
 /** The two PEM files of a server certificate: the certificate with its chain, and its private key. */
 export interface TlsFiles {
@@ -41,8 +42,8 @@ export interface TlsSource {
   readonly onChange: (listener: (pairs: readonly TlsPair[]) => void) => () => void
   /** Reloads whenever a file changes, in place or by a rename. A change that does not load is reported as a warning. */
   readonly watch: () => void
-  /** Ends {@link watch}. */
-  readonly close: () => void
+  /** Ends {@link watch}, and whatever else it does. */
+  readonly close: () => Maybe<void>
 }
 
 export interface TlsOptions {

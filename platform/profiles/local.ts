@@ -16,5 +16,6 @@ export const local: Profile = {
     events: 'lmdb',
     runtime: 'process',
     configSecretKey: 'file',
+    tlsCertFiles: 'self-signed',
   },
 }

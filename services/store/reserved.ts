@@ -4,6 +4,7 @@ import { toBlobTables } from './blobs.ts'
 
 /** Tables that built-in services keep their own things in, and whose they are. */
 const RESERVED: ReadonlyMap<string, string> = new Map([
+  ['acme', 'certificates'],
   ['auth', 'the service auth'],
   ['config', 'the service config'],
   ['runtime', 'the service runtime'],

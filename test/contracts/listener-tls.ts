@@ -50,8 +50,8 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
     const second = createCertificate(['second.test', '*.wild.test'])
     const files = [folder.write('first', first), folder.write('second', second)]
     const tls = loadTls(files, { warn: (message) => t.fail(message) })
-    t.teardown(() => {
-      tls.close()
+    t.teardown(async () => {
+      await tls.close()
       folder.remove()
     })
     const { port } = await openListener(t, create, (x) => x.reply(200, `${x.secure} ${x.path}`), {
@@ -175,8 +175,8 @@ export function testListenerTls({ create, name }: ListenerSubject): void {
         folder.write(name, createCertificate([`${name}.test`])),
       )
       const tls = loadTls(files)
-      t.teardown(() => {
-        tls.close()
+      t.teardown(async () => {
+        await tls.close()
         folder.remove()
       })
       const backend = await openBackendServer(t)

@@ -103,7 +103,7 @@ t.test('every problem is told with file, line, column and reason', async (t) => 
     ['adress: :80', 'mx.yaml:1:1: unknown key "adress", did you mean "address"?'],
     [
       '\nzzzzzzzzzzz: 1',
-      /^mx\.yaml:2:1: unknown key "zzzzzzzzzzz", the keys are services, plugins, address/,
+      /^mx\.yaml:2:1: unknown key "zzzzzzzzzzz", the keys are services, plugins, data_dir, address/,
     ],
     ['workers: 1\nworkers: 2', 'mx.yaml:2:1: key "workers" stands here twice'],
     ['drain_timeout: 1s\ndrain-timeout: 2s', 'mx.yaml:2:1: key "drain_timeout" stands here twice'],

@@ -60,8 +60,8 @@ t.test('one gateway answers at both addresses, HTTP/2 at one of them', async (t)
 t.test('both have the same certificates', async (t) => {
   const folder = createCertificateFolder()
   const tls = loadTls([folder.write('a', createCertificate(['a.test']))])
-  t.teardown(() => {
-    tls.close()
+  t.teardown(async () => {
+    await tls.close()
     folder.remove()
   })
   const { port, http2Port } = await open(t, { tls })

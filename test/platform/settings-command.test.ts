@@ -24,7 +24,7 @@ t.test('mx api and mx server share settings, and each has some of its own', asyn
     t.ok(api.includes(name) && server.includes(name), name)
   for (const name of ['handler', 'resolver', 'workers'])
     t.same([api.includes(name), server.includes(name)], [true, false], name)
-  for (const name of ['profile', 'data_dir', 'proxy_address', 'web_address', 'store'])
+  for (const name of ['profile', 'store_sync', 'proxy_address', 'web_address', 'runtime'])
     t.same([api.includes(name), server.includes(name)], [false, true], name)
 })
 
@@ -39,8 +39,8 @@ t.test('the defaults of mx server are those of the profile local', async (t) => 
 
 t.test('a setting of the other command is refused, and said to be one', async (t) => {
   t.same(
-    problemsOf(() => readFlags(['--store=memory'], 'api')),
-    ['unknown flag --store: it is a setting of mx server, not of mx api'],
+    problemsOf(() => readFlags(['--events=memory'], 'api')),
+    ['unknown flag --events: it is a setting of mx server, not of mx api'],
   )
   t.same(
     problemsOf(() => readFlags(['--handler', 'web', '--profil=test'], 'server')),
@@ -50,8 +50,8 @@ t.test('a setting of the other command is refused, and said to be one', async (t
     ],
   )
   t.same(
-    problemsOf(() => parseConfig('store: memory\naddress: :1\n', 'mx.yaml', 'api')),
-    ['mx.yaml:1:1: "store" is no key of this file: it is a setting of mx server, not of mx api'],
+    problemsOf(() => parseConfig('events: memory\naddress: :1\n', 'mx.yaml', 'api')),
+    ['mx.yaml:1:1: "events" is no key of this file: it is a setting of mx server, not of mx api'],
   )
   t.match(
     problemsOf(() => parseConfig('stor: memory\nworkers: 2\n', 'mx.yaml', 'server')),
@@ -63,9 +63,9 @@ t.test('a setting of the other command is refused, and said to be one', async (t
 })
 
 t.test('MX_API_ is of the gateway, which mx server has, too', async (t) => {
-  const env = { MX_API_ADDRESS: ':1', MX_API_STORE: 'memory', MX_STORE: 'lmdb', MX_WORKERS: '2' }
-  t.same([...readEnvironment(env, 'server').keys()], ['address', 'store'])
-  t.same(readEnvironment(env, 'server').get('store')?.values, ['lmdb'])
+  const env = { MX_API_ADDRESS: ':1', MX_API_EVENTS: 'memory', MX_EVENTS: 'lmdb', MX_WORKERS: '2' }
+  t.same([...readEnvironment(env, 'server').keys()], ['address', 'events'])
+  t.same(readEnvironment(env, 'server').get('events')?.values, ['lmdb'])
   t.same([...readEnvironment(env, 'api').keys()], ['address', 'workers'])
 })
 

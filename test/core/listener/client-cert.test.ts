@@ -35,9 +35,9 @@ async function open(t: Teardown, isOptional: boolean, options: Partial<ListenerO
   const warnings: string[] = []
   const warn = (message: string) => warnings.push(message)
   const clientCa = loadClientCa(file, { isOptional, warn, settleMs: 1 })
-  t.teardown(() => {
+  t.teardown(async () => {
     clientCa.close()
-    tls.close()
+    await tls.close()
     folder.remove()
   })
   const listener = await openListener(

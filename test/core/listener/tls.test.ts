@@ -253,7 +253,7 @@ t.test('files that are watched', async (t) => {
   })
 
   await t.test('are no longer read once the source is closed', async (t) => {
-    source.close()
+    await source.close()
     const { pairs } = source
     unlinkSync(files.certFile)
     watched.write('site', createCertificate(['6.test']))
@@ -269,7 +269,7 @@ t.test('files that are watched', async (t) => {
     })
     gone.remove()
     source.watch()
-    source.close()
+    await source.close()
     t.match(told, [/^TLS folder .* cannot be watched: /])
   })
 })

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDnsName, toHostName } from '../../core/host-name.ts'
+import type { Ask } from './ask.ts'
+
+export interface OnDemandOptions {
+  readonly ask: Ask
+  /** Whether there is a certificate for a host. */
+  readonly has: (host: string) => boolean
+  /** Whether none can be ordered for now. */
+  readonly isTaken: (host: string) => boolean
+  /** Orders one. Resolves when this gateway is done with that. */
+  readonly order: (host: string) => Promise<void>
+}
+
+/** Certificates for hosts nobody has listed, when somebody asks for them. */
+export interface OnDemand {
+  /** As of `TlsSource`. */
+  readonly request: (serverName: string) => Promise<void>
+  /** There are other certificates. */
+  readonly changed: () => void
+}
+
+/** How long a handshake or a request waits for a certificate. */
+const WAIT_MS = 9000
+/** Hosts at a time. */
+const REQUESTS_MAX = 100
+
+export function createOnDemand({ ask, has, isTaken, order }: OnDemandOptions): OnDemand {
+  const requests = new Map<string, Promise<void>>()
+  const waiting = new Set<() => void>()
+
+  async function obtain(host: string): Promise<void> {
+    if (!(await ask(host))) return
+    const giveUp = new AbortController()
+    const ordered = order(host).then(async () => {
+      // Another gateway is at it.
+      while (!has(host) && isTaken(host)) await nextChange()
+    })
+    const late = delay(WAIT_MS, undefined, { signal: giveUp.signal, ref: false })
+    await Promise.race([ordered, late.catch(() => {})])
+    giveUp.abort()
+  }
+
+  function nextChange(): Promise<void> {
+    return new Promise((resolve) => waiting.add(resolve))
+  }
+
+  return {
+    async request(serverName) {
+      const host = toHostName(serverName)
+      if (!isDnsName(host) || has(host)) return
+      const under = requests.get(host)
+      if (under !== undefined) return under
+      if (isTaken(host) || requests.size >= REQUESTS_MAX) return
+      const request = obtain(host).finally(() => requests.delete(host))
+      requests.set(host, request)
+      return request
+    },
+    changed() {
+      const resolves = [...waiting]
+      waiting.clear()
+      for (const resolve of resolves) resolve()
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
+import { parseKept } from '../../core/store/kept-json.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import type { SecretKey } from '../../services/config/secret-key.ts'
+
+/** Where everything is that gateways share. */
+export const TABLE: StoreTable = { database: DEFAULT_NAMESPACE, table: 'acme' }
+
+/** A private key as it is kept. */
+export interface KeptKey {
+  /** PEM, or what was made of it. */
+  readonly key: string
+  /** Id of what it is encrypted with; empty: it is not. */
+  readonly sealedWith: string
+}
+
+/** A certificate as it is kept. */
+export interface CertificateRecord extends KeptKey {
+  readonly host: string
+  /** PEM, with its chain. */
+  readonly cert: string
+  /** When it is to be renewed, unix time in milliseconds. */
+  readonly renewMs: number
+}
+
+/** Who orders the certificate of a host, and what became of it before. */
+export interface OrderRecord {
+  readonly host: string
+  /** Of one gateway. */
+  readonly holder: string
+  /** Until when nobody else may, unix time in milliseconds; 0: anybody may. */
+  readonly heldUntilMs: number
+  /** That failed, one after the other. */
+  readonly failures: number
+  /** When it may be tried again, unix time in milliseconds. */
+  readonly retryMs: number
+  /** Why it failed; empty: it did not. */
+  readonly reason: string
+}
+
+/** What keys of a directory begin with: certificates of one are none of another. */
+export function toScope(directory: string): string {
+  return `${createHash('sha256').update(directory).digest('base64url').slice(0, 16)}/`
+}
+
+/** What keys of certificates begin with. */
+export function toCertificatesPrefix(scope: string): string {
+  return `${scope}certificate/`
+}
+
+export function toCertificateKey(scope: string, host: string): string {
+  return toCertificatesPrefix(scope) + host
+}
+
+export function toOrderKey(scope: string, host: string): string {
+  return `${scope}order/${host}`
+}
+
+/** Gateways that cannot read each other's keys have an account each. */
+export function toAccountKey(scope: string, sealedWith: string): string {
+  return `${scope}account/${sealedWith || 'plain'}`
+}
+
+export function toTokenKey(token: string): string {
+  return `token/${token}`
+}
+
+/** @throws {GatewayError} 500 */
+export function parseCertificateRecord(record: StoreRecord): CertificateRecord {
+  return parseKept<CertificateRecord>(
+    record,
+    TABLE.table,
+    ({ host, cert, key, renewMs }) =>
+      isText(host) && isText(cert) && isText(key) && Number.isFinite(renewMs),
+  )
+}
+
+/** @throws {GatewayError} 500 */
+export function parseOrderRecord(record: StoreRecord): OrderRecord {
+  return parseKept<OrderRecord>(
+    record,
+    TABLE.table,
+    ({ holder, heldUntilMs, retryMs, failures }) =>
+      isText(holder) && [heldUntilMs, retryMs, failures].every(Number.isFinite),
+  )
+}
+
+/** @throws {GatewayError} 500 */
+export function parseAccountRecord(record: StoreRecord): KeptKey {
+  return parseKept<KeptKey>(record, TABLE.table, ({ key }) => isText(key))
+}
+
+/** @throws {GatewayError} 500 */
+export function parseTokenRecord(record: StoreRecord): { readonly keyAuthorization: string } {
+  return parseKept<{ keyAuthorization: string }>(record, TABLE.table, ({ keyAuthorization }) =>
+    isText(keyAuthorization),
+  )
+}
+
+/** What encrypts private keys in the store, the first, and what did before; none: they are kept as they are. */
+export type SecretKeys = readonly SecretKey[]
+
+/** @param place the key of the record it is for: it is nothing in another. */
+export function sealKey([secretKey]: SecretKeys, place: string, key: string): KeptKey {
+  if (secretKey === undefined) return { key, sealedWith: '' }
+  return { key: secretKey.seal('', place, key), sealedWith: secretKey.id }
+}
+
+/** PEM; undefined: it was encrypted with something else. */
+export function openKey(secretKeys: SecretKeys, place: string, kept: KeptKey): string | undefined {
+  if (kept.sealedWith === '') return kept.key
+  const secretKey = secretKeys.find(({ id }) => id === kept.sealedWith)
+  return secretKey?.open('', place, kept.key)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
+}

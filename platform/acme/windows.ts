@@ -1,0 +1,74 @@
+import type { RenewalWindow } from './client.ts'
+import type { Directory } from './directory.ts'
+import type { KeptCertificate } from './picture.ts'
+import { pickTime, toAskAgainMs, toCertificateId } from './renewal.ts'
+
+export interface WindowsOptions {
+  readonly directory: Pick<Directory, 'readWindow'>
+  /** Unix time. */
+  readonly nowMs: () => number
+  readonly random: () => number
+  /** Told why a directory does not say; it is asked again later. */
+  readonly onFailure: (host: string, error: Error) => void
+}
+
+/** When directories want certificates to be renewed (RFC 9773): sooner, when they have to revoke them. */
+export interface Windows {
+  /** When to renew, unix time in milliseconds. */
+  readonly toRenewMs: (certificate: KeptCertificate) => number
+  /** Asks for the windows that were not asked for lately. Never rejects. */
+  readonly ask: (certificates: Iterable<KeptCertificate>) => Promise<void>
+  /** What an order that replaces a certificate says it does; undefined: the directory does not want to know. */
+  readonly toReplaced: (certificate: KeptCertificate | undefined) => string | undefined
+}
+
+interface Asked {
+  readonly cert: string
+  readonly askAgainMs: number
+  readonly picked?: {
+    readonly id: string
+    readonly window: RenewalWindow
+    readonly renewMs: number
+  }
+}
+
+export function createWindows({ directory, nowMs, random, onFailure }: WindowsOptions): Windows {
+  /** By host. */
+  const asked = new Map<string, Asked>()
+
+  function find({ host, cert }: KeptCertificate): Asked | undefined {
+    const found = asked.get(host)
+    return found?.cert === cert ? found : undefined
+  }
+
+  async function askOne(certificate: KeptCertificate): Promise<Asked> {
+    const { host, cert } = certificate
+    const before = find(certificate)?.picked
+    const unknown = {
+      cert,
+      askAgainMs: nowMs() + toAskAgainMs({}),
+      ...(before && { picked: before }),
+    }
+    try {
+      const id = before?.id ?? (await toCertificateId(cert))
+      const window = id === undefined ? undefined : await directory.readWindow(id)
+      if (id === undefined || window === undefined) return unknown
+      const renewMs = pickTime(window, before, random)
+      const askAgainMs = nowMs() + toAskAgainMs(window)
+      return { cert, askAgainMs, picked: { id, window, renewMs } }
+    } catch (error) {
+      onFailure(host, error as Error)
+      return unknown
+    }
+  }
+
+  return {
+    toRenewMs: (certificate) => find(certificate)?.picked?.renewMs ?? certificate.renewMs,
+    async ask(certificates) {
+      for (const certificate of [...certificates])
+        if ((find(certificate)?.askAgainMs ?? 0) <= nowMs())
+          asked.set(certificate.host, await askOne(certificate))
+    },
+    toReplaced: (certificate) => certificate && find(certificate)?.picked?.id,
+  }
+}

@@ -1,0 +1,396 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer as createHttpServer, request } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connect } from 'node:tls'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { createPostgresStore } from '../../../adapters/store/postgres.ts'
+import { createNodeListener } from '../../../core/listener/node.ts'
+import { createUwsListener } from '../../../core/listener/uws.ts'
+import { formatKept } from '../../../core/store/kept-json.ts'
+import { createStore, type Store } from '../../../core/store/store.ts'
+import { type Acme, type AcmeOptions, openAcme } from '../../../platform/acme/open-acme.ts'
+import { TABLE, toOrderKey, toScope } from '../../../platform/acme/records.ts'
+import { readFlags } from '../../../platform/settings-flags.ts'
+import { mergeSettings } from '../../../platform/settings-sources.ts'
+import { makeSecretKey, parseSecretKey } from '../../../services/config/secret-key.ts'
+import { openListener } from '../../fixtures/open-listener.ts'
+import { type Pebble, startPebble } from '../../fixtures/pebble.ts'
+import { startPostgres } from '../../fixtures/postgres.ts'
+
+const HOUR_MS = 3600 * 1000
+const YEAR_MS = 365 * 24 * HOUR_MS
+
+interface Line {
+  readonly level: number
+  readonly msg: string
+  readonly host?: string
+  readonly reason?: string
+  readonly failures?: number
+}
+
+interface OpenGateway {
+  readonly acme: Acme
+  readonly lines: Line[]
+  readonly names: () => readonly string[]
+}
+
+/** A gateway as far as its certificates go. */
+async function openGateway(
+  t: Test,
+  pebble: Pebble,
+  store: Store,
+  words: readonly string[],
+  options: Partial<AcmeOptions> & { readonly at?: string } = {},
+): Promise<OpenGateway> {
+  const { at = '127.0.0.1', ...rest } = options
+  const lines: Line[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const flags = readFlags([
+    '--enable_acme',
+    `--acme_directory=${pebble.directory}`,
+    `--acme_ca_file=${pebble.caFile}`,
+    `--acme_address=${at}:${pebble.httpPort}`,
+    '--address=:443',
+    ...words,
+  ])
+  const acme = await openAcme({
+    ...{ settings: mergeSettings(flags), store, secretKeys: [], log },
+    ...{ pollMs: 10, random: () => 0, checkMs: 20, ...rest },
+  })
+  t.teardown(acme.close)
+  return { acme, lines, names: () => acme.pairs.flatMap(({ names }) => names) }
+}
+
+function openMemory(t: Test): Store {
+  const store = createStore(createMemoryStore())
+  t.teardown(store.close)
+  return store
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await delay(5)
+}
+
+/** The certificate shown for a name, if it is of `root`; else why there is none. */
+async function shown(port: number, servername: string, root: string): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', servername, ca: root })
+  try {
+    await once(socket, 'secureConnect')
+    return socket.getPeerX509Certificate()!.serialNumber
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code!
+  } finally {
+    socket.destroy()
+  }
+}
+
+function serialOf({ acme }: OpenGateway, host: string): string {
+  return new X509Certificate(acme.pairs.find(({ names }) => names.includes(host))!.cert)
+    .serialNumber
+}
+
+async function getPlain(port: number, host: string, path: string, method = 'GET') {
+  const req = request({ host: '127.0.0.1', port, path, method, headers: { host } }).end()
+  const [res] = await once(req, 'response')
+  res.resume()
+  return { status: res.statusCode as number, location: res.headers.location as string | undefined }
+}
+
+/** Pebble tells of each order once. */
+function countOrders(pebble: Pebble): number {
+  return pebble.count(/Added order "/)
+}
+
+t.test('certificates of a Pebble server that refuses every second nonce', async (t) => {
+  /** By host; elsewhere nobody answers. */
+  const places = new Map<string, string>()
+  const pebble = await startPebble(t, { locate: (host) => places.get(host) ?? '127.0.0.1' })
+  if (pebble === undefined) return
+  let root = await pebble.readRoot()
+
+  await t.test('are issued and renewed while both listeners serve', async (t) => {
+    let nowMs = Date.now()
+    const store = openMemory(t)
+    const words = ['--acme_hosts=a.test,b.test', '--acme_email=admin@a.test']
+    const gateway = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })
+    const { acme, lines, names } = gateway
+    const listeners = await Promise.all(
+      [createNodeListener, createUwsListener].map((create) =>
+        openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme }),
+      ),
+    )
+    await until(() => names().length === 2)
+    t.same(names(), ['a.test', 'b.test'], 'the first that was listed is the default')
+    for (const { port } of listeners) {
+      t.equal(await shown(port, 'a.test', root), serialOf(gateway, 'a.test'))
+      t.equal(await shown(port, 'b.test', root), serialOf(gateway, 'b.test'))
+      t.equal(await shown(port, 'c.test', root), 'ERR_TLS_CERT_ALTNAME_INVALID')
+    }
+    const orders = countOrders(pebble)
+    await acme.work()
+    t.equal(countOrders(pebble), orders, 'what is fresh is left alone')
+
+    const before = serialOf(gateway, 'a.test')
+    // Its life is five years.
+    nowMs += 3 * YEAR_MS
+    await acme.work()
+    t.equal(serialOf(gateway, 'a.test'), before, 'before two thirds of the lifetime')
+    nowMs += YEAR_MS
+    await until(() => serialOf(gateway, 'a.test') !== before)
+    for (const { port } of listeners)
+      t.equal(await shown(port, 'a.test', root), serialOf(gateway, 'a.test'))
+    t.match(
+      lines.filter(({ level }) => level === 30).map(({ host, msg }) => `${host}: ${msg}`),
+      ['a.test: certificate issued', 'b.test: certificate issued', 'a.test: certificate renewed'],
+    )
+    t.match(
+      lines.filter(({ level }) => level > 30).map(({ msg }) => msg),
+      [/^the clock of this machine is \d+ minutes ahead of that of 127\.0\.0\.1:/],
+      'a clock that is wrong is told, once',
+    )
+  })
+
+  await t.test('are had again after a restart without an order', async (t) => {
+    const store = openMemory(t)
+    const first = await openGateway(t, pebble, store, ['--acme_hosts=a.test'])
+    await until(() => first.names().length === 1)
+    await first.acme.close()
+    const orders = countOrders(pebble)
+    const second = await openGateway(t, pebble, store, ['--acme_hosts=a.test'])
+    t.same(second.acme.pairs, first.acme.pairs, 'at once')
+    await second.acme.work()
+    t.equal(countOrders(pebble), orders)
+  })
+
+  await t.test('stay while the directory is away, and are renewed when it is back', async (t) => {
+    let nowMs = Date.now()
+    const words = ['--acme_hosts=a.test']
+    const options = { nowMs: () => nowMs }
+    const gateway = await openGateway(t, pebble, openMemory(t), words, options)
+    const { acme, lines } = gateway
+    await until(() => acme.pairs.length === 1)
+    const before = serialOf(gateway, 'a.test')
+    await pebble.kill()
+    nowMs += 4 * YEAR_MS
+    const failures = () => lines.filter(({ failures = 0 }) => failures > 0)
+    await until(() => failures().length === 1)
+    t.match(failures(), [
+      {
+        host: 'a.test',
+        reason: /^127\.0\.0\.1:\d+ cannot be reached: connect ECONNREFUSED/,
+        msg: 'the certificate cannot be renewed; the one there is stays in use',
+      },
+    ])
+    await acme.work()
+    t.equal(failures().length, 1, 'it is left alone for a while')
+    t.equal(serialOf(gateway, 'a.test'), before)
+    // It has forgotten the account.
+    await pebble.start()
+    root = await pebble.readRoot()
+    nowMs += 13_000
+    await until(() => serialOf(gateway, 'a.test') !== before)
+  })
+
+  await t.test('of hosts it refuses are not asked for all the time', async (t) => {
+    places.set('elsewhere.test', '127.0.0.9')
+    const store = openMemory(t)
+    const words = ['--acme_hosts=elsewhere.test,good.test']
+    const { lines, names, acme } = await openGateway(t, pebble, store, words)
+    await until(() => names().length === 1)
+    t.same(names(), ['good.test'], 'another one is not kept waiting')
+    const orders = countOrders(pebble)
+    const other = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
+    await Promise.all([acme.work(), other.acme.work()])
+    t.equal(countOrders(pebble), orders, 'not by another gateway either')
+    const refused = lines.filter(({ host, level }) => host === 'elsewhere.test' && level === 40)
+    t.match(refused, [
+      {
+        reason: /^connection: .*elsewhere\.test/,
+        failures: 1,
+        msg: 'no certificate can be had; handshakes for this host fail until then',
+      },
+    ])
+  })
+
+  await t.test('wait for a gateway that has the turn, until it is taken for gone', async (t) => {
+    let nowMs = Date.now()
+    const store = openMemory(t)
+    const host = 'turn.test'
+    const held = {
+      host,
+      holder: 'gone',
+      heldUntilMs: nowMs + 60_000,
+      failures: 0,
+      retryMs: 0,
+      reason: '',
+    }
+    const key = toOrderKey(toScope(pebble.directory), host)
+    await store.commit([{ table: TABLE, key, value: formatKept(held) }])
+    const orders = countOrders(pebble)
+    const words = [`--acme_hosts=${host}`]
+    const { acme, names } = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })
+    await acme.work()
+    t.equal(countOrders(pebble), orders)
+    nowMs += 60_001
+    await until(() => names().length === 1)
+  })
+
+  await t.test('have their keys encrypted in the store', async (t) => {
+    const store = openMemory(t)
+    const secretKeys = [parseSecretKey(makeSecretKey(), 'a')]
+    const words = ['--acme_hosts=a.test']
+    const first = await openGateway(t, pebble, store, words, { secretKeys })
+    await until(() => first.names().length === 1)
+    await first.acme.close()
+    const { records } = await store.list(TABLE)
+    t.ok(records.length >= 2, 'certificate and account')
+    for (const { key, value } of records) t.notMatch(String(value), /PRIVATE KEY/, key)
+    const renewed = [parseSecretKey(makeSecretKey(), 'b'), ...secretKeys]
+    const second = await openGateway(t, pebble, store, words, { secretKeys: renewed })
+    t.same(second.names(), ['a.test'], 'what was encrypted with the key before can be read')
+    const third = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
+    const orders = countOrders(pebble)
+    await third.acme.work()
+    t.same(third.names(), [])
+    t.equal(countOrders(pebble), orders, 'what others can read is not replaced')
+    t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: all gateways .* same/)
+  })
+
+  await t.test('are ordered on demand for hosts that the ask rule lets', async (t) => {
+    const asked: string[] = []
+    const rule = createHttpServer((req, res) => {
+      const host = new URL(req.url!, 'http://rule').searchParams.get('domain')!
+      asked.push(host)
+      res.writeHead(host.startsWith('yes') ? 200 : 403).end()
+    }).listen(0, '127.0.0.1')
+    await once(rule, 'listening')
+    t.teardown(() => rule.close())
+    const words = [`--acme_ask=http://127.0.0.1:${(rule.address() as AddressInfo).port}/may?a=b`]
+    const gateway = await openGateway(t, pebble, openMemory(t), words)
+    const { acme, names } = gateway
+    const [node, uws] = await Promise.all(
+      [createNodeListener, createUwsListener].map((create) =>
+        openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme }),
+      ),
+    )
+    t.equal(await shown(node!.port, 'yes1.test', root), serialOf(gateway, 'yes1.test'))
+    t.not(await shown(node!.port, 'no.test', root), '', 'the handshake fails')
+    t.not(await shown(uws!.port, 'yes2.test', root), '', 'this one does not wait')
+    await until(() => names().length === 2)
+    t.equal(await shown(uws!.port, 'yes2.test', root), serialOf(gateway, 'yes2.test'))
+    t.same(await getPlain(acme.door.port, 'yes3.test', '/a?b'), {
+      status: 308,
+      location: 'https://yes3.test/a?b',
+    })
+    t.equal((await getPlain(acme.door.port, 'no.test', '/')).status, 404)
+    t.equal((await getPlain(acme.door.port, '127.0.0.1', '/')).status, 400)
+    t.same(names(), ['yes1.test', 'yes2.test', 'yes3.test'])
+    t.same(asked, ['yes1.test', 'no.test', 'yes2.test', 'yes3.test'], 'each is asked for once')
+  })
+
+  await t.test(
+    'are renewed when the directory wants it (ARI), and replace the ones before',
+    async (t) => {
+      let nowMs = Date.now()
+      const asked: string[] = []
+      const window = (fromMs: number) => ({
+        suggestedWindow: {
+          start: new Date(fromMs).toISOString(),
+          end: new Date(fromMs + HOUR_MS).toISOString(),
+        },
+      })
+      let suggested = window(nowMs + 1000 * HOUR_MS)
+      const known = await pebble.readDirectory()
+      // Pebble with renewal information, which this version of it does not have.
+      const front = createHttpsServer({ ...pebble.certificate }, (req, res) => {
+        const { port } = front.address() as AddressInfo
+        if (req.url!.startsWith('/ari/')) asked.push(req.url!.slice(5))
+        const reply = req.url!.startsWith('/ari/')
+          ? suggested
+          : { ...known, renewalInfo: `https://127.0.0.1:${port}/ari` }
+        res.setHeader('retry-after', '21600').end(JSON.stringify(reply))
+      }).listen(0, '127.0.0.1')
+      await once(front, 'listening')
+      t.teardown(() => front.close())
+      const directory = `https://127.0.0.1:${(front.address() as AddressInfo).port}/dir`
+      const both = { ...pebble, directory }
+      const words = ['--acme_hosts=a.test']
+      const gateway = await openGateway(t, both, openMemory(t), words, { nowMs: () => nowMs })
+      await until(() => gateway.names().length === 1)
+      await until(() => asked.length === 1)
+      const before = serialOf(gateway, 'a.test')
+      const { serialNumber } = new X509Certificate(gateway.acme.pairs[0]!.cert)
+      const [, serial] = asked[0]!.split('.')
+      t.match(asked[0], /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/)
+      t.equal(
+        Buffer.from(serial!, 'base64url').toString('hex').replace(/^00/, ''),
+        serialNumber.toLowerCase(),
+      )
+      suggested = window(nowMs - HOUR_MS)
+      await gateway.acme.work()
+      t.equal(asked.length, 1, 'it is not asked before it says')
+      nowMs += 6 * HOUR_MS
+      await until(() => serialOf(gateway, 'a.test') !== before)
+      t.equal(asked[1], asked[0])
+    },
+  )
+})
+
+t.test('two gateways that share a PostgreSQL store', async (t) => {
+  /** Challenges for what one orders are asked of the other. */
+  const places = new Map([
+    ['a.test', '127.0.0.2'],
+    ['b.test', '127.0.0.1'],
+  ])
+  const pebble = await startPebble(t, { locate: (host) => places.get(host) ?? '127.0.0.1' })
+  const postgres = pebble && (await startPostgres(t))
+  if (pebble === undefined || postgres === undefined) return
+  const openShared = (): Store => {
+    const store = createStore(createPostgresStore({ url: postgres.url(), onWarning: t.fail }))
+    t.teardown(store.close)
+    return store
+  }
+
+  await t.test('answer the challenges of each other', async (t) => {
+    const first = await openGateway(t, pebble, openShared(), ['--acme_hosts=a.test'])
+    const second = await openGateway(t, pebble, openShared(), ['--acme_hosts=b.test'], {
+      at: '127.0.0.2',
+    })
+    await until(() => first.names().length + second.names().length === 2)
+    t.equal(pebble.count(/Added account|There are now 1 accounts/), 1, 'with one account')
+    await Promise.all([first.acme.close(), second.acme.close()])
+  })
+
+  await t.test('order a certificate once, and both serve it without a restart', async (t) => {
+    const words = ['--acme_hosts=shared.test']
+    const orders = countOrders(pebble)
+    let nowMs = Date.now()
+    const options = { nowMs: () => nowMs }
+    const gateways = await Promise.all([
+      openGateway(t, pebble, openShared(), words, options),
+      openGateway(t, pebble, openShared(), words, { ...options, at: '127.0.0.2' }),
+    ])
+    const [first, second] = gateways as [OpenGateway, OpenGateway]
+    const root = await pebble.readRoot()
+    const ports: number[] = []
+    for (const { acme } of gateways) {
+      const create = ports.length === 0 ? createNodeListener : createUwsListener
+      ports.push((await openListener(t, create, (x) => x.reply(200, 'ok'), { tls: acme })).port)
+    }
+    await until(() => first.names().length + second.names().length === 2)
+    const serial = serialOf(first, 'shared.test')
+    for (const port of ports) t.equal(await shown(port, 'shared.test', root), serial)
+    t.equal(countOrders(pebble), orders + 1, 'one order')
+
+    nowMs += 4 * YEAR_MS
+    await until(() => gateways.every((gateway) => serialOf(gateway, 'shared.test') !== serial))
+    for (const port of ports)
+      t.equal(await shown(port, 'shared.test', root), serialOf(first, 'shared.test'))
+    t.equal(countOrders(pebble), orders + 2, 'one for the renewal')
+  })
+})
