@@ -14,3 +14,12 @@ t.test('what has none stays as it is', async (t) => {
   for (const block of ['', 'host: a\r\n', `x-traceparent: ${A}\r\n`, `x: traceparent: ${A}\r\n`])
     t.equal(stampTraceparent(block, B), block)
 })
+
+t.test('a traceparent of any length is replaced whole, and its neighbours stay', async (t) => {
+  for (const value of ['', 'x', `01-${A.slice(3)}-more-of-a-later-version`, 'y'.repeat(300)]) {
+    const block = (is: string): string =>
+      `host: a\r\ntraceparent: ${is}\r\nauthorization: b\r\n\r\n`
+    t.equal(stampTraceparent(block(value), B), block(B), value)
+    t.equal(stampTraceparent(`traceparent: ${value}`, B), `traceparent: ${B}`)
+  }
+})
