@@ -65,7 +65,7 @@ async function openTunnel(
     const { host, port, secure } = node
     node.active++
     x.node = node.id
-    x.trace?.sendHandshake(x, node, headers)
+    x.trace?.sendFields(x, node, headers)
     try {
       return await x.tunnel({
         ...limits,

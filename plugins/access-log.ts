@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createLineWriter } from '../core/line-writer.ts'
+import { toClass } from '../core/metrics/route-counters.ts'
 import { Type } from '../core/schema.ts'
 import { formatMs } from '../core/units.ts'
 
@@ -15,7 +16,8 @@ const options = Type.Object({
     default: 1,
     minimum: 0,
     maximum: 1,
-    description: 'Share of requests logged. Status 500 and above and aborted requests always are.',
+    description:
+      'Share of requests logged. Status 500 and above, such errors of gRPC, and aborted requests always are.',
   }),
 })
 
@@ -35,6 +37,7 @@ const FIELD_MAX_CHARS = 1024
  * | `client` | address of the client, see plugin `forwarded` |
  * | `method`, `path`, `host` | the request line as received |
  * | `status` | 0: the client left before a reply |
+ * | `rpcStatus` | what a client of gRPC or Connect was told, as gRPC numbers it; missing for others |
  * | `bytesIn`, `bytesOut` | body bytes |
  * | `durationMs` | from the request's head to the reply's last byte |
  * | `upstreamMs` | from sending on to the head of the backend's reply; missing when there was none |
@@ -64,7 +67,7 @@ const plugin: PluginDefinition = definePlugin({
       onRequest: keepAddress,
       onReply: keepAddress,
       onDone(x) {
-        if (sample < 1 && x.status < 500 && !x.aborted) {
+        if (sample < 1 && toClass(x) < 5 && !x.aborted) {
           share += sample
           if (share < 1) return
           share -= 1
@@ -91,6 +94,7 @@ function createFormat(query: boolean): (x: Exchange, time: string) => string {
   return (x, time) => {
     let line = `{"time":"${time}","id":${quote(x.id)},"client":${quote(x.clientAddress)},"method":${quoteMethod(x.method)},"path":${quote(query ? x.target : x.path)},"host":${quoteHost(x.host)},"status":${x.status},"bytesIn":${x.bytesIn},"bytesOut":${x.bytesOut},"durationMs":${formatMs(x.elapsedMs)}`
     if (x.trace !== undefined) line += `,"trace":"${x.trace.traceId}"`
+    if (x.rpcStatus >= 0) line += `,"rpcStatus":${x.rpcStatus}`
     if (x.upstreamReplyMs > 0)
       line += `,"upstreamMs":${formatMs(x.upstreamReplyMs - x.upstreamStartMs)}`
     if (x.route !== undefined) line += `,"service":${quoteService(x.route.service)}`

@@ -6,7 +6,7 @@ import type { HeaderList } from '../headers.ts'
 import { deadlines, type Timed } from '../rpc/deadlines.ts'
 import { formatGrpcTimeout, readWireTimeout } from '../rpc/timeout.ts'
 import { turnMs } from '../turn-clock.ts'
-import type { UpstreamFailure } from '../upstream/call.ts'
+import type { FailureKind, UpstreamFailure } from '../upstream/call.ts'
 import type { Http2Call, Http2Connection } from '../upstream/http2-connection.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { mayTryAnother } from '../upstream/tried-nodes.ts'
@@ -109,6 +109,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
       const { service } = x.route!
       const detail = `no node of ${service} is available`
       if (x.failure === '') x.failure = detail
+      x.failureKind = 'no-node'
       return this.#refuse(new GatewayError(service, 503, detail))
     }
     // No body yet: until there is a stream another node may be tried.
@@ -116,8 +117,17 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     this.#node = node
     this.resent = false
     x.node = node.id
+    this.#trace(node)
     node.active++
     pool.dispatch(this)
+  }
+
+  /** Begins the part of the trace that is the attempt. */
+  #trace(node: UpstreamNode): void {
+    const { trace, headers } = this.#x
+    if (trace === undefined) return
+    trace.sendFields(this.#x, node, headers)
+    this.#fields = undefined
   }
 
   // From the client
@@ -155,7 +165,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     const isOwn = this.#timeoutMs === 0
     const x = this.#x
     if (isOwn) {
-      x.failure = 'the backend did not answer in time'
+      this.#failed('timeout', 'the backend did not answer in time')
       x.upstream!.failed(this.#node!, 'gateway')
     }
     this.#cancel()
@@ -201,9 +211,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
   onFailure({ kind, detail, collateral }: UpstreamFailure): void {
     if (this.#over) return
     const x = this.#x
+    this.#failed(kind, detail)
     const node = this.#leave()
     const { service } = x.route!
-    x.failure = detail
     if (kind === 'malformed') {
       const wrong = `the fields of the request cannot be sent over HTTP/2: ${detail}`
       return this.#refuse(new GatewayError(service, 400, wrong))
@@ -251,11 +261,12 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     const x = this.#x
     const { service } = x.route!
     x.upstreamReplyMs = turnMs()
+    x.trace?.answered(Number(headers[':status']))
     this.#kept = undefined
     if (this.#timeoutMs === 0) deadlines.remove(this)
     const error = refuseHead(headers, service)
     if (error !== undefined) {
-      x.failure = String(error.cause)
+      this.#failed('malformed', String(error.cause))
       if (error.code !== 401 && error.code !== 403) x.upstream!.failed(this.#node!, 'gateway')
       this.#cancel()
       return this.#refuse(error)
@@ -304,8 +315,11 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
 
   /** What the status of the call says about the node. */
   #judge(trailers: HeaderList): void {
+    const { trace } = this.#x
     const upstream = this.#x.upstream!
-    if (trailers.get('grpc-status') === `${UNAVAILABLE}`) upstream.failed(this.#node!, 'gateway')
+    const status = trailers.get('grpc-status')!
+    if (status !== '0') trace?.failed(status)
+    if (status === `${UNAVAILABLE}`) upstream.failed(this.#node!, 'gateway')
     else upstream.succeeded(this.#node!)
   }
 
@@ -314,12 +328,15 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     const x = this.#x
     const isUnserved = connection.isUnserved(stream) && !x.answered
     const isLost = connection.lost
+    const { code, detail } = describeLoss(stream, isLost, isUnserved, this.#ended)
+    this.#failed('closed', detail)
     const node = this.#leave()
     const { service } = x.route!
     if (isUnserved && this.#kept !== undefined) {
       this.#over = false
       this.#stream = undefined
       if (!this.resent) {
+        this.#trace(node)
         node.active++
         x.watch(this)
         x.upstream!.retried()
@@ -329,8 +346,6 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
       if (this.#goOn(node)) return
     }
     if (!isUnserved && (isLost || this.#ended)) x.upstream!.failed(node, 'gateway')
-    const { code, detail } = describeLoss(stream, isLost, isUnserved, this.#ended)
-    x.failure = detail
     this.#refuse(new GatewayError(service, code, detail))
   }
 
@@ -355,6 +370,14 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     else x.giveUp(error)
   }
 
+  /** The attempt failed. */
+  #failed(kind: FailureKind, detail: string): void {
+    const x = this.#x
+    x.failure = detail
+    x.failureKind = kind
+    x.trace?.failed(kind, detail)
+  }
+
   /** Nobody waits for the reply. */
   #cancel(): void {
     const stream = this.#stream
@@ -376,6 +399,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     this.#over = true
     if (this.#timeoutMs === 0) deadlines.remove(this)
     this.#stream = undefined
+    this.#x.trace?.leave()
     node.active--
     return node
   }

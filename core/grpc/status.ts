@@ -52,6 +52,14 @@ export function toGrpcStatus(code: number): number {
   return BY_HTTP.get(code) ?? UNKNOWN
 }
 
+/** First digit of the HTTP status by that of gRPC: 5 where the server is at fault (OpenTelemetry: gRPC spans). */
+const CLASSES: readonly number[] = [2, 4, 5, 4, 5, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 4]
+
+/** First digit of the HTTP status that says the same as a gRPC status, which may be any number. */
+export function toHttpClass(status: number): number {
+  return CLASSES[status] ?? 5
+}
+
 /** What Connect calls a gRPC status. */
 export function toConnectCode(status: number): string {
   return NAMES[status] ?? 'unknown'

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import type { Exchange } from '../exchange.ts'
 import { turnMs } from '../turn-clock.ts'
 import { Histogram } from './histogram.ts'
-import { CLASSES } from './route-counters.ts'
+import { CLASSES, toClass } from './route-counters.ts'
 import { RouteTable } from './route-table.ts'
 import { ServiceTable } from './service-counters.ts'
 
@@ -24,7 +24,7 @@ const BYTES_OUT = 1
  * no object either.
  */
 export class RequestMetrics {
-  /** Requests by the first digit of their status; at 0 those that got no reply, since their client left. */
+  /** Requests by the first digit of their status ({@link toClass}); at 0 those that got no reply, since their client left. */
   readonly byClass: Float64Array = new Float64Array(CLASSES)
   /** Requests whose reply was not complete, for the client left or the backend failed; those without any among them. */
   aborted = 0
@@ -72,7 +72,7 @@ export class RequestMetrics {
 
   /** Counts a request that is over. */
   count(x: Exchange): void {
-    const first = (x.status / 100) | 0
+    const first = toClass(x)
     this.byClass[first] = this.byClass[first]! + 1
     if (x.aborted) this.aborted++
     this.#bytes[BYTES_IN] = this.#bytes[BYTES_IN]! + x.bytesIn

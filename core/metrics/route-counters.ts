@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange.ts'
+import { toHttpClass } from '../grpc/status.ts'
 import { Buckets, DURATION_MS, SIZE_BYTES } from './buckets.ts'
 
 /** What stands for everything that has no name of its own, as in OpenTelemetry's `http.request.method`. */
@@ -43,7 +44,7 @@ export class RouteCounters {
    * @param exact whether that was read from a clock just now: what is left of it without the node is the gateway's.
    */
   count(x: Exchange, durationMs: number, exact: boolean): void {
-    const at = toMethod(x.method) * CLASSES + ((x.status / 100) | 0)
+    const at = toMethod(x.method) * CLASSES + toClass(x)
     const { durations } = this
     durations[at] ??= new Buckets(DURATION_MS)
     durations[at].record(durationMs)
@@ -55,6 +56,11 @@ export class RouteCounters {
       if (exact) this.gateway.record(durationMs - upstreamMs)
     } else if (exact && x.upstreamStartMs === 0) this.gateway.record(durationMs)
   }
+}
+
+/** First digit of the status; of that of gRPC where a reply 200 tells of another one. */
+export function toClass({ status, rpcStatus }: Pick<Exchange, 'status' | 'rpcStatus'>): number {
+  return rpcStatus > 0 && status === 200 ? toHttpClass(rpcStatus) : (status / 100) | 0
 }
 
 /** Its place in {@link METHODS}. No map: each request's method is a new string, which would have to be hashed. */

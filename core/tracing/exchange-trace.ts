@@ -1,6 +1,7 @@
 import type { Span, SpanAttributes, SpanKind, TracePlace, Tracer } from '../contracts/tracer.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
+import { toClass } from '../metrics/route-counters.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
 import { describeNode, describeReply, describeRequest } from './http-attributes.ts'
 import { stampTraceparent } from './stamp.ts'
@@ -40,8 +41,8 @@ export class ExchangeTrace {
     return stampTraceparent(head, this.#beginHttp(x, node))
   }
 
-  /** The handshake of a WebSocket is about to go to a node. */
-  sendHandshake(x: Exchange, node: UpstreamNode, headers: HeaderList): void {
+  /** A request is about to go to a node, with these fields: the handshake of a WebSocket, or a call of gRPC. */
+  sendFields(x: Exchange, node: UpstreamNode, headers: HeaderList): void {
     const traceparent = this.#beginHttp(x, node)
     if (headers.has('traceparent')) headers.set('traceparent', traceparent)
   }
@@ -96,7 +97,7 @@ export class ExchangeTrace {
       const { name, attributes } = describeReply(x)
       span.rename(name)
       span.set({ ...describeRequest(x), ...attributes })
-      if (x.status >= 500) span.fail(String(x.status), x.failure)
+      if (toClass(x) >= 5) span.fail(String(x.status === 200 ? x.rpcStatus : x.status), x.failure)
       else if (x.aborted) span.set({ 'error.type': 'aborted' })
     }
     span.end()

@@ -46,6 +46,7 @@ export function describeReply(x: Exchange): { name: string; attributes: SpanAttr
     attributes: {
       'http.route': template,
       'http.response.status_code': status === 0 ? undefined : status,
+      'rpc.grpc.status_code': x.rpcStatus < 0 ? undefined : x.rpcStatus,
       'http.request.body.size': x.bytesIn || undefined,
       'http.response.body.size': x.bytesOut || undefined,
       'mx.service': route?.service,

@@ -62,7 +62,7 @@ export class UpstreamNode {
 
   /** Open connections for HTTP. */
   get connections(): number {
-    return this.#pool?.size ?? 0
+    return (this.#pool?.size ?? 0) + (this.#http2?.size ?? 0)
   }
 
   /** Its connections for HTTP. */

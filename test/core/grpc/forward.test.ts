@@ -2,8 +2,11 @@ import { once } from 'node:events'
 import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../../core/chain.ts'
+import type { Tracer } from '../../../core/contracts/tracer.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
+import { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
+import { ExchangeTrace } from '../../../core/tracing/exchange-trace.ts'
 import { Http2Pool } from '../../../core/upstream/http2-pool.ts'
 import type { PoolAddress } from '../../../core/upstream/upstream.ts'
 import { createCertificate } from '../../fixtures/certificates.ts'
@@ -360,3 +363,65 @@ t.test('over TLS the backend is spoken to by ALPN', async (t) => {
   const { message } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
   t.equal(message, 'Hello Ann')
 })
+
+t.test(
+  'calls are counted by what their clients were told, and each attempt is a part of the trace',
+  async (t) => {
+    const backend = await openGrpcBackend(t)
+    const told: string[] = []
+    const tracer: Tracer = {
+      start: (name, { kind, parent }) => {
+        const spanId = `${told.length + 1}`.padStart(16, '0')
+        const traceId = parent?.traceId ?? 'a'.repeat(32)
+        told.push(`${kind} ${name}`)
+        return {
+          ...{
+            traceId,
+            spanId,
+            isSampled: true,
+            tracestate: '',
+            isRemote: false,
+            isRecording: true,
+          },
+          traceparent: `00-${traceId}-${spanId}-01`,
+          rename: () => {},
+          set: () => {},
+          fail: (type) => told.push(`${kind} failed: ${type}`),
+          end: () => told.push(`${kind} ends`),
+        }
+      },
+    }
+    const metrics = new RequestMetrics()
+    const tracing: Plugin = {
+      name: 'test-tracing',
+      onRequest(x) {
+        x.trace = new ExchangeTrace(tracer, x, {})
+        x.headers.set('traceparent', x.trace.traceparent)
+      },
+      onDone(x) {
+        x.trace!.end(x)
+        metrics.count(x)
+      },
+    }
+    const gateway = await open(t, [backend.port], { plugins: [tracing] })
+    const client = new GrpcClient(t, gateway.port)
+    await client.call('Context', 'a')
+    await until(() => told.length === 4)
+    t.strictSame(told.splice(0), ['server POST', 'client POST', 'client ends', 'server ends'])
+    t.strictSame(backend.calls[0]!.metadata.get('traceparent'), [
+      `00-${'a'.repeat(32)}-0000000000000002-01`,
+    ])
+    t.equal(gateway.seen[0]!.upstream!.nodes[0]!.connections, 1)
+
+    await client.call('Fail', `${STATUS.INTERNAL}`)
+    await until(() => told.length === 6)
+    t.strictSame(told.splice(0), [
+      ...['server POST', 'client POST', 'client failed: 13', 'client ends'],
+      ...['server failed: 13', 'server ends'],
+    ])
+    await client.call('Fail', `${STATUS.NOT_FOUND}`)
+    await until(() => told.length === 5)
+    t.notOk(told.includes('server failed: 5'), 'the client is at fault')
+    t.strictSame([...metrics.byClass.subarray(2, 6)], [1, 0, 1, 1])
+  },
+)
