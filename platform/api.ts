@@ -1,6 +1,6 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { replyMemory } from '../core/body-memory.ts'
-import type { Chain } from '../core/chain.ts'
+import type { Chain, Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import type { Directory } from '../core/directory.ts'
@@ -18,6 +18,7 @@ import { openDeciding } from './deciding.ts'
 import type { Domains } from './domains.ts'
 import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
+import { createFirstAnswer } from './first-answer.ts'
 import type { EventSinks } from './handlers.ts'
 import { openListeners } from './listeners.ts'
 import { openClientCa } from './listening.ts'
@@ -98,7 +99,7 @@ export interface Api {
   readonly plugins: readonly string[]
   readonly inForce: InForce
   /** What it lacks to serve, a line each: a registry that has not answered since the start. One that does not answer any more is none. */
-  readonly problems: () => readonly string[]
+  readonly problems: () => Maybe<readonly string[]>
   readonly measured: Measured
   /**
    * Serves new requests by another configuration, and reads the certificates again. Running requests
@@ -209,7 +210,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   )
   closing.add(() => release?.())
 
-  let isKnown = false
+  const hasAnswered = createFirstAnswer(registry)
   const reload = async (given: Configuration): Promise<void> => {
     const next = withGate(given, options.gate)
     const { settings, restart } = keepFixed(current.settings, next.settings, asked)
@@ -276,9 +277,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       caches: routing.caches,
       certificates: () => tls?.pairs ?? [],
     },
-    problems() {
-      isKnown ||= routing.directories()[0]!.outage === undefined
-      return isKnown ? [] : [NO_ANSWER]
+    async problems() {
+      return (await hasAnswered()) ? [] : [NO_ANSWER]
     },
     reload,
     drain,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type RequestListener, request } from 'node:http'
+import { createServer, type RequestListener, request, type ServerResponse } from 'node:http'
 import { request as requestTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
@@ -304,6 +304,33 @@ t.test('close may be called again, during a drain too', async (t) => {
   await Promise.all([api.drain(), api.close(), api.close()])
   t.equal(api.inFlight, 0)
 })
+
+t.test(
+  'a gateway is not ready before its registry has answered once, and is from then on',
+  async (t) => {
+    const held: ServerResponse[] = []
+    let isSilent = true
+    const answer = (response: ServerResponse): void => {
+      response.setHeader('x-consul-index', '1')
+      response.end('{}')
+    }
+    const address = await startBackend(t, (_, response) => {
+      if (isSilent) held.push(response)
+      else answer(response)
+    })
+    const { api } = await start(t, configure([`--registry=consul://${address}`]))
+    const asked = [api.problems(), api.problems(), api.problems()]
+    for (const problems of asked) t.same(await problems, ['the registry has not answered yet'])
+    t.same(await api.problems(), ['the registry has not answered yet'], 'nor later')
+    const questions = held.length
+    t.ok(questions > 0, 'it was asked')
+    isSilent = false
+    held.forEach(answer)
+    t.same(await api.problems(), [])
+    isSilent = true
+    t.same(await api.problems(), [], 'nobody has to answer twice')
+  },
+)
 
 t.test('a hook that never answers is given up after reply_timeout', async (t) => {
   const folder = t.testdir({
