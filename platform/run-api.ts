@@ -4,6 +4,7 @@ import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { readAll } from './admin/metrics/read-all.ts'
 import { createWorkerMetrics } from './admin/metrics/worker-metrics.ts'
 import { createProcessAdmin } from './admin/process-admin.ts'
+import { createWorkerReadiness } from './admin/worker-readiness.ts'
 import { type Api, type ApiParts, startApi } from './api.ts'
 import { type BannerFacts, printBanner } from './banner.ts'
 import {
@@ -109,7 +110,7 @@ async function runPrimary(
       throw error
     })
   admin.tell({
-    problems: async () => toProblems(await workers.ask('problems')),
+    problems: createWorkerReadiness(workers.ask),
     metrics: createWorkerMetrics(() => workers.ask('metrics')),
     drainDelayMs: () => current.settings.drainDelayMs,
   })
@@ -184,15 +185,6 @@ async function runWorker(load: LoadConfiguration, address: Address, log: Log): P
 /** What is told nowhere is not counted. */
 function toCounted(admin: unknown): Pick<ApiParts, 'metrics'> {
   return admin === undefined ? {} : { metrics: new RequestMetrics() }
-}
-
-/** Of processes that share a port: they are ready where one is. */
-function toProblems(told: ReadonlyMap<number, readonly string[] | undefined>): readonly string[] {
-  const answers = [...told.values()].flatMap((problems) =>
-    problems === undefined ? [] : [problems],
-  )
-  if (answers.length === 0) return ['no worker process serves']
-  return answers.some((problems) => problems.length === 0) ? [] : [...new Set(answers.flat())]
 }
 
 type Announced = Pick<BannerFacts, 'listener' | 'admin'> & Pick<Api, 'port' | 'http2Port'>

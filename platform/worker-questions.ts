@@ -12,52 +12,78 @@ interface Answer {
   readonly value: unknown
 }
 
+export interface AskOptions<T> {
+  /** How long the workers may take, milliseconds. @default 5000 */
+  readonly timeoutMs?: number
+  /** Whether nobody else has to answer after one who says this. @default never */
+  readonly isEnough?: (value: T) => boolean
+}
+
 /** Asks worker processes, over the channel that they have to the first one. */
 export interface Questions {
-  /**
-   * What each of them says, by its id; undefined: it has not in time, or cannot be asked.
-   *
-   * @param timeoutMs how long they may take.
-   */
+  /** What each of them says, by its id; undefined: it has not in time or by when there was enough, or cannot be asked. */
   readonly ask: <T>(
     workers: Iterable<Worker>,
     ask: string,
-    timeoutMs: number,
+    options?: AskOptions<T>,
   ) => Promise<Map<number, T | undefined>>
 }
 
+/** What a worker has not answered yet: who waits for it, by the id of the question. */
+type Waiting = Map<number, (value?: unknown) => void>
+
+/** What is asked takes milliseconds; a worker that is busy for longer is no help. */
+const ANSWER_MS = 5000
+
 export function createQuestions(): Questions {
+  const channels = new WeakMap<Worker, Waiting>()
   let last = 0
 
-  function askOne<T>(worker: Worker, ask: string, timeoutMs: number): Promise<T | undefined> {
+  /** Listens to a worker once, however much it is asked. */
+  function listen(worker: Worker): Waiting {
+    const waiting: Waiting = new Map()
+    channels.set(worker, waiting)
+    worker.on('message', (message: unknown) => {
+      if (isAnswer(message)) waiting.get(message.answers)?.(message.value)
+    })
+    worker.on('exit', () => {
+      for (const end of waiting.values()) end()
+    })
+    return waiting
+  }
+
+  function askOne(worker: Worker, ask: string, timeoutMs: number): Promise<unknown> {
+    const waiting = channels.get(worker) ?? listen(worker)
     const id = ++last
     return new Promise((resolve) => {
-      const end = (value: T | undefined): void => {
+      const end = (value?: unknown): void => {
         clearTimeout(timer)
-        worker.off('message', hear)
-        worker.off('exit', leave)
+        waiting.delete(id)
         resolve(value)
       }
-      const hear = (message: unknown): void => {
-        if (isAnswer(message) && message.answers === id) end(message.value as T)
-      }
-      const leave = (): void => end(undefined)
-      const timer = setTimeout(end, timeoutMs, undefined)
-      worker.on('message', hear)
-      worker.on('exit', leave)
-      if (!worker.isConnected()) return end(undefined)
+      const timer = setTimeout(end, timeoutMs)
+      waiting.set(id, end)
+      if (!worker.isConnected()) return end()
       worker.send({ ask, id } satisfies Question, (error) => {
-        if (error !== null) end(undefined)
+        if (error !== null) end()
       })
     })
   }
 
   return {
-    async ask<T>(workers: Iterable<Worker>, ask: string, timeoutMs: number) {
-      const asked = Array.from(workers, async (worker): Promise<[number, T | undefined]> => {
-        return [worker.id, await askOne<T>(worker, ask, timeoutMs)]
+    async ask<T>(workers: Iterable<Worker>, ask: string, options: AskOptions<T> = {}) {
+      const { timeoutMs = ANSWER_MS, isEnough } = options
+      const told = new Map<number, T | undefined>()
+      await new Promise<void>((resolve) => {
+        const asked = Array.from(workers, async (worker) => {
+          told.set(worker.id, undefined)
+          const value = (await askOne(worker, ask, timeoutMs)) as T | undefined
+          told.set(worker.id, value)
+          if (value !== undefined && isEnough?.(value)) resolve()
+        })
+        void Promise.all(asked).then(() => resolve())
       })
-      return new Map(await Promise.all(asked))
+      return new Map(told)
     },
   }
 }

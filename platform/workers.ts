@@ -3,7 +3,7 @@ import { WORKER_COUNT_VARIABLE } from '../core/worker-count.ts'
 import { handOver, type SteerOrder } from './hand-over.ts'
 import type { Log } from './log.ts'
 import { type Address, formatAddress } from './settings-values.ts'
-import { createQuestions } from './worker-questions.ts'
+import { type AskOptions, createQuestions } from './worker-questions.ts'
 
 /** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hand-over.ts` asks. */
 export type WorkerOrder = 'drain' | 'leave' | 'reload' | SteerOrder
@@ -26,8 +26,11 @@ export interface WorkersOptions {
 /** The processes that share the port. */
 export interface Workers {
   readonly reload: () => void
-  /** What those say that serve at present, by their ids; undefined: they have not in time. */
-  readonly ask: <T>(what: string) => Promise<ReadonlyMap<number, T | undefined>>
+  /** What those say that serve at present, by their ids; undefined: they have not by when there was enough, or the time was over. */
+  readonly ask: <T>(
+    what: string,
+    options?: AskOptions<T>,
+  ) => Promise<ReadonlyMap<number, T | undefined>>
   /** Starts no other in the place of one that ends. */
   readonly leave: () => void
   /**
@@ -49,8 +52,6 @@ const RESTART_MAX_MS = 10_000
 const HEALTHY_MS = 30_000
 /** Over the drain timeout, for a worker to close what is left. */
 const GRACE_MS = 2000
-/** What is asked takes milliseconds; a worker that is busy for longer is no help. */
-const ANSWER_MS = 5000
 
 /**
  * Starts worker processes, one after the other, and keeps them running: one that ends by itself is replaced,
@@ -184,7 +185,7 @@ export async function startWorkers({
   return {
     reload,
     replace,
-    ask: (what) => questions.ask(serving, what, ANSWER_MS),
+    ask: (what, options) => questions.ask(serving, what, options),
     leave,
     drain,
   }

@@ -35,10 +35,7 @@ t.test('each worker is asked, and what it says belongs to what it was asked', as
   const workers = [1, 2].map((id) =>
     createWorker(id, ({ ask, id: question }) => ({ answers: question, value: `${ask} of ${id}` })),
   )
-  const [ready, metrics] = await Promise.all([
-    ask(workers, 'problems', 1000),
-    ask(workers, 'metrics', 1000),
-  ])
+  const [ready, metrics] = await Promise.all([ask(workers, 'problems'), ask(workers, 'metrics')])
   t.same(
     [...ready],
     [
@@ -53,8 +50,34 @@ t.test('each worker is asked, and what it says belongs to what it was asked', as
       [2, 'metrics of 2'],
     ],
   )
-  t.equal(workers[0]!.listenerCount('message'), 0, 'nobody goes on listening')
-  t.equal(workers[0]!.listenerCount('exit'), 0)
+})
+
+t.test('however much a worker is asked at one time, one listener hears it', async (t) => {
+  const { ask } = createQuestions()
+  const worker = createWorker(1, ({ id }) => ({ answers: id, value: id }))
+  const asked = Array.from({ length: 20 }, () => ask([worker], 'metrics'))
+  t.equal(worker.listenerCount('message'), 1)
+  t.equal(worker.listenerCount('exit'), 1)
+  const told = await Promise.all(asked)
+  t.equal(new Set(told.map((answers) => answers.get(1))).size, 20, 'to each its own')
+})
+
+t.test('one that says enough spares those who ask the others', async (t) => {
+  const { ask } = createQuestions()
+  const silent = createWorker(1, () => 'ready')
+  const no = createWorker(2, ({ id }) => ({ answers: id, value: ['lacks'] }))
+  const yes = createWorker(3, ({ id }) => ({ answers: id, value: [] }))
+  const isEnough = (problems: readonly string[]): boolean => problems.length === 0
+  const asked = ask<readonly string[]>([silent, no, yes], 'problems', { isEnough })
+  t.same(
+    [...(await asked)],
+    [
+      [1, undefined],
+      [2, ['lacks']],
+      [3, []],
+    ],
+  )
+  silent.emit('exit', 1, '')
 })
 
 t.test('one that says nothing, ends, or cannot be asked has no answer', async (t) => {
@@ -65,7 +88,7 @@ t.test('one that says nothing, ends, or cannot be asked has no answer', async (t
     createWorker(3, () => {}),
     { isConnected: () => false },
   )
-  const asked = ask([silent, ending, lost], 'metrics', 20)
+  const asked = ask([silent, ending, lost], 'metrics', { timeoutMs: 20 })
   ending.emit('exit', 1, '')
   t.same(
     [...(await asked)],

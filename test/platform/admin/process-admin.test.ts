@@ -1,4 +1,5 @@
 // `mx` as a process: what its admin address tells from its start to its end.
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
@@ -72,6 +73,33 @@ for (const workers of [1, 2]) {
     t.equal(await mx.ended, 0)
   })
 }
+
+t.test('a worker process that does not answer does not make the others unready', async (t) => {
+  const mx = start(t, ['--workers=2'])
+  const admin = await readBanner(mx, 'admin')
+  const { pid } = mx.child
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  const workers = children.map(Number)
+  t.equal(workers.length, 2)
+  const readyz = async (): Promise<[text: string, tookMs: number]> => {
+    const askedMs = performance.now()
+    const answer = await fetch(`${admin}/readyz`, { headers: { connection: 'close' } })
+    return [await answer.text(), performance.now() - askedMs]
+  }
+  t.teardown(() => {
+    for (const worker of workers) process.kill(worker, 'SIGKILL')
+  })
+  process.kill(workers[0]!, 'SIGSTOP')
+  const [ready, readyMs] = await readyz()
+  t.equal(ready, 'ready\n')
+  t.ok(readyMs < 400, `${readyMs} ms: nobody waits for it`)
+  process.kill(workers[1]!, 'SIGSTOP')
+  const [text, tookMs] = await readyz()
+  t.equal(text, 'no worker process has answered within 500 ms\n')
+  t.ok(tookMs < 3000, `${tookMs} ms`)
+  process.kill(workers[0]!, 'SIGCONT')
+  t.equal((await readyz())[0], 'ready\n')
+})
 
 t.test('while it drains, a second signal ends it at once', async (t) => {
   const mx = start(t, ['--drain_delay=1h'])
