@@ -8,6 +8,7 @@ import type {
   Tracer,
 } from '../../../core/contracts/tracer.ts'
 import { formatTraceparent } from '../../../core/tracing/trace-place.ts'
+import { readSpanOrigin } from './span-clock.ts'
 
 /** What of the library makes spans. */
 type Api = Pick<
@@ -25,7 +26,9 @@ export function toTracer(otel: Api, tracer: api.Tracer): Tracer {
     consumer: Kind.CONSUMER,
   }
   return {
-    start(name: string, { kind, parent, link, startMs }: SpanOptions): Span {
+    start(name: string, options: SpanOptions): Span {
+      const { kind, parent, link, startMs = performance.now() } = options
+      const originMs = readSpanOrigin()
       const context =
         parent === undefined
           ? ROOT_CONTEXT
@@ -34,12 +37,12 @@ export function toTracer(otel: Api, tracer: api.Tracer): Tracer {
         name,
         {
           kind: kinds[kind],
-          ...(startMs !== undefined && { startTime: startMs }),
+          startTime: originMs + startMs,
           ...(link !== undefined && { links: [{ context: toSpanContext(otel, link) }] }),
         },
         context,
       )
-      return new OtlpSpan(otel, span, parent?.tracestate ?? '')
+      return new OtlpSpan(otel, span, parent?.tracestate ?? '', originMs)
     },
   }
 }
@@ -54,8 +57,9 @@ class OtlpSpan implements Span {
   readonly traceparent: string
   readonly #otel: Api
   readonly #span: api.Span
+  readonly #originMs: number
 
-  constructor(otel: Api, span: api.Span, tracestate: string) {
+  constructor(otel: Api, span: api.Span, tracestate: string, originMs: number) {
     const { traceId, spanId, traceFlags } = span.spanContext()
     this.traceId = traceId
     this.spanId = spanId
@@ -65,6 +69,7 @@ class OtlpSpan implements Span {
     this.traceparent = formatTraceparent(traceId, spanId, this.isSampled)
     this.#otel = otel
     this.#span = span
+    this.#originMs = originMs
   }
 
   rename(name: string): void {
@@ -83,7 +88,8 @@ class OtlpSpan implements Span {
   }
 
   end(): void {
-    this.#span.end()
+    // Without a time it would end at a whole millisecond.
+    this.#span.end(this.#originMs + performance.now())
   }
 }
 

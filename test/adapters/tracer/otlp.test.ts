@@ -77,6 +77,54 @@ t.test(
   },
 )
 
+t.test('spans take as long as they took, and lie within those they are part of', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  const { tracing } = await open(t)
+  const tracer = tracing.createTracer({ name: 'test' })
+  const tookMs: number[] = []
+  for (let i = 0; i < 20; i++) {
+    const beganMs = performance.now()
+    const parent = tracer.start('parent', {
+      kind: 'server',
+      ...(i % 2 === 0 && { startMs: beganMs }),
+    })
+    const child = tracer.start('child', { kind: 'client', parent })
+    const untilMs = performance.now() + 0.5
+    while (performance.now() < untilMs);
+    child.end()
+    parent.end()
+    tookMs.push(performance.now() - beganMs)
+  }
+  await tracing.close()
+  for (const [i, ms] of tookMs.entries()) {
+    const child = collector.spans[2 * i]!
+    const parent = collector.spans[2 * i + 1]!
+    // All have 19 digits.
+    t.ok(child.startNs >= parent.startNs && child.endNs <= parent.endNs, 'within its parent')
+    // What milliseconds since 1970 can say is exact to 0.0003 ms.
+    t.ok(child.durationMs > 0.499 && parent.durationMs < ms + 0.001, `${child.durationMs} ms`)
+  }
+  const offMs = Number(collector.spans[0]!.startNs) / 1e6 - Date.now()
+  t.ok(Math.abs(offMs) < 60_000, 'since 1970')
+})
+
+t.test('a clock that is set changes when spans begin, and not how long they take', async (t) => {
+  const collector = await openOtlpCollector(t)
+  exportTo(t, collector)
+  const { tracing } = await open(t)
+  const tracer = tracing.createTracer({ name: 'test' })
+  const before = tracer.start('before', { kind: 'server' })
+  const { now } = Date
+  t.intercept(Date, 'now', { value: () => now() + 3_600_000 })
+  tracer.start('after', { kind: 'server' }).end()
+  before.end()
+  await tracing.close()
+  const [after, begun] = collector.spans
+  t.ok(begun!.durationMs < 60_000)
+  t.ok(Number(after!.startNs) - Number(begun!.startNs) > 3.59e12)
+})
+
 t.test('OTEL_SERVICE_NAME names the service', async (t) => {
   const collector = await openOtlpCollector(t)
   exportTo(t, collector)
