@@ -68,12 +68,14 @@ export function carrySpan(metadata: string, { traceparent, tracestate }: Span): 
  * Ends the span of a call.
  *
  * @param code 200, or the status of its error: for whoever serves, a wrong request is none.
+ * @param detail of an error from 500; what others say may repeat the request, and is not told.
  */
 export function endCall(span: Span, kind: 'server' | 'client', code: number, detail = ''): void {
   if (span.isRecording) {
     span.set({ 'mx.status_code': code })
     if (code === CLIENT_LEFT) span.set({ 'error.type': 'cancelled' })
-    else if (code >= (kind === 'server' ? 500 : 400)) span.fail(String(code), detail)
+    else if (code >= 500) span.fail(String(code), detail)
+    else if (code >= 400 && kind === 'client') span.fail(String(code))
   }
   span.end()
 }

@@ -1,4 +1,5 @@
 import type { Span, SpanOptions, Tracer } from '../core/contracts/tracer.ts'
+import { GatewayError } from '../core/errors.ts'
 import { findTracePlace, pickTraceFields, type TraceFields } from '../core/tracing/trace-fields.ts'
 import type { Context } from './context.ts'
 import { metadata } from './context.ts'
@@ -56,11 +57,12 @@ export function carryFields(fields: Fields, { traceparent, tracestate }: Span): 
   return { ...others, traceparent, ...(tracestate !== '' && { tracestate }) }
 }
 
-/** Ends a span, as what it is about has ended: with an error, or none. */
+/** Ends a span, as what it is about has ended: with an error, or none. What errors below 500 say may repeat a request, and is not told. */
 export function endMessage(span: Span | undefined, error?: unknown): void {
   if (error !== undefined) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))
-    span?.fail(name, message)
+    const isTold = !(error instanceof GatewayError) || error.code >= 500
+    span?.fail(name, isTold ? message : undefined)
   }
   span?.end()
 }

@@ -35,20 +35,22 @@ t.test(
   },
 )
 
-t.test('an error is one for whoever made it', async (t) => {
-  const cases: readonly [kind: 'server' | 'client', code: number, failed: string | undefined][] = [
-    ['server', 200, undefined],
-    ['server', 404, undefined],
-    ['server', 500, '500'],
+t.test('an error is one for whoever made it, and what it says is told from 500 on', async (t) => {
+  type Case = [kind: 'server' | 'client', code: number, failed?: string, told?: string]
+  const cases: readonly Case[] = [
+    ['server', 200],
+    ['server', 404],
+    ['server', 500, '500', 'why'],
     ['client', 404, '404'],
-    ['client', 499, undefined],
+    ['client', 499],
+    ['client', 503, '503', 'why'],
   ]
-  for (const [kind, code, failed] of cases) {
+  for (const [kind, code, failed, detail] of cases) {
     const { tracer, spans } = createRecorder()
-    endCall(beginCall(tracer, kind, { ...call, metadata: METADATA }, false, 0)!, kind, code)
+    endCall(beginCall(tracer, kind, { ...call, metadata: METADATA }, false, 0)!, kind, code, 'why')
     t.match(
       spans,
-      [{ failed, ended: 1, attributes: { 'mx.status_code': code } }],
+      [{ failed, detail, ended: 1, attributes: { 'mx.status_code': code } }],
       `${kind} ${code}`,
     )
   }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createContext } from '../../sdk/context.ts'
+import { ServiceError } from '../../sdk/errors.ts'
 import {
   beginProcess,
   beginSend,
@@ -41,6 +42,24 @@ t.test('a message goes on with the trace of the call it is published for', async
       ended: 1,
     },
   ])
+})
+
+t.test('what an error says is in a span, but for those that are about a request', async (t) => {
+  const cases: readonly [error: unknown, failed: string, detail: string | undefined][] = [
+    [new TypeError('no'), 'TypeError', 'no'],
+    ['no', 'Error', 'no'],
+    [new ServiceError('orders', 503, 'no'), 'ServiceError', 'no'],
+    [
+      new ServiceError('orders', 400, 'age must be a number, got "secret"'),
+      'ServiceError',
+      undefined,
+    ],
+  ]
+  for (const [error, failed, detail] of cases) {
+    const { traces, spans } = open()
+    endMessage(beginSend(traces, message, undefined), error)
+    t.match(spans, [{ failed, detail, ended: 1 }])
+  }
 })
 
 t.test(
