@@ -11,7 +11,7 @@ export interface OpenedTracer {
 }
 
 /** Variables are those of the process: what is wrong with them is told once. */
-let hasTold = false
+const told = new Set<string>()
 /** Of all services and gateways of this process. */
 let sending: { readonly tracing: Promise<OtlpTracing>; users: number } | undefined
 
@@ -25,8 +25,7 @@ export async function openTracer(
   log: PluginLog,
 ): Promise<OpenedTracer | undefined> {
   const { isOn, problems } = readOtlpVariables()
-  if (!hasTold) for (const problem of problems) log.warn({}, problem)
-  hasTold = true
+  for (const problem of problems) tell(log, problem)
   if (!isOn) return undefined
   const shared = sending ?? { tracing: load(log), users: 0 }
   sending = shared
@@ -52,9 +51,16 @@ export async function openTracer(
   }
 }
 
+function tell(log: PluginLog, problem: string): void {
+  if (told.has(problem)) return
+  told.add(problem)
+  log.warn({}, problem)
+}
+
 async function load(log: PluginLog): Promise<OtlpTracing> {
   const { createOtlpTracing } = await import('../adapters/tracer/otlp.ts')
   return createOtlpTracing({
+    onProblem: (problem) => tell(log, problem),
     onTrouble: (reason) => log.warn({ reason }, 'traces are lost: the collector takes no spans'),
     onRecover: (spans) => log.warn({ spans }, 'spans were lost; the collector takes them again'),
   })

@@ -2,6 +2,7 @@ import type { Tracer } from '../../core/contracts/tracer.ts'
 import { loadOtlpLibraries } from './otlp/libraries.ts'
 import { createSpanQueue, type SpanQueueOptions } from './otlp/span-queue.ts'
 import { toTracer } from './otlp/to-tracer.ts'
+import { tellProblems } from './otlp/told-problems.ts'
 
 /** Whose spans a tracer makes. */
 export interface TracedService {
@@ -19,14 +20,22 @@ export interface OtlpTracing {
   readonly close: () => Promise<void>
 }
 
+export interface OtlpTracingOptions extends SpanQueueOptions {
+  /** A variable is wrong: which, and what is done about it. May come more than once. */
+  readonly onProblem: (problem: string) => void
+}
+
 /** Name of the instrumentation scope. */
 const SCOPE = 'mx'
 
 /** @throws {Error} with one line when the libraries are not installed. */
-export async function createOtlpTracing(options: SpanQueueOptions): Promise<OtlpTracing> {
+export async function createOtlpTracing(options: OtlpTracingOptions): Promise<OtlpTracing> {
   const { api, exporter, resources, sdk } = await loadOtlpLibraries()
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } = resources
-  const queue = createSpanQueue(new exporter.OTLPTraceExporter(), sdk, options)
+  const { onProblem } = options
+  const queue = tellProblems(api, onProblem, () =>
+    createSpanQueue(new exporter.OTLPTraceExporter(), sdk, options),
+  )
   const environment = detectResources({ detectors: [envDetector] })
   return {
     createTracer({ name, version, instance }) {
@@ -35,10 +44,12 @@ export async function createOtlpTracing(options: SpanQueueOptions): Promise<Otlp
         ...(version !== undefined && { 'service.version': version }),
         ...(instance !== undefined && { 'service.instance.id': instance }),
       })
-      const provider = new sdk.BasicTracerProvider({
-        resource: defaultResource().merge(own).merge(environment),
-        spanProcessors: [queue],
-      })
+      const resource = defaultResource().merge(own).merge(environment)
+      const provider = tellProblems(
+        api,
+        onProblem,
+        () => new sdk.BasicTracerProvider({ resource, spanProcessors: [queue] }),
+      )
       return toTracer(api, provider.getTracer(SCOPE))
     },
     close: queue.close,

@@ -8,6 +8,8 @@ export interface OtlpVariables {
   readonly problems: readonly string[]
 }
 
+type Read = (name: string) => string
+
 const OFF: OtlpVariables = { isOn: false, problems: [] }
 const SAMPLERS = [
   'always_on',
@@ -17,36 +19,66 @@ const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ]
+/** Collectors take either. */
 const PROTOCOLS = ['http/json', 'http/protobuf']
+/** OTLP exporter, headers: pairs as of W3C Baggage. */
+const PAIR = /^[^\s=;]+\s*=\s*[^\s;]/
 
 /**
  * Whether traces are exported: `OTEL_EXPORTER_OTLP_ENDPOINT`, or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, says where to, and neither
  * `OTEL_SDK_DISABLED=true` nor `OTEL_TRACES_EXPORTER=none` speaks against it.
  */
 export function readOtlpVariables(env: NodeJS.ProcessEnv = process.env): OtlpVariables {
-  const read = (name: string): string => env[name]?.trim() ?? ''
-  const own = 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
-  const name = read(own) === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : own
-  const endpoint = read(name)
+  const read: Read = (name) => env[name]?.trim() ?? ''
+  const [name, endpoint] = readEither(read, 'ENDPOINT')
   const exporters = read('OTEL_TRACES_EXPORTER')
   if (endpoint === '' || read('OTEL_SDK_DISABLED').toLowerCase() === 'true') return OFF
   if (exporters !== '' && !exporters.split(',').some((each) => each.trim() === 'otlp')) return OFF
 
-  const protocol = read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') || read('OTEL_EXPORTER_OTLP_PROTOCOL')
+  const [protocolName, protocol] = readEither(read, 'PROTOCOL')
   if (protocol !== '' && !PROTOCOLS.includes(protocol))
-    return refuse(
-      `spans are sent by OTLP over HTTP, and OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}`,
-    )
+    return refuse(`spans are sent by OTLP over HTTP, and ${protocolName} is ${show(protocol)}`)
   if (!isHttp(endpoint))
     return refuse(`${name} must be a URL such as http://localhost:4318, got ${show(endpoint)}`)
-  return { isOn: true, problems: checkSampler(read) }
+  const problems = [...checkHeaders(read), ...checkSampler(read)]
+  if (protocol === 'http/protobuf')
+    problems.push(`${protocolName} is http/protobuf, and spans are sent as http/json`)
+  return { isOn: true, problems }
+}
+
+/** A variable of traces, else that of everything, as it is called; empty: there is neither. */
+function readEither(read: Read, what: string): [name: string, text: string] {
+  const own = `OTEL_EXPORTER_OTLP_TRACES_${what}`
+  const name = read(own) === '' ? `OTEL_EXPORTER_OTLP_${what}` : own
+  return [name, read(name)]
 }
 
 function refuse(problem: string): OtlpVariables {
   return { isOn: false, problems: [`no traces are exported: ${problem}`] }
 }
 
-function checkSampler(read: (name: string) => string): string[] {
+/** Both are sent; what is none is left out, and may be a secret. */
+function checkHeaders(read: Read): string[] {
+  return ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'].flatMap((name) => {
+    const pairs = read(name).split(',')
+    const wrong = pairs.findIndex((pair) => pair.trim() !== '' && !isPair(pair.trim()))
+    return wrong < 0
+      ? []
+      : [
+          `${name} must be pairs such as api-key=1234,team=a%20b; number ${wrong + 1} is none, and left out`,
+        ]
+  })
+}
+
+function isPair(text: string): boolean {
+  try {
+    return PAIR.test(text) && decodeURIComponent(text) !== ''
+  } catch {
+    return false
+  }
+}
+
+function checkSampler(read: Read): string[] {
   const sampler = read('OTEL_TRACES_SAMPLER')
   if (sampler === '') return []
   if (!SAMPLERS.includes(sampler)) {

@@ -17,6 +17,7 @@ async function open(t: Test, closeMs = 5000): Promise<Told> {
   const tracing = await createOtlpTracing({
     onTrouble: (reason) => troubles.push(reason),
     onRecover: (lost) => recovered.push(lost),
+    onProblem: (problem) => t.fail(problem),
     closeMs,
   })
   t.teardown(tracing.close)

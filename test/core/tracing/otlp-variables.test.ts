@@ -16,7 +16,8 @@ t.test(
       [{ ...ENDPOINT, OTEL_SDK_DISABLED: 'false' }, true],
       [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }, false],
       [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'console, otlp' }, true],
-      [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, true],
+      [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, true],
+      [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'api-key = 1234, team=a%20b;x,' }, true],
       [{ ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' }, true],
     ]
     for (const [env, isOn] of cases)
@@ -27,7 +28,35 @@ t.test(
 t.test('what is wrong with the variables is told, and what would be right', async (t) => {
   const cases: readonly [env: NodeJS.ProcessEnv, isOn: boolean, problem: RegExp][] = [
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' }, false, /must be a URL such as http:/],
-    [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, false, /OTLP over HTTP.*is grpc/],
+    [
+      { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      false,
+      /OTLP over HTTP.*OTLP_PROTOCOL is "grpc"/,
+    ],
+    [
+      {
+        ...ENDPOINT,
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+        OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc',
+      },
+      false,
+      /OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is "grpc"/,
+    ],
+    [
+      { ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' },
+      true,
+      /^OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is http\/protobuf, and spans are sent as http\/json$/,
+    ],
+    [
+      { ...ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: 'a=b,1234' },
+      true,
+      /^OTEL_EXPORTER_OTLP_HEADERS must be pairs such as api-key=.*; number 2 is none/,
+    ],
+    [
+      { ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'api-key=50%' },
+      true,
+      /^OTEL_EXPORTER_OTLP_TRACES_HEADERS must be pairs .*; number 1 is none/,
+    ],
     [{ ...ENDPOINT, OTEL_TRACES_SAMPLER: 'half' }, true, /must be one of always_on,.*got "half"/],
     [
       { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '50%' },
