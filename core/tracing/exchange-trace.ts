@@ -3,7 +3,13 @@ import type { Exchange } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { toClass } from '../metrics/route-counters.ts'
 import type { UpstreamNode } from '../upstream/node.ts'
-import { describeNode, describeReply, describeRequest } from './http-attributes.ts'
+import {
+  describeAttempt,
+  describeNode,
+  describeReply,
+  describeRequest,
+  nameMethod,
+} from './http-attributes.ts'
 import { stampTraceparent } from './stamp.ts'
 
 /** Where an exchange's trace comes from. */
@@ -24,7 +30,7 @@ export class ExchangeTrace {
 
   constructor(tracer: Tracer, x: Exchange, { parent, link }: TraceOrigin) {
     this.#tracer = tracer
-    this.#span = tracer.start(x.method, { kind: 'server', parent, link, startMs: x.startMs })
+    this.#span = tracer.start(nameMethod(x), { kind: 'server', parent, link, startMs: x.startMs })
   }
 
   get traceId(): string {
@@ -104,11 +110,10 @@ export class ExchangeTrace {
   }
 
   #beginHttp(x: Exchange, node: UpstreamNode): string {
-    const span = this.#begin(x.method, 'client', node)
+    const span = this.#begin(nameMethod(x), 'client', node)
     if (span.isRecording)
       span.set({
-        'http.request.method': x.method,
-        'url.full': `${node.secure ? 'https' : 'http'}://${formatHost(node.host)}:${node.port}${x.path}`,
+        ...describeAttempt(x, node),
         ...(this.#attempts > 1 && { 'http.request.resend_count': this.#attempts - 1 }),
       })
     return span.traceparent
@@ -128,8 +133,4 @@ export class ExchangeTrace {
       ? { ...describeNode(node), 'mx.attempt': this.#attempts }
       : describeNode(node)
   }
-}
-
-function formatHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }

@@ -15,16 +15,15 @@ const METHODS: ReadonlySet<string> = new Set([
   'QUERY',
   'TRACE',
 ])
+const PATH_MAX_CHARS = 2048
 const HOST = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/
 
 /** What a server span says of its request (OpenTelemetry: HTTP spans). Never the query: it may hold tokens. */
 export function describeRequest(x: Exchange): SpanAttributes {
   const [, ip, name, port] = HOST.exec(x.host) ?? []
-  const isKnown = METHODS.has(x.method)
   return {
-    'http.request.method': isKnown ? x.method : '_OTHER',
-    'http.request.method_original': isKnown ? undefined : x.method.slice(0, 100),
-    'url.path': x.path.slice(0, 2048),
+    ...describeMethod(x),
+    'url.path': x.path.slice(0, PATH_MAX_CHARS),
     'url.scheme': x.secure ? 'https' : 'http',
     'server.address': ip ?? name,
     'server.port': port === undefined ? undefined : Number(port),
@@ -37,7 +36,7 @@ export function describeRequest(x: Exchange): SpanAttributes {
 export function describeReply(x: Exchange): { name: string; attributes: SpanAttributes } {
   const { route, upstream, status } = x
   const template = findTemplate(x)
-  const method = METHODS.has(x.method) ? x.method : 'HTTP'
+  const method = nameMethod(x)
   // Of a service nobody knows the name is whatever a client asked for.
   const isKnown = route !== undefined && upstream !== undefined
   const target = template ?? (isKnown ? joinTarget(route.service, route.endpoint) : '')
@@ -56,8 +55,28 @@ export function describeReply(x: Exchange): { name: string; attributes: SpanAttr
   }
 }
 
+/** What a client span says of the request a node is sent. Never the query. */
+export function describeAttempt(x: Exchange, { secure, host, port }: UpstreamNode): SpanAttributes {
+  const origin = `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return { ...describeMethod(x), 'url.full': origin + x.path.slice(0, PATH_MAX_CHARS) }
+}
+
+/** The method, as spans are named by it. */
+export function nameMethod({ method }: Exchange): string {
+  return METHODS.has(method) ? method : 'HTTP'
+}
+
 export function describeNode({ id, host, port }: UpstreamNode): SpanAttributes {
   return { 'server.address': host, 'server.port': port, 'mx.node': id }
+}
+
+function describeMethod({ method }: Exchange): SpanAttributes {
+  return METHODS.has(method)
+    ? { 'http.request.method': method }
+    : {
+        'http.request.method': '_OTHER',
+        'http.request.method_original': method.slice(0, 100),
+      }
 }
 
 /** Of an endpoint that declares one path, not several or an expression. */

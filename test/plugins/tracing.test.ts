@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { openApi } from '../fixtures/api.ts'
-import { exportTo, openOtlpCollector, setVariables } from '../fixtures/otlp-collector.ts'
+import {
+  exportTo,
+  openOtlpCollector,
+  type ReceivedSpan,
+  setVariables,
+} from '../fixtures/otlp-collector.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
@@ -139,6 +144,23 @@ t.test('an answer of status 500 is a failed span, one of 404 only for whoever as
   t.notOk(missing.failed)
   t.equal(missing.attributes['http.response.status_code'], 404)
   t.equal(missing.name, 'GET', 'what clients make up is in no name')
+})
+
+t.test('a method clients think of is in no name, and of a long path not all is told', async (t) => {
+  const path = `/greeter/long/${'x'.repeat(3000)}`
+  await fetch(`${origin}${path}`, { method: 'PROPFIND' }).then((reply) => reply.text())
+  const isIt = ({ attributes }: ReceivedSpan): boolean =>
+    attributes['url.path'] === path.slice(0, 2048)
+  const server = await collector.find(isIt)
+  const client = await collector.find(({ parentSpanId }) => parentSpanId === server.spanId)
+  t.match(server.name, /^HTTP /)
+  t.equal(client.name, 'HTTP')
+  for (const { attributes } of [server, client])
+    t.match(attributes, {
+      'http.request.method': '_OTHER',
+      'http.request.method_original': 'PROPFIND',
+    })
+  t.equal(client.attributes['url.full'], `http://127.0.0.1:${nodePort}${path.slice(0, 2048)}`)
 })
 
 t.test('the span of a WebSocket ends with it', async (t) => {
