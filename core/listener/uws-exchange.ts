@@ -30,6 +30,12 @@ let held: UwsExchange[] = []
 /** Bytes of a stream held until the turn is over, before its writer is told to hold back. */
 const HELD_MAX_BYTES = 64 * 1024
 
+/**
+ * What fits into one `cork` of the library beside the framing. It gathers 16 KiB; when a piece does not fit in behind what it has, that goes
+ * out first, and where the socket takes none of it the piece is lost (20.51), unless it was offered by `tryEnd`.
+ */
+const PIECE_BYTES = 15 * 1024
+
 /** The turn of the event loop that is under way. */
 function holdTurn(): number {
   if (!turnEnds) {
@@ -173,8 +179,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
     this.closing ||= this.#life.draining
     // Not one that closes the connection by our wish, which the library takes with a whole body only.
     const isFree = !this.closing || this.#clientCloses
-    if (body.length > LONG_REPLY_BYTES && isFree && !this.#isBodyless())
-      return this.#transmitLong(body)
+    if (body.length > PIECE_BYTES && isFree && !this.#isBodyless()) return this.#transmitLong(body)
     corked = this
     corkedBody = body
     this.#res.cork(writeWhole)
@@ -184,16 +189,15 @@ export class UwsExchange extends Exchange implements SocketExchange {
   /** As the client takes it: what the library has been given it keeps, and nobody is told how much that is. */
   #transmitLong(body: string | Uint8Array): void {
     const res = this.#res
-    const bytes =
-      typeof body === 'string' ? Buffer.from(body) : Uint8Array.prototype.slice.call(body)
-    this.awaitClient(bytes.length)
+    const isText = typeof body === 'string'
+    const bytes = isText ? Buffer.from(body) : body
+    if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
     this.bytesOut = bytes.length
     this.#length = bytes.length
-    this.#rest = bytes
     res.onWritable(() => this.#writable())
     res.cork(() => {
       this.#writeHead()
-      this.#writable()
+      this.#tryWrite(bytes, isText)
     })
   }
 
@@ -240,10 +244,24 @@ export class UwsExchange extends Exchange implements SocketExchange {
       return this.#writes && this.#heldBytes < HELD_MAX_BYTES
     }
     if (chunk.length === 0) return true
+    if (this.#length < 0) return this.#writePieces(chunk)
     this.#res.cork(() => {
       this.#headOnce()
-      this.#writes = this.#length >= 0 ? this.#tryWrite(chunk, false) : this.#res.write(chunk)
+      this.#writes = this.#tryWrite(chunk, false)
     })
+    return this.#writes
+  }
+
+  /** Writes a piece of a reply of unknown length. */
+  #writePieces(chunk: Uint8Array): boolean {
+    const res = this.#res
+    if (!this.#headSent) res.cork(() => this.#writeHead())
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      const piece = chunk.subarray(at, at + PIECE_BYTES)
+      res.cork(() => {
+        this.#writes = res.write(piece)
+      })
+    }
     return this.#writes
   }
 
