@@ -18,8 +18,10 @@ import { endReply, findWire, toWireBytes, type Wire } from './wire.ts'
 
 /** Longest time a client may ask for: that of a timer. */
 const ASKED_MAX_MS = 2 ** 31 - 1
-/** Bytes of a request kept to send them again to a backend that has not served them. */
+/** Bytes of memory for a request kept to send them again to a backend that has not served them. */
 const KEPT_MAX_BYTES = 64 * 1024
+/** What a piece of it takes besides: a request may come byte by byte. */
+const PIECE_COST_BYTES = 128
 const END_STREAM = 1
 const CANCEL = 8
 /** HTTP statuses for the reasons a backend resets a stream (RFC 9113 §7), as gRPC reads them (HTTP/2 Transport Mapping); others are 500. */
@@ -141,6 +143,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
       const detail = 'the request body must be base64, as application/grpc-web-text is'
       return this.#refuse(new GatewayError(this.#x.route!.service, 400, detail))
     }
+    // Base64 may be padding only: nothing that could be counted.
+    if (bytes.length === 0 && !last) return
     this.#keep(bytes)
     this.#write(bytes, last)
   }
@@ -236,7 +240,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
 
   #keep(bytes: Uint8Array): void {
     if (this.#kept === undefined) return
-    this.#keptBytes += bytes.length
+    this.#keptBytes += bytes.length + PIECE_COST_BYTES
     if (this.#keptBytes > KEPT_MAX_BYTES) this.#kept = undefined
     else this.#kept.push(bytes)
   }
