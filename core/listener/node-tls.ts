@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto'
 import type { Server as PlainServer, ServerOptions } from 'node:http'
 import { createServer } from 'node:https'
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -75,9 +76,14 @@ function toDefault(
   return { ...(pair && { cert: pair.cert, key: pair.key }), ...toOptions(clientCa) }
 }
 
-/** Authorities belong to each certificate: by default those of the library are trusted. */
+/**
+ * Authorities belong to each certificate: by default those of the library are trusted. Where clients are asked for
+ * theirs no session is resumed: that would let in who was let in once, though the certificate has ended since, and
+ * without its chain (RFC 8446 §4.6.1). Sessions by id are not kept anyway.
+ */
 function toOptions(clientCa: ClientCa | undefined) {
-  return { ...CONTEXT_OPTIONS, ...(clientCa && { ca: clientCa.pem }) }
+  if (clientCa === undefined) return CONTEXT_OPTIONS
+  return { ...CONTEXT_OPTIONS, ca: clientCa.pem, secureOptions: constants.SSL_OP_NO_TICKET }
 }
 
 function toContexts(

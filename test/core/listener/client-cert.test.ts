@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
 import { get } from 'node:https'
 import { join } from 'node:path'
+import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { loadClientCa } from '../../../core/listener/client-ca.ts'
 import type { ListenerOptions } from '../../../core/listener/listener.ts'
@@ -88,6 +89,50 @@ async function ask2(port: number, { cert, key }: Shown): Promise<string[] | unde
   }
 }
 
+interface Resumed {
+  readonly text: string
+  readonly isReused: boolean
+  /** The last one that the server offered. */
+  readonly session: Buffer | undefined
+}
+
+/** Asks over the protocol offered, with the session of an earlier connection. */
+async function askWith(
+  port: number,
+  { cert, key }: Shown,
+  version: SecureVersion,
+  ALPNProtocols: string[],
+  session?: Buffer,
+): Promise<Resumed> {
+  const socket: TLSSocket = connectTls({
+    port,
+    host: '127.0.0.1',
+    servername: 'a.test',
+    rejectUnauthorized: false,
+    minVersion: version,
+    maxVersion: version,
+    ALPNProtocols,
+    ...(session && { session }),
+    ...(cert && { cert, key: key! }),
+  })
+  let offered: Buffer | undefined
+  socket.on('session', (next) => {
+    offered = next
+  })
+  await once(socket, 'secureConnect')
+  const isReused = socket.isSessionReused()
+  if (socket.alpnProtocol === 'h2') {
+    const client = connectHttp2('https://a.test', { createConnection: () => socket })
+    const stream = client.request({ ':path': '/' })
+    const text = Buffer.concat(await stream.toArray()).toString()
+    client.destroy()
+    return { text, isReused, session: offered ?? socket.getSession() }
+  }
+  socket.write('GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
+  const text = Buffer.concat(await socket.toArray()).toString()
+  return { text, isReused, session: offered ?? socket.getSession() }
+}
+
 const toBinary = (pem: string) => `:${new X509Certificate(pem).raw.toString('base64')}:`
 
 t.test('who must show a certificate is let in with one of the authority alone', async (t) => {
@@ -107,6 +152,19 @@ t.test('the chain between is told, without the authority that ends it', async (t
   const expected = ['client-cert', toBinary(bob.cert), 'client-cert-chain', toBinary(middle.cert)]
   t.same(await ask(port, shown), expected)
   t.same(await ask2(port, shown), expected)
+})
+
+t.test('no session is resumed: each connection shows its certificate, and the chain', async (t) => {
+  const { port } = await open(t, false)
+  const shown = { cert: `${bob.cert}\n${middle.cert}`, key: bob.key }
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
+    for (const protocol of ['http/1.1', 'h2']) {
+      const first = await askWith(port, shown, version, [protocol])
+      t.ok(first.session, `${version} ${protocol}`)
+      const second = await askWith(port, shown, version, [protocol], first.session)
+      t.equal(second.isReused, false, `${version} ${protocol}`)
+      t.match(second.text, `"client-cert-chain","${toBinary(middle.cert)}"`)
+    }
 })
 
 t.test('what clients claim to be is dropped, with and without certificates', async (t) => {
