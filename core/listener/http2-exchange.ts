@@ -88,6 +88,8 @@ export class Http2Exchange extends Exchange {
       this.#watchStall()
     })
     stream.on('end', () => {
+      // For HEAD the library tells a body that was broken off by its end alone: its own side had ended already.
+      if (stream.closed && !this.answered) return this.#closed()
       this.receive(EMPTY, true)
       this.#watchStall()
     })

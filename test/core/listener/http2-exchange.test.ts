@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Exchange } from '../../../core/exchange.ts'
 import { HeaderList } from '../../../core/headers.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
+import { END_STREAM, FRAME, Http2Raw, toFrame } from '../../fixtures/http2-raw.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 
 type Fields = Record<string, unknown>
@@ -28,6 +29,9 @@ async function read(stream: ClientHttp2Stream): Promise<Told> {
   for await (const chunk of stream) chunks.push(chunk)
   return { headers, body: Buffer.concat(chunks).toString(), trailers }
 }
+
+/** What the consumers of bodies were told, at `/told`. */
+const told: string[] = []
 
 function serve(x: Exchange): void | Promise<void> {
   switch (x.path) {
@@ -70,6 +74,16 @@ function serve(x: Exchange): void | Promise<void> {
         },
         onDrain: () => {},
         onAbort: () => {},
+      })
+      return
+    case '/told':
+      x.attach({
+        onRequestBody: (chunk, last) => {
+          told.push(last ? 'end' : `${chunk}`)
+          if (last) x.reply(200)
+        },
+        onDrain: () => {},
+        onAbort: () => told.push('abort'),
       })
       return
     case '/early':
@@ -198,3 +212,38 @@ t.test('over one connection', async (t) => {
   t.equal(gateway.inFlight, 0)
   t.same(faults, [])
 })
+
+t.test('a body that breaks off is not complete, with HEAD either', async (t) => {
+  const { port } = await openListener(t, createNodeListener, serve, { http2: 'cleartext' })
+  const ends: [title: string, end: (raw: Http2Raw, stream: number) => void, last: string][] = [
+    ['its end', (raw, stream) => raw.send(toFrame(FRAME.DATA, END_STREAM, stream)), 'end'],
+    ['CANCEL', (raw, stream) => raw.send(toFrame(FRAME.RST_STREAM, 0, stream, toCode(8))), 'abort'],
+    [
+      'NO_ERROR',
+      (raw, stream) => raw.send(toFrame(FRAME.RST_STREAM, 0, stream, toCode(0))),
+      'abort',
+    ],
+    ['the end of the connection', (raw) => raw.destroy(), 'abort'],
+  ]
+  for (const method of ['HEAD', 'POST'])
+    for (const [title, end, last] of ends) {
+      told.length = 0
+      const raw = new Http2Raw(port)
+      const stream = raw.open(
+        [':method', method, ':scheme', 'http', ':authority', 'a.test', ':path', '/told'],
+        0,
+      )
+      raw.send(toFrame(FRAME.DATA, 0, stream, Buffer.from('abc')))
+      while (told.length < 1) await new Promise(setImmediate)
+      end(raw, stream)
+      while (told.length < 2) await new Promise(setImmediate)
+      t.same(told, ['abc', last], `${method}, ${title}`)
+      raw.destroy()
+    }
+})
+
+function toCode(code: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(code)
+  return bytes
+}
