@@ -112,9 +112,9 @@ t.test('ports and probes are those of the configuration, and there is time to dr
     t.equal(container[probe]!.httpGet!.port, 'admin')
   const seconds = (mx.drainDelayMs + mx.drainTimeoutMs) / 1000
   t.ok(pod.spec!.terminationGracePeriodSeconds! > seconds, `longer than ${seconds} s`)
-  const { periodSeconds, failureThreshold } = container.readinessProbe!
+  const { periodSeconds, failureThreshold, timeoutSeconds } = container.readinessProbe!
   t.ok(
-    periodSeconds! * failureThreshold! < mx.drainDelayMs / 1000,
+    periodSeconds! * failureThreshold! + timeoutSeconds! < mx.drainDelayMs / 1000,
     'it is left out before it closes',
   )
 })
