@@ -1,6 +1,7 @@
 /**
  * Runs compiled tests, a process each: all of them, or those of the source files and folders it is given.
  * Piped, it writes TAP; on a terminal only a line for every file, and what failed.
+ * When all run, one that fails runs once more: `docs/decisions/2026-11-26-a-failed-test-runs-once-more.md`.
  * Why not tap's own command: `docs/decisions/2026-11-22-tests-run-compiled.md`.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs'
@@ -12,6 +13,7 @@ import t from 'tap'
 import { ROOT } from './root.ts'
 
 const TIMEOUT_SECONDS = 120
+const RUN_AGAIN = join(ROOT, 'scripts/run-again.sh')
 const TEST = /^test\/.*\.test\.ts$/
 
 /** Sources of tests, relative to the repository. @throws {Error} when a path leads to none. */
@@ -36,14 +38,18 @@ function toCompiled(source: string): string {
   return file
 }
 
-/** Starts a test. `env`: tap would add a loader to the options of node, for coverage, which doubles the time a file takes. */
-function spawnTest(source: string, file: string): Promise<unknown> {
+/**
+ * Starts a test, `runs` times at most until it passes. `env`: tap would add a loader to the options of node, for
+ * coverage, which doubles the time a file takes.
+ */
+function spawnTest(source: string, file: string, runs: 1 | 2): Promise<unknown> {
   const options = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
-  return t.spawn('env', [options, process.execPath, '--enable-source-maps', file], {
+  const again = runs === 2 ? [RUN_AGAIN, source] : []
+  return t.spawn('env', [options, ...again, process.execPath, '--enable-source-maps', file], {
     name: source,
     cwd: ROOT,
     env: { ...process.env, TAP_TIMEOUT: String(TIMEOUT_SECONDS) },
-    timeout: TIMEOUT_SECONDS * 1000,
+    timeout: runs * TIMEOUT_SECONDS * 1000,
     at: null,
   })
 }
@@ -60,7 +66,9 @@ function createFilter(): (line: string) => boolean {
     const indent = /^ */.exec(line)![0]
     if (isFailure && line.trim() === '---') details = indent
     isFailure = line.startsWith('not ok ', indent.length)
-    return details !== undefined || isFailure || /^(ok |# (?!Subtest))/.test(line)
+    return (
+      details !== undefined || isFailure || /^(ok |# (?!Subtest)| +# failed at first)/.test(line)
+    )
   }
 }
 
@@ -76,7 +84,8 @@ function main(paths: readonly string[]): void {
       if (isWanted(line)) console.log(line)
     })
   }
-  for (const [source, file] of compiled) void spawnTest(source, file)
+  const runs = paths.length > 0 ? 1 : 2
+  for (const [source, file] of compiled) void spawnTest(source, file, runs)
 }
 
 try {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
@@ -13,6 +14,7 @@ async function makeRepository(t: Test, tests: Readonly<Record<string, string | u
     'package.json':
       '{ "name": "mx", "type": "module", "exports": { "./package.json": "./package.json" } }',
     node_modules: t.fixture('symlink', join(ROOT, 'node_modules')),
+    scripts: { 'run-again.sh': t.fixture('symlink', join(ROOT, 'scripts/run-again.sh')) },
     test: {
       'readme.md': '',
       part: Object.fromEntries(Object.keys(tests).map((name) => [`${name}.test.ts`, ''])),
@@ -64,6 +66,23 @@ t.test('what fails, crashes or takes too long is a failure, and the others run',
   t.match(stdout, /^# \{ total: \d+, pass: 1, fail: \d+ \}$/m)
   t.match(stderr, /at once/)
   t.equal(status, 1)
+})
+
+t.test('when all run, one that fails runs once more, and both runs are told', async (t) => {
+  const run = await makeRepository(t, {
+    seldom: `import { existsSync, writeFileSync } from 'node:fs'
+      const isFirst = !existsSync('seen')
+      writeFileSync('seen', '')
+      t.notOk(isFirst, 'the second time')`,
+  })
+  t.equal(run('test/part').status, 1, 'named ones run once')
+  rmSync(join(t.testdirName, 'seen'))
+  const { status, files, stdout } = run()
+  t.same(files, ['ok 1 - test/part/seldom.test.ts'])
+  t.match(stdout, /^ *# failed at first: test\/part\/seldom\.test\.ts$/m)
+  t.match(stdout, /^ *# \| not ok 1 - the second time$/m)
+  t.match(stdout, /^# \{ total: 1, pass: 1 \}$/m)
+  t.equal(status, 0)
 })
 
 t.test('a test gets the options of node that its runner was given, and no loader', async (t) => {
