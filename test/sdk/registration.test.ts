@@ -192,9 +192,9 @@ t.test('an answer that takes its time is waited for once, then the service start
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   const startMs = performance.now()
-  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
-  t.ok(performance.now() - startMs < 390, 'once, not for each attempt')
-  t.match(lines, [/"reason":"no answer within 200 ms".*trying again/])
+  const registration = await register({ registry: silent, entry, log, answerMs: 800 })
+  t.ok(performance.now() - startMs < 1590, 'once, not for each attempt')
+  t.match(lines, [/"reason":"no answer within 800 ms".*trying again/])
   await registration.end()
 })
 
@@ -301,7 +301,7 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
     },
     deregister: () => hang('deregister'),
   }
-  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  const registration = await register({ registry: silent, entry, log, answerMs: 800 })
   // Its timers alone keep no process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
@@ -311,5 +311,5 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
   t.same(asked, ['register draining', 'deregister'])
   t.match(lines, [/could not tell of draining/, /could not deregister/])
   for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
-  t.ok(performance.now() - startMs < 390, 'once, not for each of them')
+  t.ok(performance.now() - startMs < 1590, 'once, not for each of them')
 })

@@ -275,16 +275,16 @@ t.test('timeout: 408, and the call is cancelled at the service', async (t) => {
   const { client } = await open(t, dispatch)
   await client.call('greeter', 'A.B', {}, { timeoutMs: 1 }).catch(() => {})
   const startMs = performance.now()
-  await t.rejects(client.call('greeter', 'A.B', {}, { timeoutMs: 100, retries: 3 }), {
+  await t.rejects(client.call('greeter', 'A.B', {}, { timeoutMs: 400, retries: 3 }), {
     id: 'greeter',
     code: 408,
     message: 'greeter did not answer in time',
   })
   const elapsedMs = performance.now() - startMs
-  t.ok(elapsedMs >= 99 && elapsedMs < 5000, `${elapsedMs}`)
+  t.ok(elapsedMs >= 399 && elapsedMs < 5000, `${elapsedMs}`)
   await until(() => events.at(-1)!.length > 0)
   const { timeoutMs } = calls.at(-1)!
-  t.ok(timeoutMs > 50 && timeoutMs <= 100, 'the service knows how long it has')
+  t.ok(timeoutMs > 0 && timeoutMs <= 400, 'the service knows how long it has')
   t.match(events.at(-1)!, [/cancel (cancel|timeout)/])
 })
 
