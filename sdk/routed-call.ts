@@ -177,6 +177,8 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   /** A call that leaves the process waits until it is known whose it is. An address that nobody vouches for is not told. */
   #identify(found: ReturnType<CallOwner['find']>): ReturnType<CallOwner['find']> {
     if (this.#tokens === undefined || (found !== undefined && 'caller' in found)) return found
+    // Told to nobody until it is known whose call it is: an error that comes first would end the process.
+    if (found instanceof Promise) found.catch(() => {})
     const address = this.#address
     const isKnown = address === undefined || this.#owner.isKnown(this.service, address)
     if (!(isKnown instanceof Promise)) return this.#logIn(found, isKnown)
@@ -200,11 +202,21 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     this.#attempt()
   }
 
+  /** Most often it is a timer, or a connection, that has it sent: what is thrown would be nobody's, and end the process. */
   #attempt(): void {
     const left = this.#left()
     if (left < 0) return this.onLost('timeout', '')
     this.timeoutMs = left
     this.id = 0
+    try {
+      this.#send()
+    } catch (error) {
+      this.cancel()
+      this.#fail(error)
+    }
+  }
+
+  #send(): void {
     if (this.#tokens !== undefined && this.#local === undefined) {
       const token = this.#tokens.current()
       this.#token = token
