@@ -58,6 +58,8 @@ export interface Link {
   readonly settled: () => Promise<void>
   /** Tries at once, where it would wait or is asleep. */
   readonly wake: () => void
+  /** Ends it where it stands, for this reason, as if it had ended by itself. */
+  readonly lose: (detail: string) => void
   /** Ends it. The owner is told nothing any more. */
   readonly close: () => void
 }
@@ -232,6 +234,10 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
 
     wake() {
       if (!closed && (state === 'waiting' || state === 'asleep')) begin()
+    },
+
+    lose(detail) {
+      if (state === 'linked') end(new GatewayError(NETWORK, 502, detail), 'waiting')
     },
 
     close() {

@@ -89,7 +89,14 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
     onLinked(link, { id }) {
       const entry = find(link)
       const node = toNode(link.address, id)
-      const caller = createPeerCaller(openChannel(link.address), entry.traffic)
+      const caller = createPeerCaller({
+        caller: openChannel(link.address),
+        traffic: entry.traffic,
+        // Its link may be there for a moment longer: calls go another way at once.
+        onRefused(detail) {
+          if (entry.way?.caller === caller) link.lose(detail)
+        },
+      })
       const unlist = addLocalNode(node.id, caller)
       entry.way = { caller, unlist, hear: createHearer(table, id) }
       nodes.set(id, node)

@@ -18,15 +18,23 @@ export function createTraffic(): Traffic {
   return { calls: 0, failures: 0, sentBytes: 0, receivedBytes: 0 }
 }
 
+export interface PeerCallerOptions {
+  readonly caller: Caller
+  readonly traffic: Traffic
+  /** The peer took no connection for a call, whose sender is told afterwards. */
+  readonly onRefused: (detail: string) => void
+}
+
 /** Carries calls as `caller` does, and counts them. */
-export function createPeerCaller(caller: Caller, traffic: Traffic): Caller {
+export function createPeerCaller(options: PeerCallerOptions): Caller {
+  const { caller, traffic } = options
   return {
     get pending() {
       return caller.pending
     },
     call(call) {
       traffic.calls++
-      caller.call(new CountedCall(call, traffic))
+      caller.call(new CountedCall(call, options))
     },
     drain: () => caller.drain(),
     close: () => caller.close(),
@@ -37,11 +45,13 @@ export function createPeerCaller(caller: Caller, traffic: Traffic): Caller {
 class CountedCall extends OutgoingCall {
   readonly #call: OutgoingCall
   readonly #traffic: Traffic
+  readonly #onRefused: PeerCallerOptions['onRefused']
 
-  constructor(call: OutgoingCall, traffic: Traffic) {
+  constructor(call: OutgoingCall, { traffic, onRefused }: PeerCallerOptions) {
     super()
     this.#call = call
     this.#traffic = traffic
+    this.#onRefused = onRefused
     this.service = call.service
     this.endpoint = call.endpoint
     this.metadata = call.metadata
@@ -108,6 +118,7 @@ class CountedCall extends OutgoingCall {
   override onLost(kind: LostKind, detail: string): void {
     this.#traffic.failures++
     this.#call.release()
+    if (kind === 'connect' || kind === 'foreign') this.#onRefused(detail)
     this.#call.onLost(kind, detail)
   }
 }

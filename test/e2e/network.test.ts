@@ -108,13 +108,6 @@ async function ways({ client }: Server, service: string): Promise<string> {
 const answers = (server: Server, service: string, at: unknown) =>
   eventually(async () => (await where(server, service)) === at)
 
-/** Milliseconds until it holds. */
-async function timed(waiting: Promise<void>): Promise<number> {
-  const startMs = performance.now()
-  await waiting
-  return performance.now() - startMs
-}
-
 /** Callers that never rest: failures by code, and how many calls there were. */
 function load(t: Test, server: Server, service: string, callers: number) {
   const failures: unknown[] = []
@@ -140,28 +133,30 @@ function load(t: Test, server: Server, service: string, callers: number) {
   return { failures, more, stop }
 }
 
-t.test('a ring of five: one that is killed is gone round within a second', async (t) => {
-  const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
-  await serve(t, c, 'greeter')
-  await answers(a, 'greeter', 'c')
-  await eventually(async () => (await ways(a, 'greeter')) === 'b c, e d c')
-  const { failures, more, stop } = load(t, a, 'greeter', 8)
-  await more(200)
-  await kill(b)
-  const ms = await timed(eventually(async () => (await ways(a, 'greeter')) === 'e d c'))
-  t.ok(ms < 1000, `${Math.round(ms)} ms`)
-  await more(200)
-  t.ok(failures.length <= 8, `${failures.length} of 8 callers`)
-  t.ok(failures.every((code) => code === 502))
-  failures.length = 0
-  const again = await startServer(t, 'b', { nodes: [a, c], address: b.address })
-  await eventually(async () => (await ways(a, 'greeter')).startsWith('b c'))
-  t.equal(await where(again, 'greeter'), 'c')
-  await more(200)
-  await stop()
-  t.strictSame(failures, [], 'and back without a failure')
-  t.equal(await where(e, 'greeter'), 'c')
-})
+t.test(
+  'a ring of five: one that is killed is gone round, and each caller loses one call at most',
+  async (t) => {
+    const { a, b, c, e } = (await startAll(t, 'a-b b-c c-d d-e e-a')) as Named
+    await serve(t, c, 'greeter')
+    await answers(a, 'greeter', 'c')
+    await eventually(async () => (await ways(a, 'greeter')) === 'b c, e d c')
+    const { failures, more, stop } = load(t, a, 'greeter', 8)
+    await more(200)
+    await kill(b)
+    await eventually(async () => (await ways(a, 'greeter')) === 'e d c')
+    await more(200)
+    t.ok(failures.length <= 8, `${failures.length} of 8 callers`)
+    t.ok(failures.every((code) => code === 502))
+    failures.length = 0
+    const again = await startServer(t, 'b', { nodes: [a, c], address: b.address })
+    await eventually(async () => (await ways(a, 'greeter')).startsWith('b c'))
+    t.equal(await where(again, 'greeter'), 'c')
+    await more(200)
+    await stop()
+    t.strictSame(failures, [], 'and back without a failure')
+    t.equal(await where(e, 'greeter'), 'c')
+  },
+)
 
 t.test('a line that is parted in the middle comes together again', async (t) => {
   const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
@@ -182,8 +177,7 @@ t.test('a line that is parted in the middle comes together again', async (t) => 
   // It neither answers nor closes anything: to others the network is parted.
   b.child.kill('SIGSTOP')
   t.teardown(() => b.child.kill('SIGCONT'))
-  const ms = await timed(eventually(async () => (await ways(d, 'left')) === ''))
-  t.ok(ms < 6000, `heard dead after ${Math.round(ms)} ms`)
+  await eventually(async () => (await ways(d, 'left')) === '')
   await answers(d, 'left', 404)
   await answers(a, 'right', 404)
   t.equal(await where(c, 'right'), 'd', 'either part goes on')
@@ -198,7 +192,7 @@ t.test('a star: its middle is killed, and started anew', async (t) => {
   await serve(t, b, 'greeter')
   await answers(a, 'greeter', 'b')
   await kill(hub)
-  t.ok((await timed(answers(a, 'greeter', 404))) < 1000)
+  await answers(a, 'greeter', 404)
   t.equal(await where(b, 'greeter'), 'b')
   await startServer(t, 'hub', { address: hub.address })
   await answers(a, 'greeter', 'b')

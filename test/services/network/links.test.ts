@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { MAX_PEERS } from '../../../core/network/limits.ts'
 import { until } from '../../contracts/registry.ts'
-import { openServer, type Status, type TestServer, where } from '../../fixtures/network.ts'
+import { openServer, type Status, type TestServer, ways, where } from '../../fixtures/network.ts'
 import { openPeer, openRelay } from '../../fixtures/network-peer.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 
@@ -53,6 +53,22 @@ t.test('a server is linked once, by whatever address; another takes over', async
   t.equal(await where(a, 'greeter'), 'b')
   relays[0]!.resume()
   await until(has(a, 'b asleep', 'b linked'), 10_000)
+})
+
+t.test('a server that takes no connection for calls is gone round at once', async (t) => {
+  const a = await openServer(t, 'a')
+  const b = await openServer(t, 'b', { advertise: 'mx://127.0.0.1:1' })
+  const c = await openServer(t, 'c', { nodes: [b.address] })
+  await b.serve('greeter')
+  const relay = await openRelay(t, portOf(b))
+  await connect(a, `127.0.0.1:${relay.port}`, c.address)
+  await until(async () => (await ways(a, 'greeter')).join() === 'b')
+  await until(async () => a.network.table.list('greeter').length === 2)
+  relay.refuse()
+  t.equal(await where(a, 'greeter'), 'b')
+  t.strictSame(await ways(a, 'greeter'), ['c b'])
+  t.match((await a.status()).links[0], { id: 'b', error: /ECONNREFUSED/, failures: 1 })
+  t.ok(a.lines.some((line) => line.includes('link lost')))
 })
 
 t.test('a server that is told of itself leaves it at that', async (t) => {

@@ -14,7 +14,9 @@ async function open(t: Test, dispatch: Dispatch) {
   const { port } = await openPort(t, dispatch)
   const traffic = createTraffic()
   const inner = openCaller(t, port, 'mx')
-  return { caller: createPeerCaller(inner, traffic), traffic }
+  const refusals: string[] = []
+  const onRefused = (detail: string) => void refusals.push(detail)
+  return { caller: createPeerCaller({ caller: inner, traffic, onRefused }), traffic, refusals }
 }
 
 t.test('calls that are counted', async (t) => {
@@ -26,7 +28,7 @@ t.test('calls that are counted', async (t) => {
 })
 
 t.test('calls, what was sent and what came back are counted', async (t) => {
-  const { caller, traffic } = await open(t, (call) => {
+  const { caller, traffic, refusals } = await open(t, (call) => {
     if (call.endpoint === 'A.Echo') new Echo(call)
     else if (call.endpoint === 'A.Reply') call.reply('', 'four')
     else throw new ServiceError('s', Number(call.endpoint), '')
@@ -47,9 +49,11 @@ t.test('calls, what was sent and what came back are counted', async (t) => {
   t.match(traffic, { calls: 3, failures: 0 }, 'what a caller did wrong is no failure')
   await run({ endpoint: '503', body: '' })
   t.match(traffic, { calls: 4, failures: 1 })
+  t.strictSame(refusals, [])
   caller.close()
   await run({ endpoint: 'A.Reply', body: '' })
   t.match(traffic, { calls: 5, failures: 2 }, 'nor sent: there is no answer')
+  t.match(refusals, ['the channel was closed'], 'and nobody took it')
 })
 
 t.test('a call that was on its way before has the time that is left', async (t) => {
