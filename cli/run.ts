@@ -2,7 +2,7 @@ import type { CAC } from 'cac'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
 import { deploy } from './runtime/deploy.ts'
-import { listObjects } from './runtime/objects.ts'
+import { listObjects, neverCameUp } from './runtime/objects.ts'
 import { RUN_FLAGS } from './runtime/run-flags.ts'
 import { checkName, LATEST, parseSource, toName } from './runtime/source.ts'
 import { openSession, type Session } from './session.ts'
@@ -35,7 +35,8 @@ export async function runRun(cli: CAC): Promise<void> {
 /** Told before anything is packed and uploaded. */
 async function mustBeNew(session: Session, name: string, version: string): Promise<void> {
   const objects = await listObjects(session, name)
-  if (!objects.some((object) => object.version === version)) return
+  const there = objects.find((object) => object.version === version)
+  if (there === undefined || neverCameUp(there)) return
   throw new CliError(
     `already exists: ${name}@${version}; 'mx update ${name}' takes it to the latest code, --name runs it beside, --force replaces it`,
     { status: EXIT.refused },

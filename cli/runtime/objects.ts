@@ -22,6 +22,12 @@ export function toStatus({ status }: RuntimeObject): RuntimeStatus {
   return names.find((name) => RUNTIME_STATUS[name] === status) ?? 'unknown'
 }
 
+/** Whether it failed before it ever ran: then its name is free for what is run next. */
+export function neverCameUp(object: RuntimeObject): boolean {
+  const { started, build } = object.metadata
+  return toStatus(object) === 'error' && started === undefined && build === undefined
+}
+
 /** All of the namespace, or those of a name, by name and version. */
 export async function listObjects(
   { call, namespace }: Session,

@@ -87,12 +87,21 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
 
   /** Removes files nobody needs any more. */
   async function tidy(record: ServiceRecord): Promise<void> {
-    const { upload, id } = record.asked
-    if (upload !== '') await removeFolder(folders.upload(upload))
     const now = await objects.read(record)
+    await removeUpload(record, now)
     // What was asked for meanwhile may have begun.
-    const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, id]
+    const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, record.asked.id]
     await removeBuilds(folders, record, new Set(builds.flatMap((build) => build ?? [])))
+  }
+
+  /** Removes what was uploaded, unless it is all the source there is for the next update. */
+  async function removeUpload(
+    { asked: { upload } }: ServiceRecord,
+    now: ServiceRecord | undefined,
+  ): Promise<void> {
+    const isNeeded =
+      now?.deleting === false && now.current === undefined && now.asked.upload === upload
+    if (upload !== '' && !isNeeded) await removeFolder(folders.upload(upload))
   }
 
   return {
@@ -124,8 +133,7 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
       const current = await deployment.done.catch(() => undefined)
       if (current !== undefined) await settle(record, { current })
       // Its copies may be there still: its build goes with those that the next one has no use for.
-      const { upload } = record.asked
-      if (upload !== '') await removeFolder(folders.upload(upload))
+      await removeUpload(record, await objects.read(record))
     },
 
     async close() {

@@ -126,7 +126,8 @@ export function createOperations(options: OperationsOptions): Operations {
     checkNames(name, options, errorId)
     const key = { namespace, name, version: given || LATEST }
     const there = await objects.read(key)
-    if (there !== undefined) {
+    const hasFailed = there !== undefined && neverCameUp(there) && there.server === server
+    if (there !== undefined && !hasFailed) {
       if (options.force && !there.deleting) return { record: await update(order), isNew: false }
       throw there.deleting ? toLeaving(key, errorId) : toTaken(key, errorId)
     }
@@ -142,9 +143,21 @@ export function createOperations(options: OperationsOptions): Operations {
       ...{ settled: '', secret: '', status: 'pending', startedMs: 0, retries: 0, deleting: false },
       changedMs: nowMs(),
     }
-    if (!(await objects.add(record))) throw toTaken(key, errorId)
+    const isTaken =
+      there === undefined ? !(await objects.add(record)) : !(await replace(there, record))
+    if (isTaken) throw toTaken(key, errorId)
     await reconciler.refresh()
     return { record, isNew: true }
+  }
+
+  /** Puts a record into the place of one that never came up. False: something else was asked for meanwhile. */
+  async function replace(there: ServiceRecord, record: ServiceRecord): Promise<boolean> {
+    const now = await objects.change(there, (now) =>
+      neverCameUp(now) && now.asked.id === there.asked.id ? { ...record, secret: now.secret } : now,
+    )
+    if (now?.asked.id !== record.asked.id) return false
+    await uploads.remove(there.asked.upload)
+    return true
   }
 
   async function update(order: Order, isRollback = false): Promise<ServiceRecord> {
@@ -162,7 +175,8 @@ export function createOperations(options: OperationsOptions): Operations {
       throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
     checkImage(wish.image, errorId)
     const brings = wish.image === '' && (isNewSource || isUpload)
-    const upload = brings ? takeSource(key, service.source, errorId) : ''
+    const kept = there.current === undefined && !isNewSource ? there.asked.upload : ''
+    const upload = brings ? takeSource(key, service.source, errorId) : kept
     const source = service.source || there.source
     const isFixed = isCommit(version) || isUploaded(source)
     const canRestart =
@@ -182,6 +196,8 @@ export function createOperations(options: OperationsOptions): Operations {
       }
     })
     if (record?.asked.id !== asked.id) throw toLeaving(key, errorId)
+    if (there.asked.upload !== upload && !isUnderWay(there))
+      await uploads.remove(there.asked.upload)
     await reconciler.refresh()
     return record
   }
@@ -226,6 +242,16 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 
   return { create, update, remove }
+}
+
+/** What was asked for last goes on. */
+function isUnderWay({ asked, settled }: ServiceRecord): boolean {
+  return asked.id !== settled
+}
+
+/** It failed before it ever ran: whatever is run next may have its name. */
+function neverCameUp(record: ServiceRecord): boolean {
+  return record.current === undefined && !record.deleting && !isUnderWay(record)
 }
 
 function toTaken(key: WorkloadKey, errorId: string) {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Resources } from '../../core/contracts/runtime.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { type BuiltProgram, buildSource } from './builds/build.ts'
+import { isReachable } from './builds/files.ts'
 import type { DiskRoom } from './disk-room.ts'
 import { type Folders, removeFolder } from './folders.ts'
 import { type Revision, type ServiceRecord, toObjectKey, type Wish } from './records.ts'
@@ -57,7 +58,8 @@ export function createPrepare({ folders, room, allowLocal, openSecret }: Prepare
     }
     const before = current?.build ? folders.build(record, current.build) : ''
     const from = asked.upload === '' ? before : folders.upload(asked.upload)
-    if (from === '') throw badRequest('runtime', 'its source is not here any more: upload it again')
+    if (from === '' || !(await isReachable(from)))
+      throw badRequest('runtime', 'its source is not here any more: upload it again')
     // What was uploaded stays until this is over: a server that is killed begins anew.
     await cp(from, folder, { recursive: true, verbatimSymlinks: true })
     return { commit: '', entrypoint: '' }

@@ -170,6 +170,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       logIns.delete(toObjectKey(record))
       await accounts.remove(record)
       await uploads.forget(record)
+      await uploads.remove(record.asked.upload)
       await removeFolder(folders.builds(record))
     },
   })

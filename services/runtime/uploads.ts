@@ -25,6 +25,8 @@ export interface Uploads {
   readonly claim: (key: WorkloadKey) => string | undefined
   /** Forgets what an object waits for. */
   readonly forget: (key: WorkloadKey) => Promise<void>
+  /** Removes what was claimed; nothing for an empty id. */
+  readonly remove: (id: string) => Promise<void>
   /** Removes all of them but these: whoever uploaded them is gone with the server that took them. */
   readonly clean: (kept: ReadonlySet<string>) => Promise<void>
 }
@@ -62,6 +64,10 @@ export function createUploads(
   return {
     claim,
     forget,
+
+    async remove(id) {
+      if (id !== '') await removeFolder(folders.upload(id))
+    },
 
     async take(key, parts, signal) {
       const own = running.filter((namespace) => namespace === key.namespace)

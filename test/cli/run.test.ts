@@ -122,6 +122,15 @@ t.test('a name that is taken is refused before anything is uploaded, unless forc
   t.equal(last().request.options.force, true)
 })
 
+t.test('a name that never came up is free', async () => {
+  const failed = { status: 7, metadata: { error: 'build failed' } }
+  runtime.objects.set('helloworld@latest', {
+    ...{ name: 'helloworld', version: 'latest', source: 'source://helloworld:latest', ...failed },
+  })
+  await run('./helloworld')
+  t.equal(last().endpoint, 'Runtime.Create')
+})
+
 t.test('a build that fails is told with the end of its output', async (t) => {
   const lines = Array.from({ length: 30 }, (_, i) => `line ${i}`)
   runtime.build = `${lines.join('\n')}\nbuild failed: exit 1\n`

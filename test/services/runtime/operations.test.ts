@@ -1,6 +1,9 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const SOURCE = 'source://shop:latest'
@@ -94,6 +97,42 @@ t.test('what was uploaded once is built again with another command', async (t) =
   const next = await runtime.settled('shop')
   t.not(next.metadata['build'], metadata['build'])
   t.equal(await runtime.doors.call('shop'), 'other')
+})
+
+t.test('what never came up is run by an update, from what was uploaded for it', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
+  await runtime.create('shop', { 'other.cjs': toPlain('one')['main.cjs']! })
+  t.match(await runtime.settled('shop'), { status: 7, metadata: { error: /nothing to run/ } })
+  await runtime.update('shop', undefined, { command: ['node', 'other.cjs'], protocol: 'http' })
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.equal(await runtime.doors.call('shop'), 'one')
+  await until(() => uploads() === 0)
+})
+
+t.test('what is uploaded anew leaves nothing of what never came up', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  const uploads = () => readdirSync(join(runtime.folder, 'uploads')).length
+  await runtime.create('shop', { 'none.txt': '' })
+  t.match(await runtime.settled('shop'), { status: 7 })
+  await runtime.update('shop', { 'neither.txt': '' })
+  t.match(await runtime.settled('shop'), { status: 7 })
+  t.equal(uploads(), 1)
+  await runtime.call('Delete', 'shop')
+  t.equal(uploads(), 0)
+})
+
+t.test('a name that never came up is free for what is run next', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', { 'none.txt': '' }, { env: ['OLD=1'] })
+  t.match(await runtime.settled('shop'), { status: 7 })
+  await runtime.create('shop', toPlain('two'))
+  t.match(await runtime.settled('shop'), { status: 4 })
+  t.equal(await runtime.doors.call('shop'), 'two')
+  const [address] = runtime.doors.addresses.get('shop')!
+  const old = await fetch(`http://${address}/OLD`)
+  t.equal(await old.text(), 'two', 'nothing of it is taken over')
+  await until(() => readdirSync(join(runtime.folder, 'uploads')).length === 0)
 })
 
 t.test('a service of another server is left to it', async (t) => {
