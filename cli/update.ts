@@ -34,6 +34,7 @@ export async function runUpdate(cli: CAC): Promise<void> {
       : { name: parseSource(typed, baseUrl).name, version: splitReference(typed).ref ?? '' }
     const object = await findObject(session, flags.name ?? name, version)
     const from = rollback ? '' : (flags.source ?? (isName ? findFolder(typed, object) : typed))
+    if (from === '' && !rollback) tellOfUpload(object)
     await deploy(session, {
       ...{ endpoint: 'Runtime.Update', name: object.name, version: object.version },
       source: from === '' ? undefined : parseSource(from, baseUrl),
@@ -48,6 +49,16 @@ export async function runUpdate(cli: CAC): Promise<void> {
 function findFolder(typed: string, { source }: RuntimeObject): string {
   const isFolder = findLocal(splitReference(typed).stem, LATEST) !== undefined
   return isFolder && source.startsWith('source://') ? typed : ''
+}
+
+/** What has changed in the folder it was uploaded from is not in it. */
+function tellOfUpload({ name, version, source, metadata }: RuntimeObject): void {
+  if (!source.startsWith('source://')) return
+  const folder = metadata['source'] ?? '<folder>'
+  const object = version === LATEST ? name : `${name}@${version}`
+  process.stderr.write(
+    `mx: ${object} runs anew as it was uploaded; 'mx update ${object} --source=${folder}' uploads it again\n`,
+  )
 }
 
 function usage(what: string): CliError {

@@ -68,6 +68,24 @@ t.test('the folder of a name is uploaded where it was before', async (t) => {
   t.equal(last().request.resource.service.source, '', 'elsewhere what was uploaded runs again')
 })
 
+t.test('a name whose folder is elsewhere runs as it was uploaded, and that is told', async (t) => {
+  add('away', 'latest', 'source://away:latest')
+  const { source, ...away } = runtime.objects.get('away@latest')!
+  runtime.objects.set('away@latest', { ...away, source, metadata: { source: './apps/away' } })
+  const written = t.capture(process.stderr, 'write', () => true)
+  await update('away')
+  t.equal(last().request.resource.service.source, '')
+  t.match(
+    written().map(({ args }) => args[0]),
+    [
+      "mx: away runs anew as it was uploaded; 'mx update away --source=./apps/away' uploads it again\n",
+    ],
+  )
+  await update('away', '--rollback')
+  await update('fetched')
+  t.same(written(), [], 'a rollback, and what is fetched again, are what was meant')
+})
+
 t.test('another address is a new source', async (t) => {
   await update('github.com/other/fetched')
   t.match(last().request.resource.service, { source: 'github.com/other/fetched', version: 'main' })
