@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { createReturnDelay } from './return-delay.ts'
 import { CallError } from './rpc/call-error.ts'
 import { connection, connectionId, type Stream } from './rpc/caller.ts'
@@ -61,6 +61,16 @@ export interface WatchState {
 export interface WatchOptions {
   /** Called before each start of the stream: forget what `apply` kept, where the stream tells all again. */
   readonly onStart?: () => void
+  /** Called whenever the service has begun to tell, at first, too: what happened before was not told. */
+  readonly onLive?: () => void
+}
+
+/** How a stream goes. */
+interface Watched {
+  /** Which one. */
+  readonly run: object | undefined
+  readonly state: WatchState['state']
+  readonly error: CallError | undefined
 }
 
 /**
@@ -76,11 +86,11 @@ export function useWatch<T>(
   options: WatchOptions = {},
 ): WatchState {
   const [turn, setTurn] = useState(0)
-  const [result, setResult] = useState<Omit<WatchState, 'restart'>>({
-    state: 'connecting',
-    error: undefined,
-  })
   const restart = useCallback(() => setTurn((n) => n + 1), [])
+  // Of the stream before nothing counts, but that it was lost.
+  const run = useMemo(() => ({}), [...deps, turn])
+  const [last, setLast] = useState<Watched>({ run, state: 'connecting', error: undefined })
+  const { state, error } = last.run === run ? last : toBeginning(last)
   const latest = useRef({ apply, options })
   latest.current = { apply, options }
   const begunOn = useRef(0)
@@ -90,43 +100,42 @@ export function useWatch<T>(
     const stream = open()
     if (stream === undefined) return undefined
     latest.current.options.onStart?.()
-    const wasStale = result.state === 'stale'
-    setResult({ state: wasStale ? 'stale' : 'connecting', error: undefined })
-    const goLive = (): void => setResult((before) => (before.state === 'live' ? before : LIVE))
-    let timer: ReturnType<typeof setTimeout> | undefined
+    const finish = (state: WatchState['state'], error?: CallError): void => {
+      if (!over) setLast({ run, state, error })
+      over = true
+    }
+    stream.begun.then(() => {
+      if (over) return
+      setLast({ run, state: 'live', error: undefined })
+      latest.current.options.onLive?.()
+    }, ignore)
     const follow = async (): Promise<void> => {
       try {
-        await stream.sent
-        // A stream may be quiet for long: one that is not refused follows what it should.
-        if (!over) timer = setTimeout(goLive, wasStale ? PROBATION_MS : 0)
         for await (const message of stream) {
           if (over) return
           latest.current.apply(message)
-          goLive()
         }
-        if (!over) setResult({ state: 'ended', error: undefined })
+        finish('ended')
       } catch (thrown) {
-        if (over) return
         const error = CallError.from(thrown)
-        setResult({ state: error.isPassing ? 'stale' : 'failed', error })
-      } finally {
-        clearTimeout(timer)
+        finish(error.isPassing ? 'stale' : 'failed', error)
       }
     }
     void follow()
     return () => {
       over = true
-      clearTimeout(timer)
       stream.cancel()
     }
-  }, [...deps, turn])
-  useReturn(result.state === 'stale' ? result.error : undefined, begunOn, restart)
-  return { ...result, restart }
+  }, [run])
+  useReturn(state === 'stale' ? error : undefined, begunOn, restart)
+  return { state, error, restart }
 }
 
-/** How long a stream that was lost must last to count as live. */
-const PROBATION_MS = 500
-const LIVE = { state: 'live', error: undefined } as const
+function toBeginning({ state }: Watched): Pick<WatchState, 'state' | 'error'> {
+  return { state: state === 'stale' ? 'stale' : 'connecting', error: undefined }
+}
+
+function ignore(): void {}
 
 /** Does it again after an error that passes, as soon as the page is connected and logged in: at once on another connection than `begunOn`. */
 function useReturn(

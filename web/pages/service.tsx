@@ -18,6 +18,7 @@ import { toKind } from '../service/endpoint-kind.ts'
 import { findService } from '../service/find-service.ts'
 import { listEndpoints } from '../service/list-endpoints.ts'
 import { namespace } from '../session.ts'
+import { useSoon } from '../use-soon.ts'
 import '../style/service.css'
 
 const TABS = [
@@ -25,6 +26,9 @@ const TABS = [
   { id: 'nodes', title: 'Nodes' },
   { id: 'metadata', title: 'Metadata' },
 ]
+
+/** What was missed while nobody watched is read once, not beside what is read anyway. */
+const SOON_MS = 200
 
 /** One service: its endpoints, each with a form that calls it, its versions and its nodes. */
 export default function ServicePage({ parameters }: RouteProps): JSX.Element {
@@ -43,6 +47,7 @@ export default function ServicePage({ parameters }: RouteProps): JSX.Element {
         : openStream('registry', 'Registry.Watch', { service: name, options: { domain } }),
     reload,
     [name, domain],
+    { onLive: useSoon(reload, SOON_MS) },
   )
   const tab = query.value.get('tab') ?? 'call'
   return (

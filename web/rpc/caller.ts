@@ -35,6 +35,8 @@ export interface Stream<T> extends AsyncIterable<T> {
   readonly cancel: () => void
   /** Resolves when the call is on its way. */
   readonly sent: Promise<void>
+  /** Settles once the service has begun to answer: services may do so with their first message alone. */
+  readonly begun: Promise<void>
   /** Metadata of the answer, once it began. */
   readonly fields: () => Fields
   /** Size of the message that was read last. */
@@ -118,6 +120,8 @@ export function openStream<T>(
   })
   // Who reads or sends gets it, too.
   sent.catch(ignore)
+  const begun = started.then((call) => call.begun())
+  begun.catch(ignore)
   let cancelled = false
   let lastBytes = 0
   const cancel = (): void => {
@@ -146,6 +150,7 @@ export function openStream<T>(
     end: () => void started.then((call) => call.end(), ignore),
     cancel,
     sent,
+    begun,
     fields: () => began?.fields ?? [],
     lastBytes: () => lastBytes,
   }

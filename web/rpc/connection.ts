@@ -122,7 +122,7 @@ export class Connection implements FrameReceiver<Bytes> {
       case DATA:
         if (call === undefined) return undefined
         if (!call.streams) return WRONG_ANSWER
-        call.started = true
+        call.start()
         return call.receiveData(bytes.slice(start, end)) ? undefined : WRONG_WINDOW
       case END:
         if (call?.streams === false) return WRONG_ANSWER
@@ -151,7 +151,7 @@ export class Connection implements FrameReceiver<Bytes> {
       return undefined
     }
     call.fields = fields
-    if (begins) call.started = true
+    if (begins) call.start()
     else call.receiveReply(payload.slice(4 + length))
     return undefined
   }

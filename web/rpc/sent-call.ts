@@ -104,6 +104,19 @@ export class SentCall {
     }
   }
 
+  /** Settles once the callee has begun to answer. @throws {CallError} when the call fails before. */
+  async begun(): Promise<void> {
+    while (!this.started && !this.over) await this.#change()
+    if (!this.started && this.error !== undefined) throw this.error
+  }
+
+  /** The callee begins its stream. */
+  start(): void {
+    if (this.started) return
+    this.started = true
+    this.#wake()
+  }
+
   /** A body of a stream; false: it overdraws the window. */
   receiveData(body: Bytes): boolean {
     if (this.#receiveWindow <= 0) return false

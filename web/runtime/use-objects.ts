@@ -41,6 +41,7 @@ export function useObjects(wanted: Wanted = {}): CallState<readonly RuntimeObjec
       if (service === '' || change.service.name === service) reloadSoon()
     },
     [namespace.value],
+    { onLive: reloadSoon },
   )
   return { ...read, watch }
 }

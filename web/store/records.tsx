@@ -37,7 +37,9 @@ export function Records({ database, table }: StoreTable): JSX.Element {
     },
     [prefix, after],
   )
-  useWatch(() => watchTable({ database, table }), useSoon(reload, CHANGES_MS), [])
+  const reloadSoon = useSoon(reload, CHANGES_MS)
+  // What was written while nobody watched was not told.
+  useWatch(() => watchTable({ database, table }), reloadSoon, [], { onLive: reloadSoon })
   const columns = useMemo(
     () =>
       toColumns((record) => {
