@@ -141,8 +141,10 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     },
 
     async listServices() {
+      // The first answer of a watch comes after this question: one of its own would be told the same.
+      const first = ofAll?.isSettled() === false ? ofAll : undefined
       await settle()
-      return questions.readCatalog(await questions.askCatalog())
+      return first?.services() ?? questions.readCatalog(await questions.askCatalog())
     },
 
     listDomains: () => domains,

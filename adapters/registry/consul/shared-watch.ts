@@ -19,6 +19,8 @@ export interface SharedWatch {
   readonly add: (listener: (event: RegistryEvent) => void, options?: WatchOptions) => () => void
   /** Settled with the first answer or failure. */
   readonly settled: Promise<void>
+  /** Whether the first answer or failure has come. */
+  readonly isSettled: () => boolean
   /** What the last answer told; undefined while Consul cannot be asked. */
   readonly services: () => readonly Service[] | undefined
   readonly stop: () => void
@@ -53,8 +55,14 @@ export function createSharedWatch({
     },
   })
 
+  let isSettled = false
+  void query.settled.then(() => {
+    isSettled = true
+  })
+
   return {
     settled: query.settled,
+    isSettled: () => isSettled,
     services: () => (query.failure() === undefined ? services : undefined),
     stop: query.stop,
 

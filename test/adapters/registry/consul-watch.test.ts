@@ -104,6 +104,23 @@ t.test(
   },
 )
 
+t.test('who lists the services while a watch of all begins has its answer', async (t) => {
+  const consul = await startScripted(t)
+  const registry = openConsulRegistry(t, consul)
+  registry.watch?.(() => {})
+  const lists = await Promise.all([registry.listServices(), registry.listServices()])
+  t.match(lists, [[{ name: 'web' }], [{ name: 'web' }]])
+  const asked = () => consul.requests.filter(({ path }) => path.includes('catalog'))
+  await until(() => asked().length === 2)
+  t.same(
+    asked().map(({ query }) => query.get('index')),
+    [null, '50'],
+    'read once',
+  )
+  t.match(await registry.listServices(), [{ name: 'web' }])
+  t.equal(asked().length, 3, 'later it is asked: the watch may be behind')
+})
+
 t.test('more services than connections are watched in turn, with one warning', async (t) => {
   const consul = await startScripted(t)
   const warnings: string[] = []
