@@ -35,12 +35,12 @@ function* makeServices(services: number, nodes: number, address: string) {
 
 const toName = (i: number): string => `go.mx.api.s${i}`
 
-/** Asks every service once. */
+/** Asks every service once, for what it declares: else none would be in use. */
 async function useAll({ gateway }: Stage, from: number, to: number): Promise<void> {
   let next = from
   const work = async (): Promise<void> => {
     while (next < to) {
-      const reply = await fetch(`http://${gateway.address}/s${next++}/bench/get`)
+      const reply = await fetch(`http://${gateway.address}/s${next++}/bench/where`)
       await reply.arrayBuffer()
       if (reply.status !== 200) throw new Error(`s${next - 1} was answered ${reply.status}`)
     }

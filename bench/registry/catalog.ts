@@ -7,7 +7,7 @@ export const MAX_OPERATIONS = 64
 /** Transactions under way. */
 const WRITERS = 4
 
-/** What a service of the SDK registers: three endpoints with routes, and many nodes. */
+/** What a service of the SDK registers: three endpoints with routes, of which `Bench.Where` is that of service-process.ts, and many nodes. */
 export function makeLargeService(
   name: string,
   nodes: readonly Service['nodes'][number][],
@@ -22,7 +22,7 @@ export function makeLargeService(
     name,
     version: 'latest',
     metadata: {},
-    endpoints: ['Get', 'List', 'Add'].map((method) => ({
+    endpoints: ['Where', 'List', 'Add'].map((method) => ({
       name: `Bench.${method}`,
       request: value,
       response: value,
