@@ -196,6 +196,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         networkName: settings.network,
         nodes: settings.networkNodes,
         token: settings.networkToken,
+        isOpen: settings.profile === 'test',
         advertise: host.address,
       })
       return { ...rest, endStreams: leave }

@@ -5,7 +5,6 @@ import type { Configuration } from './configuration.ts'
 import { nameResolver } from './parts.ts'
 import { listServices } from './services.ts'
 import type { Command, Settings } from './settings.ts'
-import { formatAddress, isLoopback } from './settings-values.ts'
 
 const VERSION = /^v\d+$/
 
@@ -29,9 +28,9 @@ export function findOddities(
       'events reach nobody: the broker is that of this process, and nothing in it subscribes; they are answered 200 and dropped; --broker=nats://host:port has others hear them',
     )
   }
-  if (command === 'server' && !isLoopback(settings.proxyAddress) && settings.networkToken === '') {
+  if (command === 'server' && lacksNetworkToken(settings)) {
     oddities.push(
-      `whoever reaches the RPC proxy at ${formatAddress(settings.proxyAddress)} may link a server with this one, and offer services: set MX_NETWORK_TOKEN, or listen on loopback (--proxy_address)`,
+      'no server will be linked: network_nodes are named, and there is no network_token; set MX_NETWORK_TOKEN, the same at all of them',
     )
   }
   const isTraced = readOtlpVariables().isOn
@@ -51,6 +50,10 @@ export function findOddities(
     if (unreachable !== undefined) oddities.push(`service ${service.name} ${unreachable}`)
   }
   return [...new Set(oddities)]
+}
+
+function lacksNetworkToken({ networkNodes, networkToken, profile }: Settings): boolean {
+  return networkNodes.length > 0 && networkToken === '' && profile !== 'test'
 }
 
 function isCalled({ nodes }: Service): boolean {

@@ -544,7 +544,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     form: 'secret',
     description: 'What all servers of the network know; none may link that does not',
     default: '',
-    unset: 'everybody may link who reaches the RPC proxy',
+    unset: 'none may link, but in profile test',
     only: 'server',
     notInFile: 'a secret stays out of it: set MX_NETWORK_TOKEN',
     live: false,

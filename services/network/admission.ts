@@ -16,8 +16,10 @@ export interface AdmissionOptions {
   readonly network: string
   /** Where others reach its RPC proxy; empty: nowhere. */
   readonly address: () => string
-  /** What all servers of the network know; empty: there is none, and everybody may link. */
+  /** What all servers of the network know; empty: there is none. */
   readonly token: string
+  /** Whether everybody may link where there is no token; else nobody. */
+  readonly isOpen: boolean
 }
 
 /** Who this server is, and the one place where it is decided who may link with it. */
@@ -30,14 +32,15 @@ export interface Admission {
    * Judges the other server.
    *
    * @param role of the other one.
-   * @throws {GatewayError} 403 when it does not know the token; 409 when it is of another network, or has the id of this one.
+   * @throws {GatewayError} 403 when it does not know the token, or there is none; 409 when it is of another network, or has the id of this one.
    */
   readonly judge: (role: keyof Pair, proof: string, pair: Pair) => void
   /** Whether an introduction is of this very server, which has called itself. */
   readonly isSelf: (other: Introduction) => boolean
 }
 
-export function createAdmission({ id, network, address, token }: AdmissionOptions): Admission {
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { id, network, address, token, isOpen } = options
   const instance = createNonce()
   const isSelf = (other: Introduction): boolean => other.instance === instance
 
@@ -56,6 +59,8 @@ export function createAdmission({ id, network, address, token }: AdmissionOption
 
     judge(role, proof, pair) {
       const other = pair[role]
+      if (token === '' && !isOpen)
+        throw forbidden(NETWORK, `the server ${id} has no network_token: without one none links`)
       if (!isProof(proof, token, role, pair))
         throw forbidden(NETWORK, `the token of the server ${other.id} is not that of ${id}`)
       if (other.network !== network)

@@ -29,8 +29,10 @@ export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly advertise?: string
   /** RPC proxies of the servers to link with, as `advertise`. */
   readonly nodes?: readonly string[]
-  /** What all servers of the network know; none may link that does not. @default '', everybody may */
+  /** What all servers of the network know; none may link that does not. @default '', none may */
   readonly token?: string
+  /** Whether servers may link without a token, as tests want it: whoever links offers services. @default false */
+  readonly isOpen?: boolean
 }
 
 /** The network of a platform, as a service of it. */
@@ -51,7 +53,8 @@ export interface NetworkService {
  * @throws {TypeError} for a name or an address that is none.
  */
 export function createNetworkService(options: NetworkServiceOptions): NetworkService {
-  const { network, networkName = 'mx', advertise, nodes = [], token = '', ...rest } = options
+  const { network, networkName = 'mx', advertise, nodes = [], ...more } = options
+  const { token = '', isOpen = false, ...rest } = more
   const { id, table } = network
   if (!isNetworkName(networkName))
     throw new TypeError(
@@ -76,6 +79,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
     network: networkName,
     address: () => ownAddress,
     token,
+    isOpen,
   })
   const tellSelf = (): void =>
     table.setOwn(toServerKey(id), formatServer({ address: ownAddress, peers }))

@@ -257,6 +257,14 @@ t.test('servers that are linked call services that only one of them has', async 
   await until(async () => (await two.get('/greeter/hello')).status === 404)
 })
 
+t.test('without a network token no server links, wherever the RPC proxy listens', async (t) => {
+  const folder = join(makeTempFolder(t, 'server'), 'state')
+  const { proxy } = await openServer(t, ['--profile=local', ...inFiles(folder)])
+  const { post } = await openServer(t, ['--server_id=stranger'])
+  const { body } = await post('/network/connect', { nodes: [{ address: proxy }] })
+  t.match(body.links, [{ state: 'waiting', error: /has no network_token/ }])
+})
+
 t.test('a reload takes over what can be, and names what cannot', async (t) => {
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) })

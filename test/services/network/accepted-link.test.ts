@@ -9,8 +9,14 @@ import { turn } from '../../fixtures/raw-backend.ts'
 
 const open = (t: Test, { token = '', refuses = false } = {}) => {
   const said = new BodyStream({ decode: (body) => body, onConsumed: () => {} })
-  const caller = createAdmission({ id: 'a', network: 'mx', address: () => '', token })
-  const callee = createAdmission({ id: 'b', network: 'mx', address: () => '', token: '' })
+  const caller = createAdmission({ id: 'a', network: 'mx', address: () => '', token, isOpen: true })
+  const callee = createAdmission({
+    id: 'b',
+    network: 'mx',
+    address: () => '',
+    token: '',
+    isOpen: true,
+  })
   const events: string[] = []
   const link = acceptLink({
     messages: said as AsyncIterable<unknown>,

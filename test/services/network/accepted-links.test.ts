@@ -11,7 +11,13 @@ import { openServer, type TestServer } from '../../fixtures/network.ts'
 function listen(t: Test, { address }: TestServer, id: string) {
   const told: string[] = []
   const reasons: string[] = []
-  const admission = createAdmission({ id, network: 'mx', address: () => '', token: '' })
+  const admission = createAdmission({
+    id,
+    network: 'mx',
+    address: () => '',
+    token: '',
+    isOpen: true,
+  })
   const toText = ({ key, told }: RouteNews): string =>
     told === undefined ? `${key} gone` : `${key} ${told.path.join(' ')}`
   const link = createLink({

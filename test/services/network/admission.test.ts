@@ -2,7 +2,14 @@ import t from 'tap'
 import { type AdmissionOptions, createAdmission } from '../../../services/network/admission.ts'
 
 const open = (id: string, options: Partial<AdmissionOptions> = {}) =>
-  createAdmission({ id, network: 'mx', address: () => `mx://${id}:1`, token: '', ...options })
+  createAdmission({
+    id,
+    network: 'mx',
+    address: () => `mx://${id}:1`,
+    token: '',
+    isOpen: true,
+    ...options,
+  })
 
 /** What one server says to a link that another opens; undefined: it may be. */
 function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): string | undefined {
@@ -20,6 +27,20 @@ function judge(from: ReturnType<typeof open>, by: ReturnType<typeof open>): stri
 t.test('servers of one network may link, with the same token or without any', (t) => {
   t.equal(judge(open('a'), open('b')), undefined)
   t.equal(judge(open('a', { token: 's' }), open('b', { token: 's' })), undefined)
+  t.end()
+})
+
+t.test('without a token none may, on either side, unless that is asked for', (t) => {
+  for (const token of ['', 's'])
+    t.equal(
+      judge(open('a', { token }), open('b', { isOpen: false })),
+      'network 403 the server b has no network_token: without one none links',
+    )
+  t.equal(
+    judge(open('a', { isOpen: false }), open('b')),
+    'network 403 the server a has no network_token: without one none links',
+  )
+  t.equal(judge(open('a', { token: 's', isOpen: false }), open('b', { token: 's' })), undefined)
   t.end()
 })
 

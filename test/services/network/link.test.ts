@@ -21,7 +21,13 @@ function open(t: Test, address: string, change: Partial<LinkOwner> = {}, token =
     },
     ...change,
   }
-  const admission = createAdmission({ id: 'a', network: 'mx', address: () => '', token })
+  const admission = createAdmission({
+    id: 'a',
+    network: 'mx',
+    address: () => '',
+    token,
+    isOpen: true,
+  })
   const link = createLink({ address: parseServerAddress(address)!, admission, owner })
   t.teardown(link.close)
   return { link, events, ends }
