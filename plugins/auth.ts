@@ -1,5 +1,6 @@
 import { formatAccount } from '../core/auth/account-text.ts'
 import { type CallTarget, judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
+import { readBearer } from '../core/auth/bearer.ts'
 import { isLoggingIn } from '../core/auth/logging-in.ts'
 import { OpenStreams } from '../core/auth/open-streams.ts'
 import { keepPrivate, varyByCaller } from '../core/auth/private-reply.ts'
@@ -9,7 +10,7 @@ import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Type } from '../core/schema.ts'
-import { readToken, takeToken } from './auth/shown-token.ts'
+import { takeToken } from './auth/shown-token.ts'
 import { toTarget } from './auth/target.ts'
 
 const options = Type.Object({
@@ -53,7 +54,7 @@ const plugin: PluginDefinition = definePlugin({
     const tokens = new WeakMap<Session, string>()
     const keepToken = ({ session, headers }: Exchange): void => {
       const authorization = headers.get('authorization')
-      const token = authorization && readToken(authorization)
+      const token = authorization && readBearer(authorization)
       if (token !== undefined) tokens.set(session!, token)
     }
     const streams = new OpenStreams({

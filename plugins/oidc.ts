@@ -1,5 +1,6 @@
 import { decodeJwt, errors, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
+import { readBearer } from '../core/auth/bearer.ts'
 import { createIdentity, refuse } from '../core/auth/identity.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
@@ -64,7 +65,6 @@ const options = Type.Object({
 const SKEW_S = 30
 const TOKEN_MAX = 16 * 1024
 const FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/
-const BEARER = /^bearer +(.*)$/i
 /** Tokens remembered, so that each is verified once. */
 const REMEMBERED_MAX = 10_000
 /** Refused tokens that are remembered, so that each is told once. */
@@ -143,7 +143,7 @@ const plugin: PluginDefinition = definePlugin({
     return createIdentity({
       identify({ headers }) {
         const authorization = headers.get('authorization')
-        const token = authorization && BEARER.exec(authorization)?.[1]
+        const token = authorization && readBearer(authorization)
         if (token === undefined || token === '') return undefined
         if (headers.getAll('authorization').length > 1)
           throw new GatewayError(GATEWAY_ID, 400, 'one field Authorization expected, got several')

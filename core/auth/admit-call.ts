@@ -1,8 +1,9 @@
 import type { Maybe } from '../chain.ts'
 import type { Account, Gate, Resource, Ruling, Session } from '../contracts/auth.ts'
-import type { GatewayError } from '../errors.ts'
-import { findMetadata } from '../rpc/metadata.ts'
-import { judgeCall, readBearer, toDenied, toNotTaken } from './authorize.ts'
+import { GatewayError } from '../errors.ts'
+import { findMetadata, isRepeated } from '../rpc/metadata.ts'
+import { judgeCall, toDenied, toNotTaken } from './authorize.ts'
+import { readBearer } from './bearer.ts'
 import { isLoggingIn } from './logging-in.ts'
 import { TokenError } from './token-error.ts'
 
@@ -19,10 +20,12 @@ export interface GivenCall {
  * Lets a call in: finds out who calls, by the token it shows, and what the rules say. At once where both are known.
  *
  * @returns whose call it is; undefined: of nobody that is known.
- * @throws {GatewayError} 401 for a token that is not taken, and what the rules deny; 503 as {@link Gate} has it. Also by rejecting.
+ * @throws {GatewayError} 400 for several tokens or namespaces, of which two readers might take different ones; 401 for a token that is not
+ * taken, and what the rules deny; 503 as {@link Gate} has it. Also by rejecting.
  */
 export function admitCall(gate: Gate, call: GivenCall): Maybe<Session | undefined> {
-  const token = readBearer(findMetadata(call.metadata, 'authorization'))
+  const authorization = findOnly(call, 'authorization')
+  const token = authorization === undefined ? undefined : readBearer(authorization)
   if (token === undefined) return judge(gate, call, undefined)
   const session = gate.identify(token)
   if (!(session instanceof Promise)) return judge(gate, call, session)
@@ -37,8 +40,8 @@ export function admitCall(gate: Gate, call: GivenCall): Maybe<Session | undefine
 }
 
 function judge(gate: Gate, call: GivenCall, session: Session | undefined) {
-  const { metadata, domain, resource } = call
-  const namespace = findMetadata(metadata, 'mx-namespace') ?? ''
+  const { domain, resource } = call
+  const namespace = findOnly(call, 'mx-namespace') ?? ''
   const account: Account | undefined = session?.account
   const ruling = judgeCall(gate, account, { namespace, domain, resource })
   if (!(ruling instanceof Promise)) return admit(ruling, resource, session)
@@ -47,6 +50,14 @@ function judge(gate: Gate, call: GivenCall, session: Session | undefined) {
 
 /** @throws {GatewayError} */
 function admit(ruling: Ruling, resource: Resource, session: Session | undefined) {
-  if (!ruling.granted) throw toDenied(resource) satisfies GatewayError
+  if (!ruling.granted) throw toDenied(resource)
   return session
+}
+
+/** @throws {GatewayError} 400 when there are several. */
+function findOnly({ metadata, resource }: GivenCall, name: string): string | undefined {
+  const value = findMetadata(metadata, name)
+  if (value !== undefined && isRepeated(metadata, name))
+    throw new GatewayError(resource.name, 400, `one field ${name} expected, got several`)
+  return value
 }

@@ -13,14 +13,6 @@ export interface CallTarget {
   readonly resource: Resource
 }
 
-const BEARER = /^bearer +([^\s,]+)$/i
-
-/** The access token of a field `Authorization`; undefined: it holds none, but something else or nothing. */
-export function readBearer(authorization: string | undefined): string | undefined {
-  if (authorization === undefined) return undefined
-  return BEARER.exec(authorization)?.[1]
-}
-
 /**
  * Whether a call may be made: one function for gateway, RPC proxy and services.
  *

@@ -74,6 +74,13 @@ export function findMetadata(text: string, name: string): string | undefined {
   return trimBlanks(text, at + start.length, stop < 0 ? text.length : stop)
 }
 
+/** Whether a block has several fields of a name (lower case) it {@link findMetadata finds}. */
+export function isRepeated(text: string, name: string): boolean {
+  const line = `\r\n${name}:`
+  const at = text.startsWith(line.slice(2)) ? 0 : text.indexOf(line) + 2
+  return text.includes(line, at)
+}
+
 /** Not `trim`, to which a byte of UTF-8 is a blank, too: 0xa0. */
 function trimBlanks(text: string, start: number, end: number): string {
   let from = start

@@ -29,3 +29,29 @@ t.test('other schemes than Bearer are the affair of whoever is called', async (t
   const metadata = 'authorization: Basic YTpi\r\n'
   t.equal(await admitCall(gate, { metadata, domain: 'mx', resource: HELLO }), undefined)
 })
+
+t.test('what is malformed behind Bearer is refused, as the gateway does', async (t) => {
+  const gate = createGate(new MemoryAuthSource())
+  t.teardown(gate.close)
+  for (const field of ['Bearer', 'bearer a b', 'Bearer a.b.c, Bearer d', 'BEARER\ta.b.c']) {
+    const call = { metadata: `authorization: ${field}\r\n`, domain: 'mx', resource: HELLO }
+    await t.rejects(async () => admitCall(gate, call), { code: 401, id: 'greeter' }, field)
+  }
+})
+
+t.test('several tokens or namespaces are 400: two readers might take different ones', async (t) => {
+  const gate = createGate(new MemoryAuthSource())
+  t.teardown(gate.close)
+  for (const [name, first, second] of [
+    ['authorization', 'Bearer a.b.c', 'Basic YTpi'],
+    ['authorization', 'Basic YTpi', 'Bearer a.b.c'],
+    ['mx-namespace', 'acme', 'mx'],
+  ] as const) {
+    const metadata = `${name}: ${first}\r\nx-a: 1\r\n${name}: ${second}\r\n`
+    const call = { metadata, domain: 'mx', resource: HELLO }
+    await t.rejects(async () => admitCall(gate, call), {
+      code: 400,
+      message: `one field ${name} expected, got several`,
+    })
+  }
+})

@@ -1,27 +1,10 @@
 import t from 'tap'
-import { judgeCall, readBearer, toDenied, toNotTaken } from '../../../core/auth/authorize.ts'
+import { judgeCall, toDenied, toNotTaken } from '../../../core/auth/authorize.ts'
 import { createGate } from '../../../core/auth/gate.ts'
 import type { Account } from '../../../core/contracts/auth.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 
 const resource = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
-
-t.test('a bearer token is read in any letter case of the scheme', (t) => {
-  t.equal(readBearer('Bearer a.b.c'), 'a.b.c')
-  t.equal(readBearer('bearer  a'), 'a')
-  for (const wrong of [
-    undefined,
-    '',
-    'a.b.c',
-    'Basic YTpi',
-    'Bearer',
-    'Bearer ',
-    'Bearer a b',
-    'Bearer a, Bearer b',
-  ])
-    t.equal(readBearer(wrong), undefined, String(wrong))
-  t.end()
-})
 
 t.test('whose rules decide', async (t) => {
   const source = new MemoryAuthSource()

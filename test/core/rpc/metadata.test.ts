@@ -5,6 +5,7 @@ import {
   findMetadata,
   formatMetadata,
   isMetadata,
+  isRepeated,
   parseMetadata,
 } from '../../../core/rpc/metadata.ts'
 import { readVectors } from '../../fixtures/rpc.ts'
@@ -87,4 +88,15 @@ t.test('one value is found without reading the others', async (t) => {
       if (findMetadata(block, 'a') !== expected) throw new Error('differs')
     }),
   )
+})
+
+t.test('whether a name is there several times', async (t) => {
+  for (const [text, repeated] of [
+    ['a: 1\r\n', false],
+    ['a: 1\r\nb: 2\r\n', false],
+    ['x-a: 1\r\na: 2\r\na-x: 3\r\n', false],
+    ['a: 1\r\na: 2\r\n', true],
+    ['b: 1\r\na: 1\r\nb: 2\r\na: 1\r\n', true],
+  ] as const)
+    t.equal(isRepeated(text, 'a'), repeated, JSON.stringify(text))
 })
