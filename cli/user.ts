@@ -95,7 +95,8 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
         const new_secret = flags.new_password ?? (await askNewSecret('password', '--new_password'))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
-        await session.call('auth', 'Accounts.ChangeSecret', request)
+        // Whatever namespace is selected: in another one the account is nobody.
+        await session.call('auth', 'Accounts.ChangeSecret', request, { namespace })
         const hint = id === caller ? ', log in again' : ''
         await print(format, { id }, `Password changed${hint}\n`)
       }),

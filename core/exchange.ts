@@ -103,6 +103,8 @@ export abstract class Exchange implements RequestLine {
   namespace = ''
   /** Who calls, as a plugin found out; undefined: nobody that is known. */
   session: Session | undefined = undefined
+  /** The account is of another namespace than the one the request is made in: to whatever is called it is nobody. */
+  isForeign = false
   /** Why what the client shows of itself was not taken: the answer, unless another plugin takes it. */
   refusal: GatewayError | undefined = undefined
   /** What it was let in for (plugin `auth`), whatever its path has become since. */
@@ -206,6 +208,11 @@ export abstract class Exchange implements RequestLine {
   /** Who calls; undefined: nobody that is known. */
   get account(): Account | undefined {
     return this.session?.account
+  }
+
+  /** Who calls, for services and backends to know; undefined: nobody that counts there. */
+  get toldAccount(): Account | undefined {
+    return this.isForeign ? undefined : this.account
   }
 
   /** Room for what a plugin remembers about this exchange, by a key of its own. */

@@ -1,6 +1,7 @@
 import { formatAccount } from '../core/auth/account-text.ts'
 import { type CallTarget, judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
 import { readBearer } from '../core/auth/bearer.ts'
+import { isForeign } from '../core/auth/foreign.ts'
 import { isLoggingIn } from '../core/auth/logging-in.ts'
 import { OpenStreams } from '../core/auth/open-streams.ts'
 import { keepPrivate, varyByCaller } from '../core/auth/private-reply.ts'
@@ -28,7 +29,7 @@ const options = Type.Object({
  * Lets through what the rules grant (specification: Authentication): finds out who calls by the access token of
  * `Authorization: Bearer` or the cookie `mx-token`, and judges the resolved service and endpoint. What is denied is 401.
  *
- * Services are told who calls (`mx-account`). Streams and WebSockets are judged again when rules change, and end with their tokens.
+ * Services are told who calls (`mx-account`), unless the account is of another namespace than the call. Streams and WebSockets are judged again when rules change, and end with their tokens.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'auth',
@@ -49,7 +50,9 @@ const plugin: PluginDefinition = definePlugin({
       if (!forwardToken) x.headers.delete('authorization')
       if (forwardAccount) tell(x)
     }
-    const tell = (x: Exchange): void => x.headers.set('mx-account', formatAccount(x.account!))
+    const tell = ({ headers, toldAccount }: Exchange): void => {
+      if (toldAccount !== undefined) headers.set('mx-account', formatAccount(toldAccount))
+    }
     /** Of open streams, some of which are long past their fields. */
     const tokens = new WeakMap<Session, string>()
     const keepToken = ({ session, headers }: Exchange): void => {
@@ -77,6 +80,7 @@ const plugin: PluginDefinition = definePlugin({
     const settle = (x: Exchange, target: CallTarget, { granted }: Ruling): void => {
       if (!granted) throw toDenied(target.resource)
       x.admitted = target
+      x.isForeign = isForeign(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
       if (x.route!.service === AUTH) x.headers.set('mx-address', x.clientAddress)
     }

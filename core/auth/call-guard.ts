@@ -2,8 +2,10 @@ import type { Account, Gate, Session } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
 import type { IncomingCall } from '../rpc/call.ts'
 import { GuardedCall } from '../rpc/guarded-call.ts'
+import { findMetadata } from '../rpc/metadata.ts'
 import { admitCall, type GivenCall } from './admit-call.ts'
 import { withCaller } from './caller-fields.ts'
+import { isForeign } from './foreign.ts'
 import { OpenCalls } from './open-calls.ts'
 
 /** What a call is for, besides what it says itself. */
@@ -20,7 +22,7 @@ export interface GuardedTarget {
 
 /** What becomes of a call. */
 export interface GuardedEnds {
-  /** Serves it, with what was found out of its caller in its metadata. */
+  /** Serves it, with what was found out of its caller in its metadata: nothing of an account of another namespace than the call. */
   readonly serve: (call: IncomingCall, metadata: string, account: Account | undefined) => void
   /** Answers a call that is not let in. */
   readonly refuse: (call: IncomingCall, error: GatewayError) => void
@@ -48,7 +50,7 @@ export class CallGuard {
       return ends.refuse(call, GatewayError.from(error, name))
     }
     if (!(admitted instanceof Promise) && !target.lasts) {
-      const account = admitted?.account
+      const account = toTold(given, admitted)
       return ends.serve(call, withCaller(call.metadata, account, target.address), account)
     }
     const guarded = new GuardedCall(call)
@@ -76,8 +78,18 @@ export class CallGuard {
     const { given, target, session } = admitted
     if (target.lasts && !guarded.over)
       guarded.onOver = this.#open.add(given, session, (reason) => guarded.end(reason))
-    const account = session?.account
+    const account = toTold(given, session)
     const metadata = withCaller(given.metadata, account, target.address)
     guarded.release((call) => serve(call, metadata, account))
   }
+}
+
+function toTold(
+  { metadata, domain, resource }: GivenCall,
+  session: Session | undefined,
+): Account | undefined {
+  if (session === undefined) return undefined
+  const { account } = session
+  const namespace = findMetadata(metadata, 'mx-namespace') ?? ''
+  return isForeign(account, { namespace, domain, resource }) ? undefined : account
 }

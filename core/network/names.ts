@@ -1,27 +1,16 @@
+import { isOfPlatform } from '../platform-services.ts'
 import { isServiceName } from '../service-name.ts'
 
-/**
- * The services a platform consists of. Every server has its own, and a call for one must never end at another server: they
- * are neither told of nor believed in.
- */
-const OF_THE_PLATFORM: ReadonlySet<string> = new Set([
-  'api',
-  'auth',
-  'broker',
-  'config',
-  'events',
-  'network',
-  'registry',
-  'runtime',
-  'store',
-])
 const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/
 /** No service's name begins with it. */
 const SERVER = '@'
 
-/** Whether a service may be told of. */
+/**
+ * Whether a service may be told of: not those of the platform. Every server has its own, and a call for one must never end at
+ * another server, so they are neither told of nor believed in.
+ */
 export function isShared(name: string): boolean {
-  return !OF_THE_PLATFORM.has(name)
+  return !isOfPlatform(name)
 }
 
 /** Whether a text can be the id of a server: 1 to 100 letters, digits, and dots, dashes and underscores between them. */

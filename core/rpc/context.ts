@@ -17,7 +17,7 @@ export const JSON_REPLY: HeaderBlock = createHeaderBlock([
 
 /**
  * The context of the call a request becomes (specification: Server API gateway): its end-to-end fields,
- * and `host`, `method` and `url` as the gateway got them. `mx-*` fields of clients ended at the listener; `mx-account` is who calls.
+ * and `host`, `method` and `url` as the gateway got them. `mx-*` fields of clients ended at the listener; `mx-account` is who calls, where that counts.
  */
 export function formatContext(x: Exchange): string {
   const { headers } = x
@@ -28,8 +28,10 @@ export function formatContext(x: Exchange): string {
       ? formatStart(x.host, x.method, '')
       : joinOnce(block, 1, x.host, x.method, formatStart)
   const context = headers.formatRest(`${start}${x.target}\r\n`)
-  const { account } = x
-  return account === undefined ? context : `${context}mx-account: ${formatAccount(account)}\r\n`
+  const { toldAccount } = x
+  return toldAccount === undefined
+    ? context
+    : `${context}mx-account: ${formatAccount(toldAccount)}\r\n`
 }
 
 const OWN = ['host', 'method', 'url']

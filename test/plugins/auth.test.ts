@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../core/chain.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
@@ -5,6 +6,7 @@ import { HeaderList } from '../../core/headers.ts'
 import { toRoute } from '../../core/route.ts'
 import { formatContext } from '../../core/rpc/context.ts'
 import { Upstream } from '../../core/upstream/upstream.ts'
+import apiKeys from '../../plugins/api-keys.ts'
 import plugin from '../../plugins/auth.ts'
 import cors from '../../plugins/cors.ts'
 import { buildPlugin, createTestEnv, runPlugin, type TestRequest } from '../../sdk/testing.ts'
@@ -14,6 +16,8 @@ import { listTokenAttacks } from '../fixtures/token-attacks.ts'
 
 const JANE = createAccount({ id: 'jane', scopes: ['staff'] })
 const MEMBERS = createRule({ id: 'members', scope: '*' })
+/** Of `a key`. */
+const DIGEST = hash('sha256', 'a key')
 const LOGIN = createRule({ id: 'login', resource: 'service:auth:*' })
 
 interface Opened extends OpenGate {
@@ -196,6 +200,35 @@ t.test('a namespace has rules of its own, and those of mx guard what belongs to 
   source.setRules('acme', MEMBERS)
   await t.resolves(poll(async () => (await call(jane, 'acme', 'acme')) === 401))
   t.equal(await call(joe, 'acme', 'acme'), 200)
+})
+
+t.test('an account of another namespace than the request is nobody there', async (t) => {
+  const rules = [createRule({ id: 'known', scope: '+' })]
+  const { auth, run, issue } = await open(t, rules, { forwardAccount: true })
+  const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
+  const token = await issue(joe)
+  const known = buildPlugin(apiKeys, { keys: [`joe ${DIGEST} admin`], namespace: 'acme' })
+  for (const [namespace, isTold] of [
+    ['', false],
+    ['mx', false],
+    ['acme', true],
+  ] as const) {
+    const own = namespace === '' ? {} : { 'mx-namespace': namespace }
+    const shown = await run({ headers: { ...bearer(token).headers, ...own } })
+    const request = { headers: { 'x-api-key': 'a key', ...own } }
+    const keyed = await runPlugin([auth, known], request)
+    for (const { status, x } of [shown, keyed]) {
+      t.equal(status, 200, 'known to the rules, and to plugins that ask for somebody')
+      t.equal(x.account?.id, 'joe')
+      t.equal(
+        formatContext(x).includes('mx-account: {"id":"joe"'),
+        isTold,
+        `a service, ${namespace}`,
+      )
+      x.beforeProxy?.(x)
+      t.equal(x.headers.has('mx-account'), isTold, `a backend, ${namespace}`)
+    }
+  }
 })
 
 t.test('rules match the path of what is proxied in one form, however it is written', async (t) => {

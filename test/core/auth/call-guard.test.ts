@@ -44,6 +44,23 @@ t.test('a call is served with what was found out of its caller, or refused', asy
   await until(() => pass().call.error?.code === 401)
 })
 
+t.test('an account of another namespace than the call is nobody to the service', async (t) => {
+  const { source, pass } = open(t)
+  const joe = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
+  const shown = `authorization: Bearer ${await source.issue(joe)}\r\n`
+  for (const [metadata, isTold] of [
+    [shown, false],
+    [`${shown}mx-namespace: mx\r\n`, false],
+    [`${shown}mx-namespace: other\r\n`, false],
+    [`${shown}mx-namespace: acme\r\n`, true],
+  ] as const)
+    for (const lasts of [false, true]) {
+      const { served } = pass(metadata, { lasts })
+      await until(() => served.length > 0)
+      t.equal(served[0]!.includes('mx-account: {"id":"joe"'), isTold, metadata)
+    }
+})
+
 t.test(
   'a call that lasts is ended once it is granted no longer, others are left alone',
   async (t) => {

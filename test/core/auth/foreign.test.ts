@@ -1,0 +1,31 @@
+import t from 'tap'
+import { isForeign } from '../../../core/auth/foreign.ts'
+import { createAccount } from '../../fixtures/auth-source.ts'
+
+const JOE = createAccount({ id: 'joe', issuer: 'acme', scopes: ['admin'] })
+const JANE = createAccount({ id: 'jane' })
+
+function toTarget(namespace: string, name = 'greeter', domain = 'mx') {
+  return { namespace, domain, resource: { type: 'service', name, endpoint: 'A.B' } }
+}
+
+t.test('an account is foreign in other namespaces than its own; none is mx', async (t) => {
+  t.equal(isForeign(JOE, toTarget('')), true)
+  t.equal(isForeign(JOE, toTarget('mx')), true)
+  t.equal(isForeign(JOE, toTarget('other')), true)
+  t.equal(isForeign(JOE, toTarget('acme')), false)
+  t.equal(isForeign(JOE, toTarget('acme', 'greeter', 'acme')), false)
+  t.equal(isForeign(JANE, toTarget('')), false)
+  t.equal(isForeign(JANE, toTarget('acme')), true)
+  t.equal(isForeign(undefined, toTarget('acme')), false)
+})
+
+t.test('services and administrators of mx are at home everywhere', async (t) => {
+  for (const given of [{ type: 'service' }, { scopes: ['admin'] }] as const)
+    t.equal(isForeign(createAccount(given), toTarget('acme')), false)
+})
+
+t.test('services of the platform judge accounts themselves, and are told of all', async (t) => {
+  t.equal(isForeign(JOE, toTarget('', 'auth')), false)
+  t.equal(isForeign(JOE, toTarget('other', 'auth', 'other')), true, 'of that name elsewhere')
+})

@@ -1,0 +1,48 @@
+// Accounts in namespaces that are not theirs, at every door of a whole server.
+import t from 'tap'
+import { openAuthServer } from '../fixtures/auth-doors.ts'
+
+t.setTimeout(120_000)
+
+t.test('services are told of accounts in their own namespace, whichever door it is', async (t) => {
+  const { doors, ask, logIn, admin } = await openAuthServer(t)
+  const options = { namespace: 'acme' }
+  await ask('Auth.Generate', { id: 'joe', secret: 'a secret', scopes: ['admin'], options })
+  await ask('Auth.Generate', { id: 'jane', secret: 'a secret' })
+  const joe = await logIn('joe', 'a secret', 'acme')
+  const jane = await logIn('jane', 'a secret')
+  for (const [name, call] of Object.entries(doors)) {
+    const told = async (token: string, namespace?: string): Promise<unknown> => {
+      const { code, body } = await call('helloworld', 'Helloworld.Call', {}, token, namespace)
+      return code === 200 ? body.account : code
+    }
+    t.equal(await told(joe), '', name)
+    t.equal(await told(joe, 'mx'), '', name)
+    t.equal(await told(joe, 'acme'), 'joe', name)
+    t.equal(await told(jane), 'jane', name)
+    t.equal(await told(jane, 'acme'), '', name)
+    t.equal(await told(admin, 'acme'), 'admin', name)
+    const listed = await call('auth', 'Accounts.List', {}, joe)
+    t.match(listed, { code: 403, body: { Detail: 'Access denied to namespace' } }, name)
+  }
+})
+
+t.test('one changes its password whatever namespace is selected', async (t) => {
+  const { ask, mx } = await openAuthServer(t)
+  await ask('Auth.Generate', { id: 'jane', secret: 'a secret' })
+  const rule = {
+    id: 'members',
+    ...{ scope: '*', access: 'GRANTED', priority: 1 },
+    resource: { type: '*', name: '*', endpoint: '*' },
+  }
+  const options = { namespace: 'acme' }
+  await ask('Rules.Create', { rule, options })
+  await ask('Rules.Delete', { id: 'default', options, force: true })
+  t.match(await mx('login', '--username=jane', '--password=a secret'), { code: 0 })
+  t.match(await mx('user', 'namespace', 'set', 'acme'), { code: 0 })
+  const words = ['--old_password=a secret', '--new_password=another one']
+  t.match(await mx('user', 'set', 'password', ...words), { code: 0, stderr: '' })
+  t.match(await mx('login', '--namespace=mx', '--username=jane', '--password=another one'), {
+    code: 0,
+  })
+})
