@@ -18,7 +18,7 @@ const HEADINGS = ['NAME', 'VERSION', 'SOURCE', 'STATUS', 'BUILD', 'UPDATED', 'ME
 const NONE = 'n/a'
 const BUILD_LENGTH = 7
 /** Told in the column METADATA, where they are there, their first lines. */
-const TOLD = ['owner', 'group', 'update', 'error']
+const TOLD = ['owner', 'group', 'update', 'error', 'restarts', 'lastFailure']
 
 /** Shows what runs (reference 7.6): all, or one of a name. @throws {CliError} */
 export async function runStatus(cli: CAC): Promise<void> {
@@ -57,7 +57,7 @@ function toRow(object: RuntimeObject): readonly string[] {
     toStatus(object),
     build.slice(0, BUILD_LENGTH) || NONE,
     formatAgo(Date.parse(started), Date.now()),
-    TOLD.filter((key) => metadata[key])
+    TOLD.filter((key) => metadata[key] && !(key === 'lastFailure' && metadata['error']))
       .map((key) => `${key}=${metadata[key]!.split('\n')[0]}`)
       .join(', ') || NONE,
   ]

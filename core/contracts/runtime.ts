@@ -76,6 +76,10 @@ export interface WorkloadState extends WorkloadKey {
   readonly startedMs?: number
   /** Failures in a row. */
   readonly retries: number
+  /** Times copies of the revision were started again, however long they had run; undefined: never. */
+  readonly restarts?: number
+  /** How one of them ended last, with its last line; it may run well since. */
+  readonly lastFailure?: string
 }
 
 /** A line that a copy wrote. */

@@ -28,18 +28,22 @@ export function withLive(record: ServiceRecord, { deployment, state, nowMs }: Li
     fault: state === undefined ? record.fault : state.error,
     startedMs: state?.startedMs ?? record.startedMs,
     retries: state?.retries ?? record.retries,
+    restarts: state === undefined ? record.restarts : state.restarts,
+    lastFailure: state === undefined ? record.lastFailure : state.lastFailure,
   }
   const isSame = (Object.keys(next) as (keyof typeof next)[]).every(
     (name) => next[name] === record[name],
   )
   if (isSame) return record
   const isTurn = next.status !== record.status || next.update !== record.update
-  const { update: _, fault: __, ...rest } = record
+  const { update: _, fault: __, restarts: ___, lastFailure: ____, ...rest } = record
   return {
     ...rest,
     ...{ status: next.status, startedMs: next.startedMs, retries: next.retries },
     ...(next.update !== undefined && { update: next.update }),
     ...(next.fault !== undefined && { fault: next.fault }),
+    ...(next.restarts !== undefined && { restarts: next.restarts }),
+    ...(next.lastFailure !== undefined && { lastFailure: next.lastFailure }),
     changedMs: isTurn ? nowMs : record.changedMs,
   }
 }

@@ -99,6 +99,9 @@ export interface ServiceRecord extends WorkloadKey {
   readonly startedMs: number
   /** Failures in a row. */
   readonly retries: number
+  /** Times copies of what runs were started again, and how one of them ended last. */
+  readonly restarts?: number
+  readonly lastFailure?: string
   /** When the state changed last, Unix time in milliseconds. */
   readonly changedMs: number
   /** What its account logs in with, sealed; empty: it is made anew at each start of the server. */

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000
 /** A runtime object as callers are told it (reference 7.1, 7.2). */
 export function toServiceMessage(record: ServiceRecord): ServiceMessage {
   const { name, version, source, metadata, owner, group, status, update, current } = record
-  const { startedMs, retries, changedMs, wish, type } = record
+  const { startedMs, retries, restarts, lastFailure, changedMs, wish, type } = record
   const error = record.fault ?? record.failure
   const told: Record<string, string | undefined> = {
     ...metadata,
@@ -23,6 +23,8 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
     image: wish.image || undefined,
     started: startedMs === 0 ? undefined : toTime(startedMs),
     retries: String(retries),
+    restarts: restarts === undefined ? undefined : String(restarts),
+    lastFailure,
     lastStatusUpdate: toTime(changedMs),
     build: current?.build || undefined,
     commit: current?.commit || undefined,
@@ -35,7 +37,6 @@ export function toServiceMessage(record: ServiceRecord): ServiceMessage {
   }
 }
 
-/** RFC 3339. */
 /** One whose server has given no sign of life for so long: nobody knows how it is. */
 export function toAwayMessage(
   message: ServiceMessage,
@@ -54,6 +55,7 @@ export function toUnreadMessage({ name, version, error }: UnreadRecord): Service
   return { name, version, source: '', status: RUNTIME_STATUS.unknown, metadata }
 }
 
+/** RFC 3339. */
 function toTime(ms: number): string {
   return new Date(ms).toISOString()
 }

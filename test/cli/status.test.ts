@@ -44,6 +44,16 @@ t.test('what runs is shown a line each, by name', async (t) => {
   t.match(lines[2], /\t0123456\t+1d1h1m[12]s ago\t+owner=admin, group=mx$/)
 })
 
+t.test('what is started again and again is told, with how it ended last', async (t) => {
+  const metadata = { owner: 'jane', restarts: '3', lastFailure: 'ended with exit code 7\nmore' }
+  const object = { name: 'loop', version: 'latest', source: '', status: 4, metadata }
+  runtime.objects.set('loop', object)
+  t.teardown(() => runtime.objects.delete('loop'))
+  t.match(await status(t, 'loop'), /\towner=jane, restarts=3, lastFailure=ended with exit code 7\n/)
+  runtime.objects.set('loop', { ...object, metadata: { ...metadata, error: 'the same' } })
+  t.match(await status(t, 'loop'), /\towner=jane, error=the same, restarts=3\n/, 'told once')
+})
+
 t.test('one of a name is shown, or of the path it was run from, by its version', async (t) => {
   for (const word of ['mail', './elsewhere/mail', 'mail@latest'])
     t.match(await status(t, word), /^NAME.*\nmail\tlatest\t.*\n$/)

@@ -23,6 +23,12 @@ export function countFailures(pod: Pod): number {
   return pod.isRunning ? pod.restarts : pod.restarts + 1
 }
 
+/** How one of these ended, as far as the cluster remembers; undefined: none did. */
+export function findLastEnd(pods: readonly Pod[]): string | undefined {
+  const ended = pods.find((pod) => pod.ended !== undefined)?.ended
+  return ended && describeEnd(ended)
+}
+
 /** Why a copy is given up on; undefined: it may still come up. */
 function findFailure(pod: Pod, maxFailures: number): string | undefined {
   if (pod.readySinceMs !== undefined) return undefined

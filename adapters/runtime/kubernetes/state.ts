@@ -1,5 +1,5 @@
 import type { RuntimeStatus, WorkloadState } from '../../../core/contracts/runtime.ts'
-import { countFailures, findDeploymentFailure } from './failure.ts'
+import { countFailures, findDeploymentFailure, findLastEnd } from './failure.ts'
 import { type Deployment, isWanted, type Pod } from './objects.ts'
 
 /** How a workload is, by its Deployment and all of its pods. */
@@ -14,6 +14,9 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
   const revision = (isSettled ? undefined : old[0]?.revision) ?? deployment.revision
   const serving = ready.filter((pod) => pod.revision === revision)
   const startedMs = findStart(deployment, serving)
+  const copies = living.filter((pod) => pod.revision === revision)
+  const restarts = copies.reduce((sum, pod) => sum + pod.restarts, 0)
+  const lastFailure = findLastEnd(copies)
   // Of a first revision every copy is waited for, unless it turns out that they do not all come.
   const isUp = isSettled || old.length > 0 || ready.length >= deployment.instances
   return {
@@ -24,6 +27,8 @@ export function toState(deployment: Deployment, pods: readonly Pod[]): WorkloadS
     ready: ready.length,
     ...(startedMs !== undefined && { startedMs }),
     retries: Math.max(0, ...wanted.map(countFailures)),
+    ...(restarts > 0 && { restarts }),
+    ...(lastFailure !== undefined && { lastFailure }),
   }
 }
 

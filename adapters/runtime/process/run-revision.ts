@@ -15,6 +15,10 @@ export interface RevisionView {
   readonly retries: number
   /** How a copy failed last that has not been ready since. */
   readonly error: string | undefined
+  /** Times copies were started again. */
+  readonly restarts: number
+  /** How a copy failed last, whatever became of it since. */
+  readonly lastFailure: string | undefined
 }
 
 /** The copies of one revision of a workload, each kept running. */
@@ -62,6 +66,8 @@ export function runRevision(
   const { limits, log } = world
   const stopping = new AbortController()
   let wasComplete = false
+  let restarts = 0
+  let lastFailure: string | undefined
   let settle: (hasCome: boolean) => void = () => {}
   const settled = new Promise<boolean>((resolve) => {
     settle = resolve
@@ -111,6 +117,7 @@ export function runRevision(
       const how = await runCopy(workload, life, world)
       if (stopping.signal.aborted) return
       slot.error = how
+      lastFailure = how
       slot.failures++
       slot.isGivenUp =
         slot.failures >= (isNext && !wasComplete ? FAILURES_MAX_OF_NEXT : FAILURES_MAX)
@@ -119,6 +126,7 @@ export function runRevision(
       change()
       if (slot.isGivenUp) return
       await pause(slot.failures)
+      restarts++
     }
   }
 
@@ -145,6 +153,7 @@ export function runRevision(
       isGivenUp: slots.some(({ isGivenUp }) => isGivenUp),
       retries: Math.max(...slots.map((slot) => toRetries(slot, limits))),
       error: slots.find(({ error }) => error !== undefined)?.error,
+      ...{ restarts, lastFailure },
     }),
     retry() {
       for (const slot of slots) if (slot.isGivenUp) slot.done = keep(slot)

@@ -87,7 +87,7 @@ export function supervise(workload: Workload, onChange: () => void, world: World
     state() {
       const { workload, view } = current
       const { namespace, name, version, revision } = workload
-      const { ready, retries, error } = view()
+      const { ready, retries, error, restarts, lastFailure } = view()
       // How the old one fails is no news of the one that was asked for.
       const why = next === undefined ? (refusal ?? error) : undefined
       return {
@@ -98,6 +98,8 @@ export function supervise(workload: Workload, onChange: () => void, world: World
         status: toStatus(),
         ready,
         retries,
+        ...(restarts > 0 && { restarts }),
+        ...(lastFailure !== undefined && { lastFailure }),
         ...(why !== undefined && { error: why }),
         ...(startedMs !== undefined && { startedMs }),
       }

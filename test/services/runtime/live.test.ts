@@ -57,6 +57,17 @@ t.test(
   },
 )
 
+t.test('that copies were started again is told of what runs well since', async (t) => {
+  const settled = makeRecord({ settled: 'one', current: makeRevision('one'), status: 'running' })
+  const state = toState({ restarts: 3, lastFailure: 'ended with exit code 7' })
+  const known = withLive(settled, toLive({ state }))
+  t.match(known, { status: 'running', restarts: 3, lastFailure: 'ended with exit code 7' })
+  t.equal(withLive(known, toLive({ state })), known)
+  t.equal(withLive(known, toLive()), known, 'and is kept')
+  const anew = withLive(known, toLive({ state: toState() }))
+  t.notOk('restarts' in anew || 'lastFailure' in anew)
+})
+
 t.test('what is on its way out is stopping', async (t) => {
   const record = makeRecord({ settled: 'one', current: makeRevision('one'), deleting: true })
   t.match(withLive(record, toLive({ state: toState() })), { status: 'stopping' })

@@ -18,6 +18,13 @@ t.test('a runtime object is told with the keys of reference 7.2', async (t) => {
   })
 })
 
+t.test('restarts and how the last copy ended are told where there were any', async (t) => {
+  const record = makeRecord({ restarts: 2, lastFailure: 'ended with exit code 7' })
+  t.match(toServiceMessage(record).metadata, {
+    ...{ restarts: '2', lastFailure: 'ended with exit code 7' },
+  })
+})
+
 t.test('what is wrong is told, before what the owner says of it', async (t) => {
   const metadata = { error: 'mine', owner: 'somebody' }
   t.match(toServiceMessage(makeRecord({ metadata, failure: 'no build' })), {

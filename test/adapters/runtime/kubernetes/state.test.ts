@@ -56,6 +56,17 @@ t.test('the old revision serves until the new one is there whole', async (t) => 
   })
 })
 
+t.test('restarts of all copies are told, with how one ended, however they are now', async (t) => {
+  const ended = { reason: 'OOMKilled', exitCode: 137, message: '', ranMs: 1e6 }
+  const again = { ...ready('2'), restarts: 2, ended }
+  t.match(state(SETTLED, again, { ...ready('2'), restarts: 1 }), {
+    ...{ status: 'running', restarts: 3, lastFailure: 'OOMKilled, exit code 137' },
+  })
+  t.match(state({}, ready('1'), { ...pod('2'), restarts: 1, ended }), {
+    ...{ revision: '1', restarts: undefined, lastFailure: undefined },
+  })
+})
+
 t.test('it is in error when nothing runs and will not', async (t) => {
   t.match(state({}, broken('2')), { revision: '2', status: 'error', error: 'ImagePullBackOff' })
   t.match(state({}, broken('1'), pod('2')), { status: 'starting', error: undefined })

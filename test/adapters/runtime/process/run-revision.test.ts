@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { whenState } from '../../../contracts/runtime.ts'
 import {
@@ -6,6 +7,7 @@ import {
   makeWorkload,
   openProcessRuntime,
 } from '../../../fixtures/process-runtime.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
 t.test(
   'pauses between failures grow, up to the longest, and five in a row are enough',
@@ -51,6 +53,22 @@ t.test('what fails soon after it was ready counts on; later it counts anew', asy
     await runtime.close()
   }
 })
+
+t.test(
+  'that a copy was started again is told of the next one that runs, and how it ended',
+  async (t) => {
+    const { runtime } = openProcessRuntime(t)
+    const flag = join(makeTempFolder(t, 'flag'), 'flag')
+    const once = `if (!require('node:fs').existsSync(${JSON.stringify(flag)})) {
+    require('node:fs').writeFileSync(${JSON.stringify(flag)}, '')
+    console.log('no table'); process.exit(7)
+  }`
+    await runtime.apply(makeWorkload(t, `${once}; ${ANSWERS}`))
+    const state = await whenState(runtime, ({ status }) => status === 'running')
+    t.match(state, { restarts: 1, lastFailure: 'ended with exit code 7; its last line: no table' })
+    t.notOk('error' in state)
+  },
+)
 
 t.test('copies that were given up start again where their revision is applied again', async (t) => {
   const { runtime } = openProcessRuntime(t)
