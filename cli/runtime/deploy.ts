@@ -3,11 +3,14 @@ import { onInterrupt } from '../interrupt.ts'
 import type { Session } from '../session.ts'
 import { readBaseUrl } from '../state/base-url.ts'
 import { readConfig } from '../state/config.ts'
-import { untilRunning } from './follow.ts'
+import { type Hint, untilRunning } from './follow.ts'
 import { type RunFlags, toOptions, toPairs } from './run-flags.ts'
 import type { Source } from './source.ts'
 import { openSteps, type Steps } from './steps.ts'
 import { upload } from './upload.ts'
+
+/** How long a start takes that nobody wonders about, milliseconds. */
+const SOON_MS = 5000
 
 /** What is asked of the service `runtime`. */
 export interface Deployment {
@@ -53,7 +56,7 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
       options: { ...found, ...given, ...(force && { force }), namespace: session.namespace },
       ...(rollback && { rollback }),
     })
-    await untilRunning(session, { name, version }, steps)
+    await untilRunning(session, { name, version }, steps, toHint(name, flags))
   } finally {
     steps.end()
     stop()
@@ -61,6 +64,13 @@ export async function deploy(session: Session, deployment: Deployment): Promise<
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
   const done = { name, version, status: 'running', seconds: Number(seconds) }
   await printDone(format, done, `${name} is running after ${seconds} s`)
+}
+
+/** Programs that know nothing of the platform never register, and nothing else says so for a minute. */
+function toHint(name: string, { protocol, image }: RunFlags): Hint | undefined {
+  if (protocol !== undefined || image !== undefined) return undefined
+  const text = `${name} has not registered yet; a program that serves plain HTTP, without the SDK, is run with --protocol=http, and listens where PORT tells it`
+  return { text, afterMs: SOON_MS }
 }
 
 /** The source as the platform knows it, and the options that come of it. */

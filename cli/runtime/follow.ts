@@ -13,6 +13,13 @@ interface Followed {
   readonly version: string
 }
 
+/** What is told where something takes its time to start. */
+export interface Hint {
+  readonly text: string
+  /** Milliseconds. */
+  readonly afterMs: number
+}
+
 /** Lines of a failed build that are shown. */
 const TAIL_LINES = 20
 
@@ -21,7 +28,29 @@ const TAIL_LINES = 20
  *
  * @throws {CliError} why it does not, with the end of the build's output where that failed.
  */
-export async function untilRunning(session: Session, of: Followed, steps: Steps): Promise<void> {
+export async function untilRunning(
+  session: Session,
+  of: Followed,
+  steps: Steps,
+  hint?: Hint,
+): Promise<void> {
+  const late: { timer?: NodeJS.Timeout } = {}
+  const onStarting = (): void => {
+    if (hint !== undefined) late.timer ??= setTimeout(steps.note, hint.afterMs, hint.text)
+  }
+  try {
+    await follow(session, of, steps, onStarting)
+  } finally {
+    clearTimeout(late.timer)
+  }
+}
+
+async function follow(
+  session: Session,
+  of: Followed,
+  steps: Steps,
+  onStarting: () => void,
+): Promise<void> {
   const { name, version } = of
   const options = { service: name, version, namespace: session.namespace }
   let hasStarted = false
@@ -33,7 +62,10 @@ export async function untilRunning(session: Session, of: Followed, steps: Steps)
     const step = toStep(service)
     if (step === 'running') return
     if (step === 'error') throw await explain(session, service, hasStarted)
-    if (step === 'starting') hasStarted = true
+    if (step === 'starting') {
+      hasStarted = true
+      onStarting()
+    }
     const { error, retries } = service.metadata
     if (step === 'starting' && error && Number(retries) > 0 && !isRetried) {
       isRetried = true

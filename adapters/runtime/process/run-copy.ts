@@ -146,13 +146,14 @@ function whenAborted(signal: AbortSignal): Promise<undefined> {
 }
 
 function toExit(code: number | null, signal: NodeJS.Signals | null): string {
-  return signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+  if (signal !== null) return `was ended by ${signal}`
+  return code === 0
+    ? 'ended with exit code 0: a service goes on until it is asked to end'
+    : `ended with exit code ${code}`
 }
 
 function toLateness(ms: number, port: number | undefined): string {
-  const what =
-    port === undefined
-      ? 'was not registered and healthy'
-      : `took no connections at port ${port}, which PORT tells it,`
-  return `${what} within ${ms / 1000} s`
+  return port === undefined
+    ? `was not registered and healthy within ${ms / 1000} s; a program that serves plain HTTP has to be run with protocol http`
+    : `took no connections at port ${port}, which PORT tells it, within ${ms / 1000} s`
 }

@@ -108,6 +108,17 @@ t.test('a copy that does not care for SIGTERM is killed, and that is told', asyn
   t.match(warnings, [/it did not end within 500 ms of SIGTERM, and was killed/])
 })
 
+t.test('how it failed says what a service has to do', async (t) => {
+  const failure = async (source: string, limits: { readonly startMs?: number }) => {
+    const { runtime } = openProcessRuntime(t, { limits })
+    await runtime.apply(makeWorkload(t, source, { protocol: 'mx' }))
+    return (await whenState(runtime, ({ error }) => error !== undefined)).error
+  }
+  t.match(await failure('', {}), /^ended with exit code 0: a service goes on until it is asked/)
+  const idle = 'setInterval(() => {}, 1000)'
+  t.match(await failure(idle, { startMs: 300 }), /plain HTTP has to be run with protocol http/)
+})
+
 t.test('what a copy began ends with it: children, and those that left its group', async (t) => {
   const { runtime, workload } = await startProgram(
     t,

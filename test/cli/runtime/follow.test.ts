@@ -1,0 +1,49 @@
+import t from 'tap'
+import { untilRunning } from '../../../cli/runtime/follow.ts'
+import type { Steps } from '../../../cli/runtime/steps.ts'
+import { openSession } from '../../../cli/session.ts'
+import { openCli } from '../../fixtures/cli.ts'
+
+const { runtime } = await openCli(t)
+const STARTING = { name: 'shop', version: 'latest', source: '', status: 3, metadata: {} }
+
+/** Steps that keep what is noted. */
+function openNotes(): Steps & { readonly noted: Promise<string>; readonly notes: string[] } {
+  const notes: string[] = []
+  let tell = (_: string): void => {}
+  const noted = new Promise<string>((resolve) => {
+    tell = resolve
+  })
+  const note = (text: string): void => {
+    notes.push(text)
+    tell(text)
+  }
+  return { areSeen: false, show() {}, note, end() {}, noted, notes }
+}
+
+t.test('who waits for something that does not come up is told what it may be', async (t) => {
+  const session = openSession({})
+  runtime.objects.set('shop@latest', STARTING)
+  runtime.course = [{ status: 3 }]
+  runtime.hangs = true
+  const steps = openNotes()
+  const hint = { text: 'it may be plain HTTP', afterMs: 1 }
+  const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
+  waiting.catch(() => {})
+  t.equal(await steps.noted, 'it may be plain HTTP')
+  session.close()
+  await t.rejects(waiting)
+  t.equal(steps.notes.length, 1)
+})
+
+t.test('nothing is told where it comes up', async (t) => {
+  const session = openSession({})
+  t.teardown(session.close)
+  runtime.objects.set('shop@latest', STARTING)
+  runtime.course = [{ status: 3 }, { status: 4 }]
+  runtime.hangs = false
+  const steps = openNotes()
+  const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
+  await untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
+  t.same(steps.notes, [])
+})
