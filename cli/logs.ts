@@ -1,11 +1,12 @@
 import type { CAC } from 'cac'
 import { suggest } from '../core/suggest.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
-import { formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
+import { type Format, formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { printStream } from './print-stream.ts'
+import { followBuild } from './runtime/follow-build.ts'
 import { listObjects, parseObject } from './runtime/objects.ts'
-import { isNotFound, openSession, SESSION_FLAGS } from './session.ts'
+import { isNotFound, openSession, SESSION_FLAGS, type Session } from './session.ts'
 import { parseSince } from './since.ts'
 
 const FLAGS = {
@@ -15,6 +16,7 @@ const FLAGS = {
   lines: 'string',
   since: 'string',
   version: 'string',
+  build: 'boolean',
 } as const
 
 /** As the service `runtime` tells it (reference 7.1). */
@@ -29,24 +31,21 @@ interface LogRecord {
 const DEFAULT_LINES = '15'
 const ALL = 'all'
 
-/** Shows what something that runs has written, and with `-f` what it goes on writing. @throws {CliError} */
+/** Shows what something that runs, or its last build, has written, and what it goes on writing. @throws {CliError} */
 export async function runLogs(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   if (words.length !== 1) throw usage('one name is needed')
   const { name, version } = parseObject(words[0]!)
-  const { follow = false } = flags
+  const of = { name, version: flags.version ?? version }
+  const { build = false, output } = flags
+  if (build && (flags.lines ?? flags.since ?? output) !== undefined)
+    throw usage('--build shows all that a build wrote, as it is: no --lines, --since or --output')
   const format = toFormat(flags)
-  const { count, since } = toRange(flags)
+  const range = toRange(flags)
   const session = openSession(flags)
-  const { namespace } = session
-  const request = {
-    ...{ service: name, version: flags.version ?? version, stream: follow },
-    ...{ count, since, options: { namespace } },
-  }
   try {
-    await printStream(session.stream<LogRecord>('runtime', 'Runtime.Logs', request), (record) =>
-      format === 'text' ? `${record.message}\n` : formatEach(format, record),
-    )
+    if (build) await printStream(followBuild(session, of), (text) => text)
+    else await printLines(session, of, { ...range, stream: flags.follow ?? false }, format)
   } catch (error) {
     if (!isNotFound(error)) throw error
     const objects = await listObjects(session).catch(() => [])
@@ -59,6 +58,24 @@ export async function runLogs(cli: CAC): Promise<void> {
   } finally {
     session.close()
   }
+}
+
+async function printLines(
+  { stream, namespace }: Session,
+  { name, version }: { readonly name: string; readonly version: string },
+  wanted: { readonly count: number; readonly since: number; readonly stream: boolean },
+  format: Format,
+): Promise<void> {
+  const request = { service: name, version, ...wanted, options: { namespace } }
+  let isNothing = true
+  await printStream(stream<LogRecord>('runtime', 'Runtime.Logs', request), (record) => {
+    isNothing = false
+    return format === 'text' ? `${record.message}\n` : formatEach(format, record)
+  })
+  if (isNothing && !wanted.stream && wanted.since === 0)
+    process.stderr.write(
+      `mx: ${name} has written nothing; 'mx logs ${name} --build' shows what its build wrote\n`,
+    )
 }
 
 /** How many lines, and since when in Unix seconds, as the service takes it; 0: all. */

@@ -8,6 +8,7 @@ export function registerLogs(cli: CAC): void {
     .option('-f, --follow', 'Go on with what it writes from now on')
     .option('-n, --lines [n]', 'The last lines, or all (default: 15; with --since all)')
     .option('--since <span or time>', 'Only what is not older, such as 10m or 2026-01-31T12:00:00Z')
+    .option('--build', 'What its last build wrote, in place of what it writes')
     .option('--version <version>', 'The branch or commit, in place of what stands behind the @')
     .option(
       '-o, --output <format>',

@@ -1,5 +1,6 @@
 import { CliError } from '../output.ts'
 import type { Session } from '../session.ts'
+import { followBuild } from './follow-build.ts'
 import { type RuntimeObject, toStatus } from './objects.ts'
 import type { Steps } from './steps.ts'
 
@@ -131,14 +132,4 @@ async function readBuild(session: Session, of: Followed): Promise<readonly strin
     // It may not have come as far as a build; why it failed is told already.
   }
   return text.trim() === '' ? [] : text.trimEnd().split('\n')
-}
-
-async function* followBuild(
-  { stream, namespace }: Session,
-  { name, version }: Followed,
-): AsyncGenerator<string, void, undefined> {
-  const request = { service: { name, version }, options: { namespace } }
-  const decoder = new TextDecoder()
-  for await (const { data } of stream<{ data: string }>('runtime', 'Build.Read', request))
-    yield decoder.decode(Buffer.from(data, 'base64'), { stream: true })
 }

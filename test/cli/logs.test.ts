@@ -42,6 +42,22 @@ t.test('the last 15 lines are shown, or as many as are asked for', async (t) => 
   t.match(last(), { version: 'v2' })
 })
 
+t.test('--build shows what the last build wrote', async (t) => {
+  runtime.build = 'added 3 packages\nno such module\n'
+  t.equal(await logs(t, 'mail', '--build'), runtime.build)
+  await t.rejects(logs(t, 'mail', '--build', '-n', '3'), { status: 2, message: /no --lines/ })
+})
+
+t.test('where nothing was written yet the build is pointed at', async (t) => {
+  const lines = runtime.lines.splice(0)
+  t.teardown(() => runtime.lines.push(...lines))
+  const told = t.capture(process.stderr, 'write', () => true)
+  t.equal(await logs(t, 'mail'), '')
+  t.match(told(), [{ args: [/^mx: mail has written nothing; 'mx logs mail --build' shows/] }])
+  await logs(t, 'mail', '-n', '0')
+  t.same(told(), [], 'who asked for nothing is told nothing')
+})
+
 t.test('--since is a span before now, or a time', async (t) => {
   const now = Date.now() / 1000
   await logs(t, 'mail', '--since=10m')

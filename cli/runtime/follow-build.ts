@@ -1,0 +1,12 @@
+import type { Session } from '../session.ts'
+
+/** What the last build of an object wrote, in pieces as they come, and what it goes on to write until it ends. */
+export async function* followBuild(
+  { stream, namespace }: Session,
+  { name, version }: { readonly name: string; readonly version: string },
+): AsyncGenerator<string, void, undefined> {
+  const request = { service: { name, version }, options: { namespace } }
+  const decoder = new TextDecoder()
+  for await (const { data } of stream<{ data: string }>('runtime', 'Build.Read', request))
+    yield decoder.decode(Buffer.from(data, 'base64'), { stream: true })
+}
