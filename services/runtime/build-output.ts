@@ -64,8 +64,12 @@ export async function openBuildOutput(path: string): Promise<BuildOutput> {
         if (isLast || signal.aborted) return
         if (offset < written || ended) continue
         await new Promise<void>((resolve) => {
-          readers.add(resolve)
-          signal.addEventListener('abort', () => resolve(), { once: true })
+          const go = (): void => {
+            signal.removeEventListener('abort', go)
+            resolve()
+          }
+          readers.add(go)
+          signal.addEventListener('abort', go)
         })
       }
     },
