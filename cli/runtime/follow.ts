@@ -62,7 +62,7 @@ async function follow(
     if (action === 'delete') throw new CliError(`${name} was killed before it ran`)
     const step = toStep(service)
     if (step === 'running') return
-    if (step === 'error') throw await explain(session, service, hasStarted)
+    if (step === 'error' || step === 'unknown') throw await explain(session, service, hasStarted)
     if (step === 'starting') {
       hasStarted = true
       onStarting()

@@ -174,8 +174,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       await removeFolder(folders.builds(record))
     },
   })
-  const watches = createWatches(reconciler)
   const servers = createServers({ store, server, nowMs })
+  const watches = createWatches({ reconciler, servers, nowMs })
   const operations = createOperations({
     ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowLocal, nowMs },
     otherServerMs,

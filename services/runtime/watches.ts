@@ -4,7 +4,8 @@ import { createEventFeed, type EventFeed } from '../../sdk/event-feed.ts'
 import type { ReadOptions, ServiceMessage } from './messages.ts'
 import type { Reconciler } from './reconciler.ts'
 import { type ServiceRecord, toObjectKey } from './records.ts'
-import { toServiceMessage } from './told.ts'
+import type { Servers } from './servers.ts'
+import { toAwayMessage, toServiceMessage } from './told.ts'
 
 /** A change as watchers are told it. */
 export interface WatchMessage {
@@ -36,9 +37,24 @@ const MOST_WATCHERS = 10_000
 const MOST_WAITING = 10_000
 const STOPPING = 'the runtime is being stopped'
 
-export function createWatches(reconciler: Reconciler): Watches {
+export interface WatchesOptions {
+  readonly reconciler: Pick<Reconciler, 'records' | 'watch'>
+  readonly servers: Pick<Servers, 'away' | 'watch'>
+  readonly nowMs: () => number
+}
+
+export function createWatches({ reconciler, servers, nowMs }: WatchesOptions): Watches {
   const feeds = new Set<EventFeed<WatchMessage>>()
   let closed = false
+
+  /** As it is now: of one whose server is away nobody knows. */
+  function toWritten(record: ServiceRecord): WatchMessage {
+    const message = toServiceMessage(record)
+    const seenMs = servers.away().get(record.server)
+    const isAway = seenMs !== undefined
+    const service = isAway ? toAwayMessage(message, record.server, nowMs() - seenMs) : message
+    return { action: 'write', service }
+  }
 
   return {
     open(namespace, { service, version, type }, id, starter) {
@@ -55,6 +71,7 @@ export function createWatches(reconciler: Reconciler): Watches {
         ...{ id, maxWaiting: MOST_WAITING },
         onClose() {
           stop()
+          stopServers()
           feeds.delete(feed)
         },
       })
@@ -62,6 +79,10 @@ export function createWatches(reconciler: Reconciler): Watches {
         const record = now ?? before
         if (record !== undefined && isMeant(record))
           feed.push(toObjectKey(record), now ? toWritten(now) : toDeleted(record))
+      })
+      const stopServers = servers.watch((changed) => {
+        for (const record of there())
+          if (changed.has(record.server)) feed.push(toObjectKey(record), toWritten(record))
       })
       feeds.add(feed)
       for (const record of there()) feed.push(toObjectKey(record), toWritten(record))
@@ -85,10 +106,6 @@ export function createWatches(reconciler: Reconciler): Watches {
       for (const feed of feeds) feed.end(STOPPING)
     },
   }
-}
-
-function toWritten(record: ServiceRecord): WatchMessage {
-  return { action: 'write', service: toServiceMessage(record) }
 }
 
 function toDeleted(record: ServiceRecord): WatchMessage {

@@ -25,6 +25,17 @@ t.test('a server is away that gave no sign of life for a minute', async (t) => {
   const value = Buffer.from('{"format":2}')
   await store.commit([{ table: { database: 'mx', table: 'runtime' }, key: 'server:new', value }])
   t.same(await two.findAway(), new Map([['one', START_MS]]), 'neither itself nor a newer one')
+  const changes: string[][] = []
+  const stop = two.watch((changed) => changes.push([...changed]))
+  await two.refresh()
+  await two.refresh()
+  t.same(changes, [['one']], 'told once')
+  t.same(two.away(), new Map([['one', START_MS]]))
+  await one.refresh()
+  await two.refresh()
+  t.same(changes, [['one'], ['one']], 'and that it is back')
+  t.same(two.away(), new Map())
+  stop()
 })
 
 t.test('what a server that is away runs is told to be unknown, and what to do', async (t) => {

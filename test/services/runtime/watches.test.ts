@@ -1,7 +1,8 @@
 import t from 'tap'
-import type { WatchMessage } from '../../../services/runtime/watches.ts'
+import { createWatches, type WatchMessage } from '../../../services/runtime/watches.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
+import { makeRecord } from './parts.ts'
 
 t.test(
   'who watches gets all there are, then each change, until what it named is gone',
@@ -39,4 +40,32 @@ t.test('who watches is told that the service is stopped, and nobody new is taken
   const next = t.rejects(watch.next(), { code: 503, message: 'the runtime is being stopped' })
   await runtime.close()
   await next
+})
+
+t.test('who watches is told when the server of an object goes away, and comes back', async (t) => {
+  const record = makeRecord({ status: 'running' })
+  const away = new Map<string, number>()
+  let tell = (_: ReadonlySet<string>): void => {}
+  const watches = createWatches({
+    reconciler: { records: new Map([['one', record]]), watch: () => () => {} },
+    servers: {
+      away: () => away,
+      watch(listener) {
+        tell = listener
+        return () => {}
+      },
+    },
+    nowMs: () => 130_000,
+  })
+  const wanted = { service: 'helloworld', version: '', type: '' }
+  const watch = watches.open('mx', wanted, 'runtime', { start() {} })[Symbol.asyncIterator]()
+  t.match(await watch.next(), { value: { service: { status: 4 } } })
+  away.set('one', 10_000)
+  tell(new Set(['one', 'other']))
+  const error = /^server one, which runs it, has given no sign of life for 2m/
+  t.match(await watch.next(), { value: { service: { status: 0, metadata: { error } } } })
+  away.clear()
+  tell(new Set(['one']))
+  t.match(await watch.next(), { value: { service: { status: 4 } } })
+  await watch.return!()
 })
