@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 import { letGoFirst } from '../../core/process/let-go-first.ts'
+import { createWatchdog } from '../../core/process/watchdog.ts'
 
 /** Where work tells what it says, and what ends it. */
 export interface Work {
@@ -20,6 +21,8 @@ export interface CommandOptions {
   readonly onOutput: (text: string) => void
   readonly onStdout?: (text: string) => void
   readonly signal: AbortSignal
+  /** What it, and all it begins, may take; it is killed when it takes more. @default as much as there is */
+  readonly bounds?: { readonly memoryBytes: number; readonly processes: number }
 }
 
 /** How a program ended. */
@@ -31,6 +34,9 @@ export interface CommandEnd {
   readonly tail: string
 }
 
+/** Milliseconds between two looks at what programs take. */
+const LOOK_MS = 1000
+const watchdog = createWatchdog(LOOK_MS)
 /** What the shell says where there is no such program. */
 const NO_PROGRAM = 127
 const TAIL_CHARS = 4096
@@ -49,7 +55,7 @@ const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
  */
 export async function runCommand(
   command: readonly string[],
-  { cwd, env, onOutput, onStdout, signal }: CommandOptions,
+  { cwd, env, onOutput, onStdout, signal, bounds }: CommandOptions,
 ): Promise<CommandEnd> {
   signal.throwIfAborted()
   const child = spawn('/bin/sh', ['-c', TIED, 'sh', ...command], {
@@ -83,6 +89,13 @@ export async function runCommand(
       child.stderr!.destroy()
     }, READ_MS)
   }
+  let excess: string | undefined
+  const onExcess = (what: string): void => {
+    excess = `it ${what}`
+    killGroup()
+  }
+  const isWatched = bounds !== undefined && child.pid !== undefined
+  const unwatch = isWatched && watchdog.watch({ ...bounds, pid: child.pid!, onExcess })
   signal.addEventListener('abort', killGroup, { once: true })
   try {
     return await new Promise((resolve, reject) => {
@@ -90,12 +103,17 @@ export async function runCommand(
       child.once('exit', end)
       child.once('close', (code, by) => {
         if (signal.aborted) reject(signal.reason)
-        const how = by ?? (code === NO_PROGRAM ? 'there is no such program' : `exit status ${code}`)
-        resolve({ isDone: code === 0, how, tail: tail.trim() })
+        const exit = code === NO_PROGRAM ? 'there is no such program' : `exit status ${code}`
+        resolve({
+          isDone: code === 0 && excess === undefined,
+          how: excess ?? by ?? exit,
+          tail: tail.trim(),
+        })
       })
     })
   } finally {
     clearTimeout(late)
+    if (unwatch) unwatch()
     signal.removeEventListener('abort', killGroup)
     tie.destroy()
   }

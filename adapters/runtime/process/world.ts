@@ -1,10 +1,10 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import type { PluginLog } from '../../../core/define-plugin.ts'
+import type { Watchdog } from '../../../core/process/watchdog.ts'
 import type { OpenCgroup } from './cgroups.ts'
 import type { Confine } from './confine.ts'
 import type { Doors } from './doors.ts'
 import type { LogFiles, LogRoom } from './log-files.ts'
-import type { Watchdog } from './watchdog.ts'
 
 /** Where the runtime tells operators what they should know. */
 export type RuntimeLog = Pick<PluginLog, 'info' | 'warn'>

@@ -7,6 +7,7 @@ import { toSafePath } from '../sources/safe-path.ts'
 import { toPath } from '../work-environment.ts'
 import { withWorkHome } from '../work-home.ts'
 import { createBuilder } from './builder.ts'
+import { withDownloads } from './downloads.ts'
 import { executable } from './executable.ts'
 import { readIfThere } from './files.ts'
 import { go } from './go.ts'
@@ -63,11 +64,13 @@ export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram
     const project = await findProject(folder, entrypoint)
     try {
       const settings = await readSettings(project, input.overrides)
-      return await withWorkHome(cacheFolder, (home) => {
-        const { onOutput } = work
-        const builder = createBuilder({ home, cacheFolder, allowScripts, onOutput, signal })
-        return build(project, settings, builder)
-      })
+      const { onOutput } = work
+      return await withDownloads(cacheFolder, () =>
+        withWorkHome(cacheFolder, (home) => {
+          const builder = createBuilder({ home, cacheFolder, allowScripts, onOutput, signal })
+          return build(project, settings, builder)
+        }),
+      )
     } catch (error) {
       // What follows the first line was told as it came.
       if (error instanceof ServiceError) work.onOutput(`${error.message.split('\n')[0]}\n`)

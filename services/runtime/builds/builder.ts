@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { badRequest } from '../../../sdk/errors.ts'
 import { runCommand } from '../run-command.ts'
 import { toWorkEnvironment } from '../work-environment.ts'
@@ -16,6 +17,11 @@ const ID = 'runtime'
 /** What is told of a build, characters; the end of what failed is in the error. */
 const MAX_OUTPUT = 4 * 1024 * 1024
 const MAX_READ = 64 * 1024
+/** A build takes no more than half of what this machine, or its container, has. */
+const BOUNDS = {
+  memoryBytes: Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 2,
+  processes: 1024,
+}
 
 export function createBuilder(options: BuilderOptions): Builder {
   const { home, cacheFolder, allowScripts, signal } = options
@@ -32,6 +38,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       cwd,
       env: { ...workEnv, ...env },
       signal,
+      bounds: BOUNDS,
       onOutput: say,
       ...(onStdout !== undefined && { onStdout }),
     })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeDownloads } from './downloads.ts'
 import { isReachable } from './files.ts'
 
 /** What is kept for builds to come. */
@@ -25,6 +26,8 @@ const USERS = '.users'
 const KEPT_MS = 7 * 86_400_000
 /** The same where there is no room: a build may be about to use it. */
 const KEPT_SHORT_OF_ROOM_MS = 60_000
+/** Of one kind that nobody uses: packages may be hundreds of megabytes each. */
+const UNUSED_MAX = 10
 /** Entries that are being made. */
 const making = new Map<string, Promise<unknown>>()
 
@@ -77,21 +80,27 @@ async function makeUnlessThere(
   }
 }
 
-/** Deletes all entries that nobody uses. */
+/** Deletes all entries that nobody uses, and what tools have downloaded. */
 export async function pruneCaches(cacheFolder: string): Promise<void> {
+  await removeDownloads(cacheFolder, 0)
   const kinds = await readdir(cacheFolder, { withFileTypes: true }).catch(() => [])
   for (const kind of kinds)
     if (kind.isDirectory()) await prune(join(cacheFolder, kind.name), KEPT_SHORT_OF_ROOM_MS)
 }
 
-/** Deletes the entries whose users are all gone, some time after the last use. */
+/** Deletes the entries whose users are all gone, some time after the last use; of a great many, those that were used last stay so long. */
 async function prune(kindFolder: string, keptMs = KEPT_MS): Promise<void> {
+  const unused: { readonly folder: string; readonly usedMs: number }[] = []
   for (const name of await readdir(kindFolder)) {
     const folder = join(kindFolder, name)
     const used = await stat(join(folder, WHOLE)).catch(() => undefined)
-    if (used === undefined || Date.now() - used.mtimeMs < keptMs) continue
-    if (!(await hasUsers(folder))) await rm(folder, { recursive: true, force: true })
+    if (used === undefined || Date.now() - used.mtimeMs < KEPT_SHORT_OF_ROOM_MS) continue
+    if (!(await hasUsers(folder))) unused.push({ folder, usedMs: used.mtimeMs })
   }
+  unused.sort((a, b) => b.usedMs - a.usedMs)
+  for (const [index, { folder, usedMs }] of unused.entries())
+    if (index >= UNUSED_MAX || Date.now() - usedMs >= keptMs)
+      await rm(folder, { recursive: true, force: true })
 }
 
 async function hasUsers(folder: string): Promise<boolean> {

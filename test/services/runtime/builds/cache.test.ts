@@ -87,3 +87,20 @@ t.test('what nobody uses any more goes in time', async (t) => {
   t.ok(existsSync(used), 'its user is there')
   t.ok(existsSync(recent), 'it was used a short while ago')
 })
+
+t.test('of a great many that nobody uses those that were used last stay', async (t) => {
+  const { use } = open(t)
+  const gone = makeTempFolder(t, 'gone')
+  const folders: string[] = []
+  for (let i = 0; i < 12; i++) folders.push(await use(String(i), gone))
+  rmSync(gone, { recursive: true })
+  for (const [i, folder] of folders.entries()) {
+    const usedAt = new Date(Date.now() - (100 + i) * 60_000)
+    utimesSync(join(folder, '.whole'), usedAt, usedAt)
+  }
+  await use('other')
+  t.strictSame(
+    folders.map((folder) => existsSync(folder)),
+    folders.map((_, i) => i < 10),
+  )
+})

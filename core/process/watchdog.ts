@@ -1,6 +1,6 @@
-import { type ProcessInfo, readProcesses } from '../../../core/process/processes.ts'
+import { type ProcessInfo, readProcesses } from './processes.ts'
 
-/** A copy that is watched. */
+/** A program that is watched, with all it began. */
 export interface Watched {
   /** Its first process, which leads its group. */
   readonly pid: number
@@ -11,10 +11,10 @@ export interface Watched {
   readonly onExcess: (what: string) => void
 }
 
-/** Looks after what copies take, where nothing else bounds it. */
+/** Looks after what programs take, where nothing else bounds it. */
 export interface Watchdog {
   /** Returns what ends the watch. */
-  readonly watch: (copy: Watched) => () => void
+  readonly watch: (program: Watched) => () => void
 }
 
 const MIB = 1024 * 1024

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import t, { type Test } from 'tap'
-import { createWatchdog, type Watched } from '../../../../adapters/runtime/process/watchdog.ts'
+import { createWatchdog, type Watched } from '../../../core/process/watchdog.ts'
 
 /** A process that leads a group. */
 function startGroup(t: Test, words: string): number {

@@ -1,0 +1,39 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { removeDownloads, withDownloads } from '../../../../services/runtime/builds/downloads.ts'
+import { eventually } from '../../../fixtures/eventually.ts'
+import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+
+/** Bytes as npm keeps them. */
+function download(cacheFolder: string, bytes: number): string {
+  const folder = join(cacheFolder, 'npm', '_cacache', 'a')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package'), Buffer.alloc(bytes))
+  return join(cacheFolder, 'npm')
+}
+
+t.test('what has become too much is removed once no build is under way', async (t) => {
+  const cacheFolder = makeTempFolder(t, 'cache')
+  const npm = download(cacheFolder, 101)
+  await withDownloads(
+    cacheFolder,
+    async () => {
+      await withDownloads(cacheFolder, async () => {}, 100, 0)
+      await removeDownloads(cacheFolder, 100)
+      t.ok(existsSync(npm), 'it may be in use')
+    },
+    100,
+    0,
+  )
+  await eventually(async () => readdirSync(cacheFolder).length === 0)
+})
+
+t.test('what is not too much stays, and a build that failed fails', async (t) => {
+  const cacheFolder = makeTempFolder(t, 'cache')
+  const npm = download(cacheFolder, 100)
+  const fail = () => Promise.reject(new Error('no such module'))
+  await t.rejects(withDownloads(cacheFolder, fail, 100, 0), { message: 'no such module' })
+  await removeDownloads(cacheFolder, 100)
+  t.ok(existsSync(npm))
+})
