@@ -178,17 +178,18 @@ export function findTlsPair(
  * Checks the texts of a certificate and its key. What is wrong with its time is told, and no reason not to serve it.
  *
  * @param source where they come from, as errors call them.
+ * @param nowMs unix time. @default that of this machine
  * @throws {Error} in one line.
  */
 export function toTlsPair(
   { cert, key }: Pick<TlsPair, 'cert' | 'key'>,
   source: { readonly cert: string; readonly key: string },
   warn: (message: string) => void,
+  nowMs: number = Date.now(),
 ): TlsPair {
   const leaf = parseCertificates(cert, source.cert)
   if (!leaf.checkPrivateKey(parseKey(key, source.key)))
     throw new Error(`TLS key ${source.key} does not belong to certificate ${source.cert}`)
-  const nowMs = Date.now()
   if (Date.parse(leaf.validTo) < nowMs)
     warn(`TLS certificate ${source.cert} expired on ${leaf.validTo}`)
   if (Date.parse(leaf.validFrom) > nowMs)

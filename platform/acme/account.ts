@@ -6,6 +6,7 @@ import {
   openKey,
   parseAccountRecord,
   type SecretKeys,
+  sealingId,
   sealKey,
   TABLE,
   toAccountKey,
@@ -22,7 +23,7 @@ export async function readAccountKey(
   scope: string,
   secretKeys: SecretKeys,
 ): Promise<string> {
-  const place = toAccountKey(scope, secretKeys[0]?.id ?? '')
+  const place = toAccountKey(scope, sealingId(secretKeys))
   for (;;) {
     const record = await store.read(TABLE, place)
     const kept = record && openKey(secretKeys, place, parseAccountRecord(record))

@@ -59,20 +59,29 @@ const POLL_MAX_MS = 10_000
 
 type Loaded = Pick<typeof Library, 'axios' | 'Client' | 'crypto'>
 
+/** What the library is doing: several orders go on at a time. */
+interface Call {
+  readonly transport: Transport
+  /** Why the last answer was none of success. */
+  problem?: AcmeError | undefined
+}
+
 /** Whose requests those of the library are. */
-const transports = new AsyncLocalStorage<Transport>()
+const calls = new AsyncLocalStorage<Call>()
 let loading: Promise<Loaded> | undefined
 
-/** Loads the library, and has it send by {@link transports}: its own way neither tells what fails nor ever gives up waiting. */
+/** Loads the library, and has it send by {@link calls}: its own way neither tells what fails nor ever gives up waiting. */
 function loadLibrary(): Promise<Loaded> {
   loading ??= import('acme-client').then(({ default: acme }) => {
     acme.axios.defaults.adapter = async (config) => {
-      const { status, headers, body } = await transports.getStore()!.send({
+      const call = calls.getStore()!
+      const { status, headers, body, problem } = await call.transport.send({
         url: config.url!,
         method: config.method!.toUpperCase(),
         headers: config.headers.toJSON() as Record<string, string>,
         body: config.data as string | undefined,
       })
+      call.problem = problem
       return { data: body, status, statusText: '', headers, config }
     }
     return acme
@@ -100,11 +109,12 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
   /** A request of the library, again while nothing but the nonce is wrong. */
   async function call<T>(work: () => Promise<T>): Promise<T> {
     for (let round = 1; ; round++) {
+      const call: Call = { transport }
       try {
-        return await transports.run(transport, work)
+        return await calls.run(call, work)
       } catch (error) {
         if (error instanceof AcmeError) throw error
-        const problem = transport.problem()
+        const { problem } = call
         if (problem?.message.startsWith('badNonce') && round < NONCE_ROUNDS) continue
         if (problem !== undefined) throw problem
         throw new AcmeError((error as Error).message, { kind: 'refused', cause: error })
@@ -173,8 +183,7 @@ export async function openAcmeClient(options: AcmeClientOptions): Promise<AcmeCl
 
   async function get(url: string) {
     const reply = await transport.send({ url, method: 'GET', headers: {}, body: undefined })
-    const problem = transport.problem()
-    if (problem !== undefined) throw problem
+    if (reply.problem !== undefined) throw reply.problem
     return { reply, content: parseJson(reply.body) }
   }
 

@@ -30,8 +30,8 @@ export interface Directory {
 /** RFC 8555 §6.7 */
 const NO_ACCOUNT = /^(?:accountDoesNotExist|unauthorized)/
 
-/** An order that was not done by then was given up. */
-const TOKEN_LIFE_MS = 15 * 60_000
+/** An order that was not done by then was given up. It is long for gateways whose clocks are wrong, which see its end sooner. */
+const TOKEN_LIFE_MS = 7 * 24 * 3600 * 1000
 
 /** Opens no connection before it is asked something. */
 export function createDirectory(options: DirectoryOptions): Directory {
@@ -62,7 +62,7 @@ export function createDirectory(options: DirectoryOptions): Directory {
   const tokens = {
     async putToken(token: string, keyAuthorization: string) {
       const value = formatKept({ keyAuthorization })
-      const expiresMs = Date.now() + TOKEN_LIFE_MS
+      const expiresMs = options.nowMs() + TOKEN_LIFE_MS
       await store.commit([{ table: TABLE, key: toTokenKey(token), value, expiresMs }])
     },
     async removeToken(token: string) {

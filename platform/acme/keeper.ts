@@ -1,18 +1,29 @@
+import { isOutage } from '../../core/is-outage.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Log } from '../log.ts'
-import { AcmeError } from './acme-error.ts'
+import { AcmeError, type AcmeErrorKind } from './acme-error.ts'
 import type { Ask } from './ask.ts'
 import { toRetryMs } from './back-off.ts'
+import type { Issued } from './client.ts'
 import type { Directory } from './directory.ts'
+import { createPauses } from './pauses.ts'
 import type { KeptCertificate, Picture } from './picture.ts'
-import { type SecretKeys, sealKey, TABLE, toCertificateKey } from './records.ts'
-import { readValidity, toRenewMs } from './renewal.ts'
+import {
+  type SecretKeys,
+  sealingId,
+  sealKey,
+  TABLE,
+  toCertificateKey,
+  toOrderKey,
+} from './records.ts'
+import { readValidity, toRenewMs, toRestMs } from './renewal.ts'
 import { isTaken, type Turn, type TurnOptions, takeTurn } from './turns.ts'
 import type { Windows } from './windows.ts'
 
 export interface KeeperOptions extends TurnOptions {
+  readonly scope: string
   readonly picture: Picture
-  readonly directory: Directory
+  readonly directory: Pick<Directory, 'issue'>
   readonly windows: Windows
   readonly secretKeys: SecretKeys
   /** Whose certificates there are to be. */
@@ -23,81 +34,115 @@ export interface KeeperOptions extends TurnOptions {
   readonly log: Log
 }
 
-/** Orders certificates, one after the other, and again before they end. */
+/** Orders certificates, and again before they end. */
 export interface Keeper {
   /** Looks what is to be done, and does it. Never rejects; closed, it does nothing. */
   readonly work: () => Promise<void>
-  /** Orders one for a host nobody listed, at the next {@link work}. */
-  readonly want: (host: string) => void
-  /** Ends the order under way, which others may take up. */
+  /** Orders one for a host nobody listed, which the ask rule lets. Resolves when that is done, or cannot be for now. */
+  readonly want: (host: string) => Promise<void>
+  /** Whether none can be ordered for a host for now. */
+  readonly isTaken: (host: string) => boolean
+  /** Whether another gateway is ordering one. */
+  readonly isElsewhere: (host: string) => boolean
+  /** Ends the orders under way, which others may take up. */
   readonly close: () => Promise<void>
 }
 
+/** At a time: a host whose challenge is never looked at keeps few others waiting. */
+const ORDERS_MAX = 16
 /** Of hosts that were asked for and have none yet. */
 const WANTED_MAX = 1000
-/** Certificates stay in the store for so long after their end: an old one tells more than none. */
+/** Another gateway was faster: by then it is known what it does. */
+const LOST_MS = 1000
+/** Certificates of hosts nobody listed stay in the store for so long after their end: an old one tells more than none. */
 const KEPT_AFTER_MS = 7 * 24 * 3600 * 1000
-/** One whose key this gateway cannot read is replaced so late that whoever can has done it before. */
-const UNREADABLE_GRACE = 0.9
 
 export function createKeeper(options: KeeperOptions): Keeper {
   const { picture, directory, windows, secretKeys, hosts, ask, random, log } = options
-  const { scope, nowMs } = options
+  const { scope, clock } = options
   const listed = new Set(hosts)
   const wanted = new Set<string>()
-  let working: Promise<void> | undefined
-  let again = false
+  const under = new Map<string, Promise<void>>()
+  /** Certificates the store has not taken yet, by host. */
+  const unkept = new Map<string, Issued>()
+  const pauses = createPauses(clock)
+  let asking: Promise<void> | undefined
   let closed = false
 
-  function isDue(certificate: KeptCertificate | undefined): boolean {
-    if (certificate === undefined) return true
-    if (certificate.pair !== undefined) return windows.toRenewMs(certificate) <= nowMs()
-    const { fromMs, toMs } = certificate.validity
-    return fromMs + (toMs - fromMs) * UNREADABLE_GRACE <= nowMs()
+  function isDue(host: string): boolean {
+    const certificate = picture.certificates.get(host)
+    return certificate === undefined || windows.toRenewMs(certificate) <= clock.nowMs()
   }
 
-  /** All that are to have a certificate, those that were listed first. */
-  function listHosts(): readonly string[] {
+  function mayNotOrder(host: string): boolean {
+    return pauses.isPaused(host) || isTaken(picture.orders.get(host), options)
+  }
+
+  /** All that are to have a certificate: first those somebody waits for, then those that were listed. */
+  function listHosts(): Iterable<string> {
     if (ask === undefined) return hosts
-    return [...new Set([...hosts, ...wanted, ...picture.certificates.keys()])]
+    return new Set([...wanted, ...hosts, ...picture.certificates.keys()])
   }
 
-  async function workOnce(): Promise<void> {
-    await windows.ask(listOwn())
+  /** Starts as many orders as there may be. */
+  function fill(): void {
     for (const host of listHosts()) {
       if (closed) return
-      if (!isDue(picture.certificates.get(host)) || isTaken(picture.orders.get(host), nowMs()))
-        continue
-      try {
-        await order(host)
-      } catch (error) {
-        // The store: it says so itself.
-        log.debug({ host, err: error }, 'ACME: the order cannot be kept')
+      if (under.has(host)) continue
+      if (isDue(host) && !mayNotOrder(host)) {
+        if (under.size >= ORDERS_MAX) return
+        start(host)
       }
       wanted.delete(host)
     }
   }
 
-  function listOwn(): readonly KeptCertificate[] {
-    return listHosts().flatMap((host) => picture.certificates.get(host) ?? [])
-  }
-
-  async function order(host: string): Promise<void> {
-    const certificate = picture.certificates.get(host)
+  function start(host: string): void {
     // Those that were just asked about are not asked about again.
     const isAsked = listed.has(host) || wanted.has(host)
-    if (!isAsked && !(await ask?.(host))) return
+    const ordered = order(host, isAsked).catch((error: unknown) => setAside(host, error))
+    under.set(
+      host,
+      ordered.finally(() => {
+        under.delete(host)
+        fill()
+      }),
+    )
+  }
+
+  /** What is no answer of the directory is told to no other gateway. */
+  function setAside(host: string, error: unknown): void {
+    if (closed) return
+    // The store tells itself that it is away.
+    if (isOutage(error)) log.debug({ host, err: error }, 'ACME: the store is away')
+    else log.warn({ host, err: error }, 'ACME: the order has failed')
+    pause(host, isOutage(error) ? 'away' : 'refused')
+  }
+
+  function pause(host: string, kind: AcmeErrorKind): void {
+    pauses.fail(host, toRetryMs({ kind, retryAfterMs: 0 }, pauses.failures(host), random))
+  }
+
+  async function order(host: string, isAsked: boolean): Promise<void> {
+    const certificate = picture.certificates.get(host)
+    if (!isAsked && !(await ask?.(host))) return pause(host, 'away')
     const seen = picture.orders.get(host)
-    const turn = await takeTurn(host, seen, options)
-    if (turn === undefined) return
+    const place = toOrderKey(scope, sealingId(secretKeys), host)
+    const turn = await takeTurn({ host, place, seen, isListed: listed.has(host) }, options)
+    if (turn === undefined) {
+      pauses.rest(host, LOST_MS)
+      return picture.refresh()
+    }
     let isEnded = false
     try {
       // Another gateway may have had one since.
       await picture.refresh()
-      if (!isDue(picture.certificates.get(host))) return
-      const failures = seen?.failures ?? 0
+      if (!isDue(host)) {
+        unkept.delete(host)
+        return pauses.end(host)
+      }
       isEnded = true
-      await issue(host, certificate, failures, turn)
+      await issue(host, certificate, seen?.failures ?? 0, turn)
       await picture.refresh()
     } finally {
       if (!isEnded) await turn.release()
@@ -111,15 +156,18 @@ export function createKeeper(options: KeeperOptions): Keeper {
     turn: Turn,
   ): Promise<void> {
     try {
-      // What was refused as a replacement may be no replacement any more.
-      const replaces = failures === 0 ? windows.toReplaced(before) : undefined
-      const { cert, key } = await directory.issue(host, replaces)
+      const issued = unkept.get(host) ?? (await request(host, before, failures))
+      const { cert, key } = issued
+      unkept.set(host, issued)
       const validity = readValidity(cert)
-      const place = toCertificateKey(scope, host)
+      const place = toCertificateKey(scope, sealingId(secretKeys), host)
       const renewMs = toRenewMs(validity, random)
       const value = formatKept({ host, cert, renewMs, ...sealKey(secretKeys, place, key) })
-      const expiresMs = validity.toMs + KEPT_AFTER_MS
-      await turn.succeed({ table: TABLE, key: place, value, expiresMs })
+      const expiresMs = listed.has(host) ? 0 : validity.toMs + KEPT_AFTER_MS
+      const restMs = toRestMs(validity)
+      await turn.succeed({ table: TABLE, key: place, value, expiresMs }, restMs)
+      unkept.delete(host)
+      pauses.rest(host, restMs)
       log.info(
         { host, until: toTime(validity.toMs), renewed: toTime(renewMs) },
         before ? 'certificate renewed' : 'certificate issued',
@@ -130,7 +178,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
         throw error
       }
       const retryMs = toRetryMs(error, failures, random)
-      await turn.fail(error.message, nowMs() + retryMs)
+      pauses.fail(host, retryMs)
       log.warn(
         {
           host,
@@ -143,31 +191,50 @@ export function createKeeper(options: KeeperOptions): Keeper {
           ? 'the certificate cannot be renewed; the one there is stays in use'
           : 'no certificate can be had; handshakes for this host fail until then',
       )
+      // Where the store does not hear of it, this gateway knows at least.
+      await turn.fail(error.message, retryMs).catch(() => {})
     }
   }
 
-  async function workAll(): Promise<void> {
-    do {
-      again = false
-      await workOnce().catch((error: unknown) => log.warn({ err: error }, 'ACME: work failed'))
-    } while (again && !closed)
+  async function request(
+    host: string,
+    before: KeptCertificate | undefined,
+    failures: number,
+  ): Promise<Issued> {
+    if (before !== undefined) await windows.ask([before])
+    // What was refused as a replacement may be no replacement any more.
+    return directory.issue(host, failures === 0 ? windows.toReplaced(before) : undefined)
+  }
+
+  async function askWindows(): Promise<void> {
+    const own = [...listHosts()].flatMap((host) => picture.certificates.get(host) ?? [])
+    await windows.ask(own)
   }
 
   return {
-    work() {
-      if (closed) return Promise.resolve()
-      if (working !== undefined) again = true
-      working ??= workAll().finally(() => {
-        working = undefined
+    async work() {
+      if (closed) return
+      fill()
+      asking ??= askWindows().finally(() => {
+        asking = undefined
       })
-      return working
+      await asking
+      fill()
+      await Promise.all(under.values())
     },
-    want(host) {
+    async want(host) {
       if (wanted.size < WANTED_MAX) wanted.add(host)
+      fill()
+      await under.get(host)
+    },
+    isTaken: mayNotOrder,
+    isElsewhere(host) {
+      const order = picture.orders.get(host)
+      return order !== undefined && order.holdMs > 0 && isTaken(order, options)
     },
     async close() {
       closed = true
-      await working
+      await Promise.all(under.values())
     },
   }
 }

@@ -8,6 +8,8 @@ export interface OnDemandOptions {
   readonly has: (host: string) => boolean
   /** Whether none can be ordered for now. */
   readonly isTaken: (host: string) => boolean
+  /** Whether another gateway is ordering one. */
+  readonly isElsewhere: (host: string) => boolean
   /** Orders one. Resolves when this gateway is done with that. */
   readonly order: (host: string) => Promise<void>
 }
@@ -25,7 +27,13 @@ const WAIT_MS = 9000
 /** Hosts at a time. */
 const REQUESTS_MAX = 100
 
-export function createOnDemand({ ask, has, isTaken, order }: OnDemandOptions): OnDemand {
+export function createOnDemand({
+  ask,
+  has,
+  isTaken,
+  isElsewhere,
+  order,
+}: OnDemandOptions): OnDemand {
   const requests = new Map<string, Promise<void>>()
   const waiting = new Set<() => void>()
 
@@ -33,8 +41,7 @@ export function createOnDemand({ ask, has, isTaken, order }: OnDemandOptions): O
     if (!(await ask(host))) return
     const giveUp = new AbortController()
     const ordered = order(host).then(async () => {
-      // Another gateway is at it.
-      while (!has(host) && isTaken(host)) await nextChange()
+      while (!has(host) && isElsewhere(host)) await nextChange()
     })
     const late = delay(WAIT_MS, undefined, { signal: giveUp.signal, ref: false })
     await Promise.race([ordered, late.catch(() => {})])

@@ -13,7 +13,6 @@ import { createKeeper } from './keeper.ts'
 import { createOnDemand, type OnDemand } from './on-demand.ts'
 import { openPicture } from './picture.ts'
 import { type SecretKeys, toScope } from './records.ts'
-import { isTaken } from './turns.ts'
 import { createWindows } from './windows.ts'
 
 export interface AcmeOptions {
@@ -24,6 +23,8 @@ export interface AcmeOptions {
   readonly log: Log
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
+  /** Milliseconds since some moment, for waiting. @default performance.now */
+  readonly elapsedMs?: () => number
   /** From 0 to 1. @default Math.random */
   readonly random?: () => number
   /** Milliseconds from one look for what is due to the next. @default 10000 */
@@ -52,6 +53,7 @@ const SKEW_MAX_MS = 5 * 60_000
  */
 export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const { settings, store, secretKeys, log, nowMs = Date.now, random = Math.random } = options
+  const clock = { nowMs, elapsedMs: options.elapsedMs ?? (() => performance.now()) }
   const { checkMs = 10_000, holdMs = 60_000, pollMs = 1000 } = options
   const { acmeHosts: hosts, acmeDirectory: url } = settings
   const scope = toScope(url)
@@ -74,14 +76,17 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     eab: { keyId: settings.acmeEabKid, hmacKey: settings.acmeEabKey },
     onSkew: tellSkew,
   })
-  const picture = await openPicture({ store, scope, secretKeys, onChange: publish, onWarning })
+  const picture = await openPicture({
+    ...{ store, scope, secretKeys, clock, onWarning },
+    onChange: publish,
+  })
   const windows = createWindows({
-    ...{ directory, nowMs, random },
+    ...{ directory, clock, random },
     onFailure: (host, error) =>
       log.debug({ host, reason: error.message }, 'the directory does not say when to renew'),
   })
   const keeper = createKeeper({
-    ...{ store, scope, holder: randomUUID(), holdMs, nowMs },
+    ...{ store, scope, holder: randomUUID(), holdMs, clock },
     ...{ picture, directory, windows, secretKeys, hosts, ask, random, log },
   })
   const onDemand: OnDemand | undefined =
@@ -89,11 +94,9 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
     createOnDemand({
       ask,
       has,
-      isTaken: (host) => isTaken(picture.orders.get(host), nowMs()),
-      async order(host) {
-        keeper.want(host)
-        await keeper.work()
-      },
+      isTaken: keeper.isTaken,
+      isElsewhere: keeper.isElsewhere,
+      order: keeper.want,
     })
   publish()
   const door = await openDoor({
@@ -111,7 +114,7 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   void keeper.work()
 
   function has(host: string): boolean {
-    return picture.certificates.get(host)?.pair !== undefined
+    return picture.certificates.has(host)
   }
 
   /** Those of the hosts that are listed come first, in their order: the first of all is the default. */

@@ -2,22 +2,24 @@ import type { StoreRecord } from '../../core/contracts/store.ts'
 import { type TlsPair, toTlsPair } from '../../core/listener/tls.ts'
 import type { Store } from '../../core/store/store.ts'
 import { type WatchedRecords, watchRecords } from '../../core/store/watch-records.ts'
+import type { Clock } from './clock.ts'
 import {
   openKey,
   parseCertificateRecord,
   parseOrderRecord,
+  parsePlace,
   type SecretKeys,
+  sealingId,
   TABLE,
-  toCertificatesPrefix,
+  toOrderKey,
 } from './records.ts'
 import { readValidity, type Validity } from './renewal.ts'
-import type { SeenOrder } from './turns.ts'
+import { type SeenOrder, toSeen } from './turns.ts'
 
 /** A certificate in the store. */
 export interface KeptCertificate {
   readonly host: string
-  /** Undefined: this gateway cannot use it. */
-  readonly pair: TlsPair | undefined
+  readonly pair: TlsPair
   readonly cert: string
   readonly validity: Validity
   /** When it is to be renewed, unix time in milliseconds. */
@@ -28,55 +30,72 @@ export interface PictureOptions {
   readonly store: Store
   readonly scope: string
   readonly secretKeys: SecretKeys
+  readonly clock: Clock
   /** Called after each change, but not at first. */
   readonly onChange: () => void
   readonly onWarning: (message: string) => void
 }
 
-/** What this gateway knows of the certificates of all. */
+/** What this gateway knows of the certificates of all whose keys it can read, and of the orders of those who encrypt as it does. */
 export interface Picture extends WatchedRecords {
   /** By host. */
   readonly certificates: ReadonlyMap<string, KeptCertificate>
+  /** By host. */
   readonly orders: ReadonlyMap<string, SeenOrder>
 }
 
 /** Follows certificates and orders in the store. @throws {GatewayError} 503 when it cannot be reached. */
 export async function openPicture(options: PictureOptions): Promise<Picture> {
-  const { store, scope, secretKeys, onChange, onWarning } = options
+  const { store, scope, secretKeys, clock, onChange, onWarning } = options
+  const readable = new Set(['', ...secretKeys.map(({ id }) => id)])
+  /** By key: a host has several where the secret key has changed. */
+  const kept = new Map<string, KeptCertificate>()
   const certificates = new Map<string, KeptCertificate>()
   const orders = new Map<string, SeenOrder>()
-  const start = toCertificatesPrefix(scope)
   let isOpen = false
 
   function take(key: string, record: StoreRecord | undefined): void {
-    const host = key.slice(key.lastIndexOf('/') + 1)
-    if (!key.startsWith(start)) {
-      if (record === undefined) orders.delete(host)
-      else if (key.includes('/order/'))
-        orders.set(host, { ...parseOrderRecord(record), version: record.version })
-    } else if (record === undefined) certificates.delete(host)
-    else certificates.set(host, toCertificate(key, record))
+    const { kind, sealedWith, host } = parsePlace(scope, key)
+    if (kind === 'order' && sealedWith === sealingId(secretKeys)) takeOrder(host, record)
+    if (kind !== 'certificate' || host === '') return
+    if (record === undefined) kept.delete(key)
+    else if (readable.has(sealedWith)) kept.set(key, toCertificate(key, record))
+    else
+      onWarning(
+        `the key of the certificate for ${host} is encrypted with another key: this gateway orders one of its own; all of a store need the same MX_CONFIG_SECRET_KEY to share them`,
+      )
+  }
+
+  function takeOrder(host: string, record: StoreRecord | undefined): void {
+    const before = orders.get(host)
+    if (record === undefined) orders.delete(host)
+    else if (before?.version !== record.version)
+      orders.set(host, toSeen(parseOrderRecord(record), record.version, isOpen, clock))
   }
 
   function toCertificate(key: string, record: StoreRecord): KeptCertificate {
     const content = parseCertificateRecord(record)
     const { host, cert, renewMs } = content
-    return { host, cert, renewMs, validity: readValidity(cert), pair: toPair() }
+    const before = kept.get(key)
+    if (before?.cert === cert) return { ...before, renewMs }
+    const opened = openKey(secretKeys, key, content)
+    if (opened === undefined) throw new Error(`the key of the certificate for ${host} is damaged`)
+    const source = { cert: `for ${host}`, key: `for ${host}` }
+    // Of other names than its host, it would be in the way of theirs.
+    const pair = {
+      ...toTlsPair({ cert, key: opened }, source, onWarning, clock.nowMs()),
+      names: [host],
+    }
+    return { host, cert, renewMs, validity: readValidity(cert), pair }
+  }
 
-    function toPair(): TlsPair | undefined {
-      const before = certificates.get(host)
-      if (before?.cert === cert && before.pair !== undefined) return before.pair
-      const opened = openKey(secretKeys, key, content)
-      if (opened === undefined)
-        onWarning(
-          `the key of the certificate for ${host} is encrypted with another key: all gateways of a store need the same MX_CONFIG_SECRET_KEY`,
-        )
-      else {
-        const source = { cert: `for ${host}`, key: `for ${host}` }
-        // Of other names than its host, it would be in the way of theirs.
-        return { ...toTlsPair({ cert, key: opened }, source, onWarning), names: [host] }
-      }
-      return undefined
+  /** Of several for a host the one that is good for longest. */
+  function choose(): void {
+    certificates.clear()
+    for (const each of kept.values()) {
+      const other = certificates.get(each.host)
+      if (other === undefined || other.validity.toMs < each.validity.toMs)
+        certificates.set(each.host, each)
     }
   }
 
@@ -87,9 +106,10 @@ export async function openPicture(options: PictureOptions): Promise<Picture> {
     onError: (error) => onWarning(`certificates in the store cannot be read: ${String(error)}`),
     onRecords(records, isAll) {
       if (isAll) {
-        const isGone = (host: string): boolean => !records.has(start + host)
-        for (const host of certificates.keys()) if (isGone(host)) certificates.delete(host)
-        orders.clear()
+        const isGone = (key: string): boolean => !records.has(key)
+        for (const key of kept.keys()) if (isGone(key)) kept.delete(key)
+        for (const host of orders.keys())
+          if (isGone(toOrderKey(scope, sealingId(secretKeys), host))) orders.delete(host)
       }
       for (const [key, record] of records) {
         try {
@@ -98,6 +118,7 @@ export async function openPicture(options: PictureOptions): Promise<Picture> {
           onWarning(`ACME: ${(error as Error).message}`)
         }
       }
+      choose()
       if (isOpen) onChange()
     },
   })

@@ -24,16 +24,18 @@ export interface CertificateRecord extends KeptKey {
   readonly renewMs: number
 }
 
-/** Who orders the certificate of a host, and what became of it before. */
+/** Who orders the certificate of a host, and what became of it before. Spans, as clocks of gateways need not agree. */
 export interface OrderRecord {
   readonly host: string
-  /** Of one gateway. */
+  /** Of the gateway that wrote this. */
   readonly holder: string
-  /** Until when nobody else may, unix time in milliseconds; 0: anybody may. */
-  readonly heldUntilMs: number
+  /** How long nobody else may from when they see this, milliseconds; 0: anybody may. */
+  readonly holdMs: number
   /** That failed, one after the other. */
   readonly failures: number
-  /** When it may be tried again, unix time in milliseconds. */
+  /** How long nobody may, milliseconds. */
+  readonly waitMs: number
+  /** When that is over by the clock of whoever wrote this, unix time in milliseconds. */
   readonly retryMs: number
   /** Why it failed; empty: it did not. */
   readonly reason: string
@@ -44,22 +46,38 @@ export function toScope(directory: string): string {
   return `${createHash('sha256').update(directory).digest('base64url').slice(0, 16)}/`
 }
 
-/** What keys of certificates begin with. */
-export function toCertificatesPrefix(scope: string): string {
-  return `${scope}certificate/`
+/** Gateways that cannot read each other's keys have certificates, orders and an account each. */
+type Kind = 'certificate' | 'order' | 'account'
+
+/** @param sealedWith as of {@link KeptKey}. */
+function toPlace(scope: string, kind: Kind, sealedWith: string): string {
+  return `${scope}${kind}/${sealedWith || 'plain'}`
 }
 
-export function toCertificateKey(scope: string, host: string): string {
-  return toCertificatesPrefix(scope) + host
+export function toCertificateKey(scope: string, sealedWith: string, host: string): string {
+  return `${toPlace(scope, 'certificate', sealedWith)}/${host}`
 }
 
-export function toOrderKey(scope: string, host: string): string {
-  return `${scope}order/${host}`
+export function toOrderKey(scope: string, sealedWith: string, host: string): string {
+  return `${toPlace(scope, 'order', sealedWith)}/${host}`
 }
 
-/** Gateways that cannot read each other's keys have an account each. */
 export function toAccountKey(scope: string, sealedWith: string): string {
-  return `${scope}account/${sealedWith || 'plain'}`
+  return toPlace(scope, 'account', sealedWith)
+}
+
+interface Place {
+  readonly kind: string
+  /** As of {@link KeptKey}. */
+  readonly sealedWith: string
+  /** Empty: it is of none. */
+  readonly host: string
+}
+
+/** What a key below {@link toScope} is of. */
+export function parsePlace(scope: string, key: string): Place {
+  const [kind = '', sealedWith = '', host = ''] = key.slice(scope.length).split('/')
+  return { kind, sealedWith: sealedWith === 'plain' ? '' : sealedWith, host }
 }
 
 export function toTokenKey(token: string): string {
@@ -81,8 +99,8 @@ export function parseOrderRecord(record: StoreRecord): OrderRecord {
   return parseKept<OrderRecord>(
     record,
     TABLE.table,
-    ({ holder, heldUntilMs, retryMs, failures }) =>
-      isText(holder) && [heldUntilMs, retryMs, failures].every(Number.isFinite),
+    ({ holder, holdMs, waitMs, retryMs, failures }) =>
+      isText(holder) && [holdMs, waitMs, retryMs, failures].every(Number.isFinite),
   )
 }
 
@@ -100,6 +118,11 @@ export function parseTokenRecord(record: StoreRecord): { readonly keyAuthorizati
 
 /** What encrypts private keys in the store, the first, and what did before; none: they are kept as they are. */
 export type SecretKeys = readonly SecretKey[]
+
+/** Id of what a gateway encrypts with; empty: nothing. */
+export function sealingId([secretKey]: SecretKeys): string {
+  return secretKey?.id ?? ''
+}
 
 /** @param place the key of the record it is for: it is nothing in another. */
 export function sealKey([secretKey]: SecretKeys, place: string, key: string): KeptKey {

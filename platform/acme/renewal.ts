@@ -11,6 +11,8 @@ export interface Validity {
 const LIFE_USED = 2 / 3
 /** Of its life, over which renewals are spread: many certificates of one day are not renewed in one. */
 const LIFE_SPREAD = 1 / 30
+/** Not for longer: a directory may have to revoke what it has just issued. */
+const REST_MAX_MS = 6 * 3600 * 1000
 /** RFC 9773 §4.3: how often a directory is asked that does not say how often. */
 const ASK_AGAIN_MS = 6 * 3600 * 1000
 const ASK_AGAIN_MIN_MS = 60 * 1000
@@ -25,6 +27,14 @@ export function readValidity(cert: string): Validity {
 /** When to renew, where the directory does not say: at two thirds of the lifetime, and a little later. */
 export function toRenewMs({ fromMs, toMs }: Validity, random: () => number): number {
   return Math.round(fromMs + (toMs - fromMs) * (LIFE_USED + LIFE_SPREAD * random()))
+}
+
+/**
+ * How long a certificate is left alone that has just been had, milliseconds: whatever says then that it is due, a wrong clock
+ * or the directory, may say so of each that follows.
+ */
+export function toRestMs({ fromMs, toMs }: Validity): number {
+  return Math.min((toMs - fromMs) / 2, REST_MAX_MS)
 }
 
 /** A time in the window a directory suggests (RFC 9773 §4.2), the same in the same window. */

@@ -27,15 +27,17 @@ export interface AcmeReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Undefined: it is one of success. */
+  readonly problem: AcmeError | undefined
 }
 
 /** What carries requests to one ACME server. */
 export interface Transport {
   /** @throws {AcmeError} `away`, when there is no answer, or one that says so. */
   readonly send: (asked: AcmeRequest) => Promise<AcmeReply>
-  /** Why the last answer that was none of success was what it was; forgotten with the next that is. */
-  readonly problem: () => AcmeError | undefined
 }
+
+type Answer = Omit<AcmeReply, 'problem'>
 
 /** Certificates with their chains are a few KiB. */
 const REPLY_MAX_BYTES = 1024 * 1024
@@ -50,9 +52,8 @@ export function createTransport(options: TransportOptions): Transport {
   const secureContext = authorities && createSecureContext({ ca: authorities })
   const agent = new Agent({ keepAlive: true, ...(secureContext && { secureContext }) })
   options.signal.addEventListener('abort', () => agent.destroy())
-  let problem: AcmeError | undefined
 
-  function ask({ url, method, headers, body }: AcmeRequest): Promise<AcmeReply> {
+  function ask({ url, method, headers, body }: AcmeRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const late = AbortSignal.timeout(timeoutMs)
       const signal = AbortSignal.any([late, options.signal])
@@ -81,7 +82,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function send(asked: AcmeRequest): Promise<AcmeReply> {
-    let reply: AcmeReply
+    let reply: Answer
     try {
       if (!asked.url.startsWith('https:')) throw new Error('ACME is spoken over https:// alone')
       reply = await ask(asked)
@@ -94,15 +95,14 @@ export function createTransport(options: TransportOptions): Transport {
     }
     const dateMs = Date.parse(reply.headers['date'] ?? '')
     if (!Number.isNaN(dateMs)) onSkew(dateMs - nowMs())
-    problem = reply.status < 400 ? undefined : toProblem(reply, nowMs())
-    return reply
+    return { ...reply, problem: reply.status < 400 ? undefined : toProblem(reply, nowMs()) }
   }
 
-  return { send, problem: () => problem }
+  return { send }
 }
 
 /** What an answer says is wrong (RFC 8555 §6.7). */
-function toProblem({ status, headers, body }: AcmeReply, nowMs: number): AcmeError {
+function toProblem({ status, headers, body }: Answer, nowMs: number): AcmeError {
   const retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs)
   const { type = '', detail } = parseProblem(body)
   const isLimited = status === 429 || type.endsWith(':rateLimited')

@@ -1,28 +1,40 @@
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
-import { type OrderRecord, TABLE, toOrderKey } from './records.ts'
+import type { Clock } from './clock.ts'
+import { type OrderRecord, parseOrderRecord, TABLE } from './records.ts'
 
 /** An order record, and which one. */
 export interface SeenOrder extends OrderRecord {
   readonly version: number
+  /** Until when nobody may order but its holder, by the {@link Clock.elapsedMs} of this gateway. */
+  readonly untilMs: number
 }
 
 export interface TurnOptions {
   readonly store: Store
-  readonly scope: string
   /** Id of this gateway. */
   readonly holder: string
   /** How long the turn of a gateway that is gone keeps the others waiting, milliseconds. */
   readonly holdMs: number
-  /** Unix time. */
-  readonly nowMs: () => number
+  readonly clock: Clock
+}
+
+/** What is ordered. */
+export interface TurnOf {
+  readonly host: string
+  /** Key of its order record. */
+  readonly place: string
+  /** What is known of it. */
+  readonly seen: SeenOrder | undefined
+  /** Whether the record is never to be forgotten: there are as many as were listed. */
+  readonly isListed: boolean
 }
 
 /** The right to order the certificate of a host: of all gateways one has it. */
 export interface Turn {
-  /** Ends it, and writes what came of it. */
-  readonly succeed: (certificate: StoreWrite) => Promise<void>
+  /** Ends it, and writes what came of it; another is ordered after `restMs` at the earliest. */
+  readonly succeed: (certificate: StoreWrite, restMs: number) => Promise<void>
   readonly fail: (reason: string, retryMs: number) => Promise<void>
   /** Ends it; nothing came of it. */
   readonly release: () => Promise<void>
@@ -31,65 +43,106 @@ export interface Turn {
 /** Failures are remembered for so long after the next attempt could have been made. */
 const MEMORY_MS = 7 * 24 * 3600 * 1000
 
-/** Whether nobody may order, by what is known of a host. */
-export function isTaken(order: OrderRecord | undefined, nowMs: number): boolean {
-  return order !== undefined && (order.heldUntilMs > nowMs || order.retryMs > nowMs)
+/**
+ * What a record means for this gateway from now on.
+ *
+ * @param isNew it was not there before: what it says begins now, whatever the clock of whoever wrote it.
+ */
+export function toSeen(
+  order: OrderRecord,
+  version: number,
+  isNew: boolean,
+  { nowMs, elapsedMs }: Clock,
+): SeenOrder {
+  const { holdMs, waitMs, retryMs } = order
+  const leftMs = isNew ? waitMs : Math.min(waitMs, Math.max(0, retryMs - nowMs()))
+  return { ...order, version, untilMs: elapsedMs() + (holdMs > 0 ? holdMs : leftMs) }
+}
+
+/**
+ * Whether a gateway may not order, by what it knows of a host.
+ *
+ * A turn of its own it may take up: it is of an attempt whose end the store has not heard of.
+ */
+export function isTaken(
+  order: SeenOrder | undefined,
+  { holder, clock }: Pick<TurnOptions, 'holder' | 'clock'>,
+): boolean {
+  if (order === undefined || (order.holdMs > 0 && order.holder === holder)) return false
+  return order.untilMs > clock.elapsedMs()
 }
 
 /**
  * Takes the turn of a host, and keeps it until it is ended.
  *
- * @param seen what is known of it.
  * @returns undefined: another gateway was faster.
  */
 export async function takeTurn(
-  host: string,
-  seen: SeenOrder | undefined,
-  { store, scope, holder, holdMs, nowMs }: TurnOptions,
+  { host, place: key, seen, isListed }: TurnOf,
+  { store, holder, holdMs, clock }: TurnOptions,
 ): Promise<Turn | undefined> {
-  const place = { table: TABLE, key: toOrderKey(scope, host) }
   const failures = seen?.failures ?? 0
   const reason = seen?.reason ?? ''
   let version = seen?.version ?? 0
 
   function toWrite(changes: Partial<OrderRecord>): StoreWrite {
-    const order = { host, holder, heldUntilMs: 0, failures, retryMs: 0, reason, ...changes }
-    const untilMs = Math.max(order.heldUntilMs, order.retryMs, nowMs())
-    const expiresMs = untilMs + MEMORY_MS
-    return { ...place, value: formatKept(order), expiresMs, ifVersion: version }
+    const atMs = clock.nowMs()
+    const order = { host, holder, holdMs: 0, failures, waitMs: 0, retryMs: 0, reason, ...changes }
+    if (order.waitMs > 0) order.retryMs = atMs + order.waitMs
+    const expiresMs = isListed ? 0 : atMs + Math.max(order.holdMs, order.waitMs) + MEMORY_MS
+    return { table: TABLE, key, value: formatKept(order), expiresMs, ifVersion: version }
   }
 
-  async function hold(): Promise<boolean> {
-    const versions = await commitIf(store, [toWrite({ heldUntilMs: nowMs() + holdMs })])
-    if (versions !== undefined) version = versions[0]!
+  /** Whether the last word in the store is of this gateway, which may have missed that it came there, or of nobody. */
+  async function isOwn(): Promise<boolean> {
+    const record = await store.read(TABLE, key)
+    if (record !== undefined && parseOrderRecord(record).holder !== holder) return false
+    version = record?.version ?? 0
+    return true
+  }
+
+  /** False: another gateway has the turn by now. */
+  async function write(
+    changes: Partial<OrderRecord>,
+    besides: readonly StoreWrite[] = [],
+  ): Promise<boolean> {
+    const commit = () => commitIf(store, [...besides, toWrite(changes)])
+    let versions = await commit()
+    if (versions === undefined && (await isOwn())) versions = await commit()
+    version = versions?.at(-1) ?? version
     return versions !== undefined
   }
+
+  const hold = (): Promise<boolean> => write({ holdMs })
 
   if (!(await hold())) return undefined
   let holding: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
     // What cannot be kept for now is lost only when it is over.
-    holding = hold().catch(() => {})
+    holding = holding.then(hold).catch(() => {})
   }, holdMs / 3).unref()
 
   /** The last word of it; where another gateway has the turn by now, that one's counts. */
-  async function end(writes: () => readonly StoreWrite[]): Promise<boolean> {
+  async function end(
+    changes: Partial<OrderRecord>,
+    besides?: readonly StoreWrite[],
+  ): Promise<boolean> {
     clearInterval(timer)
     await holding
-    return (await commitIf(store, writes())) !== undefined
+    return write(changes, besides)
   }
 
   return {
-    async succeed(certificate) {
-      const isDone = await end(() => [certificate, { ...place, ifVersion: version }])
+    async succeed(certificate, restMs) {
+      const rest = { failures: 0, waitMs: restMs, reason: '' }
       // Whoever has the turn by now would only get another.
-      if (!isDone) await store.commit([certificate])
+      if (!(await end(rest, [certificate]))) await store.commit([certificate])
     },
-    fail: async (text, retryMs) => {
-      await end(() => [toWrite({ failures: failures + 1, reason: text, retryMs })])
+    async fail(text, retryMs) {
+      await end({ failures: failures + 1, reason: text, waitMs: retryMs })
     },
-    release: async () => {
-      await end(() => [toWrite({})])
+    async release() {
+      await end({})
     },
   }
 }

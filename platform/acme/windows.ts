@@ -1,12 +1,12 @@
 import type { RenewalWindow } from './client.ts'
+import type { Clock } from './clock.ts'
 import type { Directory } from './directory.ts'
 import type { KeptCertificate } from './picture.ts'
 import { pickTime, toAskAgainMs, toCertificateId } from './renewal.ts'
 
 export interface WindowsOptions {
   readonly directory: Pick<Directory, 'readWindow'>
-  /** Unix time. */
-  readonly nowMs: () => number
+  readonly clock: Pick<Clock, 'elapsedMs'>
   readonly random: () => number
   /** Told why a directory does not say; it is asked again later. */
   readonly onFailure: (host: string, error: Error) => void
@@ -24,6 +24,7 @@ export interface Windows {
 
 interface Asked {
   readonly cert: string
+  /** By the clock that waits. */
   readonly askAgainMs: number
   readonly picked?: {
     readonly id: string
@@ -32,9 +33,11 @@ interface Asked {
   }
 }
 
-export function createWindows({ directory, nowMs, random, onFailure }: WindowsOptions): Windows {
+export function createWindows({ directory, clock, random, onFailure }: WindowsOptions): Windows {
   /** By host. */
   const asked = new Map<string, Asked>()
+  /** By host. */
+  const asking = new Map<string, Promise<void>>()
 
   function find({ host, cert }: KeptCertificate): Asked | undefined {
     const found = asked.get(host)
@@ -46,7 +49,7 @@ export function createWindows({ directory, nowMs, random, onFailure }: WindowsOp
     const before = find(certificate)?.picked
     const unknown = {
       cert,
-      askAgainMs: nowMs() + toAskAgainMs({}),
+      askAgainMs: clock.elapsedMs() + toAskAgainMs({}),
       ...(before && { picked: before }),
     }
     try {
@@ -54,7 +57,7 @@ export function createWindows({ directory, nowMs, random, onFailure }: WindowsOp
       const window = id === undefined ? undefined : await directory.readWindow(id)
       if (id === undefined || window === undefined) return unknown
       const renewMs = pickTime(window, before, random)
-      const askAgainMs = nowMs() + toAskAgainMs(window)
+      const askAgainMs = clock.elapsedMs() + toAskAgainMs(window)
       return { cert, askAgainMs, picked: { id, window, renewMs } }
     } catch (error) {
       onFailure(host, error as Error)
@@ -62,12 +65,23 @@ export function createWindows({ directory, nowMs, random, onFailure }: WindowsOp
     }
   }
 
+  function askOnce(certificate: KeptCertificate): Promise<void> {
+    const { host } = certificate
+    const under = asking.get(host)
+    if (under !== undefined) return under
+    const now = askOne(certificate)
+      .then((answer) => void asked.set(host, answer))
+      .finally(() => asking.delete(host))
+    asking.set(host, now)
+    return now
+  }
+
   return {
     toRenewMs: (certificate) => find(certificate)?.picked?.renewMs ?? certificate.renewMs,
     async ask(certificates) {
       for (const certificate of [...certificates])
-        if ((find(certificate)?.askAgainMs ?? 0) <= nowMs())
-          asked.set(certificate.host, await askOne(certificate))
+        if ((find(certificate)?.askAgainMs ?? Number.NEGATIVE_INFINITY) <= clock.elapsedMs())
+          await askOnce(certificate)
     },
     toReplaced: (certificate) => certificate && find(certificate)?.picked?.id,
   }

@@ -61,6 +61,7 @@ async function openGateway(
   const acme = await openAcme({
     ...{ settings: mergeSettings(flags), store, secretKeys: [], log },
     ...{ pollMs: 10, random: () => 0, checkMs: 20, ...rest },
+    ...(rest.nowMs && { elapsedMs: rest.nowMs }),
   })
   t.teardown(acme.close)
   return { acme, lines, names: () => acme.pairs.flatMap(({ names }) => names) }
@@ -114,10 +115,11 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
   let root = await pebble.readRoot()
 
   await t.test('are issued and renewed while both listeners serve', async (t) => {
-    let nowMs = Date.now()
+    let aheadMs = 0
     const store = openMemory(t)
     const words = ['--acme_hosts=a.test,b.test', '--acme_email=admin@a.test']
-    const gateway = await openGateway(t, pebble, store, words, { nowMs: () => nowMs })
+    const options = { nowMs: () => Date.now() + aheadMs }
+    const gateway = await openGateway(t, pebble, store, words, options)
     const { acme, lines, names } = gateway
     const listeners = await Promise.all(
       [createNodeListener, createUwsListener].map((create) =>
@@ -137,17 +139,16 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
 
     const before = serialOf(gateway, 'a.test')
     // Its life is five years.
-    nowMs += 3 * YEAR_MS
+    aheadMs += 3 * YEAR_MS
     await acme.work()
     t.equal(serialOf(gateway, 'a.test'), before, 'before two thirds of the lifetime')
-    nowMs += YEAR_MS
+    aheadMs += YEAR_MS
     await until(() => serialOf(gateway, 'a.test') !== before)
     for (const { port } of listeners)
       t.equal(await shown(port, 'a.test', root), serialOf(gateway, 'a.test'))
-    t.match(
-      lines.filter(({ level }) => level === 30).map(({ host, msg }) => `${host}: ${msg}`),
-      ['a.test: certificate issued', 'b.test: certificate issued', 'a.test: certificate renewed'],
-    )
+    const told = lines.filter(({ level }) => level === 30).map(({ host, msg }) => `${host}: ${msg}`)
+    t.same(told.slice(0, 2).sort(), ['a.test: certificate issued', 'b.test: certificate issued'])
+    t.ok(told.includes('a.test: certificate renewed'))
     t.match(
       lines.filter(({ level }) => level > 30).map(({ msg }) => msg),
       [/^the clock of this machine is \d+ minutes ahead of that of 127\.0\.0\.1:/],
@@ -224,12 +225,13 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     const held = {
       host,
       holder: 'gone',
-      heldUntilMs: nowMs + 60_000,
+      holdMs: 60_000,
       failures: 0,
+      waitMs: 0,
       retryMs: 0,
       reason: '',
     }
-    const key = toOrderKey(toScope(pebble.directory), host)
+    const key = toOrderKey(toScope(pebble.directory), '', host)
     await store.commit([{ table: TABLE, key, value: formatKept(held) }])
     const orders = countOrders(pebble)
     const words = [`--acme_hosts=${host}`]
@@ -254,11 +256,12 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
     const second = await openGateway(t, pebble, store, words, { secretKeys: renewed })
     t.same(second.names(), ['a.test'], 'what was encrypted with the key before can be read')
     const third = await openGateway(t, pebble, store, words, { at: '127.0.0.2' })
-    const orders = countOrders(pebble)
-    await third.acme.work()
-    t.same(third.names(), [])
-    t.equal(countOrders(pebble), orders, 'what others can read is not replaced')
-    t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: all gateways .* same/)
+    await until(() => third.names().length === 1)
+    t.not(serialOf(third, 'a.test'), serialOf(second, 'a.test'), 'who cannot read it has its own')
+    t.match(third.lines[0]!.msg, /for a\.test is encrypted with another key: .* same MX_CONFIG/)
+    await third.acme.close()
+    const fourth = await openGateway(t, pebble, store, words, { secretKeys: renewed })
+    t.same(fourth.names(), ['a.test'], 'and takes it from nobody')
   })
 
   await t.test('are ordered on demand for hosts that the ask rule lets', async (t) => {
