@@ -137,6 +137,7 @@ async function runPrimary(
   }
   obeySignals({ ...admin, leave, stop, reload: watched.reload }, log)
   obeyRestarts(workers.replace, log)
+  surviveFaults(log)
   const { listener, http2Address } = settings
   const http2Port = http2Address?.port
   announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)

@@ -43,6 +43,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const { host, port } = address
   let lookups = 0
   let told = ''
+  let toldOpen = ''
   let timer: NodeJS.Timeout | undefined
 
   const server = createServer({
@@ -56,8 +57,15 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on('request', (req, res) => {
     serve(req, res).catch((error: unknown) => {
       log.debug({ err: error }, 'a challenge cannot be looked up')
-      answer(res, 503, 'try again later')
+      if (res.headersSent) res.destroy()
+      else answer(res, 503, 'try again later')
     })
+  })
+  // Of a connection that cannot be accepted, for want of files: the port stays open.
+  server.on('error', (error) => {
+    if (!server.listening || error.message === toldOpen) return
+    toldOpen = error.message
+    log.error(`ACME: ${formatAddress(address)} does not answer everybody: ${error.message}`)
   })
   // Neither is anything here.
   server.on('connect', (_, socket) => socket.destroy())

@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -53,6 +54,21 @@ t.test('challenges are answered with what the store has', async (t) => {
       /^HTTP\/1\.1 404 [\s\S]*no such challenge$/,
       token,
     )
+})
+
+t.test('a connection that cannot be accepted is told once, and ends nothing', async (t) => {
+  const { door, messages } = await open(t)
+  const servers: Server[] = []
+  const onRequest = (message: unknown): void => {
+    servers.push((message as { server: Server }).server)
+  }
+  subscribe('http.server.request.start', onRequest)
+  t.teardown(() => unsubscribe('http.server.request.start', onRequest))
+  await ask(door.port, get('/'))
+  for (let i = 0; i < 2; i++) servers[0]!.emit('error', new Error('accept EMFILE'))
+  t.match(messages, [/^ACME: 127\.0\.0\.1:\d+ does not answer everybody: accept EMFILE$/])
+  t.equal(messages.length, 1)
+  t.match(await ask(door.port, get(CHALLENGE)), /^HTTP\/1\.1 200 /)
 })
 
 t.test('a store that is away is 503', async (t) => {
