@@ -1,68 +1,100 @@
 import type { Worker } from 'node:cluster'
-import { once } from 'node:events'
 import type { TlsPair, TlsSource } from '../core/listener/tls.ts'
-import { createTlsPairs } from '../core/listener/tls-pairs.ts'
+import { createTlsPairs, type TlsPairs } from '../core/listener/tls-pairs.ts'
 
 /** What a worker asks the primary for: all certificates, or one for a name. */
 type Asked = { readonly tls: 'all' } | { readonly tls: 'name'; readonly serverName: string }
 
-/** What the primary tells its workers, at first and after each change; `requested`: it is done with one of a name. */
+/** What the primary tells a worker that has asked, at first and after each change; certificates have numbers. */
 interface Told {
   readonly tls: 'pairs'
-  readonly pairs: readonly TlsPair[]
   readonly isStrict: boolean
-  readonly requested?: string
+  /** Those it has not been told yet: there may be thousands. */
+  readonly added: readonly (readonly [number, TlsPair])[]
+  /** All there are, in order. */
+  readonly all: readonly number[]
+}
+
+/** The primary is done with a name; what came of it was told before. */
+interface Done {
+  readonly tls: 'done'
+  readonly serverName: string
 }
 
 /** Has workers, each of which is to be given to the function returned, serve the certificates of the primary. */
 export function shareTls(tls: TlsSource): (worker: Worker) => void {
-  const workers = new Set<Worker>()
-  const tell = (worker: Worker, pairs: readonly TlsPair[], requested?: string): void => {
-    const told = { tls: 'pairs', pairs, isStrict: tls.isStrict ?? false } as const
-    if (worker.isConnected())
-      worker.send({ ...told, ...(requested !== undefined && { requested }) })
+  const numbers = new WeakMap<TlsPair, number>()
+  /** What each worker that has asked knows. */
+  const known = new Map<Worker, ReadonlySet<number>>()
+  let last = 0
+
+  function toNumber(pair: TlsPair): number {
+    const number = numbers.get(pair) ?? ++last
+    numbers.set(pair, number)
+    return number
   }
+
+  function tell(worker: Worker, pairs: readonly TlsPair[]): void {
+    const before = known.get(worker)
+    const all = pairs.map(toNumber)
+    const numbered = pairs.map((pair, i) => [all[i]!, pair] as const)
+    const added = numbered.filter(([number]) => !before?.has(number))
+    known.set(worker, new Set(all))
+    send(worker, { tls: 'pairs', isStrict: tls.isStrict ?? false, added, all })
+  }
+
   tls.onChange((pairs) => {
-    for (const worker of workers) tell(worker, pairs)
+    for (const worker of known.keys()) tell(worker, pairs)
   })
   return (worker) => {
-    workers.add(worker)
-    worker.once('exit', () => workers.delete(worker))
+    worker.once('exit', () => known.delete(worker))
     worker.on('message', (asked: Asked | undefined) => {
       if (asked?.tls === 'all') tell(worker, tls.pairs)
       if (asked?.tls !== 'name') return
       const { serverName } = asked
-      void tls.request?.(serverName).then(() => tell(worker, tls.pairs, serverName))
+      const requested = tls.request?.(serverName) ?? Promise.resolve()
+      void requested.then(() => send(worker, { tls: 'done', serverName }))
     })
   }
 }
 
+function send(worker: Worker, told: Told | Done): void {
+  if (worker.isConnected()) worker.send(told)
+}
+
 /** The certificates of the primary, in a worker. */
-export async function receiveTls(): Promise<TlsSource> {
+export function receiveTls(): Promise<TlsSource> {
   const requests = new Map<string, () => void>()
+  const known = new Map<number, TlsPair>()
   const ask = (asked: Asked): boolean | undefined => process.send?.(asked)
-  ask({ tls: 'all' })
-  let first: Told | undefined
-  while (first?.tls !== 'pairs') [first] = (await once(process, 'message')) as [Told | undefined]
-  const tls = createTlsPairs({
-    isStrict: first.isStrict,
-    request(serverName) {
-      // Who else asks for the name meanwhile need not wait: the certificate is told to all.
-      if (requests.has(serverName)) return Promise.resolve()
-      ask({ tls: 'name', serverName })
-      return new Promise((resolve) => requests.set(serverName, resolve))
-    },
+  let tls: TlsPairs | undefined
+
+  function request(serverName: string): Promise<void> {
+    // Who else asks for the name meanwhile need not wait: the certificate is told to all.
+    if (requests.has(serverName)) return Promise.resolve()
+    ask({ tls: 'name', serverName })
+    return new Promise((resolve) => requests.set(serverName, resolve))
+  }
+
+  function toPairs({ added, all }: Told): readonly TlsPair[] {
+    for (const [number, pair] of added) known.set(number, pair)
+    const there = new Set(all)
+    for (const number of known.keys()) if (!there.has(number)) known.delete(number)
+    return all.map((number) => known.get(number)!)
+  }
+
+  return new Promise((resolve) => {
+    // From before the question on: the answer may have the next change right behind it.
+    process.on('message', (told: Told | Done | undefined) => {
+      if (told?.tls === 'done') {
+        requests.get(told.serverName)?.()
+        requests.delete(told.serverName)
+      }
+      if (told?.tls !== 'pairs') return
+      tls ??= createTlsPairs({ isStrict: told.isStrict, request })
+      tls.use(toPairs(told))
+      resolve(tls)
+    })
+    ask({ tls: 'all' })
   })
-  tls.use(first.pairs)
-  process.on('message', (told: Told | undefined) => {
-    if (told?.tls !== 'pairs') return
-    const before = new Map(tls.pairs.map((pair) => [pair.cert, pair]))
-    const pairs = told.pairs.map((pair) => before.get(pair.cert) ?? pair)
-    const isSame = pairs.length === before.size && pairs.every((pair, i) => pair === tls.pairs[i])
-    if (!isSame) tls.use(pairs)
-    if (told.requested === undefined) return
-    requests.get(told.requested)?.()
-    requests.delete(told.requested)
-  })
-  return tls
 }
