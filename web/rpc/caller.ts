@@ -50,7 +50,7 @@ const link = new Link({
     const { protocol, host } = location
     return new WebSocket(`${protocol === 'https:' ? 'wss' : 'ws'}://${host}/.mx/rpc`, 'mx.rpc.1')
   },
-  probe: readSession,
+  onRefused: () => void readSession().catch(ignore),
 })
 
 /** Whether the page is connected. */
@@ -73,7 +73,7 @@ export function keepConnected(): void {
   addEventListener('focus', reconnect)
 }
 
-/** Tries at once to connect again, where the connection is lost. */
+/** Tries at once to connect again, where the connection is lost, perhaps without a sign. */
 export function reconnect(): void {
   link.hurry()
 }

@@ -64,9 +64,10 @@ export class Connection implements FrameReceiver<Bytes> {
     return this.#calls.size
   }
 
-  /** @throws {CallError} 413 when it is longer than a message may be: it would end the connection, and all calls with it. */
+  /** @throws {CallError} 413 when it is longer than a message may be: it would end the connection, and all calls with it; 503 when it is closed. */
   call(options: CallOptions): SentCall {
     checkLength(options)
+    if (this.closed) throw toLost()
     const id = ++this.#lastId
     if (id === STREAM_ID_MAX) this.leaving = true
     const call = new SentCall(this, id, options)

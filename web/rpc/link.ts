@@ -2,7 +2,9 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import { createBackOff } from '../../core/back-off.ts'
 import { CallError, CONNECTION_ID } from './call-error.ts'
 import { type CallOptions, Connection } from './connection.ts'
+import { toBody } from './frames.ts'
 import type { SentCall } from './sent-call.ts'
+import { Silence } from './silence.ts'
 
 /** `connecting`: for the first time; `lost`: it was there, or could not be had, and is tried again. */
 export type ConnectionState = 'connecting' | 'open' | 'lost'
@@ -20,15 +22,32 @@ export interface LinkSocket {
 export interface LinkOptions {
   /** Opens a WebSocket to the server. */
   readonly dial: () => LinkSocket
-  /** Asks the server for a sign of life, by other means; rejects where there is none. */
-  readonly probe: () => Promise<unknown>
-  /** Silence after which it is asked, while calls are under way. @default 15000 */
+  /** Called when there is no connection to be had: a refused login looks like a server that is gone. */
+  readonly onRefused: () => void
+  /** Silence after which the server is asked something, while calls are under way. @default 15000 */
   readonly silenceMs?: number
+  /** How long a connection may take to come about. @default 10000 */
+  readonly dialMs?: number
+  /** How long calls wait for a connection, unless their time is over before. @default 10000 */
+  readonly waitMs?: number
 }
 
 const SILENCE_MS = 15_000
+const DIAL_MS = 10_000
+const WAIT_MS = 10_000
 /** A close code for programs, RFC 6455 §7.4.2. */
 const DEAD = 4000
+/** What any server answers at once, and be it with an error. Without a deadline: it is over with its connection. */
+const SIGN_OF_LIFE: CallOptions = {
+  ...{ service: 'registry', endpoint: 'Debug.Health', metadata: '', timeoutMs: 0 },
+  ...{ body: toBody({}), streams: false, sends: false },
+}
+
+/** A call that has no connection yet. */
+interface Waiter {
+  readonly resolve: (connection: Connection) => void
+  readonly reject: (error: CallError) => void
+}
 
 /** The one connection of the page: opened again whenever it is lost, until it is closed. */
 export class Link {
@@ -36,17 +55,14 @@ export class Link {
   readonly #opened = signal(0)
   readonly #options: LinkOptions
   readonly #backOff = createBackOff()
-  readonly #waiting = new Set<{
-    resolve: (c: Connection) => void
-    reject: (e: CallError) => void
-  }>()
+  readonly #waiting = new Set<Waiter>()
   /** Where new calls go. */
   #current: Connection | undefined
+  #currentSilence: Silence | undefined
+  /** Gives the connections up that there are: the one of new calls, and those that are left. */
+  readonly #drops = new Set<() => void>()
   #attempt: LinkSocket | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  #watch: ReturnType<typeof setInterval> | undefined
-  #drop: (() => void) | undefined
-  #heard = false
   #wanted = false
 
   constructor(options: LinkOptions) {
@@ -67,44 +83,68 @@ export class Link {
     if (this.#wanted) return
     this.#wanted = true
     this.#state.value = 'connecting'
-    const { silenceMs = SILENCE_MS } = this.#options
-    this.#watch = setInterval(() => this.#listen(), silenceMs)
     this.#dial()
   }
 
-  /** Gives the connection up; its calls fail. */
+  /** Gives all connections up; their calls fail. */
   close(): void {
     this.#wanted = false
     clearTimeout(this.#timer)
-    clearInterval(this.#watch)
     const attempt = this.#attempt
     this.#attempt = undefined
     attempt?.close()
-    this.#drop?.()
-    this.#refuse('nobody is logged in', 401)
+    for (const drop of [...this.#drops]) drop()
+    for (const { reject } of [...this.#waiting]) reject(toUnwanted())
     this.#state.value = 'connecting'
   }
 
-  /** Tries again at once, where it is lost. */
+  /** Tries again at once, where it is lost; where it is not, asks for a sign of life unless there was one lately. */
   hurry(): void {
-    if (this.#wanted && this.#current === undefined) this.#dial()
+    if (!this.#wanted) return
+    if (this.#current === undefined) this.#dial()
+    else this.#currentSilence?.check()
   }
 
-  /** Begins a call as soon as there is a connection. @throws {CallError} 503 when there is none to be had, 401 when none is wanted. */
+  /**
+   * Begins a call as soon as there is a connection; waiting takes of its time.
+   *
+   * @throws {CallError} 503 when there is none to be had in time, 401 when none is wanted.
+   */
   async call(options: CallOptions, signal?: AbortSignal): Promise<SentCall> {
-    const connection = this.#current ?? (await this.#wait(signal))
-    return connection.call(options)
+    if (this.#current !== undefined) return this.#current.call(options)
+    const startedMs = performance.now()
+    const connection = await this.#wait(options.timeoutMs, signal)
+    if (options.timeoutMs === 0) return connection.call(options)
+    const leftMs = Math.floor(options.timeoutMs - (performance.now() - startedMs))
+    return connection.call({ ...options, timeoutMs: Math.max(1, leftMs) })
   }
 
-  #wait(signal?: AbortSignal): Promise<Connection> {
-    if (!this.#wanted)
-      return Promise.reject(new CallError(CONNECTION_ID, 401, 'nobody is logged in'))
+  #wait(timeoutMs: number, signal?: AbortSignal): Promise<Connection> {
+    if (!this.#wanted) return Promise.reject(toUnwanted())
+    const { waitMs = WAIT_MS } = this.#options
     return new Promise((resolve, reject) => {
-      const waiter = { resolve, reject }
+      const settle = (): void => {
+        this.#waiting.delete(waiter)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      }
+      const waiter: Waiter = {
+        resolve(connection) {
+          settle()
+          resolve(connection)
+        },
+        reject(error) {
+          settle()
+          reject(error)
+        },
+      }
+      const abort = (): void => waiter.reject(new CallError(CONNECTION_ID, 499, 'cancelled'))
+      const timer = setTimeout(
+        () => waiter.reject(new CallError(CONNECTION_ID, 503, 'the server does not answer')),
+        timeoutMs === 0 ? waitMs : Math.min(timeoutMs, waitMs),
+      )
+      signal?.addEventListener('abort', abort)
       this.#waiting.add(waiter)
-      signal?.addEventListener('abort', () => {
-        if (this.#waiting.delete(waiter)) reject(new CallError(CONNECTION_ID, 499, 'cancelled'))
-      })
       this.hurry()
     })
   }
@@ -115,14 +155,19 @@ export class Link {
     const socket = this.#options.dial()
     this.#attempt = socket
     socket.binaryType = 'arraybuffer'
-    socket.onopen = () => this.#onOpen(socket)
-    socket.onclose = () => {
+    const fail = (): void => {
+      clearTimeout(timer)
       if (this.#attempt !== socket) return
       this.#attempt = undefined
-      this.#refuse('the server does not answer', 503)
+      socket.close()
       this.#lose()
-      // A refused login looks like a server that is gone.
-      this.#options.probe().catch(() => {})
+      this.#options.onRefused()
+    }
+    const timer = setTimeout(fail, this.#options.dialMs ?? DIAL_MS)
+    socket.onclose = fail
+    socket.onopen = () => {
+      clearTimeout(timer)
+      this.#onOpen(socket)
     }
   }
 
@@ -132,35 +177,46 @@ export class Link {
     this.#backOff.reset()
     const connection = new Connection(socket)
     const drop = (): void => {
-      socket.onclose = null
       socket.onmessage = null
       connection.lose()
       socket.close(DEAD, 'given up')
+      gone()
+    }
+    const silence = new Silence({
+      awaited: () => connection.size,
+      // A server that is leaving answers no new calls: those that are under way are what is waited for.
+      ask: () => void (connection.leaving || connection.call(SIGN_OF_LIFE)),
+      onDead: drop,
+    })
+    const ticks = setInterval(() => silence.tick(), this.#options.silenceMs ?? SILENCE_MS)
+    const gone = (): void => {
+      clearInterval(ticks)
+      socket.onclose = null
+      this.#drops.delete(drop)
       this.#leave(connection)
     }
     socket.onmessage = ({ data }: { data: ArrayBuffer | string }) => {
-      this.#heard = true
+      silence.hear()
       connection.receive(typeof data === 'string' ? data : new Uint8Array(data))
-      if (connection.leaving) this.#leave(connection)
+      if (connection.leaving || connection.closed) this.#leave(connection)
     }
     socket.onclose = () => {
       connection.lose()
-      this.#leave(connection)
+      gone()
     }
-    this.#drop = drop
+    this.#drops.add(drop)
     this.#current = connection
-    this.#heard = true
+    this.#currentSilence = silence
     this.#state.value = 'open'
     this.#opened.value++
-    for (const { resolve } of this.#waiting) resolve(connection)
-    this.#waiting.clear()
+    for (const { resolve } of [...this.#waiting]) resolve(connection)
   }
 
   /** New calls go elsewhere. */
   #leave(connection: Connection): void {
     if (this.#current !== connection) return
     this.#current = undefined
-    this.#drop = undefined
+    this.#currentSilence = undefined
     this.#lose()
   }
 
@@ -170,20 +226,8 @@ export class Link {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#dial(), this.#backOff.next())
   }
+}
 
-  #refuse(detail: string, code: number): void {
-    for (const { reject } of this.#waiting) reject(new CallError(CONNECTION_ID, code, detail))
-    this.#waiting.clear()
-  }
-
-  /** Pages cannot ping (docs/protocol.md §2.6): where nothing comes, another request tells whether the server is there. */
-  #listen(): void {
-    const connection = this.#current
-    const silent = !this.#heard
-    this.#heard = false
-    if (connection === undefined || connection.size === 0 || !silent) return
-    this.#options.probe().catch(() => {
-      if (this.#current === connection && !this.#heard) this.#drop?.()
-    })
-  }
+function toUnwanted(): CallError {
+  return new CallError(CONNECTION_ID, 401, 'nobody is logged in')
 }

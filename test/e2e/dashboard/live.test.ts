@@ -9,6 +9,7 @@ import { openClient } from '../../fixtures/sdk-services.ts'
 
 t.setTimeout(120_000)
 
+const NODE = { id: 'first', address: '127.0.0.1:1' }
 /** Notes in the page all that its state of the replay has been. */
 const NOTE_STATES = `(() => {
   const place = document.querySelector('form [role=status]')
@@ -48,7 +49,7 @@ t.test('what a page missed while it was not connected is read again', async (t) 
   const store = createStore(client, { table: 'missed' })
   await store.write('ann', 'one')
   const register = (id: string): Promise<unknown> =>
-    server.post('/registry/register', { name: 'shop', nodes: [{ id, address: '127.0.0.1:1' }] })
+    server.post('/registry/register', { name: 'shop', nodes: [{ ...NODE, id }] })
   await register('first')
   const records = await openHeld(context, '/store?table=missed')
   const service = await openHeld(context, '/services/shop?tab=nodes')
@@ -70,3 +71,25 @@ t.test('what a page missed while it was not connected is read again', async (t) 
   await records.page.getByRole('button', { name: 'carl', exact: true }).waitFor()
   await service.page.getByRole('rowheader', { name: 'third' }).waitFor()
 })
+
+t.test(
+  'a connection that is dead without a sign is given up, and another one opened',
+  async (t) => {
+    const opened = await openDashboard(t)
+    if (opened === undefined) return
+    const { server, context } = opened
+    const held = await openHeld(context, '/services')
+    const { page } = held
+    await page.clock.install()
+    await page.reload()
+    await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+    const before = held.count()
+    held.hold()
+    await page.clock.runFor('01:00')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Stale', { exact: true }).first().waitFor({ state: 'detached' })
+    t.equal(held.count(), before + 1)
+    await server.post('/registry/register', { name: 'shop', nodes: [NODE] })
+    await page.getByRole('rowheader', { name: 'shop' }).waitFor()
+  },
+)

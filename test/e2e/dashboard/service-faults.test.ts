@@ -74,7 +74,9 @@ t.test('what was typed outlives the login, and the server', async (t) => {
 
   await server.server.close()
   await call.click()
-  await page.locator('[data-kind=gone]').first().waitFor()
+  // It waits for the server, as long as that may be back in time.
+  await page.getByText('Waiting for the answer').waitFor()
+  await page.locator('[data-kind=gone]').first().waitFor({ timeout: 30_000 })
   t.equal(await name.inputValue(), 'typed')
 })
 

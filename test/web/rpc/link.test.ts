@@ -1,10 +1,13 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type WebSocket as ServerSocket, WebSocket, WebSocketServer } from 'ws'
+import { GOAWAY, HEADER_BYTES, readU32 } from '../../../core/rpc/frames.ts'
+import { CallError } from '../../../web/rpc/call-error.ts'
 import type { CallOptions } from '../../../web/rpc/connection.ts'
 import { formatCredit, toBody } from '../../../web/rpc/frames.ts'
-import { Link, type LinkSocket } from '../../../web/rpc/link.ts'
+import { Link, type LinkOptions, type LinkSocket } from '../../../web/rpc/link.ts'
+import { eventually } from '../../fixtures/eventually.ts'
 
 const HELLO: CallOptions = {
   service: 'greeter',
@@ -22,11 +25,13 @@ interface Opened {
   readonly sockets: ServerSocket[]
   readonly stop: () => Promise<void>
   readonly start: () => Promise<void>
-  probes: number
+  /** All that the server was sent. */
+  received: string
+  refusals: number
 }
 
 /** A link to a server that answers nothing by itself. */
-async function open(t: Test, silenceMs?: number, isAlive = true): Promise<Opened> {
+async function open(t: Test, options: Partial<LinkOptions> = {}): Promise<Opened> {
   let server: WebSocketServer | undefined
   let port = 0
   const sockets: ServerSocket[] = []
@@ -38,17 +43,22 @@ async function open(t: Test, silenceMs?: number, isAlive = true): Promise<Opened
         socket.on('error', () => {})
         return socket as unknown as LinkSocket
       },
-      probe() {
-        opened.probes++
-        return isAlive ? Promise.resolve() : Promise.reject(new Error('gone'))
+      onRefused() {
+        opened.refusals++
       },
-      ...(silenceMs !== undefined && { silenceMs }),
+      ...options,
     }),
     sockets,
-    probes: 0,
+    received: '',
+    refusals: 0,
     async start() {
       server = new WebSocketServer({ host: '127.0.0.1', port })
-      server.on('connection', (socket) => sockets.push(socket))
+      server.on('connection', (socket) => {
+        sockets.push(socket)
+        socket.on('message', (data: Buffer) => {
+          opened.received += data.toString('latin1')
+        })
+      })
       await once(server, 'listening')
       port = (server.address() as AddressInfo).port
     },
@@ -63,6 +73,13 @@ async function open(t: Test, silenceMs?: number, isAlive = true): Promise<Opened
     await opened.stop()
   })
   return opened
+}
+
+/** Tells a page to make its new calls elsewhere. */
+function sendGoaway(socket: ServerSocket): void {
+  const goaway = formatCredit(0, 1)
+  goaway[4] = GOAWAY
+  socket.send(goaway)
 }
 
 /** Resolves when the link is in a state. */
@@ -96,7 +113,6 @@ t.test(
     await opened.stop()
     await t.rejects(call.next(), { code: 503, isLoss: true })
     await untilState(opened, 'lost')
-    await t.rejects(link.call(HELLO), { code: 503 }, 'tried at once, and not for ever')
     await opened.start()
     await untilState(opened, 'open')
     t.equal(link.opened.value, 2)
@@ -104,47 +120,119 @@ t.test(
   },
 )
 
+t.test('a call waits for a server that comes back, as long as its time lasts', async (t) => {
+  const opened = await open(t, { waitMs: 60_000 })
+  const { link } = opened
+  link.open()
+  await untilState(opened, 'open')
+  await opened.stop()
+  await untilState(opened, 'lost')
+  const waiting = link.call({ ...HELLO, timeoutMs: 60_000 })
+  await eventually(async () => opened.refusals > 1)
+  await t.rejects(link.call({ ...HELLO, timeoutMs: 1 }), { code: 503, isLoss: true })
+  const controller = new AbortController()
+  const given = link.call(HELLO, controller.signal)
+  controller.abort()
+  await t.rejects(given, { code: 499 })
+  await opened.start()
+  t.notOk((await waiting).over)
+})
+
+t.test('a call without a time limit does not wait for ever', async (t) => {
+  const opened = await open(t, { waitMs: 1 })
+  await opened.stop()
+  opened.link.open()
+  await t.rejects(opened.link.call(HELLO), { code: 503, isLoss: true })
+  await opened.start()
+})
+
+t.test('waiting for a connection takes of the time of a call', async (t) => {
+  const opened = await open(t)
+  opened.link.open()
+  const call = await opened.link.call({ ...HELLO, timeoutMs: 60_000 })
+  await eventually(async () => opened.received.length >= HEADER_BYTES + 4)
+  const leftMs = readU32(Buffer.from(opened.received, 'latin1'), HEADER_BYTES)
+  t.ok(leftMs > 0 && leftMs < 60_000, `${leftMs} ms`)
+  call.cancel(new CallError('greeter', 499, 'cancelled'))
+})
+
+t.test('a connection that does not come about is tried again', async (t) => {
+  const server = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
+  const sockets: Socket[] = []
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const link = new Link({
+    dial() {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}`, SUBPROTOCOL)
+      socket.on('error', () => {})
+      return socket as unknown as LinkSocket
+    },
+    onRefused() {},
+    dialMs: 20,
+  })
+  t.teardown(() => {
+    link.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  link.open()
+  await eventually(async () => sockets.length > 1)
+})
+
 t.test('after GOAWAY new calls go over another connection, the old ones go on', async (t) => {
   const opened = await open(t)
   const { link, sockets } = opened
   link.open()
   const call = await link.call(HELLO)
-  const goaway = formatCredit(0, 1)
-  goaway[4] = 8
-  sockets[0]!.send(goaway)
+  sendGoaway(sockets[0]!)
   await untilState(opened, 'lost')
   await link.call(HELLO)
   t.equal(sockets.length, 2)
   t.notOk(call.over)
 })
 
-t.test(
-  'a server that says nothing is asked by other means, and given up where it is gone',
-  async (t) => {
-    const opened = await open(t, 20, false)
-    opened.link.open()
-    const call = await opened.link.call(HELLO)
-    await t.rejects(call.next(), { code: 503, isLoss: true })
-    t.equal(opened.probes, 1)
-  },
-)
-
-t.test('a server that is only slow is not given up', async (t) => {
-  const opened = await open(t, 20)
+t.test('a server that says nothing is asked something, and given up', async (t) => {
+  const opened = await open(t, { silenceMs: 20 })
   opened.link.open()
   const call = await opened.link.call(HELLO)
-  while (opened.probes < 3) await new Promise((resolve) => setImmediate(resolve))
-  t.notOk(call.over)
+  await t.rejects(call.next(), { code: 503, isLoss: true })
+  await eventually(async () => opened.received.includes('registryDebug.Health'))
+  await eventually(async () => opened.link.opened.value > 1)
+})
+
+t.test('one that is left and says nothing is given up, too', async (t) => {
+  const opened = await open(t, { silenceMs: 20 })
+  const { link, sockets } = opened
+  link.open()
+  const call = await link.call(HELLO)
+  sendGoaway(sockets[0]!)
+  await t.rejects(call.next(), { code: 503, isLoss: true })
+  t.notMatch(opened.received, /Debug\.Health/, 'it takes no new calls')
+})
+
+t.test('a breach of the protocol is no connection any more', async (t) => {
+  const opened = await open(t)
+  const { link, sockets } = opened
+  link.open()
+  const call = await link.call(HELLO)
+  sockets[0]!.send('text')
+  await t.rejects(call.next(), { code: 503, isLoss: true })
+  await link.call(HELLO)
+  t.equal(sockets.length, 2)
 })
 
 t.test('a closed link fails its calls, and opens no more', async (t) => {
   const opened = await open(t)
   opened.link.open()
+  const left = await opened.link.call(HELLO)
+  sendGoaway(opened.sockets[0]!)
+  await untilState(opened, 'lost')
   const call = await opened.link.call(HELLO)
   opened.link.close()
+  await t.rejects(left.next(), { code: 503 }, 'also on a connection that is left')
   await t.rejects(call.next(), { code: 503 })
   await t.rejects(opened.link.call(HELLO), { code: 401 })
   opened.link.open()
   await opened.link.call(HELLO)
-  t.equal(opened.sockets.length, 2)
+  t.equal(opened.sockets.length, 3)
 })
