@@ -11,6 +11,8 @@ import { findOpenRegistry, type OpenedRegistry, openRegistry } from './open-regi
 export interface TargetsOptions {
   /** A text is opened by the first call that needs it. */
   readonly registry: Registry | string | undefined
+  /** Of that registry, where it is a text. @default 'mx' */
+  readonly domain?: string
   /** Where all calls go. */
   readonly address: string | undefined
   /** Where calls go of services that are not of this process. */
@@ -63,7 +65,9 @@ export class ClientTargets {
     if (address !== undefined) return this.#openAddress(address)
     const { proxy } = this.#options
     const registry =
-      proxy === undefined ? this.#openRegistry() : findOpenRegistry(this.#options.registry)
+      proxy === undefined
+        ? this.#openRegistry()
+        : findOpenRegistry(this.#options.registry, this.#options.domain)
     const local = this.#findLocal(service, registry)
     if (local !== undefined) return local
     if (proxy !== undefined) return this.#openAddress(proxy)
@@ -100,9 +104,9 @@ export class ClientTargets {
   }
 
   #openRegistry(): Registry | undefined {
-    const { registry } = this.#options
+    const { registry, domain } = this.#options
     if (typeof registry !== 'string') return registry
-    this.#opened ??= openRegistry(registry)
+    this.#opened ??= openRegistry(registry, { domain })
     return this.#opened.registry
   }
 

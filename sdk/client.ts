@@ -6,9 +6,15 @@ import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { CallStream } from './call-stream.ts'
 import { ClientTargets } from './client-targets.ts'
-import { type Credentials, findCredentials, toPlatform } from './credentials.ts'
+import {
+  type Credentials,
+  type FoundCredentials,
+  findCredentials,
+  toPlatform,
+} from './credentials.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
 import { toLocalService } from './local-services.ts'
+import { DEFAULT_NAMESPACE } from './namespace.ts'
 import { toRegistrySource } from './open-registry.ts'
 import { setOwnTokens } from './own-tokens.ts'
 import { readProxyAddress } from './proxy-address.ts'
@@ -43,7 +49,7 @@ export interface ClientOptions {
   readonly token?: string
   /** The account it logs in with, for tokens that are renewed in time. @default where a registry or a proxy by its text, or `MX_PROXY`, says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote; else none */
   readonly auth?: Credentials
-  /** Namespace of calls whose context has none. @default none */
+  /** Namespace of calls whose context has none. @default that of the account it logs in with, if it is not `mx`; else none */
   readonly namespace?: string
   /** @default 10000 */
   readonly timeoutMs?: number
@@ -111,14 +117,20 @@ export class Client {
     refuseUnknown('new Client', options, OPTIONS)
     const { registry, address, services = [], inProcess = true, traces } = options
     const isTold = registry !== undefined || address !== undefined
-    const proxy = readProxyAddress(options.proxy, isTold)
+    const source = toRegistrySource(registry)
+    const told = readProxyAddress(options.proxy, isTold)
+    const credentials = findOwnCredentials(options, told ?? toPlatform(source))
+    const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
+    // Of a registry a client sees one domain, the proxy beside it all that may be called from there.
+    const proxy = told ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
     if (proxy !== undefined && address !== undefined)
       throw new TypeError('new Client: address and proxy are two places for all calls: give one')
-    this.#namespace = options.namespace ?? ''
+    this.#namespace = options.namespace ?? (domain === DEFAULT_NAMESPACE ? '' : domain)
     this.#timeoutMs = toTimeout(options.timeoutMs ?? 10_000)
     this.#retries = toRetries(options.retries ?? 1)
     const targets = new ClientTargets({
-      registry: toRegistrySource(registry) ?? proxy,
+      registry: source ?? proxy,
+      domain,
       address,
       proxy,
       services: services.map(toLocalService),
@@ -131,7 +143,7 @@ export class Client {
       isKnown: (service, at) => targets.isKnown(service, at),
       ...{ proxy, closing, traces },
     }
-    this.#tokens = this.#findTokens(options, proxy)
+    this.#tokens = this.#createTokens(options.token, credentials)
     if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
   }
 
@@ -201,26 +213,19 @@ export class Client {
     this.#targets.close()
   }
 
-  #findTokens({ token, auth, registry, address }: ClientOptions, proxy: string | undefined) {
-    if (token !== undefined) {
-      if (auth !== undefined)
-        throw new TypeError('new Client: token and auth are two identities: give one')
-      return createFixedToken(checkToken(token))
-    }
-    // What is left in the environment is for a platform, and not for whoever is at an address.
-    if (auth === undefined && address !== undefined) return undefined
-    const platform = proxy ?? toPlatform(toRegistrySource(registry))
-    const credentials = findCredentials(auth, platform)
+  #createTokens(token: string | undefined, credentials: FoundCredentials | undefined) {
+    if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
-    const { id, secret, isGuess } = credentials
+    const { id, secret, namespace, isGuess } = credentials
+    // Nobody has a token before; the namespace is the account's, wherever calls go.
+    const metadata = formatCallMetadata({ namespace }, '')
     const logIn = (): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
-        // Nobody has a token before, and only the default namespace has accounts of services.
-        const plan = { ...this.#plan('auth', 'Auth.Token', DEFAULT, this.#timeoutMs), metadata: '' }
+        const plan = this.#plan('auth', 'Auth.Token', DEFAULT, this.#timeoutMs)
         const resolveReply = resolve as (reply: unknown) => void
         new UnaryCall(
           this.#owner,
-          { ...plan, tokens: undefined },
+          { ...plan, metadata, tokens: undefined },
           { id, secret },
           resolveReply,
           reject,
@@ -259,6 +264,30 @@ export class Client {
       plan.timeoutMs = Math.max(ownMs === 0 ? msLeft : Math.min(ownMs, msLeft), Number.MIN_VALUE)
     return plan
   }
+}
+
+/**
+ * What a client logs in with; undefined: nothing, or it has a token.
+ *
+ * @param platform that the environment's are for.
+ */
+function findOwnCredentials(
+  { token, auth, address }: ClientOptions,
+  platform: string | undefined,
+): FoundCredentials | undefined {
+  if (token !== undefined) {
+    if (auth !== undefined)
+      throw new TypeError('new Client: token and auth are two identities: give one')
+    return undefined
+  }
+  // What is left in the environment is for a platform, and not for whoever is at an address.
+  if (auth === undefined && address !== undefined) return undefined
+  return findCredentials(auth, platform)
+}
+
+/** The RPC proxy that a registry is reached through; undefined: it is another kind of registry. */
+function toProxy(source: Registry | string | undefined): string | undefined {
+  return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
 }
 
 /** Not shown in the error: it may be one, with a blank. */

@@ -2,16 +2,21 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Registry } from '../core/contracts/registry.ts'
+import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
+import { isServiceName } from '../core/service-name.ts'
+import { NAMESPACE_RULE } from './namespace.ts'
 
 /** What a service or a program logs in with. */
 export interface Credentials {
   /** Of an account. */
   readonly id: string
   readonly secret: string
+  /** That the account is of. @default 'mx' */
+  readonly namespace?: string
 }
 
 /** Credentials, and where they are from. */
-export interface FoundCredentials extends Credentials {
+export interface FoundCredentials extends Required<Credentials> {
   /** Nobody gave them: those of whoever runs a server here, who may run another. What they are no good for is done without. */
   readonly isGuess: boolean
 }
@@ -20,7 +25,7 @@ const LOOPBACK = /^(?:mxs?:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d+$/
 const FILE = 'service_credentials'
 
 /**
- * The credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET`, else, for a platform on this machine, those
+ * The credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET`, of the namespace `MX_NAMESPACE`, else, for a platform on this machine, those
  * that a server of the same user left in `~/.mx/service_credentials`.
  *
  * @param platform where it is reached, `host:port` or with a scheme; undefined: there is none.
@@ -30,13 +35,16 @@ export function findCredentials(
   given: Credentials | undefined,
   platform: string | undefined,
 ): FoundCredentials | undefined {
-  if (given !== undefined) return check(given, 'auth.id and auth.secret')
-  const { MX_AUTH_ID: id = '', MX_AUTH_SECRET: secret = '' } = process.env
+  if (given !== undefined) return check(given, 'auth.id and auth.secret', 'auth.namespace')
+  const { MX_AUTH_ID: id = '', MX_AUTH_SECRET: secret = '', MX_NAMESPACE = '' } = process.env
   if (platform === undefined) return undefined
-  if (id !== '' || secret !== '') return check({ id, secret }, 'MX_AUTH_ID and MX_AUTH_SECRET')
+  if (id !== '' || secret !== '') {
+    const credentials = { id, secret, namespace: MX_NAMESPACE.trim() || DEFAULT_DOMAIN }
+    return check(credentials, 'MX_AUTH_ID and MX_AUTH_SECRET', 'MX_NAMESPACE')
+  }
   if (!LOOPBACK.test(platform.trim())) return undefined
   const found = readFile(join(homedir(), '.mx', FILE))
-  return found && { ...found, isGuess: true }
+  return found && { ...found, namespace: DEFAULT_DOMAIN, isGuess: true }
 }
 
 /** Where a platform is whose registry this is; undefined: nowhere else. */
@@ -44,9 +52,14 @@ export function toPlatform(registry: Registry | string | undefined): string | un
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
 }
 
-function check({ id, secret }: Credentials, what: string): FoundCredentials {
+function check(credentials: Credentials, what: string, where: string): FoundCredentials {
+  const { id, secret, namespace = DEFAULT_DOMAIN } = credentials
   if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be given`)
-  return { id, secret, isGuess: false }
+  if (!isText(namespace) || !isServiceName(namespace))
+    throw new TypeError(
+      `${where} ${NAMESPACE_RULE}, got ${JSON.stringify(String(namespace).slice(0, 253))}`,
+    )
+  return { id, secret, namespace, isGuess: false }
 }
 
 function readFile(path: string): Credentials | undefined {

@@ -67,8 +67,12 @@ export interface Dispatcher {
   readonly active: number
   /** Resolves once no call is being served. */
   readonly idle: () => Promise<void>
-  /** As {@link DispatcherOptions.gate}, before the first call comes. */
-  readonly guard: (gate: Gate) => void
+  /**
+   * As {@link DispatcherOptions.gate}, before the first call comes.
+   *
+   * @param domain that the service is in.
+   */
+  readonly guard: (gate: Gate, domain: string) => void
   /** Ends what the gate is watched for; calls are served as before. */
   readonly close: () => void
   readonly log: ServiceLog
@@ -84,6 +88,7 @@ export interface Dispatcher {
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { service, handlers = {}, log = createServiceLog({ service }) } = options
   let guard = options.gate === undefined ? undefined : new CallGuard(options.gate)
+  let domain = DEFAULT_DOMAIN
   const traces = new Traces()
   let requests = 0
   let errors = 0
@@ -109,7 +114,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
   for (const [handler, endpoints] of Object.entries(handlers)) handle(handler, endpoints)
   const check = (ctx: Context): void => {
-    if (guard !== undefined) mustBeAdmin(ctx, DEFAULT_DOMAIN, `${service}.${ctx.endpoint}`)
+    if (guard !== undefined) mustBeAdmin(ctx, domain, `${service}.${ctx.endpoint}`)
   }
   add(DEBUG, createDebugEndpoints({ log, traces, counts: () => ({ requests, errors }), check }))
 
@@ -184,7 +189,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       if (endpoint.name === HEALTH) return serve(call, endpoint, false, withCaller(call.metadata))
       const target = {
         name: service,
-        domain: DEFAULT_DOMAIN,
+        domain,
         lasts: endpoint.kind !== 'unary',
         address: service === AUTH ? address : '',
       }
@@ -201,8 +206,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     idle: () =>
       active === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
-    guard(gate) {
+    guard(gate, ofService) {
       guard = new CallGuard(gate)
+      domain = ofService
     },
     close: () => guard?.close(),
     log,

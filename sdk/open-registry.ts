@@ -3,6 +3,7 @@ import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
 import { hideSecret } from '../core/hide-secret.ts'
+import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 
 /** A registry that was opened by its text. */
@@ -13,6 +14,13 @@ export interface OpenedRegistry {
   readonly loaded: Promise<void>
   /** Closes the registry, when it was the last one that had it open. */
   readonly close: () => Promise<void>
+}
+
+export interface OpenOptions {
+  /** Who registers; whoever shares the registry in this process is the same. @default nobody that is known */
+  readonly tokens?: TokenSource | undefined
+  /** Whose services are read and registered, where a registry tells domains apart: `mx://`. @default 'mx' */
+  readonly domain?: string | undefined
 }
 
 type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
@@ -29,7 +37,7 @@ interface Source {
   /** Whether services can be registered. */
   readonly takes: boolean
   /** @param tokens who registers. */
-  readonly load: (tokens: TokenSource) => Promise<Registry>
+  readonly load: (tokens: TokenSource, domain: string) => Promise<Registry>
 }
 
 /** What names a registry, for errors. */
@@ -63,12 +71,12 @@ export function toRegistrySource(
  *
  * Its adapter is loaded meanwhile: programs without a registry, or with another, do not pay for it.
  *
- * @param tokens who registers; whoever shares the registry in this process is the same.
  * @throws {TypeError} for any other text.
  */
-export function openRegistry(text: string, tokens?: TokenSource): OpenedRegistry {
-  const key = text.trim()
-  const shared = opened.get(key) ?? createShared(parseRegistry(key))
+export function openRegistry(text: string, options: OpenOptions = {}): OpenedRegistry {
+  const { tokens, domain = DEFAULT_DOMAIN } = options
+  const key = toKey(text, domain)
+  const shared = opened.get(key) ?? createShared(parseRegistry(text.trim()), domain)
   shared.tokens ??= tokens
   opened.set(key, shared)
   shared.users++
@@ -89,8 +97,11 @@ export function openRegistry(text: string, tokens?: TokenSource): OpenedRegistry
 }
 
 /** The registry, if somebody in this process has it open. */
-export function findOpenRegistry(source: Registry | string | undefined): Registry | undefined {
-  return typeof source === 'string' ? opened.get(source.trim())?.registry : source
+export function findOpenRegistry(
+  source: Registry | string | undefined,
+  domain?: string,
+): Registry | undefined {
+  return typeof source === 'string' ? opened.get(toKey(source, domain))?.registry : source
 }
 
 /**
@@ -129,7 +140,13 @@ function findSource(text: string): Source | undefined {
   const address = scheme === undefined ? undefined : parseAddress(rest)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
-  return { name: 'mx', takes: true, load: (tokens) => loadMx({ ...options, tokens }) }
+  const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })
+  return { name: 'mx', takes: true, load }
+}
+
+/** No text of a registry has a blank within. */
+function toKey(text: string, domain = DEFAULT_DOMAIN): string {
+  return domain === DEFAULT_DOMAIN ? text.trim() : `${text.trim()} ${domain}`
 }
 
 /** Without what may be a token. */
@@ -146,6 +163,7 @@ async function loadMx(options: {
   port: number
   secure: boolean
   tokens: TokenSource
+  domain: string
 }): Promise<Registry> {
   return (await import('../adapters/registry/mx.ts')).createMxRegistry(options)
 }
@@ -160,21 +178,21 @@ async function loadKubernetes(): Promise<Registry> {
   return createKubernetesRegistry({ cluster: await findCluster({}) })
 }
 
-function createShared(source: Source): Shared {
+function createShared(source: Source, domain: string): Shared {
   const tokens: TokenSource = {
     current: () => shared.tokens?.current(),
     leftMs: () => shared.tokens?.leftMs() ?? Number.POSITIVE_INFINITY,
     ready: () => shared.tokens?.ready(),
     refused: (token) => shared.tokens?.refused(token) ?? false,
   }
-  const shared: Shared = { ...createLazy(source, tokens), users: 0, tokens: undefined }
+  const shared: Shared = { ...createLazy(source, tokens, domain), users: 0, tokens: undefined }
   return shared
 }
 
 /** A registry whose adapter is being loaded: what it is asked waits for that. */
-function createLazy({ name, takes, load }: Source, tokens: TokenSource): Lazy {
+function createLazy({ name, takes, load }: Source, tokens: TokenSource, domain: string): Lazy {
   let adapter: Registry | undefined
-  const loading = load(tokens).then((registry) => {
+  const loading = load(tokens, domain).then((registry) => {
     adapter = registry
     return registry
   })

@@ -42,7 +42,7 @@ export interface ServiceOptions extends PortOptions {
   readonly proxy?: string
   /** Carries the messages of {@link Service.subscribe} and `createBroker`; a text opens it: `nats://host:port` and others (docs/broker.md). @default `MX_BROKER`, else the platform's, where there is a registry or a proxy */
   readonly broker?: Broker | string
-  /** The account it runs as: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
+  /** The account it runs as, and in whose namespace: it logs in, shows its token where it registers and calls others, and asks the platform for the rules of who may call it. @default where a registry or a proxy by its text, `MX_REGISTRY` or `MX_PROXY` says where the platform is: `MX_AUTH_ID` and `MX_AUTH_SECRET`, of `MX_NAMESPACE`; else, on this machine, `~/.mx/service_credentials`, which a server of the same user wrote, for all but the rules; else none */
   readonly auth?: Credentials
   /** Decides who may call it from outside of this process. @default with an account of its own what the rules of the platform say, else everybody may */
   readonly gate?: Gate
@@ -87,6 +87,7 @@ const VARIABLES = [
   'BROKER',
   'AUTH_ID',
   'AUTH_SECRET',
+  'NAMESPACE',
   'INSTANCE',
 ]
 /** Those of the programs `mx server` and `mx api` are theirs to judge. */
@@ -331,23 +332,28 @@ export class Service<H extends object = Record<never, never>> {
 
   /** Of a service that has an account of its own: what others left here may be of another platform. */
   async #openGate(): Promise<void> {
-    const { auth, gate } = this.#options
-    if (gate !== undefined) return
-    const platform = this.#proxy ?? toPlatform(this.#registry)
-    if (findCredentials(auth, platform)?.isGuess !== false)
+    if (this.#options.gate !== undefined) return
+    const credentials = this.#findCredentials()
+    if (credentials?.isGuess !== false)
       return this.log.debug({}, 'no account of its own: who calls is not checked here')
     const { openGate } = await import('../core/auth/open-gate.ts')
     const { createAuthSource } = await import('./auth-source.ts')
     const opened = openGate(this.log)
     opened.ask(createAuthSource(this.client))
-    this.#dispatcher.guard(opened.gate)
+    this.#dispatcher.guard(opened.gate, credentials.namespace)
     this.#closeGate = opened.gate.close
   }
 
   #openRegistry(): Registry | undefined {
     if (typeof this.#registry !== 'string') return this.#registry
-    this.#opened = openRegistry(this.#registry, findOwnTokens(this.client))
+    const tokens = findOwnTokens(this.client)
+    const domain = this.#findCredentials()?.namespace
+    this.#opened = openRegistry(this.#registry, { tokens, domain })
     return this.#opened.registry
+  }
+
+  #findCredentials() {
+    return findCredentials(this.#options.auth, this.#proxy ?? toPlatform(this.#registry))
   }
 
   /** For the log: without what may be a token. */

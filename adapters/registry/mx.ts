@@ -62,6 +62,8 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     tokens,
   } = options
   const { nowMs = () => performance.now() } = options
+  // Of other domains only members are told.
+  const mustLogIn = domain !== DEFAULT_DOMAIN
   if (domain === '*') throw new TypeError('domain must be one domain, got "*"')
   const url = `${secure ? 'mxs' : 'mx'}://${host.includes(':') ? `[${host}]` : host}:${port}`
   const channel = new Channel({
@@ -92,7 +94,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   const link = createLink({
     channel,
     timeoutMs,
-    tokens,
+    ...{ tokens, mustLogIn },
     onOpen(again) {
       if (again || renewDue) void registrations.renew()
       renewDue = false
@@ -157,6 +159,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   }
 
   async function list(onPage: (services: readonly Service[]) => void): Promise<Service[]> {
+    if (mustLogIn) await tokens?.ready()
     const services: Service[] = []
     let after: unknown
     for (let pages = 0; pages < PAGES_MAX; pages++) {
@@ -183,7 +186,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   async function call(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     await link.opened()
     const send = () => ask(channel, method, request, timeoutMs, tokens)
-    if (tokens === undefined || !WRITES.has(method)) return send()
+    if (tokens === undefined || !(mustLogIn || WRITES.has(method))) return send()
     await tokens.ready()
     const shown = tokens.current()
     try {

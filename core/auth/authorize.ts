@@ -6,7 +6,7 @@ import { isServiceName } from '../service-name.ts'
 
 /** What is called, and between which namespaces. */
 export interface CallTarget {
-  /** That the call is made in; empty: the default one. */
+  /** That the call is made in; empty: that of what is called. */
   readonly namespace: string
   /** That what is called belongs to. */
   readonly domain: string
@@ -17,25 +17,27 @@ export interface CallTarget {
  * Whether a call may be made: one function for gateway, RPC proxy and services.
  *
  * The rules of the namespace it is made in decide. Where what is called belongs to the default namespace, the rules of that must
- * grant it as well: otherwise anybody could go round them by naming a namespace nobody has made rules for.
+ * grant it as well: otherwise anybody could go round them by naming a namespace nobody has made rules for. What belongs to another
+ * one is there for calls that are made in it.
  *
- * @throws {GatewayError} 400 for a namespace that is none; besides as {@link Gate.judge}.
+ * @throws {GatewayError} 400 for a namespace that is none, 404 for a service that is not there in it; besides as {@link Gate.judge}.
  */
 export function judgeCall(
   gate: Gate,
   account: Account | undefined,
   { namespace, domain, resource }: CallTarget,
 ): Maybe<Ruling> {
-  if (namespace === '' || namespace === DEFAULT_DOMAIN)
-    return gate.judge({ namespace: DEFAULT_DOMAIN, account, resource })
+  if (namespace === '' || namespace === domain)
+    return gate.judge({ namespace: domain, account, resource })
   if (!isServiceName(namespace))
     throw new GatewayError(
       resource.name,
       400,
       `Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(namespace.slice(0, 100))}`,
     )
+  if (domain !== DEFAULT_DOMAIN)
+    throw new GatewayError(resource.name, 404, `service not found: ${resource.name}`)
   const own = gate.judge({ namespace, account, resource })
-  if (domain !== DEFAULT_DOMAIN) return own
   const general = gate.judge({ namespace: DEFAULT_DOMAIN, account, resource })
   if (!(own instanceof Promise) && !(general instanceof Promise)) return both(own, general)
   return Promise.all([own, general]).then(([first, second]) => both(first, second))

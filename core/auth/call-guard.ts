@@ -22,7 +22,7 @@ export interface GuardedTarget {
 
 /** What becomes of a call. */
 export interface GuardedEnds {
-  /** Serves it, with what was found out of its caller in its metadata: nothing of an account of another namespace than the call. */
+  /** Serves it, with what was found out of its caller in its metadata: nothing of an account that is foreign there. */
   readonly serve: (call: IncomingCall, metadata: string, account: Account | undefined) => void
   /** Answers a call that is not let in. */
   readonly refuse: (call: IncomingCall, error: GatewayError) => void
@@ -50,8 +50,7 @@ export class CallGuard {
       return ends.refuse(call, GatewayError.from(error, name))
     }
     if (!(admitted instanceof Promise) && !target.lasts) {
-      const account = toTold(given, admitted)
-      return ends.serve(call, withCaller(call.metadata, account, target.address), account)
+      return ends.serve(call, tell(given, admitted, target.address), admitted?.account)
     }
     const guarded = new GuardedCall(call)
     if (!(admitted instanceof Promise))
@@ -78,18 +77,20 @@ export class CallGuard {
     const { given, target, session } = admitted
     if (target.lasts && !guarded.over)
       guarded.onOver = this.#open.add(given, session, (reason) => guarded.end(reason))
-    const account = toTold(given, session)
-    const metadata = withCaller(given.metadata, account, target.address)
-    guarded.release((call) => serve(call, metadata, account))
+    const metadata = tell(given, session, target.address)
+    guarded.release((call) => serve(call, metadata, session?.account))
   }
 }
 
-function toTold(
+/** The metadata of a call, with what its service is to know of who calls. */
+function tell(
   { metadata, domain, resource }: GivenCall,
   session: Session | undefined,
-): Account | undefined {
-  if (session === undefined) return undefined
+  address: string,
+): string {
+  if (session === undefined) return withCaller(metadata, undefined, address)
   const { account } = session
   const namespace = findMetadata(metadata, 'mx-namespace') ?? ''
-  return isForeign(account, { namespace, domain, resource }) ? undefined : account
+  const isHidden = isForeign(account, { namespace, domain, resource })
+  return withCaller(metadata, isHidden ? undefined : account, address)
 }

@@ -10,6 +10,6 @@ import { belongsTo } from './belongs-to.ts'
  */
 export function isForeign(account: Account | undefined, target: CallTarget): boolean {
   const { namespace, domain, resource } = target
-  if (account === undefined || belongsTo(account, namespace || DEFAULT_DOMAIN)) return false
+  if (account === undefined || belongsTo(account, namespace || domain)) return false
   return domain !== DEFAULT_DOMAIN || !isOfPlatform(resource.name)
 }

@@ -246,10 +246,10 @@ function toReply({ accessToken, refreshToken, created, expiry }: TokenPair) {
   }
 }
 
-/** Which revocations somebody is told who watches: those of the platform all, those of a namespace what concerns it. */
+/** Which revocations somebody is told who watches: those of the platform all; those of a namespace what concerns it, accounts of `mx` included, which may belong to it. */
 function toFilter(account: Account | undefined): (revocation: Revocation) => boolean {
   if (account === undefined || !isEnforcer(account)) return () => false
   const { issuer } = account
   if (issuer === DEFAULT_NAMESPACE) return () => true
-  return ({ id, namespace }) => id !== '' || namespace === issuer
+  return ({ id, namespace }) => id !== '' || namespace === issuer || namespace === DEFAULT_NAMESPACE
 }

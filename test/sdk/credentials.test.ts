@@ -1,15 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { findCredentials, toPlatform } from '../../sdk/credentials.ts'
+import { type Credentials, findCredentials, toPlatform } from '../../sdk/credentials.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const GIVEN = { id: 'orders', secret: 's' }
+const FOUND = { namespace: 'mx', isGuess: false }
 
 /** In a home of its own, with these variables and this file. */
 function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; file?: string }) {
   const home = makeTempFolder(t, 'home')
-  const set = { HOME: home, MX_AUTH_ID: '', MX_AUTH_SECRET: '', ...env }
+  const set = { HOME: home, MX_AUTH_ID: '', MX_AUTH_SECRET: '', MX_NAMESPACE: '', ...env }
   for (const [name, value] of Object.entries(set)) {
     const before = process.env[name]
     process.env[name] = value
@@ -26,21 +27,34 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
 t.test('the option goes before the variables, those before the file', (t) => {
   const file = JSON.stringify({ id: 'local', secret: 'f' })
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' }, file })
-  t.same(findCredentials(GIVEN, '127.0.0.1:8081'), { ...GIVEN, isGuess: false })
-  t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', isGuess: false })
+  t.same(findCredentials(GIVEN, '127.0.0.1:8081'), { ...GIVEN, ...FOUND })
+  t.same(findCredentials(undefined, 'example.com:8081'), { id: 'a', secret: 'b', ...FOUND })
   t.end()
 })
 
 t.test('without a platform there is nobody to log in at, unless it is said who', (t) => {
   arrange(t, { env: { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b' } })
   t.equal(findCredentials(undefined, undefined), undefined)
-  t.same(findCredentials(GIVEN, undefined), { ...GIVEN, isGuess: false })
+  t.same(findCredentials(GIVEN, undefined), { ...GIVEN, ...FOUND })
+  t.end()
+})
+
+t.test('an account is of mx, unless it is said where it is from', (t) => {
+  const env = { MX_AUTH_ID: 'a', MX_AUTH_SECRET: 'b', MX_NAMESPACE: ' acme ' }
+  arrange(t, { env, file: JSON.stringify({ id: 'local', secret: 'f' }) })
+  const of = (given?: Credentials) => findCredentials(given, '127.0.0.1:8081')?.namespace
+  t.equal(of({ ...GIVEN, namespace: 'other' }), 'other')
+  t.equal(of(GIVEN), 'mx', 'the variable goes with the other two')
+  t.equal(of(), 'acme')
+  process.env['MX_NAMESPACE'] = 'a b'
+  t.throws(() => of(), { name: 'TypeError', message: /^MX_NAMESPACE must be letters.*got "a b"$/ })
+  t.throws(() => of({ ...GIVEN, namespace: '' }), { message: /^auth\.namespace must be/ })
   t.end()
 })
 
 t.test('the file is for platforms on this machine', (t) => {
   arrange(t, { file: JSON.stringify({ id: 'local', secret: 'f' }) })
-  const found = { id: 'local', secret: 'f', isGuess: true }
+  const found = { id: 'local', secret: 'f', namespace: 'mx', isGuess: true }
   for (const platform of [
     '127.0.0.1:8081',
     'mx://localhost:1',

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createMxRegistry } from '../../adapters/registry/mx.ts'
 import { Client } from '../../sdk/client.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
-import { openRegistry, toRegistrySource } from '../../sdk/open-registry.ts'
+import { findOpenRegistry, openRegistry, toRegistrySource } from '../../sdk/open-registry.ts'
 import { Service } from '../../sdk/service.ts'
 import { testRegistry } from '../contracts/registry.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
@@ -79,6 +79,10 @@ t.test('a registry is shared by its text, and closed by the last who has it', as
   await one.close()
   t.equal((await two.registry.getService('greeter')).length, 1, 'closing twice counts once')
   await two.close()
+  const acme = openRegistry('memory', { domain: 'acme' })
+  t.teardown(acme.close)
+  t.not(acme.registry, one.registry, 'domains are apart')
+  t.equal(findOpenRegistry('memory', 'acme'), acme.registry)
   const three = openRegistry('memory')
   t.teardown(three.close)
   t.not(three.registry, one.registry)

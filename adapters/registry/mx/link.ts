@@ -9,6 +9,8 @@ export interface LinkOptions {
   readonly timeoutMs: number
   /** Whose watch it is. @default nobody's */
   readonly tokens?: TokenSource | undefined
+  /** Whether a watch waits until it is known whose it is. */
+  readonly mustLogIn: boolean
   /** A watch stands; `again`: after one was lost, or failed to begin. Answered by {@link Link.caughtUp}. */
   readonly onOpen: (again: boolean) => void
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void
@@ -72,12 +74,20 @@ export function createLink(options: LinkOptions): Link {
         if (call === own) fail(error)
       },
     })
-    own.metadata = formatToken(options.tokens)
     call = own
+    const send = (): void => {
+      if (call !== own) return
+      own.metadata = formatToken(options.tokens)
+      channel.call(own)
+    }
     timer = setTimeout(() => {
       fail(new GatewayError('registry', 408, `no watch within ${timeoutMs} ms`))
     }, timeoutMs).unref()
-    channel.call(own)
+    const ready = options.mustLogIn ? options.tokens?.ready() : undefined
+    if (ready === undefined) return send()
+    ready.then(send, (error: unknown) => {
+      if (call === own) fail(GatewayError.from(error, 'registry'))
+    })
   }
 
   function arrive(): void {

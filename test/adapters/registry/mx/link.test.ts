@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createLink } from '../../../../adapters/registry/mx/link.ts'
+import type { TokenSource } from '../../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { IncomingCall } from '../../../../core/rpc/call.ts'
 import { Channel } from '../../../../core/rpc/channel.ts'
@@ -10,7 +11,7 @@ const A = { service: 'a' }
 const B = { service: 'b' }
 
 /** A link to a service that starts every watch, unless told otherwise. */
-async function open(t: Test, timeoutMs = 1000) {
+async function open(t: Test, timeoutMs = 1000, tokens?: TokenSource) {
   const calls: IncomingCall[] = []
   const cancelled: number[] = []
   const remote = { answer: (call: IncomingCall): void => call.start('') }
@@ -25,6 +26,7 @@ async function open(t: Test, timeoutMs = 1000) {
   const link = createLink({
     channel,
     timeoutMs,
+    ...{ tokens, mustLogIn: tokens !== undefined },
     onOpen: (again) => {
       told.push(again ? 'open again' : 'open')
       link.caughtUp()
@@ -121,4 +123,31 @@ t.test('what was read may be declared no good: it begins anew', async (t) => {
   link.fail(new GatewayError('registry', 502, 'its list does not end'))
   await until(() => told.includes('open again'))
   t.same(told, ['open', 'out 502', 'open again', 'back'])
+})
+
+t.test('a watch that takes an account waits until it has logged in', async (t) => {
+  let logIn: () => void = () => {}
+  let fail: (reason: Error) => void = () => {}
+  let token: string | undefined
+  const tokens: TokenSource = {
+    current: () => token,
+    leftMs: () => 0,
+    ready: () =>
+      new Promise((resolve, reject) => {
+        logIn = resolve
+        fail = reject
+      }),
+    refused: () => false,
+  }
+  const { link, calls, told } = await open(t, 60_000, tokens)
+  link.want(A)
+  t.same(calls, [])
+  fail(new GatewayError('auth', 503, 'away'))
+  await until(() => told.length > 0)
+  t.same(told, ['out 503'])
+  const opened = link.opened()
+  token = 'a.b.c'
+  logIn()
+  await opened
+  t.match(calls, [{ metadata: 'authorization: Bearer a.b.c\r\n' }])
 })

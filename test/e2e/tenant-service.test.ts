@@ -1,0 +1,84 @@
+// A service of another namespace than mx, at a whole server: who it is, where it is found, and who may call it.
+import t, { type Test } from 'tap'
+import type { Credentials } from '../../sdk/credentials.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import type { ServiceOptions } from '../../sdk/service.ts'
+import { until } from '../contracts/registry.ts'
+import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+
+t.setTimeout(120_000)
+
+const OF_ACME = { options: { namespace: 'acme' } }
+const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'acme' }
+
+/** A server with a namespace, an account of a service there, and one of somebody. */
+async function open(t: Test): Promise<AuthServer> {
+  const server = await openAuthServer(t)
+  const { ask } = server
+  const { id, secret } = AUTH
+  await ask('Auth.Generate', { id, secret, type: 'service', scopes: ['service'], ...OF_ACME })
+  await ask('Auth.Generate', { id: 'joe', secret, ...OF_ACME })
+  return server
+}
+
+/** Tells who called it, and where its own calls are made. */
+async function startShop(t: Test, options: Partial<ServiceOptions>): Promise<string> {
+  const shop = createService(t, { name: 'shop', ...options })
+  shop.handle('Shop', {
+    call: endpoint({ handle: (_, ctx) => ({ account: ctx.account?.id ?? '' }) }),
+    ask: endpoint({
+      handle: async () => ({ is: await shop.client.call('helloworld', 'Helloworld.Call') }),
+    }),
+  })
+  return shop.start()
+}
+
+for (const how of ['proxy', 'registry'] as const)
+  t.test(`told of a ${how}, it is found in its namespace, and is of it`, async (t) => {
+    const { doors, proxy, logIn } = await open(t)
+    await startShop(t, { [how]: `mx://${proxy}`, auth: AUTH })
+    const joe = await logIn('joe', 'a secret', 'acme')
+    const call = (endpoint: string, namespace?: string) =>
+      doors.gateway('shop', endpoint, {}, joe, namespace)
+    t.match(await call('Shop.Call'), { code: 404 }, 'it is not in mx')
+    t.match(await call('Shop.Call', 'acme'), { code: 200, body: { account: 'joe' } })
+    const is = { account: 'shop@latest', namespace: 'acme' }
+    t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is } })
+  })
+
+t.test('its own port judges calls by the rules of its namespace', async (t) => {
+  const { proxy, logIn, admin, ask } = await open(t)
+  const address = await startShop(t, { proxy, auth: AUTH })
+  const joe = await logIn('joe', 'a secret', 'acme')
+  const call = async (token: string, namespace = ''): Promise<unknown> => {
+    const client = openClient(t, { address, retries: 0, token, namespace })
+    const done = client.call<{ account: string }>('shop', 'Shop.Call')
+    const told = await done.catch(({ code }) => code)
+    client.close()
+    return told.account ?? told
+  }
+  t.equal(await call(joe), 'joe', 'a call without a namespace is one of its own')
+  t.equal(await call(joe, 'acme'), 'joe')
+  t.equal(await call(joe, 'mx'), 404)
+  t.equal(await call(joe, 'other'), 404)
+  t.equal(await call(admin), 'admin', 'of mx, and everywhere')
+  await ask('Auth.Generate', { id: 'op', secret: 'a secret', scopes: ['admin'] })
+  const operator = await logIn('op', 'a secret')
+  t.equal(await call(operator), 'op')
+  await ask('Auth.Revoke', { id: 'op' })
+  await until(async () => (await call(operator)) === 401)
+})
+
+t.test('the environment of a service says its namespace', async (t) => {
+  const { proxy, doors, logIn } = await open(t)
+  const { id, secret, namespace = '' } = AUTH
+  const variables = { MX_AUTH_ID: id, MX_AUTH_SECRET: secret, MX_NAMESPACE: namespace }
+  Object.assign(process.env, variables)
+  t.teardown(() => {
+    for (const name of Object.keys(variables)) delete process.env[name]
+  })
+  await startShop(t, { proxy })
+  const joe = await logIn('joe', 'a secret', 'acme')
+  t.match(await doors.gateway('shop', 'Shop.Call', {}, joe, 'acme'), { code: 200 })
+})
