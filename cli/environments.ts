@@ -1,12 +1,12 @@
+import { parseServerAddress } from '../core/network/address.ts'
 import { suggest } from '../core/suggest.ts'
-import { parseAddress } from '../core/upstream/parse-node.ts'
 import { CliError, EXIT } from './output.ts'
 import { type CliConfig, changeConfig, readConfig } from './state/config.ts'
 
 /** A deployment the CLI talks to (specification: Environment). */
 export interface Environment {
   readonly name: string
-  /** Of its RPC proxy, `host:port`; empty: none was given (reference 15.19). */
+  /** Of its RPC proxy, `host:port`, or `mxs://host:port` over TLS; empty: none was given (reference 15.19). */
   readonly address: string
 }
 
@@ -55,7 +55,7 @@ export function findEnvironment(given: string | undefined): Environment {
     throw usage(
       `Env "${name}" has no address: add one with 'mx env add ${name} <host:port>', or set ${toVariable(name)}`,
     )
-  return { name, address: withPort(found.address) }
+  return { name, address: toProxyAddress(found.address) ?? found.address }
 }
 
 /** @throws {CliError} when there is none of that name. */
@@ -76,8 +76,10 @@ export async function addEnvironment(name: string, address: string): Promise<voi
     throw usage(`the name of an environment must be letters, digits, - and _, got ${name}`)
   if (RESERVED.includes(name))
     throw usage(`an environment cannot be called ${name}: ${RESERVED.join(', ')} are reserved`)
-  if (address !== '' && parseAddress(withPort(address)) === undefined)
-    throw usage(`the address of an environment must be host:port, got ${address}`)
+  if (address !== '' && toProxyAddress(address) === undefined)
+    throw usage(
+      `the address of an environment must be host:port, or mxs://host:port for TLS, got ${address}`,
+    )
   await changeConfig((config) => [
     ['envs', JSON.stringify({ ...parseAdded(config.get('envs')), [name]: address })],
   ])
@@ -114,8 +116,10 @@ function toVariable(name: string): string {
   return `MX_ENV_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_ADDRESS`
 }
 
-function withPort(address: string): string {
-  return parseAddress(address) === undefined ? `${address}:${DEFAULT_PORT}` : address
+/** With its port, and a scheme for TLS alone; undefined: it is none. */
+function toProxyAddress(text: string): string | undefined {
+  const address = parseServerAddress(text) ?? parseServerAddress(`${text}:${DEFAULT_PORT}`)
+  return address?.secure ? address.text : address?.text.replace(/^mx:\/\//, '')
 }
 
 /** @throws {Error} when it is damaged: whoever writes would lose what is there. */

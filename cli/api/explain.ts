@@ -1,3 +1,4 @@
+import { parseServerAddress } from '../../core/network/address.ts'
 import type { Configuration } from '../../platform/configuration.ts'
 import type { AskedRequest, Explanation } from '../../platform/explain.ts'
 import { findEnvironment } from '../environments.ts'
@@ -63,7 +64,7 @@ export async function runExplain(words: readonly string[]): Promise<void> {
 
 /** Its services and rules are those of a server that runs. */
 function atServer(configuration: Configuration, env: string | undefined): Configuration {
-  const address = `mx://${findEnvironment(env).address}`
+  const address = parseServerAddress(findEnvironment(env).address)!.text
   const settings = { ...configuration.settings, registry: address, auth: address }
   return { ...configuration, settings } as Configuration
 }

@@ -8,6 +8,7 @@ export function registerEnv(cli: CAC): void {
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'The one to take for selected; so does MX_ENV')
     .example((bin) => `  ${bin} env add staging staging.example.com:8081`)
+    .example((bin) => `  ${bin} env add secure mxs://mx.example.com      # TLS`)
     .example((bin) => `  ${bin} env set staging`)
     .allowUnknownOptions()
     .action(async () => {

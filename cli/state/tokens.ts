@@ -11,13 +11,13 @@ export interface Credentials {
 
 /** Whose credentials: one line of the file each. */
 export interface CredentialsOwner {
-  /** Of the RPC proxy, `host:port`. */
+  /** Of the RPC proxy, `host:port` or `mxs://host:port`. */
   readonly address: string
   readonly namespace: string
   readonly account: string
 }
 
-const LINE = /^(mx:\/\/\S+):([\w+/=]+)$/
+const LINE = /^(mxs?:\/\/\S+):([\w+/=]+)$/
 
 /** Undefined: nobody is logged in there as that account. */
 export function readCredentials(owner: CredentialsOwner): Credentials | undefined {
@@ -57,7 +57,8 @@ function toFile(): string {
 
 /** Reference 8.5: `mx://<proxy address>/<namespace>/<account>`. */
 function toKey({ address, namespace, account }: CredentialsOwner): string {
-  return `mx://${address}/${namespace}/${encodeURIComponent(account)}`
+  const proxy = address.includes('://') ? address : `mx://${address}`
+  return `${proxy}/${namespace}/${encodeURIComponent(account)}`
 }
 
 function findCredentials(

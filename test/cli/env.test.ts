@@ -70,8 +70,8 @@ t.test('what cannot be is refused, with what can', async (t) => {
     [['del', 'local'], "Environment 'local' is built in: it stays"],
     [['add', 'a.b', 'x:1'], /must be letters, digits, - and _, got a\.b/],
     [['add', 'envs', 'h:1'], /^an environment cannot be called envs: env, envs, /],
-    [['add', 'x', 'a b'], /must be host:port, got a b/],
-    [['add', 'x', 'a:99999'], /must be host:port, got a:99999/],
+    [['add', 'x', 'a b'], /must be host:port, or mxs:.* got a b/],
+    [['add', 'x', 'a:99999'], /must be host:port, or mxs:.* got a:99999/],
     [['add'], /^Too few arguments/],
     [['lst'], /did you mean list\?/],
   ] as const)

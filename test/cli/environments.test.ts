@@ -1,6 +1,13 @@
-import t from 'tap'
-import { findEnvironment, listEnvironments } from '../../cli/environments.ts'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createServer } from 'node:tls'
+import t, { type Test } from 'tap'
+import { addEnvironment, findEnvironment, listEnvironments } from '../../cli/environments.ts'
 import { writeConfig } from '../../cli/state/config.ts'
+import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
+import { openCli } from '../fixtures/cli.ts'
+import { runMx } from '../fixtures/mx.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 process.env['HOME'] = makeTempFolder(t, 'home')
@@ -48,3 +55,46 @@ t.test(
     t.same(findEnvironment('local').name, 'local')
   },
 )
+
+t.test('an address may say that its proxy speaks TLS', async (t) => {
+  const given = { a: 'mxs://a.example.com', b: 'mxs://b.example.com:8081', c: 'mx://c:8081' }
+  for (const [name, address] of Object.entries(given)) await addEnvironment(name, address)
+  t.equal(findEnvironment('a').address, 'mxs://a.example.com:443')
+  t.equal(findEnvironment('b').address, 'mxs://b.example.com:8081')
+  t.equal(findEnvironment('c').address, 'c:8081')
+  for (const address of ['https://a:1', 'mxs://', 'mxs://a b', 'mxs://a:0'])
+    await t.rejects(addEnvironment('bad', address), { status: 2, message: /or mxs:.* for TLS/ })
+})
+
+/** TLS in front of a port of this machine, as operators put it there; its port, and the file of its certificate. */
+async function openTlsFront(t: Test, address: string) {
+  const certificates = createCertificateFolder()
+  t.teardown(certificates.remove)
+  const certificate = createCertificate(['localhost', '127.0.0.1'])
+  const { certFile } = certificates.write('front', certificate)
+  const port = Number(address.split(':').at(-1))
+  const server = createServer(certificate, (socket) => {
+    const behind = connect(port, '127.0.0.1')
+    for (const [from, to] of [[socket, behind] as const, [behind, socket] as const])
+      from.on('error', () => to.destroy()).pipe(to)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port: front } = server.address() as { readonly port: number }
+  return { address: `mxs://localhost:${front}`, certFile }
+}
+
+t.test('commands reach a proxy through TLS, and refuse one they cannot trust', async (t) => {
+  const { runtime, home } = await openCli(t)
+  const { address, certFile } = await openTlsFront(t, process.env['MX_ENV_LOCAL_ADDRESS']!)
+  runtime.objects.set('mail', { name: 'mail', version: 'v1', source: '', status: 4, metadata: {} })
+  const options = { cwd: home, env: { HOME: home, NODE_EXTRA_CA_CERTS: certFile } }
+  t.match(await runMx(['env', 'add', 'safe', address], options), { code: 0 })
+  t.match(readFileSync(join(home, '.mx', 'config.json'), 'utf8'), address)
+  const { code, stdout, stderr } = await runMx(['status', '--env', 'safe'], options)
+  t.match({ code, stdout }, { code: 0, stdout: /\nmail\tv1\t/ }, stderr)
+  const stranger = { cwd: home, env: { HOME: home } }
+  t.match(await runMx(['status', '--env', 'safe'], stranger), {
+    ...{ code: 4, stdout: '', stderr: new RegExp(`Failed to connect to mx server at ${address}`) },
+  })
+})

@@ -11,6 +11,15 @@ const FILE = join(home, '.mx', 'tokens')
 const OWNER = { address: '127.0.0.1:8081', namespace: 'mx', account: 'admin' }
 const CREDENTIALS = { accessToken: 'a.b.c', refreshToken: 'r', expiry: 1_700_000_000 }
 
+t.test('those of a proxy with TLS are its own', async (t) => {
+  const secure = { ...OWNER, address: 'mxs://127.0.0.1:8081' }
+  await writeCredentials(secure, CREDENTIALS)
+  t.match(readFileSync(FILE, 'utf8'), /^mxs:\/\/127\.0\.0\.1:8081\/mx\/admin:\S+\n$/)
+  t.same(readCredentials(secure), CREDENTIALS)
+  t.equal(readCredentials(OWNER), undefined)
+  await writeCredentials(secure, undefined)
+})
+
 t.test('credentials are a line each, by proxy, namespace and account', async (t) => {
   const others = [
     { ...OWNER, address: '127.0.0.1:9081' },
