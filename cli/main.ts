@@ -45,6 +45,9 @@ async function runBuiltIn({ name, load }: CommandEntry, args: readonly string[])
   const [{ cac }, register] = await Promise.all([import('cac'), load()])
   const cli = cac('mx').help()
   await register(cli)
+  // The library leaves options of that name out of the help of a command: it takes them for the program's own.
+  for (const { options } of cli.commands)
+    for (const option of options) if (option.name === 'version') option.name = 'its version'
   cli.parse(['node', 'mx', name, ...args], { run: false })
   const { matchedCommand } = cli
   // What reads its words itself is not told beforehand that `-` is no value.

@@ -14,6 +14,13 @@ t.test('every command has --help', async (t) => {
   }
 })
 
+t.test('--version of a command is in its help', async (t) => {
+  for (const name of ['config', 'logs']) {
+    const { stdout } = await runMx([name, '--help'], options)
+    t.match(stdout, /\n {2}--version <\w+> +\w/, name)
+  }
+})
+
 t.test('every built-in command of the specification is listed', async (t) => {
   const { code, stdout } = await runMx(['--help'], options)
   t.equal(code, 0)
