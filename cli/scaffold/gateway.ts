@@ -20,7 +20,7 @@ services:
 # plugins:
 #   - request-id
 #   - access-log
-#   - rate-limit: { requests: 100, window: 1s }
+#   - body-limit: { limit: 1mb }
 `,
     'README.md': `# ${name}
 

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { parse } from 'yaml'
 import { gateway } from '../../../cli/scaffold/gateway.ts'
+import { parseConfig } from '../../../platform/config-file.ts'
+import { loadPlugin } from '../../../platform/load-plugin.ts'
+import { createTestEnv } from '../../../sdk/testing.ts'
 
 t.test('a gateway: a configuration with a service, and what to do with it', (t) => {
   const files = gateway.files('edge')
@@ -12,4 +15,13 @@ t.test('a gateway: a configuration with a service, and what to do with it', (t) 
   t.match(files['README.md'], /^# edge\n/)
   t.match(gateway.next('edge')[0], ['mx api check', String])
   t.end()
+})
+
+t.test('the plugins it suggests are there, with the options it gives them', async (t) => {
+  const text = gateway.files('edge')['mx.yaml']!.replace(/^# (?=plugins:| {2}-)|^#(?= {3}-)/gm, '')
+  const { plugins = [] } = parseConfig(text, 'mx.yaml')
+  t.ok(plugins.length > 0)
+  const env = createTestEnv(t.testdir({}))
+  for (const { specifier, options } of plugins)
+    await t.resolves(loadPlugin(specifier, options, env), specifier)
 })
