@@ -100,6 +100,6 @@ async function checkPort([what, flag, standard]: (typeof PORTS)[number]): Promis
   if (isFree) return { what: name, state: 'ok', found: 'free' }
   return {
     ...{ what: name, state: 'note', found: 'taken by another program' },
-    advice: `mx server --${flag}=:<another port>, or end it: lsof -i :${port}`,
+    advice: `mx server --${flag}=127.0.0.1:<another port>, or end it: lsof -i :${port}`,
   }
 }

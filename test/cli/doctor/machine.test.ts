@@ -59,6 +59,6 @@ t.test('ports that are taken are told, with the flag that moves the server', asy
   process.env['MX_WEB_ADDRESS'] = `127.0.0.1:${port}`
   const findings = await checkMachine(false)
   const taken = findings.find(({ what }) => what === `port ${port} (dashboard)`)
-  t.match(taken, { state: 'note', advice: /^mx server --web_address=:<another port>/ })
+  t.match(taken, { state: 'note', advice: /^mx server --web_address=127\.0\.0\.1:<another port>/ })
   t.notMatch(JSON.stringify(await checkMachine(true)), 'dashboard', 'a server that runs has them')
 })
