@@ -4,6 +4,7 @@ import type { Endpoint, Node, Service } from '../../core/contracts/registry.ts'
 import { useCall, useWatch } from '../hooks.ts'
 import type { RouteProps } from '../match.ts'
 import { Badge } from '../parts/badge.tsx'
+import { Boundary } from '../parts/boundary.tsx'
 import { Page } from '../parts/page.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Search } from '../parts/search.tsx'
@@ -130,7 +131,9 @@ function Endpoints({
       {wanted !== null && selected.name !== wanted ? (
         <Empty title={`${service} has no endpoint ${wanted}`}>Choose one of the list.</Empty>
       ) : (
-        <CallPanel key={selected.name} service={service} endpoint={selected} />
+        <Boundary key={selected.name} what={`The endpoint ${selected.name}`}>
+          <CallPanel service={service} endpoint={selected} />
+        </Boundary>
       )}
     </div>
   )

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useCall } from '../hooks.ts'
 import { match, type Parameters, type RouteProps } from '../match.ts'
 import { PAGES, type PageEntry } from '../pages.ts'
+import { Boundary } from '../parts/boundary.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { Link, path } from '../router.ts'
@@ -43,7 +44,11 @@ function LoadedPage({
   if (value === undefined)
     return state === 'failed' ? <NotLoaded title={entry.title} /> : <Loading />
   const Component = value
-  return <Component parameters={parameters} />
+  return (
+    <Boundary key={path.value} what={`The page ${entry.title}`} title={entry.title}>
+      <Component parameters={parameters} />
+    </Boundary>
+  )
 }
 
 /** A page that was opened by the last version of the server asks for files that are no more. */
