@@ -12,6 +12,8 @@ import {
 
 /** Deepest level of fields told (reference 6). */
 const MAX_DEPTH = 6
+/** Deepest list whose places are looked at one by one. */
+const MAX_PLACES_DEPTH = 1
 /** Most fields told of one message: references may multiply them beyond what a schema's text is long. */
 const MAX_VALUES = 1000
 
@@ -105,6 +107,8 @@ export function toType(given: JsonSchema, outer: Definitions, depth = 0): string
 }
 
 function toItemType(schema: JsonSchema, definitions: Definitions, depth: number): string {
+  // Lists whose places are lists again may multiply beyond what a schema's text is long.
+  if (depth > MAX_PLACES_DEPTH && placesOf(schema).length > 1) return 'any'
   const items = itemsOf(schema)
   const kinds = new Set(
     [...placesOf(schema), ...(items === undefined ? [] : [items])].map((place) =>

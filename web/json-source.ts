@@ -1,4 +1,5 @@
 import { parseExactJson } from '../core/request/exact-json.ts'
+import { isTooDeep, TOO_DEEP } from './json-levels.ts'
 import { reindentJson } from './reindent-json.ts'
 
 /** What may not be written as it came: integers of 16 digits and more, and numbers too large for a double. */
@@ -11,8 +12,10 @@ const sources = new WeakMap<object, string>()
  * Parses JSON: integers beyond 2^53 are texts. {@link formatJson} writes them as they came.
  *
  * @throws {SyntaxError} with the place of the first fault.
+ * @throws {RangeError} where it is too deep.
  */
 export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new RangeError(TOO_DEEP)
   const value = parseExactJson(text)
   if (typeof value === 'object' && value !== null && INEXACT.test(text)) sources.set(value, text)
   return value

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { isTooDeep } from '../json-levels.ts'
 import { Copy } from '../parts/copy.tsx'
 import { formatBytes } from '../parts/format.ts'
 import { JsonView } from '../parts/json-view.tsx'
@@ -26,7 +27,7 @@ export function PayloadView({
   const format = toFormat(bytes)
   const text = formatValue(bytes, format)
   if (bytes.length === 0) return <p class="muted">It is empty.</p>
-  if (format === 'json' && !LONG_NUMBER.test(text))
+  if (format === 'json' && !LONG_NUMBER.test(text) && !isTooDeep(text))
     return <JsonView value={JSON.parse(text)} fileName={`${name}.json`} />
   const save = (): void => saveFile(name, [new Uint8Array(bytes)])
   return (

@@ -39,32 +39,48 @@ const MAX_DEPTH = 8
 /** A draft of nothing: the field is left out. */
 export const OUT: Draft = Object.freeze({ presence: 'out', text: '', parts: [] })
 
+/** Most fields that are opened by themselves: a message may have to contain itself many times. */
+const MAX_OPENED = 200
+
+/** What may still be opened. */
+interface Room {
+  fields: number
+}
+
 /** What a field begins with: open as far as it must be, the rest left out. */
-export function emptyDraft(field: Field, depth = 0): Draft {
-  const isOpen = field.isRequired && field.default === undefined && depth < MAX_DEPTH
-  return isOpen ? openDraft(field, depth) : OUT
+export function emptyDraft(field: Field): Draft {
+  return begin(field, 0, { fields: MAX_OPENED })
 }
 
 /** What a field has when it is put in: messages with their fields, texts that are still to be typed. */
-export function openDraft(field: Field, depth = 0): Draft {
+export function openDraft(field: Field): Draft {
+  return open(field, 0, { fields: MAX_OPENED })
+}
+
+function begin(field: Field, depth: number, room: Room): Draft {
+  const isOpen = field.isRequired && field.default === undefined && depth < MAX_DEPTH
+  return isOpen && room.fields-- > 0 ? open(field, depth, room) : OUT
+}
+
+function open(field: Field, depth: number, room: Room): Draft {
   const { kind, parts, choices, schema } = field
   switch (kind) {
     case 'object':
     case 'tuple':
       return setDraft(
         '',
-        parts.map((part) => emptyDraft(part, depth + 1)),
+        parts.map((part) => begin(part, depth + 1, room)),
       )
     case 'union':
       return setDraft(
         '0',
-        parts.map((part, i) => (i === 0 ? openDraft(part, depth + 1) : OUT)),
+        parts.map((part, i) => (i === 0 && depth < MAX_DEPTH ? open(part, depth + 1, room) : OUT)),
       )
     case 'list':
       return setDraft(
         '',
         Array.from({ length: Math.min(schema.minItems ?? 0, 16) }, () =>
-          emptyDraft(field.item!, depth + 1),
+          begin(field.item!, depth + 1, room),
         ),
       )
     case 'map':

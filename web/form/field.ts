@@ -65,20 +65,25 @@ interface Place {
 
 const UNNAMED: Place = { name: '', isRequired: true, isNullable: false }
 
+/** Alternatives that are the only one of another, at most: a schema may lead back to itself. */
+const MAX_ONLY = 32
+
 /** The form of a message. */
 export function toField(schema: JsonSchema): Field {
   return create(schema, NO_DEFINITIONS, UNNAMED)
 }
 
-function create(given: JsonSchema, outer: Definitions, place: Place): Field {
+function create(given: JsonSchema, outer: Definitions, place: Place, hops = 0): Field {
   const { schema: found, definitions } = followRefs(given, outer)
   // What stands beside a reference is about this place.
   const schema = given.$ref === undefined ? found : { ...found, ...textsOf(given) }
   const only = findOnly(schema)
   const alternatives = schema.anyOf ?? schema.oneOf ?? []
-  const isNullable = place.isNullable || alternatives.some(({ type }) => type === 'null')
-  if (only !== undefined)
-    return create({ ...only, ...textsOf(schema) }, definitions, { ...place, isNullable })
+  const isNullable = place.isNullable || alternatives.some(isNull)
+  if (only !== undefined) {
+    const inner = hops < MAX_ONLY ? { ...only, ...textsOf(schema) } : {}
+    return create(inner, definitions, { ...place, isNullable }, hops + 1)
+  }
   const plain = schema.allOf === undefined ? schema : merge(schema, definitions)
   const types = typesOf(plain).filter((type) => type !== 'null')
   const kind = toKind(plain, types)
@@ -110,7 +115,8 @@ function create(given: JsonSchema, outer: Definitions, place: Place): Field {
 
 function toKind(schema: JsonSchema, types: readonly string[]): FieldKind {
   if (choicesOf(schema).length > 0) return 'choice'
-  if (schema.anyOf !== undefined || schema.oneOf !== undefined) return 'union'
+  const options = schema.anyOf ?? schema.oneOf
+  if (options !== undefined) return options.every(isNull) ? 'null' : 'union'
   // How JSON has 64 bits: a number or digits.
   if (types.includes('integer') && types.every((type) => type === 'integer' || type === 'string'))
     return types.length === 1 || schema.format !== undefined ? 'integer' : 'union'
@@ -145,6 +151,10 @@ function toObjectKind(schema: JsonSchema): FieldKind {
     : 'json'
 }
 
+function isNull({ type }: JsonSchema): boolean {
+  return type === 'null'
+}
+
 function choicesOf(schema: JsonSchema): readonly unknown[] {
   return 'const' in schema ? [schema.const] : (schema.enum ?? [])
 }
@@ -171,7 +181,7 @@ function toParts(
       const given = anyOf ?? oneOf
       const options = given ?? types.map((type): JsonSchema => ({ ...rest, type }))
       return options
-        .filter(({ type }) => type !== 'null')
+        .filter((option) => !isNull(option))
         .map((inner) => create(inner, definitions, UNNAMED))
     }
     default:

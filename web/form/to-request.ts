@@ -2,6 +2,7 @@ import { parseExactJson } from '../../core/request/exact-json.ts'
 import { isBase64 } from '../../sdk/base64.ts'
 import { isIntegerType, parseInteger, parseNumber } from '../../sdk/number-text.ts'
 import { formatPath } from '../../sdk/schema-error.ts'
+import { isTooDeep, TOO_DEEP } from '../json-levels.ts'
 import type { Draft } from './draft.ts'
 import type { Field } from './field.ts'
 
@@ -48,10 +49,9 @@ export function toTyped(field: Field, draft: Draft): unknown {
 export function parseRequest(text: string): Request {
   if (text.trim() === '') return { value: {}, problems: [] }
   try {
-    return { value: parseExactJson(text), problems: [] }
+    return { value: parseTyped(text), problems: [] }
   } catch (error) {
-    const message = `must be JSON: ${(error as Error).message}`
-    return { value: undefined, problems: [{ path: ROOT, message }] }
+    return { value: undefined, problems: [{ path: ROOT, message: (error as Error).message }] }
   }
 }
 
@@ -121,9 +121,19 @@ function readNumber(field: Field, text: string, keys: Keys, tell: Tell): unknown
 
 function readJson(text: string, keys: Keys, tell: Tell): unknown {
   try {
-    return parseExactJson(text)
+    return parseTyped(text)
   } catch (error) {
-    return tell(keys, `must be JSON: ${(error as Error).message}`, text)
+    return tell(keys, (error as Error).message, text)
+  }
+}
+
+/** @throws {Error} saying what it must be. */
+function parseTyped(text: string): unknown {
+  if (isTooDeep(text)) throw new RangeError(`must not be ${TOO_DEEP}`)
+  try {
+    return parseExactJson(text)
+  } catch (cause) {
+    throw new SyntaxError(`must be JSON: ${(cause as Error).message}`, { cause })
   }
 }
 

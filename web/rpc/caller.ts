@@ -216,10 +216,16 @@ function parseBody<T>(body: Bytes, { fields, service }: SentCall): T {
     try {
       return (body.length === 0 ? {} : parseJson(new TextDecoder().decode(body))) as T
     } catch (error) {
-      throw toBadAnswer(service, error)
+      throw error instanceof RangeError ? toLongAnswer(service, error) : toBadAnswer(service, error)
     }
   }
   return (type.startsWith('text/') ? new TextDecoder().decode(body) : body) as T
+}
+
+/** JSON, which other callers can take. */
+function toLongAnswer(service: string, cause: RangeError): CallError {
+  const detail = `the answer of ${service} is ${cause.message}: too deep for this page, not for mx and curl`
+  return new CallError(service, 502, detail, { cause })
 }
 
 function toMetadata(fields: Readonly<Record<string, string>>, service: string): string {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Endpoint } from '../../core/contracts/registry.ts'
-import { schemaOf } from '../../sdk/endpoint-schema.ts'
+import { tellSchema } from '../form/read-schema.ts'
 import { ROOT } from '../form/to-request.ts'
 import { fillIn, toForm, toRaw } from '../form/typed-request.ts'
 import { Badge } from '../parts/badge.tsx'
@@ -262,8 +262,8 @@ function Buttons({
 function Schemas({ endpoint }: { readonly endpoint: Endpoint }): JSX.Element {
   const schemas = useMemo(
     () => [
-      ['Request', schemaOf(endpoint, 'request')] as const,
-      ['Response', schemaOf(endpoint, 'response')] as const,
+      ['Request', tellSchema(endpoint, 'request')] as const,
+      ['Response', tellSchema(endpoint, 'response')] as const,
     ],
     [endpoint],
   )

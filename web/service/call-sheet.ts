@@ -1,7 +1,7 @@
 import { effect, type Signal, signal } from '@preact/signals'
 import type { Endpoint } from '../../core/contracts/registry.ts'
-import { schemaOf } from '../../sdk/endpoint-schema.ts'
 import { toField } from '../form/field.ts'
+import { readSchema } from '../form/read-schema.ts'
 import { openRequest, type TypedRequest, takeOver } from '../form/typed-request.ts'
 import type { CallError } from '../rpc/call-error.ts'
 import type { Answer } from '../rpc/caller.ts'
@@ -34,7 +34,7 @@ effect(() => {
 /** @param owner whose it is: the namespace and id of the account, the namespace that is called, the service. */
 export function openSheet(owner: readonly string[], endpoint: Endpoint): CallSheet {
   const key = JSON.stringify([...owner, endpoint.name])
-  const given = schemaOf(endpoint, 'request')
+  const given = readSchema(endpoint, 'request')
   const schema = JSON.stringify(given)
   const known = sheets.get(key)
   if (known?.schema === schema) return known.sheet

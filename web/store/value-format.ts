@@ -1,4 +1,5 @@
 import { findJsonFault } from '../../core/request/json-fault.ts'
+import { isTooDeep } from '../json-levels.ts'
 import { reindentJson } from '../reindent-json.ts'
 
 /** How the bytes of a value are shown, and typed. */
@@ -42,7 +43,8 @@ export function toFormat(bytes: Uint8Array): ValueFormat {
 export function formatValue(bytes: Uint8Array, format: ValueFormat): string {
   if (format === 'hex') return formatHex(bytes)
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
-  return format === 'json' && isJson(text) ? reindentJson(text, 2) : text
+  // Each level is indented: of very many, blanks would be most of it.
+  return format === 'json' && isJson(text) && !isTooDeep(text) ? reindentJson(text, 2) : text
 }
 
 /** @throws {RangeError} what is wrong with it, and where. */

@@ -77,3 +77,19 @@ t.test('an alternative is found by what fits, and the others stay to be chosen',
   t.equal(either.parts.length, 2)
   t.end()
 })
+
+t.test('what is too deep, or has too many alternatives, has no place', (t) => {
+  const self = { $ref: '#/$defs/A' }
+  const list = toField({ ...self, $defs: { A: { type: 'array', items: self } } })
+  const nest = (levels: number): unknown[] => (levels === 0 ? [] : [nest(levels - 1)])
+  t.doesNotThrow(() => fromRequest(list, nest(30)))
+  t.throws(() => fromRequest(list, nest(900)), /request\[0\] is deeper than the form goes/)
+  const node = (name: string) => ({
+    type: 'object',
+    properties: { a: self, [name]: { type: 'string' } },
+  })
+  const either = toField({ ...self, $defs: { A: { anyOf: [node('b'), node('c')] } } })
+  const chain = (levels: number): object => (levels === 0 ? { none: 1 } : { a: chain(levels - 1) })
+  t.throws(() => fromRequest(either, chain(40)), /is none of its alternatives/)
+  t.end()
+})

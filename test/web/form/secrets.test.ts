@@ -81,3 +81,17 @@ t.test('texts are secret by their names, too, and logins in URLs: there may be n
   t.same(maskSecrets(form, { password: 'S' }), { password: '********' })
   t.end()
 })
+
+t.test('of alternatives that contain each other what cannot be looked through is secret', (t) => {
+  const self = { $ref: '#/$defs/A' }
+  const node = (more: object) => ({ type: 'object', properties: { a: self, ...more } })
+  const form = toField({
+    ...self,
+    $defs: { A: { anyOf: [node({}), node({ b: { type: 'string', writeOnly: true } })] } },
+  })
+  const nest = (levels: number): object => (levels === 0 ? { b: 'S' } : { a: nest(levels - 1) })
+  t.same(withoutSecrets(form, nest(3)), { a: { a: { a: {} } } })
+  t.same(withoutSecrets(form, nest(60)), {})
+  t.equal(maskSecrets(form, nest(60)), '********')
+  t.end()
+})

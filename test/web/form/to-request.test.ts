@@ -11,6 +11,7 @@ import {
 import { toField } from '../../../web/form/field.ts'
 import { fromRequest } from '../../../web/form/from-request.ts'
 import { parseRequest, toRequest } from '../../../web/form/to-request.ts'
+import { TOO_DEEP } from '../../../web/json-levels.ts'
 
 /** A message of one field, `x`, with a draft of it. */
 function ofField(schema: JsonSchema, draft: Draft, required = ['x']): unknown {
@@ -136,5 +137,13 @@ t.test('a request typed as JSON: nothing is an empty one, large numbers are not 
   t.same(parseRequest('{"a":}').problems, [
     { path: 'request', message: 'must be JSON: expected a value at position 5, got "}"' },
   ])
+  t.end()
+})
+
+t.test('JSON is typed down to a depth that a page can bear', (t) => {
+  const text = '['.repeat(20_000) + ']'.repeat(20_000)
+  const message = `must not be ${TOO_DEEP}`
+  t.same(parseRequest(text).problems, [{ path: 'request', message }])
+  t.same(ofField({}, typed(text)), [`request.x ${message}`])
   t.end()
 })

@@ -49,3 +49,9 @@ t.test('a table has the beginning of a value, on one line', async (t) => {
   t.equal(toPreview(Uint8Array.of(0xff, 1), 5), 'ff 01')
   t.match(toPreview(new Uint8Array(20).fill(0xff), 5), /^(ff ){16}…$/)
 })
+
+t.test('JSON of very many levels is shown as it is written', async (t) => {
+  const text = '['.repeat(20_000) + ']'.repeat(20_000)
+  t.equal(toFormat(bytes(text)), 'json')
+  t.equal(formatValue(bytes(text), 'json'), text)
+})
