@@ -275,7 +275,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'address',
     kind: 'text',
     form: 'host:port',
-    description: 'Where to listen; ":8080" is every interface, port 0 any free port',
+    description: 'Where to listen; ":8080" is every address of IPv4, "[::]:8080" of IPv6, too; port 0 any free port',
     default: '127.0.0.1:8080',
     live: false,
     parse: one(parseAddress),

@@ -9,3 +9,6 @@ export const KEEP_ALIVE_TIMEOUT_MS = 60_000
 
 /** How long a client may keep silent in the middle of a request body, or refuse to take any of a reply. */
 export const STALL_TIMEOUT_MS = 30_000
+
+/** Bytes of a request body that have to come in as long a time as {@link STALL_TIMEOUT_MS}: one that drips holds a connection for ever. */
+export const UPLOAD_MIN_BYTES = 1024

@@ -10,6 +10,7 @@ import { expectHandshake } from './handshake.ts'
 import { STALL_TIMEOUT_MS } from './http-limits.ts'
 import type { Http2Connection } from './http2-connection.ts'
 import type { Http2Request } from './http2-request.ts'
+import { type Upload, uploads } from './uploads.ts'
 
 /** What of a long reply is handed over at a time: whoever takes that much is not stalled. */
 const PIECE_BYTES = 64 * 1024
@@ -17,7 +18,7 @@ const PIECE_BYTES = 64 * 1024
 const EMPTY = new Uint8Array(0)
 
 /** One request on node:http2, which is one stream of its connection (RFC 9113 §8.1). */
-export class Http2Exchange extends Exchange {
+export class Http2Exchange extends Exchange implements Upload {
   readonly #connection: Http2Connection
   readonly #stream: ServerHttp2Stream
   readonly #takesTrailers: boolean
@@ -72,6 +73,18 @@ export class Http2Exchange extends Exchange {
     return this.#requestTrailers
   }
 
+  get isOver(): boolean {
+    return this.finished || this.bodyDone
+  }
+
+  get isAwaited(): boolean {
+    return this.#reading && !this.patient
+  }
+
+  onSlow(): void {
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
+  }
+
   get remoteAddress(): string {
     return this.#connection.address
   }
@@ -80,17 +93,23 @@ export class Http2Exchange extends Exchange {
   receiveBody(): void {
     const stream = this.#stream
     if (this.bodyDone || this.malformed !== undefined) return
+    let isFollowed = false
     stream.on('trailers', (_: object, _flags: number, rawHeaders: string[]) => {
       this.#requestTrailers = this.#connection.readTrailers(rawHeaders)
     })
     stream.on('data', (chunk: Buffer) => {
       this.receive(chunk, false)
+      if (!isFollowed) {
+        isFollowed = true
+        uploads.watch(this)
+      }
       this.#watchStall()
     })
     stream.on('end', () => {
       // For HEAD the library tells a body that was broken off by its end alone: its own side had ended already.
       if (stream.closed && !this.answered) return this.#closed()
       this.receive(EMPTY, true)
+      uploads.unwatch(this)
       this.#watchStall()
     })
     this.#reading = true

@@ -17,6 +17,7 @@ import { NodeAcceptedSocket, openWebSocket } from './node-accepted-socket.ts'
 import type { NodeConnection } from './node-connection.ts'
 import { openTunnel } from './node-tunnel.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
+import { type Upload, uploads } from './uploads.ts'
 
 const EMPTY = new Uint8Array(0)
 
@@ -34,7 +35,7 @@ export interface NodeRequest {
 }
 
 /** One request on node:http. */
-export class NodeExchange extends Exchange {
+export class NodeExchange extends Exchange implements Upload {
   readonly #connection: NodeConnection
   readonly #req: IncomingMessage
   readonly #stream: TunnelStream | undefined
@@ -68,6 +69,18 @@ export class NodeExchange extends Exchange {
     if (res !== undefined) this.#listen(res)
   }
 
+  get isOver(): boolean {
+    return this.finished || this.bodyDone
+  }
+
+  get isAwaited(): boolean {
+    return this.#reading && !this.patient
+  }
+
+  onSlow(): void {
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
+  }
+
   get remoteAddress(): string {
     return this.#connection.address
   }
@@ -81,15 +94,21 @@ export class NodeExchange extends Exchange {
   receiveBody(): void {
     if (this.bodyDone || this.malformed !== undefined) return
     const req = this.#req
+    let isFollowed = false
     req.on('data', (chunk: Buffer) => {
       this.receive(chunk, this.bytesIn + chunk.length === this.bodyLength)
-      if (this.bodyDone) this.#watchStall()
+      if (this.bodyDone) this.#received()
+      else if (!isFollowed) {
+        isFollowed = true
+        uploads.watch(this)
+      }
     })
     req.on('end', () => {
       this.receive(EMPTY, true)
-      this.#watchStall()
+      this.#received()
     })
     req.on('timeout', () => {
+      if (this.patient && !this.#blocked) return
       this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
     })
     this.#reading = true
@@ -246,6 +265,11 @@ export class NodeExchange extends Exchange {
     this.#reading = true
     this.#watchStall()
     this.#req.resume()
+  }
+
+  #received(): void {
+    uploads.unwatch(this)
+    this.#watchStall()
   }
 
   /** Silence counts only while it is the client's turn: backend and handler have limits of their own. */

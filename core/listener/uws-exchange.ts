@@ -1,5 +1,6 @@
 // One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
 import { LONG_REPLY_BYTES } from '../body-memory.ts'
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../server-socket.ts'
@@ -9,6 +10,7 @@ import { expectHandshake, judgeHandshake } from './handshake.ts'
 import { type PeerAddresses, toAddress } from './peer-addresses.ts'
 import { toReplyHead } from './reply-head.ts'
 import type { SocketOwner } from './socket-owner.ts'
+import { LOOKS, type Upload, uploads } from './uploads.ts'
 import { readOn, switchBy } from './uws-pause.ts'
 import type { HttpRequest, HttpResponse, SocketContext } from './uws-types.d.ts'
 import type { SocketData, SocketExchange, Sockets } from './websocket.ts'
@@ -70,7 +72,7 @@ interface Upgrade {
 }
 
 /** One request on µWebSockets. */
-export class UwsExchange extends Exchange implements SocketExchange {
+export class UwsExchange extends Exchange implements SocketExchange, Upload {
   #res: HttpResponse
   readonly #life: Life
   #address: string | undefined = undefined
@@ -87,9 +89,13 @@ export class UwsExchange extends Exchange implements SocketExchange {
   #length = -1
   #headSent = false
   #readPaused = false
+  /** The body comes in pieces, or its last one came while it was held back; or its client is slow to take the reply. */
+  #isFollowed = false
+  /** Looks at it since its client took something of the reply. */
+  #stalledLooks = 0
   /** The client asked for the end of the connection, which the library knows of. */
   readonly #clientCloses: boolean
-  /** What the socket did not take of the last chunk of a reply of known length. */
+  /** What the socket did not take of the last chunk of a reply. */
   #rest: Uint8Array | undefined = undefined
   #ending = false
   /** False from a write the socket did not take whole until it takes more. */
@@ -126,12 +132,34 @@ export class UwsExchange extends Exchange implements SocketExchange {
     res.onAborted(() => this.abort())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
-        // A connection that stays paused would neither take the next request nor notice its end.
-        if (last) this.#unpause()
+        this.#follow(last)
         this.#heldTurn = holdTurn()
         this.receive(new Uint8Array(chunk), last)
       })
     }
+  }
+
+  get isOver(): boolean {
+    return this.finished
+  }
+
+  get isAwaited(): boolean {
+    return !this.bodyDone && !this.#readPaused && !this.patient
+  }
+
+  /**
+   * The library gives up a connection after some ten seconds, unless an upload on it is fast, or its client takes something of a
+   * reply. Reading on has it begin anew.
+   */
+  onLook(): void {
+    if (this.#readPaused) return
+    if (this.#writes) this.#stalledLooks = 0
+    else if (++this.#stalledLooks > LOOKS) return
+    readOn(this.#res)
+  }
+
+  onSlow(): void {
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
   }
 
   get remoteAddress(): string {
@@ -177,9 +205,7 @@ export class UwsExchange extends Exchange implements SocketExchange {
     }
     this.#unpause()
     this.closing ||= this.#life.draining
-    // Not one that closes the connection by our wish, which the library takes with a whole body only.
-    const isFree = !this.closing || this.#clientCloses
-    if (body.length > PIECE_BYTES && isFree && !this.#isBodyless()) return this.#transmitLong(body)
+    if (body.length > PIECE_BYTES && !this.#isBodyless()) return this.#transmitLong(body)
     corked = this
     corkedBody = body
     this.#res.cork(writeWhole)
@@ -193,12 +219,19 @@ export class UwsExchange extends Exchange implements SocketExchange {
     const bytes = isText ? Buffer.from(body) : body
     if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
     this.bytesOut = bytes.length
-    this.#length = bytes.length
     res.onWritable(() => this.#writable())
+    // One that closes the connection by our wish has no length, as in `transmitHead`.
+    if (this.closing && !this.#clientCloses) {
+      this.#ending = true
+      if (this.#writePieces(bytes, isText)) this.transmitEnd()
+      return
+    }
+    this.#length = bytes.length
     res.cork(() => {
       this.#writeHead()
-      this.#tryWrite(bytes, isText)
+      this.#writes = this.#tryWrite(bytes, isText)
     })
+    if (!this.#writes) this.#watch()
   }
 
   writeWhole(body: string | Uint8Array): void {
@@ -244,25 +277,37 @@ export class UwsExchange extends Exchange implements SocketExchange {
       return this.#writes && this.#heldBytes < HELD_MAX_BYTES
     }
     if (chunk.length === 0) return true
-    if (this.#length < 0) return this.#writePieces(chunk)
+    if (this.#length < 0) return this.#writePieces(chunk, false)
     this.#res.cork(() => {
       this.#headOnce()
       this.#writes = this.#tryWrite(chunk, false)
     })
+    if (!this.#writes) this.#watch()
     return this.#writes
   }
 
-  /** Writes a piece of a reply of unknown length. */
-  #writePieces(chunk: Uint8Array): boolean {
+  /** Writes a piece of a reply of unknown length; what comes behind one that the socket refuses is kept, copied unless its memory is `ours`. */
+  #writePieces(chunk: Uint8Array, ours: boolean): boolean {
+    if (this.#rest !== undefined) {
+      this.#rest = Buffer.concat([this.#rest, chunk])
+      return false
+    }
     const res = this.#res
     if (!this.#headSent) res.cork(() => this.#writeHead())
-    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+    let at = 0
+    this.#writes = true
+    while (this.#writes && at < chunk.length) {
       const piece = chunk.subarray(at, at + PIECE_BYTES)
+      at += PIECE_BYTES
       res.cork(() => {
         this.#writes = res.write(piece)
       })
     }
-    return this.#writes
+    if (!this.#writes) this.#watch()
+    if (at >= chunk.length) return this.#writes
+    const rest = chunk.subarray(at)
+    this.#rest = ours ? rest : Uint8Array.prototype.slice.call(rest)
+    return false
   }
 
   protected transmitEnd(): void {
@@ -298,6 +343,25 @@ export class UwsExchange extends Exchange implements SocketExchange {
   protected resumeRead(): void {
     this.#readPaused = false
     readOn(this.#res)
+  }
+
+  /** For a piece of the body: one in a single piece, as most are, needs nobody who looks after it. */
+  #follow(last: boolean): void {
+    if (!last || this.#readPaused) {
+      this.#watch()
+      // A connection that stays paused would neither take the next request nor notice its end. Reading on has the library's timer
+      // begin: looked after, it goes on until the reply.
+      if (last) this.#unpause()
+    } else if (this.#isFollowed) {
+      this.#isFollowed = false
+      uploads.unwatch(this)
+    }
+  }
+
+  #watch(): void {
+    if (this.#isFollowed) return
+    this.#isFollowed = true
+    uploads.watch(this)
   }
 
   #unpause(): void {
@@ -397,10 +461,12 @@ export class UwsExchange extends Exchange implements SocketExchange {
 
   #writable(): boolean {
     if (this.finished) return true
+    this.#stalledLooks = 0
     const rest = this.#rest
     if (rest !== undefined) {
       this.#rest = undefined
-      if (!this.#tryWrite(rest, true)) return false
+      const isTaken = this.#length < 0 ? this.#writePieces(rest, true) : this.#tryWrite(rest, true)
+      if (!isTaken) return false
       if (this.finished) return true
     }
     this.#writes = true

@@ -1,0 +1,49 @@
+// What is beyond the contract of listeners (test/contracts/listener.ts).
+import t from 'tap'
+import { createUwsListener } from '../../../core/listener/uws.ts'
+import { openListener } from '../../fixtures/open-listener.ts'
+import { until } from '../../fixtures/raw-backend.ts'
+import { RawClient } from '../../fixtures/raw-client.ts'
+
+/** Far more than sockets take of a client that does not read. */
+const LONG = Array.from({ length: 2_000_000 }, (_, i) => `line ${i}\n`).join('')
+
+for (const isStream of [false, true]) {
+  const what = isStream ? 'a stream without a length' : 'a long reply'
+  t.test(`${what} that closes its connection is over once its client has taken it`, async (t) => {
+    const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
+      if (x.method === 'GET') return x.reply(200, 'ok')
+      if (!isStream) return x.reply(200, LONG)
+      x.start(200, x.replyHeaders, -1)
+      x.write(Buffer.from(LONG))
+      x.end()
+    })
+    const client = new RawClient(port)
+    await client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n').replies(1)
+    client.socket.pause()
+    // Every reply is the last one of its connection from now on.
+    listener.drain()
+    client.send('POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n')
+    await until(() => served.length === 2)
+    const idle = gateway.idle()
+    client.socket.resume()
+    await idle
+    await listener.close()
+    await client.ended()
+    t.ok(toBody(client.text.slice(client.text.lastIndexOf('HTTP/1.1 200'))) === LONG)
+  })
+}
+
+/** What a reply says, however it is cut. */
+function toBody(reply: string): string {
+  const end = reply.indexOf('\r\n\r\n')
+  if (!/\r\ntransfer-encoding: chunked/i.test(reply.slice(0, end))) return reply.slice(end + 4)
+  const pieces: string[] = []
+  for (let at = end + 4; ; ) {
+    const line = reply.indexOf('\r\n', at)
+    const size = Number.parseInt(reply.slice(at, line), 16)
+    if (!(size > 0)) return pieces.join('')
+    pieces.push(reply.slice(line + 2, line + 2 + size))
+    at = line + 2 + size + 2
+  }
+}
