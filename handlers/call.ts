@@ -155,9 +155,9 @@ class ExplicitCall extends ForwardedCall {
     this.dispatch()
   }
 
-  protected override pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
-    if (this.#node === undefined) return super.pick(tried)
-    return tried === undefined ? this.#node : undefined
+  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
+    if (this.#node === undefined) return super.pick(last)
+    return last === undefined ? this.#node : undefined
   }
 
   override onReply(metadata: string, body: Uint8Array): void {

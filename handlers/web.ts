@@ -5,6 +5,7 @@ import { HeaderList } from '../core/headers.ts'
 import { RPC_PATH } from '../core/rpc/frames.ts'
 import { forward } from '../core/upstream/forward.ts'
 import type { UpstreamNode } from '../core/upstream/node.ts'
+import { mayTryAnother } from '../core/upstream/tried-nodes.ts'
 
 export interface WebOptions {
   /** Longest WebSocket message either way, in bytes, then 1009. @default 16777216 */
@@ -20,9 +21,6 @@ const OWN_HANDSHAKE = new Set([
   'sec-websocket-key',
   'sec-websocket-version',
 ])
-
-/** Most nodes tried for one WebSocket. */
-const NODES_MAX = 5
 
 /**
  * HTTP reverse proxy that also carries WebSockets (specification: handler `web`).
@@ -53,15 +51,15 @@ async function openTunnel(
   const service = x.route?.service ?? GATEWAY_ID
   x.beforeProxy?.(x)
   const headers = toHandshake(x)
-  let tried: UpstreamNode | undefined
+  const tried: UpstreamNode[] = []
   x.upstreamStartMs = performance.now()
-  for (let attempts = 1; ; attempts++) {
-    const node = upstream?.pick(x, tried)
+  for (;;) {
+    const node = upstream?.pick(x, undefined, tried)
     if (upstream === undefined || node === undefined) {
       x.failureKind = 'no-node'
       throw new GatewayError(service, 503, `no node of ${service} is available`)
     }
-    if (attempts > 1) upstream.retried()
+    if (tried.length > 0) upstream.retried()
     const { host, port, secure } = node
     node.active++
     x.node = node.id
@@ -88,10 +86,8 @@ async function openTunnel(
       x.trace?.failed(x.failureKind, x.failure)
       if (code !== 502 && code !== 504) throw error
       upstream.failed(node, code === 502 ? 'connect' : 'gateway')
-      if (code === 504 || attempts >= Math.min(upstream.nodes.length, NODES_MAX)) {
-        throw inNameOf(service, failure)
-      }
-      tried = node
+      tried.push(node)
+      if (code === 504 || !mayTryAnother(upstream, tried)) throw inNameOf(service, failure)
     }
   }
 }

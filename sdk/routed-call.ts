@@ -234,7 +234,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   }
 
   #pick(): UpstreamNode | undefined {
-    const node = this.#upstream!.pick(undefined, this.#node)
+    const node = this.#upstream!.pick(undefined, this.#node, this.#tried)
     this.#node = node
     if (node === undefined) return undefined
     this.#isThere = true

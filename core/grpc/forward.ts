@@ -105,7 +105,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
 
   #attempt(): void {
     const x = this.#x
-    const node = x.upstream!.pick(x, this.#node)
+    const node = x.upstream!.pick(x, this.#node, this.#tried)
     const pool = node?.http2
     if (node === undefined || pool === undefined) {
       const { service } = x.route!

@@ -183,8 +183,8 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     this.leave()
   }
 
-  protected override pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
-    const node = this.upstream!.pick(this.x, tried)
+  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
+    const node = this.upstream!.pick(this.x, last, this.tried)
     if (node === undefined) this.x.failureKind = 'no-node'
     return node
   }

@@ -23,7 +23,7 @@ export abstract class NodeCall extends OutgoingCall {
   /** How often it was sent. */
   protected attempts = 0
   /** Nodes that certainly have not served it. */
-  private tried: UpstreamNode[] | undefined = undefined
+  protected tried: UpstreamNode[] | undefined = undefined
   /** Milliseconds from {@link startedMs} to the answer; 0: no limit. What the service is told of it is `timeoutMs`. */
   protected limitMs = 0
   /** `performance.now()` */
@@ -46,8 +46,12 @@ export abstract class NodeCall extends OutgoingCall {
     return false
   }
 
-  /** The node for the next attempt; undefined: there is none. */
-  protected abstract pick(tried: UpstreamNode | undefined): UpstreamNode | undefined
+  /**
+   * The node for the next attempt, as of `Upstream.pick`; undefined: there is none.
+   *
+   * @param last the one that had it.
+   */
+  protected abstract pick(last: UpstreamNode | undefined): UpstreamNode | undefined
 
   /** Sends it to a node. */
   protected attempt(): void {
@@ -84,8 +88,9 @@ export abstract class NodeCall extends OutgoingCall {
     this.upstream!.succeeded(this.node!)
   }
 
-  /** The node is done with it. */
+  /** The node is done with it; says which one that was, once. */
   protected leave(): UpstreamNode | undefined {
+    if (this.over) return undefined
     this.over = true
     const { node } = this
     if (node !== undefined) node.active--

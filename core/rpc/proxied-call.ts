@@ -133,8 +133,8 @@ class ProxiedCall extends NodeCall {
     this.requests?.flush()
   }
 
-  protected override pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
-    return this.upstream!.pick(undefined, tried)
+  protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
+    return this.upstream!.pick(undefined, last, this.tried)
   }
 
   protected override attempt(): void {

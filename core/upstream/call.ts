@@ -33,7 +33,7 @@ export interface UpstreamCall {
   readonly head: string
   /** Bytes of the request body; 0: none; -1: sent in chunks. */
   readonly bodyLength: number
-  /** May be sent twice without harm (RFC 9110 §9.2.2), so it may share a pipelined connection. */
+  /** May be sent twice without harm (GET and HEAD), so it may share a pipelined connection. */
   readonly idempotent: boolean
   /** The connection it was sent on; undefined while it waits for one. Set by the connection. */
   connection: Http1Connection | undefined

@@ -27,7 +27,7 @@ class Forwarding implements Peer, UpstreamCall {
   readonly #x: Exchange
   #node: UpstreamNode | undefined = undefined
   #attempts = 0
-  /** Nodes it has no reply from. */
+  /** Nodes it has no reply from; not those whose kept connection it lost. */
   #tried: UpstreamNode[] | undefined = undefined
   /** Reply and request are done, or given up. */
   #over = false
@@ -38,7 +38,8 @@ class Forwarding implements Peer, UpstreamCall {
     this.method = x.method
     this.head = formatRequestHead(x)
     this.bodyLength = x.bodyLength
-    this.idempotent = isIdempotent(x.method)
+    // Others are, too, by their definition (RFC 9110 §9.2.2); whether backends keep to it nobody knows (reference 15.5).
+    this.idempotent = x.method === 'GET' || x.method === 'HEAD'
   }
 
   start(): void {
@@ -49,7 +50,7 @@ class Forwarding implements Peer, UpstreamCall {
 
   #attempt(): void {
     const x = this.#x
-    const node = x.upstream?.pick(x, this.#node)
+    const node = x.upstream?.pick(x, this.#node, this.#tried)
     if (node === undefined) {
       this.#over = true
       const service = x.route?.service ?? ''
@@ -137,11 +138,12 @@ class Forwarding implements Peer, UpstreamCall {
       x.upstream!.failed(node, connecting ? 'connect' : 'gateway')
     }
     const repeatable = this.idempotent && this.bodyLength === 0
+    const kept = kind === 'closed' && connection !== undefined && connection.served > 0
     this.#tried ??= []
-    this.#tried.push(node)
+    if (!kept) this.#tried.push(node)
     const another = mayTryAnother(x.upstream!, this.#tried)
     const attempts = this.#attempts
-    if (!x.answered && mayRetry(kind, { attempts, another, repeatable, replying })) {
+    if (!x.answered && mayRetry(kind, { attempts, another, kept, repeatable, replying })) {
       this.#over = false
       return this.#attempt()
     }
@@ -179,20 +181,6 @@ class Forwarding implements Peer, UpstreamCall {
     const node = this.#node
     if (node !== undefined) node.active--
     return node
-  }
-}
-
-/** RFC 9110 §9.2.2. No set: each request's method is a new string, which would have to be hashed. */
-function isIdempotent(method: string): boolean {
-  switch (method) {
-    case 'GET':
-    case 'HEAD':
-    case 'OPTIONS':
-    case 'PUT':
-    case 'DELETE':
-      return true
-    default:
-      return false
   }
 }
 

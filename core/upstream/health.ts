@@ -23,7 +23,8 @@ export class Health {
   usable: readonly UpstreamNode[] = []
   /** When the next ejected node may be tried; Infinity while none is ejected. */
   nextTrialMs: number = Number.POSITIVE_INFINITY
-  #nodes: readonly UpstreamNode[] = []
+  /** Those, and the ones that are away. */
+  nodes: readonly UpstreamNode[] = []
   readonly #failuresInRow: number
   readonly #baseMs: number
   readonly #maxMs: number
@@ -44,7 +45,7 @@ export class Health {
 
   /** Another list of nodes. Where the half that may be away has become smaller, those closest to their return take part again. */
   update(nodes: readonly UpstreamNode[]): void {
-    this.#nodes = nodes
+    this.nodes = nodes
     const away = nodes
       .filter((node) => node.ejectedUntilMs !== 0)
       .sort((a, b) => a.ejectedUntilMs - b.ejectedUntilMs)
@@ -56,7 +57,7 @@ export class Health {
   /** The node whose turn has come to be tried, or undefined. */
   takeTrial(nowMs: number, tried: UpstreamNode | undefined): UpstreamNode | undefined {
     if (nowMs < this.nextTrialMs) return undefined
-    for (const node of this.#nodes) {
+    for (const node of this.nodes) {
       if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
       node.onTrial = true
       // Should nobody report how the trial went, there is another one after the same time.
@@ -91,13 +92,13 @@ export class Health {
     if (kind !== 'connect' && node.failuresInRow < this.#failuresInRow) return false
     // A node of an older list: its last requests are still ending.
     if (!this.usable.includes(node)) return false
-    if (this.#nodes.length - this.usable.length >= this.#maxAway()) return false
+    if (this.nodes.length - this.usable.length >= this.#maxAway()) return false
     this.#eject(node, nowMs)
     return true
   }
 
   #maxAway(): number {
-    return Math.floor(this.#nodes.length / 2)
+    return Math.floor(this.nodes.length / 2)
   }
 
   #awayMs(ejections: number): number {
@@ -122,9 +123,9 @@ export class Health {
   }
 
   #refresh(): void {
-    this.usable = this.#nodes.filter((node) => node.ejectedUntilMs === 0)
+    this.usable = this.nodes.filter((node) => node.ejectedUntilMs === 0)
     this.nextTrialMs = Number.POSITIVE_INFINITY
-    for (const { ejectedUntilMs } of this.#nodes) {
+    for (const { ejectedUntilMs } of this.nodes) {
       if (ejectedUntilMs !== 0) this.nextTrialMs = Math.min(this.nextTrialMs, ejectedUntilMs)
     }
   }

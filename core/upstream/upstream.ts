@@ -159,20 +159,35 @@ export class Upstream {
   }
 
   /**
-   * The node for this request, or undefined when there is none. `tried` is returned only when no other node is usable.
+   * The node for this request, or undefined when there is none.
    *
    * @param x undefined: of a call that is no HTTP request, and has nothing a choice could go by.
+   * @param last the one it was sent to before: returned only when no other node is usable.
+   * @param tried those it was sent to in vain: not returned.
    */
-  pick(x: Exchange | undefined, tried?: UpstreamNode): UpstreamNode | undefined {
+  pick(
+    x: Exchange | undefined,
+    last?: UpstreamNode,
+    tried?: readonly UpstreamNode[],
+  ): UpstreamNode | undefined {
     this.used = true
+    if (tried !== undefined && tried.length > 0) return this.#pickOther(x, last, tried)
     if (
       this.#health.nextTrialMs !== Number.POSITIVE_INFINITY &&
       this.#balancer.isBound?.(x) !== true
     ) {
-      const node = this.#health.takeTrial(this.#nowMs(), tried)
+      const node = this.#health.takeTrial(this.#nowMs(), last)
       if (node !== undefined) return node
     }
-    return this.#balancer.pick(x, tried)
+    return this.#balancer.pick(x, last)
+  }
+
+  /** Where a request may go that these nodes have not served: to those that take part, else to those that are away. */
+  others(tried: readonly UpstreamNode[]): readonly UpstreamNode[] {
+    const { usable, nodes } = this.#health
+    const isOther = (node: UpstreamNode): boolean => !tried.includes(node)
+    const left = usable.filter(isOther)
+    return left.length > 0 ? left : nodes.filter(isOther)
   }
 
   /** The node answered, and not with a gateway error. */
@@ -208,6 +223,16 @@ export class Upstream {
     const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
     this.#health.update(near.length > 0 ? near : enough ? staying : this.#nodes)
     this.#balancer = this.#build()
+  }
+
+  #pickOther(
+    x: Exchange | undefined,
+    last: UpstreamNode | undefined,
+    tried: readonly UpstreamNode[],
+  ): UpstreamNode | undefined {
+    const node = this.#balancer.pick(x, last)
+    if (node !== undefined && !tried.includes(node)) return node
+    return createBalancer(this.#balance, this.others(tried), this.#randomBits).pick(x, last)
   }
 
   #build(): Balancer {

@@ -30,8 +30,13 @@ class TestCall extends NodeCall {
     return this
   }
 
-  protected pick(tried: UpstreamNode | undefined): UpstreamNode | undefined {
-    return this.upstream!.pick(undefined, tried)
+  /** As whoever fails while it is told of the answer. */
+  forget(): void {
+    this.leave()
+  }
+
+  protected pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
+    return this.upstream!.pick(undefined, last, this.tried)
   }
 
   protected override chosen({ id }: UpstreamNode): void {
@@ -99,6 +104,15 @@ t.test('what was certainly not served goes to the next node', async (t) => {
     t.strictSame(ejected, kind === 'connect' || kind === 'foreign' ? ['a'] : [])
     t.strictSame(active(), [0, 0])
   }
+})
+
+t.test('a call that is over is given back by its node once', async (t) => {
+  const { upstream, active } = open(t, ['a'], (call) => {
+    call.onReply('', Buffer.alloc(0))
+    ;(call as TestCall).forget()
+  })
+  new TestCall(upstream).send()
+  t.strictSame(active(), [0])
 })
 
 t.test(

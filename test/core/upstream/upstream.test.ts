@@ -193,6 +193,28 @@ t.test('an ejected node comes back after its trial', async (t) => {
   t.same(told, ['9001 away 10000', '9001 back'])
 })
 
+t.test('a request goes to no node twice, however nodes are chosen', async (t) => {
+  for (const kind of ['round-robin', 'random', 'p2c', 'least-conn', 'hash'] as const) {
+    for (let i = 0; i < 20; i++) {
+      const upstream = makeUpstream([1, 1, 1, 1], { balance: { kind, sticky: {} } })
+      const exchange = new TestExchange({ path: `/${i}` })
+      const tried: UpstreamNode[] = []
+      while (tried.length < 4) tried.push(upstream.pick(exchange, tried.at(-1), tried)!)
+      t.equal(new Set(tried).size, 4, kind)
+      t.equal(upstream.pick(exchange, tried.at(-1), tried), undefined)
+      upstream.close()
+    }
+  }
+})
+
+t.test('one that takes no part is better than one that was tried', async (t) => {
+  const upstream = makeUpstream([1, 1])
+  const [away, tried] = upstream.nodes as [UpstreamNode, UpstreamNode]
+  upstream.failed(away, 'connect')
+  t.equal(upstream.pick(x, tried), tried)
+  t.equal(upstream.pick(x, tried, [tried]), away)
+})
+
 t.test('the way to choose can be changed while serving', async (t) => {
   const upstream = makeUpstream([1, 1, 1])
   const hash = { kind: 'hash', hashOf: { from: 'path', name: '' } } as const
