@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { replyMemory } from '../core/body-memory.ts'
 import type { Chain, Maybe } from '../core/chain.ts'
@@ -58,6 +59,8 @@ export interface ApiOptions extends ApiParts {
   readonly log: Log
   /** Whether other processes of this gateway listen on the same port. @default false */
   readonly shared?: boolean
+  /** Gives the start up, as long as the port is not open: what was opened is closed, and its reason thrown. @default it goes on */
+  readonly signal?: AbortSignal
 }
 
 /** What new requests are served by. */
@@ -188,7 +191,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
   const clientCa = openClientCa(settings, log)
   closing.add(() => clientCa?.close())
-  await routing.ready
+  if (routing.ready !== undefined) await orAborted(routing.ready, options.signal)
+  options.signal?.throwIfAborted()
   const listener = await openListeners(
     settings,
     {
@@ -284,6 +288,12 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     drain,
     close: closing.close,
   }
+}
+
+/** Waits no longer than until the signal aborts. */
+function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<unknown> {
+  if (signal === undefined) return work
+  return Promise.race([work, once(signal, 'abort')])
 }
 
 async function openSinks(settings: Settings, log: Log, closing: Closing): Promise<EventSinks> {

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
+import { isDoneIn } from '../core/done-in.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
 import { readAll } from './admin/metrics/read-all.ts'
 import { createWorkerMetrics } from './admin/metrics/worker-metrics.ts'
@@ -20,7 +21,7 @@ import { obeyPrimary } from './obey-primary.ts'
 import { openTls } from './open-tls.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
-import { reloadOnChange } from './reload-on-change.ts'
+import { type Reloading, reloadOnChange } from './reload-on-change.ts'
 import { createReloader } from './reloader.ts'
 import { reportReload } from './report-reload.ts'
 import { obeyRestarts } from './restarts.ts'
@@ -32,14 +33,21 @@ import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { answerQuestions } from './worker-questions.ts'
 import { receiveTls, shareTls } from './worker-tls.ts'
-import { ADDRESS_VARIABLE, startWorkers } from './workers.ts'
+import { ADDRESS_VARIABLE, startWorkers, type Workers } from './workers.ts'
+
+/** For a start that has opened its port, or is about to, to be told of: what it waits for may never come. */
+const START_GRACE_MS = 2000
 
 /**
- * Runs `mx api` with these flags in this process until a signal ends it. Returns where, once it serves.
+ * Runs `mx api` with these flags in this process until a signal ends it, however early. Returns where, once it serves; undefined: it will
+ * not, for a signal came before.
  *
  * @throws {SettingsError} for wrong settings, {@link Error} with one line for whatever else keeps it from serving; nothing is left running then.
  */
-export async function runApi(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Address> {
+export async function runApi(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Address | undefined> {
   const { given, problems } = parseFlags(words)
   const load = configurationFrom(given, env, 'api', problems)
   const configuration = await load()
@@ -49,38 +57,47 @@ export async function runApi(words: readonly string[], env: NodeJS.ProcessEnv): 
   if (!cluster.isWorker) for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
   const shared = env[ADDRESS_VARIABLE]
-  let port: number
+  let port: number | undefined
   if (cluster.isWorker && shared !== undefined)
     port = await runWorker(load, parseAddress(shared), log)
   else if (count > 1 || settings.hotRestart)
     port = await runPrimary(load, configuration, count, log)
   else port = await runAlone(load, configuration, log)
-  return { ...settings.address, port }
+  return port === undefined ? undefined : { ...settings.address, port }
 }
 
-/** Each of the three returns the port. */
+/** Each of the three returns the port; undefined: a signal came before it served. */
 async function runAlone(
   load: LoadConfiguration,
   configuration: Configuration,
   log: Log,
-): Promise<number> {
+): Promise<number | undefined> {
   const { file } = configuration
+  const stopper = new AbortController()
+  const { signal } = stopper
   const admin = createProcessAdmin(configuration, log)
-  const api = await admin.start(() => startApi({ configuration, log, ...toCounted(admin.url) }))
+  const starting = admin.start(() =>
+    startApi({ configuration, log, signal, ...toCounted(admin.url) }),
+  )
+  let watched: Reloading | undefined
+  const stop = async (): Promise<void> => {
+    watched?.close()
+    stopper.abort()
+    const api = await inStartTime(starting)
+    await api?.drain()
+    await admin.close()
+  }
+  obeySignals({ ...admin, stop, reload: () => watched?.reload() }, log)
+  obeyRestarts(undefined, log)
+  const api = await unlessAborted(starting, signal)
+  if (api === undefined) return undefined
   admin.tell({
     problems: api.problems,
     metrics: () => readAll(api.measured),
     drainDelayMs: () => api.inForce.configuration.settings.drainDelayMs,
   })
   const files = (): readonly string[] => [...(file === undefined ? [] : [file]), ...pluginFiles()]
-  const watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
-  const stop = async (): Promise<void> => {
-    watched.close()
-    await api.drain()
-    await admin.close()
-  }
-  obeySignals({ ...admin, stop, reload: watched.reload }, log)
-  obeyRestarts(undefined, log)
+  watched = reloadOnChange(createReloader(load, api.reload, log), files, log)
   surviveFaults(log)
   announce(configuration, { ...api, admin: admin.url }, 1, log)
   admin.warn()
@@ -92,10 +109,12 @@ async function runPrimary(
   configuration: Configuration,
   count: number,
   log: Log,
-): Promise<number> {
+): Promise<number | undefined> {
   let current = configuration
   let asked = configuration.settings
   const { settings, file } = configuration
+  const stopper = new AbortController()
+  const { signal } = stopper
   const port = await claimPort(settings.address)
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
   const address = { ...settings.address, port }
@@ -103,15 +122,34 @@ async function runPrimary(
   // Of all processes one orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
   const attach = tls && shareTls(tls)
-  const workers = await admin
-    .start(() => startWorkers({ count, address, config: file, log, attach, drainTimeoutMs }))
-    .catch(async (error: unknown) => {
-      await tls?.close()
-      throw error
-    })
+  const starting = admin.start(() =>
+    startWorkers({ count, address, config: file, log, attach, drainTimeoutMs, signal }),
+  )
+  let watched: Reloading | undefined
+  let workers: Workers | undefined
+  const stop = async (): Promise<void> => {
+    watched?.close()
+    stopper.abort()
+    const started = await starting.catch(() => undefined)
+    await started?.drain()
+    await tls?.close()
+    await admin.close()
+  }
+  const leave = (): void => {
+    admin.leave()
+    workers?.leave()
+  }
+  obeySignals({ ...admin, leave, stop, reload: () => watched?.reload() }, log)
+  obeyRestarts(async () => workers?.replace(), log)
+  workers = await unlessAborted(starting, signal).catch(async (error: unknown) => {
+    await tls?.close()
+    throw error
+  })
+  if (workers === undefined) return undefined
+  const { ask, reload } = workers
   admin.tell({
-    problems: createWorkerReadiness(workers.ask),
-    metrics: createWorkerMetrics(() => workers.ask('metrics')),
+    problems: createWorkerReadiness(ask),
+    metrics: createWorkerMetrics(() => ask('metrics')),
     drainDelayMs: () => current.settings.drainDelayMs,
   })
   const apply = (next: Configuration): void => {
@@ -120,29 +158,34 @@ async function runPrimary(
     current = { ...next, settings }
     asked = next.settings
     log.level = settings.logLevel
-    workers.reload()
+    reload()
     reportReload(before, current, restart, log)
   }
   const files = (): readonly string[] => (file === undefined ? [] : [file])
-  const watched = reloadOnChange(createReloader(load, apply, log), files, log)
-  const stop = async (): Promise<void> => {
-    watched.close()
-    await workers.drain()
-    await tls?.close()
-    await admin.close()
-  }
-  const leave = (): void => {
-    admin.leave()
-    workers.leave()
-  }
-  obeySignals({ ...admin, leave, stop, reload: watched.reload }, log)
-  obeyRestarts(workers.replace, log)
+  watched = reloadOnChange(createReloader(load, apply, log), files, log)
   surviveFaults(log)
   const { listener, http2Address } = settings
   const http2Port = http2Address?.port
   announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)
   admin.warn()
   return port
+}
+
+/** What comes about in the time that a start may take once nobody wants it any more; undefined: nothing. */
+async function inStartTime<T>(starting: Promise<T>): Promise<T | undefined> {
+  const started = starting.catch(() => undefined)
+  return (await isDoneIn(started, START_GRACE_MS)) ? await started : undefined
+}
+
+/** What comes about; undefined: somebody ends it, whatever becomes of it. */
+async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    const started = await starting
+    return signal.aborted ? undefined : started
+  } catch (error) {
+    if (signal.aborted) return undefined
+    throw error
+  }
 }
 
 /** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */

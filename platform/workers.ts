@@ -21,6 +21,8 @@ export interface WorkersOptions {
   readonly attach?: ((worker: Worker) => void) | undefined
   /** Milliseconds a worker is given to drain before it is killed. */
   readonly drainTimeoutMs: () => number
+  /** Ends them in order, also while they start. @default nobody does */
+  readonly signal?: AbortSignal
 }
 
 /** The processes that share the port. */
@@ -66,6 +68,7 @@ export async function startWorkers({
   log,
   attach,
   drainTimeoutMs,
+  signal: stopping,
 }: WorkersOptions): Promise<Workers> {
   const environment = {
     [ADDRESS_VARIABLE]: formatAddress(address),
@@ -79,7 +82,7 @@ export async function startWorkers({
   const questions = createQuestions()
   const restarts = new Set<NodeJS.Timeout>()
   let leaving = false
-  let draining = false
+  let draining: Promise<void> | undefined
   let reloads = 0
   let onAllGone: (() => void) | undefined
 
@@ -96,15 +99,15 @@ export async function startWorkers({
         ready = true
         serving.add(worker)
         // Orders that were given before it could hear them.
-        if (draining) worker.send('drain' satisfies WorkerOrder)
+        if (draining !== undefined) worker.send('drain' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
         resolve(worker)
       })
-      worker.on('exit', (code, signal) => {
+      const onExit = (code: number | null, signal: string): void => {
         running.delete(worker)
         serving.delete(worker)
         if (!ready) reject(new WorkerStartError(code ?? 1))
-        if (draining) {
+        if (draining !== undefined) {
           if (running.size === 0) onAllGone?.()
         } else if (!replaced.delete(worker) && !leaving && (ready || waitMs > 0)) {
           const healthy = performance.now() - startedMs > HEALTHY_MS
@@ -116,7 +119,14 @@ export async function startWorkers({
           )
           restartLater(nextMs)
         }
+      }
+      // What is sent to one that is about to end cannot arrive. Of one that did not come about there is no other sign.
+      worker.on('error', (error) => {
+        if (worker.process.pid !== undefined) return
+        log.error({ err: error }, 'cannot start a worker process')
+        onExit(1, '')
       })
+      worker.on('exit', (code, signal) => onExit(code, signal))
     })
   }
 
@@ -152,8 +162,12 @@ export async function startWorkers({
     for (const timer of restarts) clearTimeout(timer)
   }
 
-  const drain = async (): Promise<void> => {
-    draining = true
+  const drain = (): Promise<void> => {
+    draining ??= drainAll()
+    return draining
+  }
+
+  const drainAll = async (): Promise<void> => {
     leave()
     if (running.size === 0) return
     const allGone = new Promise<void>((resolve) => {
@@ -170,10 +184,11 @@ export async function startWorkers({
     clearTimeout(killer)
   }
 
+  stopping?.addEventListener('abort', () => void drain(), { once: true })
   try {
     // The first alone: whatever is wrong is then told once, not by every worker.
     await start(0)
-    await Promise.all(Array.from({ length: count - 1 }, () => start(0)))
+    if (draining === undefined) await Promise.all(Array.from({ length: count - 1 }, () => start(0)))
   } catch (error) {
     await drain()
     throw error

@@ -98,6 +98,23 @@ for (const listener of ['uws', 'node']) {
   )
 }
 
+t.test('a SIGTERM that comes before it serves ends it in order', async (t) => {
+  for (const [flag, pid] of [
+    ['--workers=1', 'process.pid'],
+    ['--workers=2', 'process.ppid'],
+  ] as const) {
+    const plugin = `export default () => {
+      process.kill(${pid}, 'SIGTERM')
+      return { onRequest: (x) => x.reply(200, 'ok') }
+    }`
+    const cwd = t.testdir({ 'early.js': plugin })
+    const mx = start(t, [flag, '--plugin', './early.js'], { cwd })
+    t.equal(await mx.ended, 0, flag)
+    t.match(mx.output.stderr, /gateway stopped/)
+    t.notMatch(mx.output.stderr, /a worker ended/)
+  }
+})
+
 t.test('a second signal ends it at once with status 1', async (t) => {
   const backend = await startBackend(t, 'one')
   const mx = start(t, ['--backend', `greeter=${backend.node}`], { cwd: t.testdir() })
