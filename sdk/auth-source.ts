@@ -1,9 +1,11 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
 import { isNotTaken } from '../core/auth/authorize.ts'
 import { type Revocation, Revocations } from '../core/auth/revocations.ts'
 import type { AuthSource, Rule } from '../core/contracts/auth.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Client } from './client.ts'
+import { DEFAULT_NAMESPACE } from './namespace.ts'
 
 interface RulesMessage {
   readonly rules: readonly Rule[]
@@ -16,8 +18,21 @@ interface TokensMessage {
   readonly revoked: readonly Revocation[]
 }
 
-/** Rules and keys of a platform elsewhere, from its service `auth`: for whoever enforces them far away from it. */
-export function createAuthSource(client: Client): AuthSource {
+interface NamespacesMessage {
+  readonly namespaces: readonly string[]
+  /** The list goes on in the next message. */
+  readonly more?: boolean
+}
+
+/**
+ * Rules and keys of a platform elsewhere, from its service `auth`: for whoever enforces them far away from it.
+ *
+ * @param namespace that the client's account is of; unless it is that of the platform, it is the only one whose rules are told.
+ */
+export function createAuthSource(
+  client: Client,
+  namespace: string = DEFAULT_NAMESPACE,
+): AuthSource {
   // Of all watches: what one was told counts while the next is.
   const revocations = new Revocations()
   return {
@@ -36,6 +51,25 @@ export function createAuthSource(client: Client): AuthSource {
         }
       })
     },
+
+    watchNamespaces: (signal) =>
+      namespace === DEFAULT_NAMESPACE
+        ? beginAgain(async function* () {
+            const messages = client.stream<object, NamespacesMessage>(
+              'auth',
+              'Rules.WatchNamespaces',
+              {},
+              { signal },
+            )
+            let names = new Set<string>()
+            for await (const message of messages) {
+              for (const name of message.namespaces) names.add(name)
+              if (message.more === true) continue
+              yield names
+              names = new Set()
+            }
+          })
+        : tellOnce(new Set([namespace]), signal),
 
     watchTokens: (signal) =>
       beginAgain(async function* () {
@@ -62,6 +96,12 @@ async function* beginAgain<T>(watch: () => AsyncIterable<T>): AsyncIterable<T> {
       if (!hasBegun || !(error instanceof GatewayError) || !isNotTaken(error)) throw error
     }
   }
+}
+
+/** What never changes. */
+async function* tellOnce<T>(value: T, signal: AbortSignal): AsyncIterable<T> {
+  yield value
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 function toKeys(keys: TokensMessage['keys']): ReadonlyMap<string, KeyObject> {

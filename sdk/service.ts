@@ -339,7 +339,7 @@ export class Service<H extends object = Record<never, never>> {
     const { openGate } = await import('../core/auth/open-gate.ts')
     const { createAuthSource } = await import('./auth-source.ts')
     const opened = openGate(this.log)
-    opened.ask(createAuthSource(this.client))
+    opened.ask(createAuthSource(this.client, credentials.namespace))
     this.#dispatcher.guard(opened.gate, credentials.namespace)
     this.#closeGate = opened.gate.close
   }

@@ -9,6 +9,7 @@ const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 const key = { id: nameKey(publicKey), privateKey }
 const source: AuthSource = {
   async *watchRules() {},
+  async *watchNamespaces() {},
   async *watchTokens(signal) {
     yield { keys: new Map([[key.id, publicKey]]), isRevoked: () => false }
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

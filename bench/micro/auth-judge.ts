@@ -28,6 +28,7 @@ async function* watch<T>(value: T, signal: AbortSignal): AsyncGenerator<T, void,
 async function createJudge(rules: readonly Rule[], account: Account | undefined) {
   const source: AuthSource = {
     watchRules: (_, signal) => watch(rules, signal),
+    watchNamespaces: (signal) => watch(new Set<string>(), signal),
     watchTokens: (signal) => watch({ keys: new Map(), isRevoked: () => false }, signal),
   }
   const gate = createGate(source)

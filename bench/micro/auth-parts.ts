@@ -37,6 +37,7 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
   })
   const source: AuthSource = {
     watchRules: (_, signal) => watch([...rules, OPEN], signal),
+    watchNamespaces: (signal) => watch(new Set<string>(), signal),
     watchTokens: (signal) =>
       watch({ keys: new Map([[key.id, publicKey]]), isRevoked: () => false }, signal),
   }

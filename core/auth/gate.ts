@@ -11,7 +11,7 @@ import type {
 } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
 import { DEFAULT_DOMAIN } from '../service-entry.ts'
-import { belongsTo } from './belongs-to.ts'
+import { DEFAULT_RULE } from './default-rule.ts'
 import { KeptWatch } from './kept-watch.ts'
 import { isLoggingIn } from './logging-in.ts'
 import { RuleBook } from './rule-book.ts'
@@ -25,10 +25,7 @@ export interface GateOptions {
   readonly onRefused?: (reason: string) => void
   /** Milliseconds a call waits for rules or keys that were never had. @default 5000 */
   readonly waitMs?: number
-  /**
-   * Namespaces whose rules are kept; those asked for longest ago are given up. A tenth as many are kept besides for callers that do not
-   * belong to the namespace they name: whatever strangers name, what others use stays. @default 1000
-   */
+  /** Namespaces whose rules are kept; those asked for longest ago are given up. Those without rules of their own take nothing. @default 1000 */
   readonly maxNamespaces?: number
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
@@ -40,8 +37,11 @@ const REFUSED_MAX = 1000
 const REFUSED_KEY = 86
 /** Changes that come together are told together. */
 const TELL_MS = 50
+/** Rules that are given up are asked for again by what was let in by them, which may have others given up: not all the time. */
+const GIVE_UP_MS = 1000
 const NO_KEYS: ReadonlyMap<string, KeyObject> = new Map()
 const GRANTED: Ruling = { granted: true, rule: undefined }
+const BY_DEFAULT: Ruling = { granted: true, rule: DEFAULT_RULE }
 
 /** Opens a gate: it keeps watching keys, and the rules of the namespaces that are asked for. */
 export function createGate(source: AuthSource, options: GateOptions = {}): Gate {
@@ -51,6 +51,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   const refused = new LRUCache<string, true>({ max: REFUSED_MAX })
   const away = new Set<object>()
   let telling: NodeJS.Timeout | undefined
+  let givingUp: NodeJS.Timeout | undefined
   let closed = false
 
   const tell = (): void => {
@@ -59,6 +60,13 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   }
   const changed = (): void => {
     if (!closed && listeners.size > 0) telling ??= setTimeout(tell, TELL_MS).unref()
+  }
+  const gaveUp = (): void => {
+    if (!closed) givingUp ??= setTimeout(tellGivenUp, GIVE_UP_MS).unref()
+  }
+  const tellGivenUp = (): void => {
+    givingUp = undefined
+    changed()
   }
   const noteOutage = (watch: object, reason: Error | undefined): void => {
     const before = away.size
@@ -85,34 +93,41 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
     isRevoked: (session) => tokens.value!.isRevoked(session),
     nowMs,
   })
-  const createWatches = (max: number) =>
-    new LRUCache<string, KeptWatch<RuleBook>>({
-      max,
-      dispose(watch) {
-        watch.close()
-        // What changes there from now on is not heard of: whoever was let in is judged again, which begins to watch again.
-        changed()
-      },
-    })
-  const namespaces = createWatches(maxNamespaces)
-  const ofStrangers = createWatches(Math.ceil(maxNamespaces / 10))
-  const watchNamespace = ({ namespace, account }: Access): KeptWatch<RuleBook> => {
-    const isOwn =
-      namespace === DEFAULT_DOMAIN || (account !== undefined && belongsTo(account, namespace))
-    const found = isOwn ? undefined : ofStrangers.get(namespace)
-    if (found !== undefined) return found
+  const named = keep<ReadonlySet<string>>(source.watchNamespaces, (next, before) => {
+    if (next.size !== before.size || ![...next].every((name) => before.has(name))) changed()
+  })
+  const namespaces = new LRUCache<string, KeptWatch<RuleBook>>({
+    max: maxNamespaces,
+    dispose(watch) {
+      watch.close()
+      // What changes there from now on is not heard of: whoever was let in is judged again, which begins to watch again.
+      gaveUp()
+    },
+  })
+  const watchNamespace = (namespace: string): KeptWatch<RuleBook> => {
     const watch = keep(
       (signal) => toBooks(namespace, source.watchRules(namespace, signal)),
       changed,
     )
-    ;(isOwn ? namespaces : ofStrangers).set(namespace, watch)
+    namespaces.set(namespace, watch)
     return watch
   }
+  const judge = (access: Access): Maybe<Ruling> => {
+    const { namespace } = access
+    let watch = namespaces.get(namespace)
+    if (watch === undefined && namespace !== DEFAULT_DOMAIN) {
+      const names = named.value
+      if (names === undefined) return judgeNamed(access)
+      if (!names.has(namespace)) return BY_DEFAULT
+    }
+    watch ??= watchNamespace(namespace)
+    const book = watch.value
+    return book === undefined ? judgeLater(watch, access) : rule(book, access)
+  }
+  const judgeNamed = async (access: Access): Promise<Ruling> =>
+    (await learn(named, access)) === undefined ? GRANTED : judge(access)
   const judgeLater = async (watch: KeptWatch<RuleBook>, access: Access): Promise<Ruling> => {
-    const book = await watch.first().catch((cause: unknown) => {
-      if (isLoggingIn(access.resource)) return undefined
-      throw toUnknown(access.resource.name, 'the rules of access are not known yet', cause)
-    })
+    const book = await learn(watch, access)
     return book === undefined ? GRANTED : rule(book, access)
   }
   const verify = async (token: string): Promise<Session> => {
@@ -133,11 +148,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   return {
     identify: (token) => sessions.recall(token) ?? verify(token),
 
-    judge(access): Maybe<Ruling> {
-      const watch = namespaces.get(access.namespace) ?? watchNamespace(access)
-      const book = watch.value
-      return book === undefined ? judgeLater(watch, access) : rule(book, access)
-    },
+    judge,
 
     onChange(listener) {
       // Of its own: the same function may be given twice.
@@ -149,10 +160,11 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
     close() {
       closed = true
       clearTimeout(telling)
+      clearTimeout(givingUp)
       listeners.clear()
       tokens.close()
+      named.close()
       namespaces.clear()
-      ofStrangers.clear()
     },
   }
 }
@@ -168,6 +180,14 @@ function rule(book: RuleBook, { account, resource }: Access): Ruling {
   const { type, name, endpoint } = resource
   const caller = book.caller(account)
   return type === 'service' ? caller.call(name, endpoint) : caller.access(type, name, endpoint)
+}
+
+/** What a watch tells first; undefined: it cannot be had, and is not needed for logging in. */
+function learn<T>(watch: KeptWatch<T>, { resource }: Access): Promise<T | undefined> {
+  return watch.first().catch((cause: unknown) => {
+    if (isLoggingIn(resource)) return undefined
+    throw toUnknown(resource.name, 'the rules of access are not known yet', cause)
+  })
 }
 
 /** Whether a key of before is not among those of now. */

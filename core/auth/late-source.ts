@@ -17,6 +17,9 @@ export function createLateSource(): LateSource {
       async *watchRules(namespace, signal) {
         yield* (await later).watchRules(namespace, signal)
       },
+      async *watchNamespaces(signal) {
+        yield* (await later).watchNamespaces(signal)
+      },
       async *watchTokens(signal) {
         yield* (await later).watchTokens(signal)
       },

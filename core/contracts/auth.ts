@@ -63,6 +63,8 @@ export interface TokenKnowledge {
 export interface AuthSource {
   /** All rules of a namespace, at once and after each change. Throws when they cannot be had, or no longer; ends by `signal` only. */
   readonly watchRules: (namespace: string, signal: AbortSignal) => AsyncIterable<readonly Rule[]>
+  /** As {@link watchRules}, names of all namespaces that have rules of their own: in others everybody may do everything. */
+  readonly watchNamespaces: (signal: AbortSignal) => AsyncIterable<ReadonlySet<string>>
   /** As {@link watchRules}, what tokens are judged by. */
   readonly watchTokens: (signal: AbortSignal) => AsyncIterable<TokenKnowledge>
 }

@@ -73,9 +73,12 @@ export function toRuleKey(namespace: string, id: string): string {
   return `${toRulesPrefix(namespace)}${id}`
 }
 
+/** What keys of {@link toRulesHeadKey} begin with. */
+export const RULES_HEADS_PREFIX = 'rulesHead/'
+
 /** Record that is there once a namespace has had rules, and is written again with each change of them. */
 export function toRulesHeadKey(namespace: string): string {
-  return `rulesHead/${namespace}`
+  return `${RULES_HEADS_PREFIX}${namespace}`
 }
 
 /** Record of a pair of keys. */

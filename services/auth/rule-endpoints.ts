@@ -48,22 +48,34 @@ const Force: TUnsafe<boolean> = Type.Unsafe(
     description: 'Even if nobody can log in any more, or the caller cannot change rules again.',
   }),
 )
-/** Rules of a message. */
+/** Rules, or names, of a message. */
 const PAGE = 500
+
+/** Names of namespaces as they are told to who watches. */
+interface NamespaceNews {
+  readonly namespaces: readonly string[]
+  readonly more: boolean
+}
+
+const NamesNews: TUnsafe<NamespaceNews> = Type.Unsafe(
+  Type.Object({
+    namespaces: Type.Array(Type.String()),
+    more: Type.Boolean({ description: 'Whether the next message goes on with the same list.' }),
+  }),
+)
 
 /** What the handler `Rules` offers (reference 2.1). */
 export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
   const { accounts, rules, source, watchers, audit } = options
 
   async function* tellRules(namespace: string, signal: AbortSignal): AsyncIterable<RuleNews> {
-    for await (const all of source.watchRules(namespace, signal)) {
-      let at = 0
-      do {
-        const more = at + PAGE < all.length
-        yield { rules: all.slice(at, at + PAGE), more }
-        at += PAGE
-      } while (at < all.length)
-    }
+    for await (const all of source.watchRules(namespace, signal))
+      for (const { page, more } of toPages(all)) yield { rules: page, more }
+  }
+
+  async function* tellNamespaces(signal: AbortSignal): AsyncIterable<NamespaceNews> {
+    for await (const all of source.watchNamespaces(signal))
+      for (const { page, more } of toPages([...all])) yield { namespaces: page, more }
   }
 
   return {
@@ -164,7 +176,26 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         return watchers.open(ctx, idOf(ctx), (signal) => tellRules(namespace, signal))
       },
     }),
+
+    watchNamespaces: endpoint({
+      description:
+        'Names of the namespaces that have rules of their own, at once and after each change, for services and administrators of the platform. In others everybody may do everything.',
+      response: NamesNews,
+      stream: 'server',
+      handle(_, ctx) {
+        mustBeEnforcer(ctx, DEFAULT_NAMESPACE)
+        return watchers.open(ctx, idOf(ctx), tellNamespaces)
+      },
+    }),
   }
+}
+
+/** One at least, which may be empty. */
+function toPages<T>(all: readonly T[]): readonly { page: readonly T[]; more: boolean }[] {
+  return Array.from({ length: Math.max(1, Math.ceil(all.length / PAGE)) }, (_, i) => {
+    const end = (i + 1) * PAGE
+    return { page: all.slice(end - PAGE, end), more: end < all.length }
+  })
 }
 
 /** @throws {GatewayError} 401, 403 */

@@ -1,3 +1,4 @@
+import { DEFAULT_RULE } from '../../core/auth/default-rule.ts'
 import { type Judged, RuleBook } from '../../core/auth/rule-book.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
@@ -5,16 +6,15 @@ import { formatKept } from '../../core/store/kept-json.ts'
 import { readAll } from '../../core/store/read-all.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
-import { parseRuleRecord, TABLE, toRuleKey, toRulesHeadKey, toRulesPrefix } from './records.ts'
+import {
+  parseRuleRecord,
+  RULES_HEADS_PREFIX,
+  TABLE,
+  toRuleKey,
+  toRulesHeadKey,
+  toRulesPrefix,
+} from './records.ts'
 
-/** Everybody may call everything, until it is deleted (specification: Rule). Kept once the rules are changed: who only reads writes nothing. */
-const DEFAULT_RULE: Rule = {
-  id: 'default',
-  scope: '',
-  access: 'GRANTED',
-  resource: { type: '*', name: '*', endpoint: '*' },
-  priority: 0,
-}
 /** Of a change that others come before each time. */
 const ATTEMPTS_MAX = 50
 const RULES_MAX = 10_000
@@ -29,7 +29,9 @@ export interface RuleChange {
 
 /** Rules of all namespaces. Each function throws errors of the id it is given: 400 for what is wrong with a request. */
 export interface Rules {
-  /** In the order of their ids; the default rule where there have never been any. */
+  /** Names of the namespaces whose rules somebody has changed. */
+  readonly namespaces: (signal?: AbortSignal) => Promise<readonly string[]>
+  /** In the order of their ids; the default rule where there have never been any. Kept once the rules are changed: who only reads writes nothing. */
   readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly Rule[]>
   /** @throws {GatewayError} 409 for what asks for {@link RuleChange.force}. */
   readonly create: (
@@ -103,6 +105,11 @@ export function createRules(store: Store): Rules {
   }
 
   return {
+    async namespaces(signal) {
+      const heads = await readAll(store, TABLE, RULES_HEADS_PREFIX, signal)
+      return heads.map(({ key }) => key.slice(RULES_HEADS_PREFIX.length))
+    },
+
     async list(namespace, signal) {
       return (await read(namespace, signal)).rules
     },

@@ -2,7 +2,7 @@ import type { AuthSource, TokenKnowledge } from '../../core/contracts/auth.ts'
 import type { StoreListener } from '../../core/contracts/store.ts'
 import type { Store } from '../../core/store/store.ts'
 import { follow } from './follow.ts'
-import { TABLE, toRulesHeadKey } from './records.ts'
+import { RULES_HEADS_PREFIX, TABLE, toRulesHeadKey } from './records.ts'
 import type { Revoked } from './revoked.ts'
 import type { Rules } from './rules.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -29,6 +29,22 @@ export function createSource({ store, rules, keys, revoked }: SourceOptions): Au
           return store.watch(TABLE, head, listener)
         },
       }),
+
+    watchNamespaces(signal) {
+      let known = new Set<string>()
+      return follow<ReadonlySet<string>>(signal, {
+        async read() {
+          known = new Set(await rules.namespaces(signal))
+          return known
+        },
+        // Each change of rules writes a head; only the first one of a namespace is news.
+        watch: (onNews) =>
+          store.watch(TABLE, RULES_HEADS_PREFIX, {
+            onEvent: ({ key }) => known.has(key.slice(RULES_HEADS_PREFIX.length)) || onNews(),
+            onGap: onNews,
+          }),
+      })
+    },
 
     watchTokens: (signal) =>
       follow<TokenKnowledge>(signal, {

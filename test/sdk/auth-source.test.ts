@@ -50,6 +50,24 @@ t.test(
   },
 )
 
+t.test('which namespaces have rules is told, of others than mx only the own one', async (t) => {
+  const { server, admin } = await open(t)
+  const client = openClient(t, { proxy: server.proxy, auth: AUTH })
+  const ending = new AbortController()
+  t.teardown(() => ending.abort())
+  const watch = (namespace?: string) =>
+    createAuthSource(client, namespace).watchNamespaces(ending.signal)[Symbol.asyncIterator]()
+  const told = watch()
+  t.same(await told.next(), { done: false, value: new Set() })
+  await admin.call('auth', 'Rules.Create', { rule: NOBODY, options: { namespace: 'acme' } })
+  t.same((await told.next()).value, new Set(['acme']))
+  const own = watch('shop')
+  t.same((await own.next()).value, new Set(['shop']))
+  const next = own.next()
+  ending.abort()
+  t.same(await next, { done: true, value: undefined })
+})
+
 t.test('a watch whose token ends begins again by itself', async (t) => {
   const { server, admin } = await open(t)
   const source = createAuthSource(openClient(t, { proxy: server.proxy, auth: AUTH }))

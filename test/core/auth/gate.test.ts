@@ -108,7 +108,10 @@ t.test('rules that do not come are not waited for without end', async (t) => {
   const never = async function* (): AsyncGenerator<never, void, undefined> {
     await new Promise(() => {})
   }
-  const gate = createGate({ watchRules: never, watchTokens: never }, { waitMs: 10 })
+  const gate = createGate(
+    { watchRules: never, watchNamespaces: never, watchTokens: never },
+    { waitMs: 10 },
+  )
   t.teardown(gate.close)
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
@@ -160,8 +163,8 @@ t.test('why a token is not taken is told once', async (t) => {
 
 t.test('rules of so many namespaces are kept, and of those asked for last', async (t) => {
   const { gate, isGranted, source } = open(t, { maxNamespaces: 2 })
-  const admin = createAccount({ scopes: ['admin'] })
-  const ask = (namespace: string) => isGranted(admin, { namespace })
+  for (const namespace of ['a', 'b', 'c']) source.setRules(namespace, createRule())
+  const ask = (namespace: string) => isGranted(undefined, { namespace })
   await ask('mx')
   await ask('a')
   await ask('mx')
@@ -177,25 +180,38 @@ t.test('rules of so many namespaces are kept, and of those asked for last', asyn
   t.equal(await ask('b'), false)
 })
 
-t.test('whatever namespaces strangers name, what others use is kept', async (t) => {
-  const { isGranted, source } = open(t, { maxNamespaces: 10 })
-  const own = ['mx', 'acme', 'shop']
-  const askAll = async () => {
-    await isGranted()
-    await isGranted(JANE)
-    await isGranted(createAccount({ issuer: 'acme' }), { namespace: 'acme' })
-    await isGranted(createAccount({ type: 'service' }), { namespace: 'shop' })
-  }
-  await askAll()
-  for (let i = 0; i < 100; i++)
-    for (const account of [undefined, JANE]) await isGranted(account, { namespace: `random-${i}` })
-  await askAll()
+t.test('a namespace without rules of its own takes nothing, whoever names it', async (t) => {
+  const { gate, isGranted, judge, source } = open(t, { maxNamespaces: 2 })
+  source.setRules('acme', createRule())
+  await isGranted()
   await isGranted(undefined, { namespace: 'acme' })
+  const names = Array.from({ length: 100 }, (_, i) => `random-${i}`)
+  for (const namespace of names)
+    for (const account of [undefined, JANE])
+      t.match(judge(account, { namespace }), { granted: true, rule: { id: 'default' } })
   t.same(
-    own.map((namespace) => source.watched.get(namespace)),
-    [1, 1, 1],
+    [...source.watched],
+    [
+      ['mx', 1],
+      ['acme', 1],
+    ],
   )
-  t.equal(source.watched.get('random-0'), 1, 'what they named last is kept, too')
+  let told = 0
+  gate.onChange(() => told++)
+  source.setRules('random-1', STAFF_ONLY)
+  await until(() => told === 1)
+  t.equal(await isGranted(undefined, { namespace: 'random-1' }), false)
+})
+
+t.test('which namespaces have rules cannot be asked: nobody is let in but to log in', async (t) => {
+  const source = new MemoryAuthSource()
+  source.leave()
+  const { isGranted } = open(t, {}, source)
+  const acme = { namespace: 'acme' }
+  await t.rejects(isGranted(undefined, acme), { code: 503 })
+  t.equal(await isGranted(undefined, { ...acme, resource: LOGIN }), true)
+  source.comeBack()
+  await until(() => isGranted(undefined, acme).catch(() => false))
 })
 
 t.test('closed, it watches nothing', async (t) => {

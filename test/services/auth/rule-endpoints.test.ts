@@ -125,6 +125,23 @@ t.test(
   },
 )
 
+t.test(
+  'which namespaces have rules is told services and administrators of the platform',
+  async (t) => {
+    const { call, watch } = await openPlatformAuth(t)
+    const ENDPOINT = 'Rules.WatchNamespaces'
+    await t.rejects(watch(ENDPOINT).next(), MEMBERS)
+    await t.rejects(watch(ENDPOINT, {}, JANE).next(), ADMINS)
+    await t.rejects(watch(ENDPOINT, {}, { ...SERVICE, issuer: 'acme' }).next(), { code: 403 })
+    const names = Array.from({ length: 501 }, (_, i) => `acme-${String(i).padStart(3, '0')}`)
+    for (const namespace of names)
+      await call('Rules.Create', { rule: LOGIN, options: { namespace } }, ADMIN)
+    const stream = watch<{ namespaces: string[]; more: boolean }>(ENDPOINT, {}, SERVICE)
+    t.same(await nextOf(stream), { namespaces: names.slice(0, 500), more: true })
+    t.same(await nextOf(stream), { namespaces: names.slice(500), more: false })
+  },
+)
+
 t.test('many rules are told in several messages', async (t) => {
   const { call, watch } = await openPlatformAuth(t)
   const ids = Array.from({ length: 700 }, (_, i) => `rule${i}`)

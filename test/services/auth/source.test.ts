@@ -43,6 +43,23 @@ t.test('all rules of a namespace are told, at once and after each change', async
 })
 
 t.test(
+  'namespaces that have rules of their own are told, at once and when there are more',
+  async (t) => {
+    const { source, rules, stop } = await open(t)
+    await rules.create('acme', LOGIN, {}, ID)
+    const told = source.watchNamespaces(stop.signal)[Symbol.asyncIterator]()
+    t.same(await next(told), new Set(['acme']))
+    await rules.create('mx', LOGIN, {}, ID)
+    await rules.create('acme', { ...LOGIN, id: 'another' }, {}, ID)
+    t.same(await next(told), new Set(['acme', 'mx']))
+    const more = next(told)
+    await rules.create('mx', { ...LOGIN, id: 'another' }, {}, ID)
+    await rules.create('shop', LOGIN, {}, ID)
+    t.same(await more, new Set(['acme', 'mx', 'shop']))
+  },
+)
+
+t.test(
   'rules that change faster than they are taken are told once, as they are then',
   async (t) => {
     const { source, rules, stop } = await open(t)
