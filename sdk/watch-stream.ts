@@ -30,21 +30,32 @@ const PAUSE_MS = 100
  */
 export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableIterator<E> {
   const { open, service, toEvent, tokens } = options
+  /** Of the token the last stream was opened with; 0: there was none yet. */
+  let leftMs = 0
+  const begin = () => {
+    leftMs = tokens?.leftMs() ?? Number.POSITIVE_INFINITY
+    return open()
+  }
   /** That is read. */
-  let stream = open()
+  let stream = begin()
   /** That is open: another one takes over from the one that is read once that has told what it has. */
   let newest = stream
   let timer: NodeJS.Timeout | undefined
   let hasBegun = false
   let isOver = false
 
-  function renewIn(ms: number | undefined): void {
-    if (isOver || ms === undefined || ms === Number.POSITIVE_INFINITY) return
+  function renewIn(ms: number): void {
+    if (isOver || ms === Number.POSITIVE_INFINITY) return
     timer = setTimeout(() => void renew(), Math.max(ms, PAUSE_MS)).unref()
   }
 
+  /** By now there may be another token than that which was shown. */
+  function toLeft(): number {
+    return leftMs === 0 ? tokens!.leftMs() : leftMs
+  }
+
   async function renew(): Promise<void> {
-    const next = open()
+    const next = begin()
     try {
       await next.begun()
     } catch {
@@ -55,7 +66,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
     if (isOver) return next.cancel()
     newest.cancel()
     newest = next
-    renewIn(tokens?.leftMs())
+    renewIn(toLeft())
   }
 
   function end(): void {
@@ -66,7 +77,7 @@ export function toWatchStream<W, E>(options: WatchOptions<W, E>): AsyncIterableI
   newest.begun().then(
     () => {
       hasBegun = true
-      renewIn(tokens?.leftMs())
+      renewIn(toLeft())
     },
     () => {},
   )

@@ -93,6 +93,37 @@ t.test('before its token ends another stream takes over, and nothing is missed',
   await until(() => open.size === 0)
 })
 
+t.test(
+  'a token that is renewed meanwhile does not make that of the stream last longer',
+  async (t) => {
+    let opened = 0
+    const service = createService(t, { name: 'news' }).handle('News', {
+      watch: endpoint({
+        stream: 'server',
+        async *handle(_: unknown, ctx) {
+          opened++
+          ctx.start()
+          yield { n: opened }
+          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+        },
+      }),
+    })
+    const client = openClient(t, { address: await service.start() })
+    // Another one is there by the time the stream has begun.
+    const tokens = { ...createFixedToken('t'), leftMs: () => (opened === 0 ? 1 : 1_000_000) }
+    const watch = toWatchStream<{ n: number }, number>({
+      open: () => client.stream('news', 'News.Watch', {}),
+      ...{ service: 'news', toEvent: ({ n }: { n: number }) => n, tokens },
+    })
+    const told = [await watch.next(), await watch.next()]
+    t.same(
+      told.map(({ value }) => value),
+      [1, 2],
+    )
+    await watch.return!()
+  },
+)
+
 t.test('one whose token is good for nothing any more is to be begun again', async (t) => {
   const service = createService(t, { name: 'news' }).handle('News', {
     watch: endpoint({
