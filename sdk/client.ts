@@ -219,19 +219,18 @@ export class Client {
     const { id, secret, namespace, isGuess } = credentials
     // Nobody has a token before; the namespace is the account's, wherever calls go.
     const metadata = formatCallMetadata({ namespace }, '')
-    const logIn = (): Promise<LoginReply> =>
+    const ask = (request: object): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
         const plan = this.#plan('auth', 'Auth.Token', DEFAULT, this.#timeoutMs)
+        const own = { ...plan, metadata, tokens: undefined }
         const resolveReply = resolve as (reply: unknown) => void
-        new UnaryCall(
-          this.#owner,
-          { ...plan, metadata, tokens: undefined },
-          { id, secret },
-          resolveReply,
-          reject,
-        ).begin()
+        new UnaryCall(this.#owner, own, request, resolveReply, reject).begin()
       })
-    return createTokenSource({ logIn, isGuess })
+    return createTokenSource({
+      logIn: () => ask({ id, secret }),
+      refresh: (refresh_token) => ask({ refresh_token }),
+      isGuess,
+    })
   }
 
   #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {

@@ -4,14 +4,33 @@ import { createFixedToken, createTokenSource, type LoginReply } from '../../sdk/
 
 /** Tokens of a minute, on a clock of its own. */
 function open({ isGuess = false } = {}) {
-  const state = { nowMs: 0, logins: 0, error: undefined as GatewayError | undefined }
+  const state = {
+    nowMs: 0,
+    logins: 0,
+    /** Refresh tokens that were shown. */
+    shown: [] as string[],
+    error: undefined as GatewayError | undefined,
+    /** Of refreshing alone. */
+    refusal: undefined as GatewayError | undefined,
+  }
+  const reply = (): LoginReply => {
+    const n = state.logins + state.shown.length
+    if (state.error !== undefined) throw state.error
+    return {
+      token: { access_token: `t${n}`, refresh_token: `r${n}`, created: 1000, expiry: 1060 },
+    }
+  }
   const tokens = createTokenSource({
     isGuess,
     nowMs: () => state.nowMs,
-    async logIn(): Promise<LoginReply> {
+    async logIn() {
       state.logins++
-      if (state.error !== undefined) throw state.error
-      return { token: { access_token: `t${state.logins}`, created: 1000, expiry: 1060 } }
+      return reply()
+    },
+    async refresh(token) {
+      state.shown.push(token)
+      if (state.refusal !== undefined) throw state.refusal
+      return reply()
     },
   })
   return { state, tokens }
@@ -40,6 +59,33 @@ t.test('a token is renewed in the background of calls, before it ends', async (t
   t.equal(tokens.current(), 't1')
   await new Promise(setImmediate)
   t.equal(tokens.current(), 't2')
+  t.same([state.logins, state.shown], [1, ['r1']], 'by its refresh token')
+  state.nowMs = 60_000
+  for (let i = 0; i < 3; i++) void tokens.ready()
+  await new Promise(setImmediate)
+  t.same([tokens.current(), state.shown], ['t3', ['r1', 'r2']], 'one at a time, with the newest')
+})
+
+t.test('a refresh token that is refused is no end: it logs in again', async (t) => {
+  for (const code of [400, 401]) {
+    const { state, tokens } = open()
+    await tokens.ready()
+    state.nowMs = 50_000
+    state.refusal = new GatewayError('auth', code, 'used before')
+    await tokens.ready()
+    t.same([state.logins, state.shown, tokens.current()], [2, ['r1'], 't3'])
+  }
+})
+
+t.test('a refresh token is not used twice, where its answer was lost', async (t) => {
+  const { state, tokens } = open()
+  await tokens.ready()
+  state.nowMs = 50_000
+  state.refusal = new GatewayError('auth', 408, 'nothing came')
+  await t.rejects(tokens.ready()!, { code: 408 })
+  state.nowMs = 51_000
+  await tokens.ready()
+  t.same([state.logins, state.shown], [2, ['r1']])
 })
 
 t.test('a token that is about to end is not used any more', async (t) => {
@@ -59,7 +105,7 @@ t.test('a renewal that fails is tried again, and the token lasts meanwhile', asy
   void tokens.ready()
   await new Promise(setImmediate)
   void tokens.ready()
-  t.equal(state.logins, 2, 'not at once')
+  t.equal(state.logins + state.shown.length, 2, 'not at once')
   t.equal(tokens.current(), 't1')
   state.nowMs = 31_000
   state.error = undefined

@@ -1,0 +1,57 @@
+// How programs keep a token, at a whole server.
+import t from 'tap'
+import { createTokenSource, type LoginReply } from '../../sdk/token-source.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
+import { ADMIN, openServer } from '../fixtures/server.ts'
+
+t.setTimeout(60_000)
+
+const AUTH = { id: 'orders', secret: 'a long secret' }
+
+t.test('a token is refreshed, and where that is refused, logged in for again', async (t) => {
+  const { proxy } = await openServer(t)
+  const admin = openClient(t, { proxy, auth: ADMIN })
+  await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
+  const asked: string[] = []
+  const nobody = openClient(t, { proxy, inProcess: false, token: 'none' })
+  const ask = (request: object) => {
+    asked.push(...Object.keys(request))
+    return nobody.call<LoginReply>('auth', 'Auth.Token', request)
+  }
+  const clock = { nowMs: 0 }
+  const tokens = createTokenSource({
+    logIn: () => ask({ ...AUTH }),
+    refresh: (refresh_token) => ask({ refresh_token }),
+    isGuess: false,
+    nowMs: () => clock.nowMs,
+  })
+  const renew = async () => {
+    clock.nowMs += 900_000
+    await tokens.ready()
+    const token = tokens.current()!
+    const { account } = await admin.call<{ account: { id: string } }>('auth', 'Auth.Inspect', {
+      token,
+    })
+    t.equal(account.id, AUTH.id)
+    return token
+  }
+  const seen = new Set([await renew(), await renew(), await renew()])
+  t.equal(seen.size, 3)
+  t.same(asked.splice(0), ['id', 'secret', 'refresh_token', 'refresh_token'])
+  await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
+  await renew()
+  t.same(asked, ['refresh_token', 'id', 'secret'])
+})
+
+t.test('a client goes on when its token is good for nothing any more', async (t) => {
+  const { proxy } = await openServer(t)
+  const admin = openClient(t, { proxy, auth: ADMIN })
+  await admin.call('auth', 'Auth.Generate', { ...AUTH, type: 'service', scopes: ['service'] })
+  const client = openClient(t, { proxy, auth: AUTH })
+  const list = () => client.call('auth', 'Rules.List')
+  await list()
+  await admin.call('auth', 'Auth.RotateKey', { drop: true })
+  t.match(await list(), { rules: [{ id: 'default' }] }, 'by its refresh token')
+  await admin.call('auth', 'Auth.Revoke', { id: AUTH.id })
+  t.match(await list(), { rules: [{ id: 'default' }] }, 'by its secret')
+})
