@@ -43,6 +43,10 @@ interface Account {
   readonly metadata: Readonly<Record<string, string>> | null
 }
 
+interface MadeAccount extends Account {
+  readonly secret: string
+}
+
 interface AccountPage {
   readonly accounts: readonly Account[]
   /** There are more: list after this id. */
@@ -129,10 +133,13 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
       withSession(flags, async ({ call, options, format }) => {
         const scopes = (flags.scopes ?? '').split(',').filter((scope) => scope !== '')
         const { type = 'user' } = flags
-        const secret = (await readSecret(flags.secret)) ?? ''
-        const request = { id, type, scopes, secret, options }
-        const { account } = await call<{ account: object }>('auth', 'Auth.Generate', request)
-        await print(format, account, `Account created: ${JSON.stringify(account)}\n`)
+        const given = (await readSecret(flags.secret)) ?? ''
+        const request = { id, type, scopes, secret: given, options }
+        const { account } = await call<{ account: MadeAccount }>('auth', 'Auth.Generate', request)
+        const { secret: made, ...rest } = account
+        // Whoever gave one has it: logs of what scripts print are no place for it.
+        const told = given === '' ? { ...rest, secret: made } : rest
+        await print(format, told, `Account created: ${JSON.stringify(told)}\n`)
       }),
   },
   {
@@ -278,9 +285,14 @@ function toAccess(text: string): string {
 }
 
 function toResource(text: string | undefined): Rule['resource'] {
-  const [type, name, endpoint, ...more] = (text ?? '').split(':')
+  if (text === undefined)
+    throw new CliError(
+      "--resource is missing: type:name:endpoint, such as service:helloworld:*; *:*:* is everything. See 'mx auth --help'",
+      { status: EXIT.usage },
+    )
+  const [type, name, endpoint, ...more] = text.split(':')
   if (type && name && endpoint && more.length === 0) return { type, name, endpoint }
-  throw new CliError('Invalid resource, must be in the format type:name:endpoint', {
+  throw new CliError(`Invalid resource: ${text}, must be in the format type:name:endpoint`, {
     status: EXIT.usage,
   })
 }

@@ -56,6 +56,21 @@ t.test('accounts get tokens and other secrets', async (t) => {
   })
 })
 
+t.test('a secret that was given is not told, one that was made is', async (t) => {
+  const given = await auth('create', 'account', 'joe', '--secret=mine', '-o', 'json')
+  t.match(JSON.parse(given), { id: 'joe', secret: undefined })
+  t.notMatch(await auth('create', 'account', 'jim', '--secret=mine'), /mine|secret/)
+  t.match(await auth('create', 'account', 'ann'), /"secret":"[^"]{20,}"/)
+})
+
+t.test('a rule without a resource is told that it has none, and what one is', async (t) => {
+  const missing = { status: 2, message: /^--resource is missing: type:name:endpoint, such as/ }
+  await t.rejects(auth('create', 'rule', 'x'), missing)
+  await t.rejects(auth('create', 'rule', 'x', '--resource=a:b'), {
+    ...{ status: 2, message: /^Invalid resource: a:b, must be/ },
+  })
+})
+
 t.test('a priority may be below 0', async (t) => {
   const words = ['auth', 'create', 'rule', 'low', '--resource=service:x:*', '--priority', '-5']
   t.match(await mx(words), { code: 0, stderr: '' })
