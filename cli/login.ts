@@ -24,16 +24,19 @@ const FLAGS = {
   password_stdin: 'boolean',
 } as const
 
+const STANDARD_INPUT = '-'
+
 /** Logs in, and remembers it for the commands that follow. @throws {CliError} */
 export async function logIn(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
-  const { username, email, password, password_stdin: isPiped = false } = flags
+  const { username, email, password, password_stdin = false } = flags
   const ids = [username, email, ...words].filter((id) => id !== undefined)
   if (ids.length > 1)
     throw new CliError(`one account at a time, got ${ids.join(', ')}. See 'mx login --help'`, {
       status: EXIT.usage,
     })
-  if (password !== undefined && isPiped)
+  const isPiped = password_stdin || password === STANDARD_INPUT
+  if (password !== undefined && password_stdin)
     throw new CliError('--password and --password_stdin are two passwords: give one', {
       status: EXIT.usage,
     })

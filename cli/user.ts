@@ -92,7 +92,10 @@ const SUBCOMMANDS: readonly Subcommand<UserFlags>[] = [
         const id = flags.username ?? flags.email ?? caller
         const old_secret =
           flags.old_password ?? (await ask('Enter current password: ', '--old_password', HIDDEN))
-        const new_secret = flags.new_password ?? (await askNewSecret('password', '--new_password'))
+        const new_secret =
+          flags.new_password === STANDARD_INPUT
+            ? await readInput()
+            : (flags.new_password ?? (await askNewSecret('password', '--new_password')))
         const { namespace } = session.owner
         const request = { id, old_secret, new_secret, options: { namespace } }
         // Whatever namespace is selected: in another one the account is nobody.

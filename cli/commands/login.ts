@@ -7,7 +7,10 @@ export function registerLogin(cli: CAC): void {
     .usage('login [id] [flags]')
     .option('--username <id>', 'Account to log in as')
     .option('--email <id>', 'The same as --username')
-    .option('--password <password>', 'Its password; other users of this machine may see it')
+    .option(
+      '--password [password]',
+      'Its password; other users of this machine may see it; - is standard input',
+    )
     .option('--password_stdin', 'Read the password from standard input')
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')

@@ -33,6 +33,7 @@ t.test('a login is told, as a document where one is wanted', async (t) => {
 
 t.test('a password from standard input is without its line feed', async (t) => {
   t.match(await mx(['login', 'admin', '--password_stdin'], 'mx\n'), { code: 0, stderr: '' })
+  t.match(await mx(['login', 'admin', '--password', '-'], 'mx\n'), { code: 0, stderr: '' })
 })
 
 t.test(
