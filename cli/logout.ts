@@ -13,12 +13,13 @@ export async function logOut(cli: CAC): Promise<void> {
   try {
     const { environment, owner } = session
     const kept = readCredentials(owner)
+    // First, so that it is good for nothing any more also where the file cannot be written.
+    if (kept !== undefined)
+      await session
+        .callAnonymously('auth', 'Auth.Revoke', { refresh_token: kept.refreshToken })
+        .catch((error: Error) => printProblems([`the server was not told: ${error.message}`]))
     await writeCredentials(owner, undefined)
     await writeConfig(toAccountName(environment), '')
-    if (kept === undefined) return
-    await session
-      .callAnonymously('auth', 'Auth.Revoke', { refresh_token: kept.refreshToken })
-      .catch((error: Error) => printProblems([`the server was not told: ${error.message}`]))
   } finally {
     session.close()
   }
