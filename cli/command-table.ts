@@ -98,8 +98,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'events',
-    description: 'Publish, consume and read events',
-    subcommands: ['publish', 'consume', 'read'],
+    description: 'Publish, consume, read and list events',
+    subcommands: ['publish', 'consume', 'read', 'topics'],
     load: async () => (await import('./commands/events.ts')).registerEvents,
   },
   {

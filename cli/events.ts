@@ -7,6 +7,7 @@ import { consume } from './events/consume.ts'
 import { type EventMessage, toDocument, toPayload } from './events/message.ts'
 import { formatEach, OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { readBytes } from './input.ts'
+import { CliError } from './output.ts'
 import { printStream } from './print-stream.ts'
 import { toPairs } from './runtime/run-flags.ts'
 import { SESSION_FLAGS, type Session, withSession } from './session.ts'
@@ -30,6 +31,18 @@ type EventsFlags = CommandLine<typeof FLAGS>['flags']
 interface Published {
   readonly id: string
   readonly sequence: number
+}
+
+interface Topic {
+  readonly topic: string
+  /** Sequences of the oldest event that is kept, and of the newest there ever was. */
+  readonly first: number
+  readonly last: number
+  readonly bytes: number
+  readonly groups?: readonly {
+    readonly group: string
+    readonly lag: number
+  }[]
 }
 
 interface EventPage {
@@ -90,6 +103,19 @@ const SUBCOMMANDS: readonly Subcommand<EventsFlags>[] = [
         await print(format, all.map(toDocument), formatEvents(all))
       }),
   },
+  {
+    words: 'topics',
+    args: ['[TOPIC]'],
+    run: ([topic = ''], flags) =>
+      withSession(flags, async ({ call }) => {
+        const format = toFormat(flags)
+        const { verbose: groups = false } = flags
+        const request = { topic, groups }
+        const { topics } = await call<{ topics: Topic[] }>('events', 'Stream.Topics', request)
+        if (topic !== '' && topics.length === 0) throw new CliError(`not found: ${topic}`)
+        await print(format, topics, formatTopics(topics, groups))
+      }),
+  },
 ]
 
 /** @throws {CliError} */
@@ -138,4 +164,22 @@ function formatEvents(events: readonly EventMessage[]): string {
     ]
   })
   return formatTable([['SEQUENCE', 'TIME', 'ID', 'METADATA', 'PAYLOAD'], ...rows], 0)
+}
+
+/** Nothing at all when there are none. */
+function formatTopics(topics: readonly Topic[], withGroups: boolean): string {
+  if (topics.length === 0) return ''
+  const rows = topics.map(({ topic, first, last, bytes, groups = [] }) => [
+    topic,
+    // None is kept where the oldest would stand behind the newest.
+    String(Math.max(0, last - first + 1)),
+    String(first),
+    String(last),
+    String(bytes),
+    ...(withGroups
+      ? [groups.map(({ group, lag }) => `${group} (${lag} behind)`).join(', ') || NONE]
+      : []),
+  ])
+  const headings = ['TOPIC', 'EVENTS', 'FIRST', 'LAST', 'BYTES', ...(withGroups ? ['GROUPS'] : [])]
+  return formatTable([headings, ...rows], 0)
 }

@@ -1,10 +1,12 @@
 import type { CAC } from 'cac'
 
-/** Adds `mx events publish`, `consume` and `read` (reference 5.2). */
+/** Adds `mx events publish`, `consume`, `read` and `topics` (reference 5.2). */
 export function registerEvents(cli: CAC): void {
   cli
-    .command('events [...words]', 'Publish, consume and read events')
-    .usage('events <publish <topic> <payload> | consume <topic> | read <topic>> [flags]')
+    .command('events [...words]', 'Publish, consume, read and list events')
+    .usage(
+      'events <publish <topic> <payload> | consume <topic> | read <topic> | topics [topic]> [flags]',
+    )
     .option('--metadata <name=value>', 'Of publish: said of the event; repeatable')
     .option('--timestamp <time>', 'Of publish: when it happened (default: now)')
     .option('--group <name>', 'Of consume: of all who name the same, one gets an event')
@@ -17,13 +19,17 @@ export function registerEvents(cli: CAC): void {
       '-l, --limit <n>',
       'Of consume: ends after so many (default: at Ctrl-C); of read: most, 0 for all (default: 250)',
     )
-    .option('-v, --verbose', 'Of read: with sequence, time, id and metadata')
+    .option(
+      '-v, --verbose',
+      'Of read: with sequence, time, id and metadata; of topics: with their groups',
+    )
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace of the topic (default: that of the login)')
     .example((bin) => `  ${bin} events publish orders '{"id":5}' --metadata source=shop`)
     .example((bin) => `  ${bin} events consume orders --group billing --offset 1 -o json`)
     .example((bin) => `  ${bin} events read orders --since 1h -v`)
+    .example((bin) => `  ${bin} events topics -v`)
     .allowUnknownOptions()
     .action(async () => {
       const { runEvents } = await import('../events.ts')

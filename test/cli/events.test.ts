@@ -35,6 +35,21 @@ t.test('some of them are read, or all with what is said of them', async (t) => {
   t.equal(await countLines('-l', '290'), 290)
 })
 
+t.test('topics are listed, with their groups where that is asked for', async (t) => {
+  const [headings, ...rows] = (await events('topics')).trimEnd().split('\n')
+  t.match(headings, /^TOPIC\tEVENTS\tFIRST\tLAST\tBYTES$/)
+  t.match(
+    rows.find((row) => row.startsWith('orders')),
+    /^orders\t3\t1\t3\t\d+$/,
+  )
+  await events('consume', 'orders', '--group=lagging', '--offset=1', '-l', '1')
+  t.match(await events('topics', 'orders', '-v'), /\norders\t.*\tlagging \(2 behind\)\n$/)
+  t.match(JSON.parse(await events('topics', 'orders', '-o', 'json')), [
+    { topic: 'orders', last: 3 },
+  ])
+  await t.rejects(events('topics', 'none'), { status: 1, message: 'not found: none' })
+})
+
 t.test('events of a topic are consumed from a sequence on', async (t) => {
   t.equal(await events('consume', 'orders', '--offset=1', '-l', '1'), '{"id":5}\n')
   const told = await events('consume', 'orders', '--offset', '3', '-l', '1', '-o', 'json')
