@@ -1,4 +1,5 @@
 import { findWidth } from './output.ts'
+import { cutText, findTextWidth } from './text-width.ts'
 
 const TAB = 8
 const GAP = '  '
@@ -32,15 +33,19 @@ function formatTabbed(rows: readonly string[][], stops: readonly number[]): stri
     row
       .map((cell, i) => {
         const isLast = i === row.length - 1
-        return isLast ? cell : cell + '\t'.repeat(stops[i]! / TAB - Math.floor(cell.length / TAB))
+        const tabs = stops[i]! / TAB - Math.floor(findTextWidth(cell) / TAB)
+        return isLast ? cell : cell + '\t'.repeat(tabs)
       })
       .join(''),
   )
 }
 
 function formatClose(rows: readonly string[][], widths: readonly number[]): string[] {
-  const cut = (cell: string, width: number): string =>
-    cell.length > width ? cell.slice(0, width - CUT.length) + CUT : cell.padEnd(width)
+  const cut = (cell: string, width: number): string => {
+    const isWide = findTextWidth(cell) > width
+    const shown = isWide ? cutText(cell, width - CUT.length) + CUT : cell
+    return shown + ' '.repeat(width - findTextWidth(shown))
+  }
   return rows.map((row) =>
     row
       .map((cell, i) => cut(cell, widths[i]!))
@@ -66,7 +71,7 @@ function fit(widths: readonly number[], width: number): readonly number[] {
 function measure(rows: readonly string[][]): readonly number[] {
   const count = Math.max(...rows.map((row) => row.length))
   return Array.from({ length: count }, (_, i) =>
-    Math.max(...rows.map((row) => row[i]?.length ?? 0)),
+    Math.max(...rows.map((row) => findTextWidth(row[i] ?? ''))),
   )
 }
 

@@ -73,3 +73,12 @@ t.test('what would break a line, or steer the terminal, is a blank', (t) => {
   t.equal(formatTable([['a\tb', 'c\nd', '\u001b[31mred']], 0), 'a b\tc d\t [31mred\n')
   t.end()
 })
+
+t.test('wide letters take the columns they have on a terminal', async (t) => {
+  const rows = [
+    ['日本語サービス', 'x'],
+    ['plain', 'y'],
+  ]
+  t.equal(formatTable(rows, 0), '日本語サービス\tx\nplain\t\ty\n')
+  t.equal(formatTable([['名前', '日本語サービス']], 0, 14), '名前  日本語…\n')
+})

@@ -1,0 +1,34 @@
+/** Letters that take two columns (Unicode Standard Annex 11, wide and fullwidth), and pictures. */
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f1e6}-\u{1f1ff}\u{20000}-\u{3fffd}]|^\p{Emoji_Presentation}|\ufe0f/u
+/** Letters that stand in the place of the one before: accents, joiners, and what nobody sees. */
+const NARROW_NONE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+const PLAIN = /^[\x20-\x7e]*$/
+const LETTERS = new Intl.Segmenter()
+
+/** Columns of a terminal a text takes. */
+export function findTextWidth(text: string): number {
+  if (PLAIN.test(text)) return text.length
+  let width = 0
+  for (const { segment } of LETTERS.segment(text)) width += findLetterWidth(segment)
+  return width
+}
+
+/** As much of the beginning as so many columns have room for. */
+export function cutText(text: string, columns: number): string {
+  if (PLAIN.test(text)) return text.slice(0, columns)
+  let width = 0
+  let end = 0
+  for (const { segment } of LETTERS.segment(text)) {
+    width += findLetterWidth(segment)
+    if (width > columns) break
+    end += segment.length
+  }
+  return text.slice(0, end)
+}
+
+/** @param letter as people see it: one or more characters. */
+function findLetterWidth(letter: string): number {
+  if (NARROW_NONE.test(letter)) return 0
+  return WIDE.test(letter) ? 2 : 1
+}
