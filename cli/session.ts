@@ -113,13 +113,20 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     try {
       return await client.call<R>(service, endpoint, request, { ...options, ...withToken(shown) })
     } catch (error) {
-      if (shown !== undefined && error instanceof GatewayError && isNotTaken(error)) {
-        token = renew(client, owner, shown)
-        const next = await token
-        if (next !== shown) return callAs(next, service, endpoint, request, options)
-      }
+      const next = await renewRefused(error, shown)
+      if (next !== shown) return callAs(next, service, endpoint, request, options)
       throw explainCall(error, { environment, service, endpoint, account, token: shown })
     }
+  }
+
+  /** Another token where an error says that this one is not taken any more; the same where there is no other. */
+  async function renewRefused(
+    error: unknown,
+    shown: string | undefined,
+  ): Promise<string | undefined> {
+    if (shown === undefined || !(error instanceof GatewayError && isNotTaken(error))) return shown
+    token = renew(client, owner, shown)
+    return token
   }
 
   function getToken(): Promise<string | undefined> {
@@ -134,12 +141,22 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     options?: SessionCall,
   ): AsyncGenerator<R, void, undefined> {
     const shown = await getToken()
+    let next = shown
+    let hasBegun = false
     try {
       const how = { ...options, ...withToken(shown) }
-      yield* client.stream<unknown, R>(service, endpoint, requests, how)
+      for await (const reply of client.stream<unknown, R>(service, endpoint, requests, how)) {
+        hasBegun = true
+        yield reply
+      }
+      return
     } catch (error) {
-      throw explainCall(error, { environment, service, endpoint, account, token: shown })
+      // Of several requests nobody knows how many were taken.
+      if (!hasBegun && !isIterable(requests)) next = await renewRefused(error, shown)
+      if (next === shown)
+        throw explainCall(error, { environment, service, endpoint, account, token: shown })
     }
+    yield* stream<R>(service, endpoint, requests, options)
   }
 
   return {
@@ -177,6 +194,14 @@ export function isNotFound(error: unknown): error is CliError {
     error.status === EXIT.refused &&
     error.cause instanceof GatewayError &&
     error.cause.code === 404
+  )
+}
+
+function isIterable(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (Symbol.iterator in value || Symbol.asyncIterator in value)
   )
 }
 

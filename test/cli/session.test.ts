@@ -92,6 +92,17 @@ t.test('a token that is not taken any more is refreshed', async (t) => {
   t.match(await session.call(...LIST), { accounts: [{ id: 'admin' }] })
 })
 
+t.test('a stream whose token is not taken any more goes on with another', async (t) => {
+  const { ask, open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  await open().call('events', 'Stream.Publish', { topic: 'orders', payload: 'b25l' })
+  await ask('Auth.RotateKey', { drop: true })
+  const session = open()
+  const events = session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 })
+  t.match(await events.next(), { value: { payload: 'b25l' } })
+  await events.return()
+})
+
 t.test('a login that has ended is forgotten, and told', async (t) => {
   const { ask, open, logInAs } = await openShell(t)
   await ask('Auth.Generate', { id: 'root', secret: 'root-secret', scopes: ['admin'] })
