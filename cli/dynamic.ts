@@ -108,6 +108,8 @@ async function mustFind(session: Session, word: string): Promise<readonly Servic
     ? []
     : await findService(session, word).catch((error: unknown) => {
         if (!(error instanceof CliError)) throw error
+        // It has a command of that name, with other words behind it.
+        if (commands.includes(word)) throw error
         const meant = suggest(word, commands)
         const hint = meant === undefined ? '' : `: did you mean ${meant}?`
         const { message, status } = error

@@ -47,6 +47,14 @@ export async function checkServer(
 
 function explain(what: string, name: string, error: Error): CheckedServer {
   const { cause } = error
+  if (cause instanceof GatewayError && cause.code === 401)
+    return {
+      isThere: true,
+      findings: [
+        { what, state: 'ok', found: 'answers' },
+        { what: 'login', state: 'bad', found: error.message, advice: 'mx login' },
+      ],
+    }
   // A service that is not found is told by a server that is there.
   const isAway = cause instanceof GatewayError && cause.code === 502
   if (!isAway)

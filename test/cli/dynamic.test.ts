@@ -5,6 +5,7 @@ import { Service } from '../../sdk/service.ts'
 import { openCliServer } from '../fixtures/cli-server.ts'
 import { runMx } from '../fixtures/mx.ts'
 import { createQuietLog } from '../fixtures/sdk-services.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const server = await openCliServer(t)
 
@@ -149,4 +150,23 @@ t.test('without a server the address is told, and how to start one', async (t) =
     code: 4,
     stderr: `${failed} (servr is no command of mx: did you mean server?)\n`,
   })
+})
+
+t.test('where the rules are closed it is told that nobody is logged in', async (t) => {
+  const rule = {
+    ...{ id: 'closed', scope: '', access: 'DENIED', priority: 10 },
+    resource: { type: 'service', name: 'registry', endpoint: '*' },
+  }
+  t.equal((await server.post('/auth/rules/create', { rule, force: true })).status, 200)
+  const cwd = makeTempFolder(t, 'stranger')
+  const options = { cwd, env: { HOME: cwd, MX_ENV_LOCAL_ADDRESS: server.proxy } }
+  const { code, stderr } = await runMx(['registry', 'watch'], options)
+  t.equal(code, 2)
+  t.match(stderr, /\(nobody is logged in to local: mx login\)/)
+  t.notMatch(stderr, /is no command/)
+  const doctor = await runMx(['doctor'], options)
+  t.match(
+    doctor.stdout,
+    /\nok {4}server local \(.*\): answers\nBAD {3}login: Not auth.*\n +mx login\n/,
+  )
 })
