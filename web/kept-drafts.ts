@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals'
-import { useLayoutEffect } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useState } from 'preact/hooks'
 import { endedSession, namespace, session } from './session.ts'
 
 /** Where something is typed: of the namespace, such as `config`, `shop.title`. */
@@ -30,6 +30,26 @@ export function keepDraft(place: Place, draft: unknown): void {
 /** Keeps what is typed while its form is not there. @param draft undefined: nothing is to be kept. */
 export function useKeptDraft(place: Place, draft: unknown): void {
   useLayoutEffect(() => keepDraft(place, draft))
+}
+
+/**
+ * What is typed at a place, which stays while its form is not there.
+ *
+ * @param nothing what is typed at first, always the same: it is not kept.
+ */
+export function useDraft<T extends object>(
+  place: Place,
+  nothing: T,
+): readonly [typed: T, type: (typed: T) => void] {
+  const [typed, setTyped] = useState(() => readDraft<T>(place) ?? nothing)
+  const toKept = (typed: T): T | undefined => (typed === nothing ? undefined : typed)
+  useKeptDraft(place, toKept(typed))
+  // What becomes of it is also told to a form that is gone.
+  const type = useCallback((typed: T) => {
+    keepDraft(place, toKept(typed))
+    setTyped(typed)
+  }, [])
+  return [typed, type]
 }
 
 function toKey(place: Place): string {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
+import { useDraft } from '../kept-drafts.ts'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { Loading } from '../parts/states.tsx'
@@ -15,6 +16,16 @@ import { useServices } from './use-services.ts'
 /** Whom it is asked about. */
 type Who = 'nobody' | 'account' | 'everybody'
 
+interface Typed {
+  readonly who: Who
+  readonly id: string
+  readonly type: string
+  readonly name: string
+  readonly endpoint: string
+}
+
+const NOTHING: Typed = { who: 'account', id: '', type: 'service', name: '', endpoint: '' }
+
 interface Result {
   readonly rows: readonly Answered[]
   /** Questions there would have been. */
@@ -25,11 +36,10 @@ interface Result {
 export function AccessTest(): JSX.Element {
   const { account: caller } = session.value ?? {}
   const own = caller?.issuer === namespace.value ? caller.id : ''
-  const [who, setWho] = useState<Who>('account')
-  const [id, setId] = useState(own)
-  const [type, setType] = useState('service')
-  const [name, setName] = useState('')
-  const [endpoint, setEndpoint] = useState('')
+  const nothing = useMemo((): Typed => ({ ...NOTHING, id: own }), [])
+  const [typed, setTyped] = useDraft(['auth', 'test'], nothing)
+  const change = (part: Partial<Typed>): void => setTyped({ ...typed, ...part })
+  const { who, id, type, name, endpoint } = typed
   const [wrong, setWrong] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
@@ -81,7 +91,7 @@ export function AccessTest(): JSX.Element {
             <select
               {...control}
               value={who}
-              onChange={({ currentTarget }) => setWho(currentTarget.value as Who)}
+              onChange={({ currentTarget }) => change({ who: currentTarget.value as Who })}
             >
               <option value="account">an account</option>
               <option value="nobody">somebody who is not logged in</option>
@@ -102,7 +112,7 @@ export function AccessTest(): JSX.Element {
                 autocomplete="off"
                 spellcheck={false}
                 value={id}
-                onInput={({ currentTarget }) => setId(currentTarget.value)}
+                onInput={({ currentTarget }) => change({ id: currentTarget.value })}
               />
             )}
           </Field>
@@ -112,7 +122,7 @@ export function AccessTest(): JSX.Element {
             <select
               {...control}
               value={type}
-              onChange={({ currentTarget }) => setType(currentTarget.value)}
+              onChange={({ currentTarget }) => change({ type: currentTarget.value })}
             >
               <option value="service">service</option>
               <option value="topic">topic</option>
@@ -128,7 +138,7 @@ export function AccessTest(): JSX.Element {
               autocomplete="off"
               spellcheck={false}
               value={name}
-              onInput={({ currentTarget }) => setName(currentTarget.value)}
+              onInput={({ currentTarget }) => change({ name: currentTarget.value })}
             />
           )}
         </Field>
@@ -144,7 +154,7 @@ export function AccessTest(): JSX.Element {
               autocomplete="off"
               spellcheck={false}
               value={endpoint}
-              onInput={({ currentTarget }) => setEndpoint(currentTarget.value)}
+              onInput={({ currentTarget }) => change({ endpoint: currentTarget.value })}
             />
           )}
         </Field>

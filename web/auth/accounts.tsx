@@ -11,7 +11,7 @@ import { showToast } from '../parts/toast.tsx'
 import { call } from '../rpc/caller.ts'
 import type { AccountMessage } from './account.ts'
 import { type AccountAction, AccountDialog } from './account-dialog.tsx'
-import { AccountForm, type TypedAccount } from './account-form.tsx'
+import { AccountForm, NEW_ACCOUNT, type TypedAccount } from './account-form.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { useAccounts } from './use-accounts.ts'
 
@@ -26,6 +26,8 @@ export function Accounts({ typed, onType }: AccountsProps): JSX.Element {
   const [wanted, setWanted] = useState('')
   const [opened, setOpened] = useState<AccountMessage>()
   const [action, setAction] = useState<AccountAction>()
+  // What is typed already is seen at once.
+  const [isTyped] = useState(typed !== NEW_ACCOUNT)
   const accounts = useAccounts()
   const columns = useMemo(() => toColumns(setOpened), [])
   const found = useMemo(
@@ -65,7 +67,7 @@ export function Accounts({ typed, onType }: AccountsProps): JSX.Element {
           }
         />
       )}
-      <details class="card">
+      <details class="card" open={isTyped}>
         <summary>New account</summary>
         <AccountForm typed={typed} onType={onType} onMade={accounts.reload} />
       </details>

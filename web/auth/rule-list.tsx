@@ -12,7 +12,7 @@ import { type Column, Table } from '../parts/table.tsx'
 import { showToast } from '../parts/toast.tsx'
 import { call } from '../rpc/caller.ts'
 import { namespace } from '../session.ts'
-import { RuleForm, type TypedRule } from './rule-form.tsx'
+import { NEW_RULE, RuleForm, type TypedRule } from './rule-form.tsx'
 import { describeScope, formatResource } from './rules.ts'
 import { useRuleChange } from './use-rule-change.tsx'
 
@@ -26,6 +26,8 @@ export interface RuleListProps {
 export function RuleList({ typed, onType }: RuleListProps): JSX.Element {
   const [wanted, setWanted] = useState('')
   const [deleted, setDeleted] = useState<Rule>()
+  // What is typed already is seen at once.
+  const [isTyped] = useState(typed !== NEW_RULE)
   const { change, question } = useRuleChange()
   const rules = useCall(async (signal) => {
     const { body } = await call<{ rules: Rule[] }>('auth', 'Rules.List', {}, { signal })
@@ -68,7 +70,7 @@ export function RuleList({ typed, onType }: RuleListProps): JSX.Element {
           />
         </>
       )}
-      <details class="card">
+      <details class="card" open={isTyped}>
         <summary>New rule</summary>
         <RuleForm typed={typed} onType={onType} onMade={rules.reload} />
       </details>

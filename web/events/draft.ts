@@ -19,6 +19,9 @@ export interface Draft {
 
 export type DraftField = keyof Draft
 
+/** Where it is kept: of whichever topic. */
+export const PLACE: readonly string[] = ['events', 'publish']
+
 export const EMPTY: Draft = { topic: '', format: 'json', payload: '', metadata: '', time: '' }
 
 /** An event to publish once more. */

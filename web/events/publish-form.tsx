@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { useDraft } from '../kept-drafts.ts'
 import { Field } from '../parts/field.tsx'
 import { VALUE_BYTES } from '../parts/file-limit.ts'
 import { Picked, readPicked } from '../parts/picked-file.tsx'
@@ -8,8 +9,7 @@ import { showToast } from '../parts/toast.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
 import { VALUE_FORMATS, type ValueFormat } from '../store/value-format.ts'
-import { type Draft, type DraftErrors, toRequest } from './draft.ts'
-import { draft } from './kept-draft.ts'
+import { type Draft, type DraftErrors, EMPTY, PLACE, toRequest } from './draft.ts'
 
 export interface PublishFormProps {
   /** The topic; undefined: it is typed. */
@@ -28,10 +28,12 @@ export function PublishForm({ topic, onPublished }: PublishFormProps): JSX.Eleme
   const [errors, setErrors] = useState<DraftErrors>({})
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
-  const typed = topic === undefined ? draft.value : { ...draft.value, topic }
-  const type = (change: Partial<typeof typed>): void => {
-    draft.value = { ...draft.value, ...change }
-  }
+  const [draft, setDraft] = useDraft(PLACE, EMPTY)
+  const typed = topic === undefined ? draft : { ...draft, topic }
+  const latest = useRef(draft)
+  latest.current = draft
+  // A file is there later.
+  const type = (change: Partial<Draft>): void => setDraft({ ...latest.current, ...change })
 
   async function publish(event: SubmitEvent): Promise<void> {
     event.preventDefault()

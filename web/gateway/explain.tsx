@@ -1,11 +1,10 @@
-import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
+import { useDraft } from '../kept-drafts.ts'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
-import { session } from '../session.ts'
 import { Explanation } from './explanation.tsx'
 import type { Explained } from './messages.ts'
 import { readHeaders } from './read-headers.ts'
@@ -13,8 +12,6 @@ import { readHeaders } from './read-headers.ts'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 const NOTHING = { method: 'GET', path: '', headers: '', body: '', asCaller: true }
-/** What was typed, and by whom: it stays when the page is left or the login ends, and is nobody else's to see. */
-const typed = signal({ ...NOTHING, owner: '' })
 
 interface Asked {
   readonly method: string
@@ -24,21 +21,13 @@ interface Asked {
 
 /** Asks what a request would meet; nothing is sent. */
 export function Explain(): JSX.Element {
-  const { method, path, headers, body, asCaller } = typed.value
+  const [typed, setTyped] = useDraft(['gateway', 'explain'], NOTHING)
+  const { method, path, headers, body, asCaller } = typed
   const [asked, setAsked] = useState<Asked>()
   const [failure, setFailure] = useState<CallError>()
   const [wrong, setWrong] = useState<{ readonly path?: string; readonly headers?: string }>({})
   const [busy, setBusy] = useState(false)
-  const account = session.value?.account
-  const owner = account === undefined ? undefined : `${account.issuer} ${account.id}`
-  useEffect(() => {
-    if (owner === undefined || owner === typed.peek().owner) return
-    typed.value = { ...NOTHING, owner }
-    setAsked(undefined)
-  }, [owner])
-  const change = (part: Partial<typeof typed.value>): void => {
-    typed.value = { ...typed.value, ...part }
-  }
+  const change = (part: Partial<typeof typed>): void => setTyped({ ...typed, ...part })
 
   async function ask(event: SubmitEvent): Promise<void> {
     event.preventDefault()

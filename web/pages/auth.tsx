@@ -6,6 +6,7 @@ import { Accounts } from '../auth/accounts.tsx'
 import { NEW_RULE } from '../auth/rule-form.tsx'
 import { RuleList } from '../auth/rule-list.tsx'
 import { SecretDialog } from '../auth/secret-dialog.tsx'
+import { useDraft } from '../kept-drafts.ts'
 import { Page } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { query, setQuery } from '../router.ts'
@@ -21,8 +22,8 @@ const TABS = [
 /** Who may log in, and who may call what. */
 export default function Auth(): JSX.Element {
   const [changes, setChanges] = useState(false)
-  const [newAccount, setNewAccount] = useState(NEW_ACCOUNT)
-  const [newRule, setNewRule] = useState(NEW_RULE)
+  const [newAccount, setNewAccount] = useDraft(['auth', 'account'], NEW_ACCOUNT)
+  const [newRule, setNewRule] = useDraft(['auth', 'rule'], NEW_RULE)
   const wanted = query.value.get('tab')
   const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'accounts'
   const account = session.value?.account

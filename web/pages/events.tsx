@@ -1,9 +1,11 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import { PLACE } from '../events/draft.ts'
 import { countEvents, findLag, type TopicMessage } from '../events/event.ts'
 import { PublishForm } from '../events/publish-form.tsx'
 import { toTopicPath } from '../events/topic-path.ts'
 import { useTopics } from '../events/use-topics.ts'
+import { readDraft } from '../kept-drafts.ts'
 import { Badge } from '../parts/badge.tsx'
 import { formatBytes, formatCount } from '../parts/format.ts'
 import { Page } from '../parts/page.tsx'
@@ -45,6 +47,8 @@ const COLUMNS: readonly Column<TopicMessage>[] = [
 /** The topics of the namespace, and how far their groups are behind. */
 export default function Events(): JSX.Element {
   const [wanted, setWanted] = useState('')
+  // What is typed already is seen at once.
+  const [isTyped] = useState(() => readDraft(PLACE) !== undefined)
   const topics = useTopics('')
   const found = useMemo(
     () => (topics.value ?? []).filter(({ topic }) => topic.includes(wanted.trim())),
@@ -82,7 +86,7 @@ export default function Events(): JSX.Element {
               )
             }
           />
-          <details class="card">
+          <details class="card" open={isTyped}>
             <summary>Publish an event</summary>
             <PublishForm onPublished={(topic) => navigate(toTopicPath(topic))} />
           </details>

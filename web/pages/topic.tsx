@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { toDraft } from '../events/draft.ts'
+import { PLACE, toDraft } from '../events/draft.ts'
 import { countEvents, type EventMessage, type TopicMessage } from '../events/event.ts'
 import { EventDialog } from '../events/event-dialog.tsx'
 import { Groups } from '../events/groups.tsx'
-import { draft } from '../events/kept-draft.ts'
 import { Messages } from '../events/messages.tsx'
 import { PublishForm } from '../events/publish-form.tsx'
 import { Replay } from '../events/replay.tsx'
 import { useTopics } from '../events/use-topics.ts'
+import { keepDraft } from '../kept-drafts.ts'
 import type { RouteProps } from '../match.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { formatBytes } from '../parts/format.ts'
@@ -39,7 +39,7 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
   const state = topics.value?.[0] ?? toNothing(name)
 
   function publishAgain(event: EventMessage): void {
-    draft.value = toDraft(event)
+    keepDraft(PLACE, toDraft(event))
     setOpened(undefined)
     setQuery('tab', 'publish')
   }

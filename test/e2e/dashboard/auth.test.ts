@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
-import { type OpenServer, openServer } from '../../fixtures/server.ts'
+import { openHeld } from '../../fixtures/held-connection.ts'
+import { ADMIN, type OpenServer, openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
 
@@ -138,4 +139,43 @@ t.test('whoever administers nothing is told so, and asks for itself', async (t) 
   await form.getByRole('button', { name: 'Test' }).click()
   await page.getByText(/^(\d+) of \1 granted$/).waitFor()
   await checkAccessibility(t, page, 'auth-forbidden')
+})
+
+t.test('what is typed of accounts, rules and questions stays', async (t) => {
+  const opened = await openDashboard(t)
+  if (opened === undefined) return
+  const held = await openHeld(opened.context, '/auth')
+  const { page } = held
+  await page.getByText('New account', { exact: true }).click()
+  await page.getByRole('form', { name: 'New account' }).getByLabel('Id').fill('jane')
+  await page.getByRole('tab', { name: 'Rules' }).click()
+  await page.getByText('New rule', { exact: true }).click()
+  await page.getByRole('form', { name: 'New rule' }).getByLabel('Id').fill('staff')
+  await page.getByRole('tab', { name: 'Test' }).click()
+  await page.getByRole('form', { name: 'Test the rules' }).getByLabel('Name').fill('shop')
+
+  await held.cut()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await page.getByRole('link', { name: 'Access' }).click()
+  const account = page.getByRole('form', { name: 'New account' }).getByLabel('Id')
+  await account.waitFor()
+  t.equal(await account.inputValue(), 'jane')
+  await page.getByRole('tab', { name: 'Rules' }).click()
+  const rule = page.getByRole('form', { name: 'New rule' }).getByLabel('Id')
+  await rule.waitFor()
+  t.equal(await rule.inputValue(), 'staff')
+  await page.getByRole('tab', { name: 'Test' }).click()
+  const name = page.getByRole('form', { name: 'Test the rules' }).getByLabel('Name')
+  await name.waitFor()
+  t.equal(await name.inputValue(), 'shop')
+
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
+  await page.getByLabel('Secret').fill(ADMIN.secret)
+  await page.keyboard.press('Enter')
+  await page.getByRole('tab', { name: 'Test' }).click()
+  await name.waitFor()
+  t.equal(await name.inputValue(), '', 'whoever logs out leaves nothing behind')
 })

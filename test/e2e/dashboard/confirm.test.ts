@@ -2,7 +2,7 @@ import type { WebSocketRoute } from 'playwright-core'
 import t from 'tap'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 t.test(
   'what was confirmed goes on when its dialog is closed, and says when it fails',

@@ -3,7 +3,7 @@ import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openReplaced } from '../../fixtures/replaced-answers.ts'
 import { openServer } from '../../fixtures/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 const HOSTILE = '<img src=x onerror=window.wasRun=1>'
 

@@ -3,7 +3,7 @@ import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 t.test(
   'a server that is gone leaves the page stale; one that is back goes on where it was',
