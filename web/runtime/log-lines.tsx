@@ -85,7 +85,9 @@ export function LogLines(props: LogLinesProps): JSX.Element {
   }, [current])
 
   function onScroll(): void {
-    const { scrollTop, scrollHeight, clientHeight } = box.current!
+    // Browsers tell of it in the next frame: the page may be left by then.
+    if (box.current === null) return
+    const { scrollTop, scrollHeight, clientHeight } = box.current
     const before = lastTop.current
     note(scrollTop)
     // However little: browsers scroll in small steps.

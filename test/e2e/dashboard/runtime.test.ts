@@ -193,6 +193,20 @@ t.test('the pages of the runtime', async (t) => {
     await branch.close()
   })
 
+  t.test('leave nothing at work when they are left', async () => {
+    await page.goto('/runtime/writer?version=latest')
+    await lines.first().waitFor()
+    // Browsers tell of scrolling in the next frame.
+    await page.evaluate(`(() => {
+      document.querySelector('.log-lines').scrollTop -= 200
+      document.querySelector('nav a[href="/"]').click()
+    })()`)
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.evaluate('new Promise((next) => setTimeout(() => requestAnimationFrame(next), 50))')
+    await page.goBack()
+    await lines.first().waitFor()
+  })
+
   t.test('kill', async (t) => {
     await page.getByRole('button', { name: 'Kill', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Kill', exact: true }).click()
