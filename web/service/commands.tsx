@@ -30,10 +30,12 @@ export function Commands({
   readonly sheet: CallSheet
   readonly target: Target
 }): JSX.Element {
+  // They are made anew with each key that is typed.
+  const [isOpen, setOpen] = useState(false)
   return (
-    <details class="call-commands">
+    <details class="call-commands" onToggle={({ currentTarget: { open } }) => setOpen(open)}>
       <summary>Commands</summary>
-      <Inside sheet={sheet} target={target} />
+      {isOpen && <Inside sheet={sheet} target={target} />}
     </details>
   )
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Problem } from '../parts/problem.tsx'
@@ -76,7 +76,7 @@ export function StreamView({
 function MessageLine({ message }: { readonly message: Message }): JSX.Element {
   const { number, direction, at, body } = message
   const [isOpen, setOpen] = useState(false)
-  const text = JSON.stringify(body) ?? ''
+  const text = useMemo(() => JSON.stringify(body) ?? '', [body])
   return (
     <li class={`stream-message ${direction}`}>
       <span class="muted">

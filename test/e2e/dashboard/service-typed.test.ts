@@ -2,12 +2,13 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { type TSchema, Type } from '../../../core/schema.ts'
 import { endpoint } from '../../../sdk/endpoint.ts'
+import { Bytes } from '../../../sdk/schema-types.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { startMirror } from '../../fixtures/mirror-service.ts'
 import { createService } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 /** Files are read when the page is told so. */
 const HOLD_FILES = `(() => {
@@ -126,6 +127,13 @@ t.test('long messages and large answers', async (t) => {
           yield { text }
         },
       }),
+      feed: endpoint({
+        stream: 'both',
+        request: Type.Object({ one: Bytes(), other: Type.Optional(Bytes()) }),
+        async *handle(requests) {
+          for await (const { one } of requests) yield { length: one.length }
+        },
+      }),
     })
     .start()
   const opened = await openDashboard(t, { server, path: '/services/large?endpoint=Large.Cube' })
@@ -148,4 +156,52 @@ t.test('long messages and large answers', async (t) => {
     await message.locator('summary').click()
     await message.locator('.json').waitFor()
   })
+
+  t.test('a message that is too long is refused by the page, and its stream goes on', async () => {
+    await page.goto('/services/large?endpoint=Large.Feed')
+    await press(page, 'Open without a message')
+    for (const [name, mebibytes] of [
+      ['one', 1.5],
+      ['other', 11],
+    ] as const) {
+      await field(page, `request.${name}`)
+        .locator('input[type=file]')
+        .setInputFiles({ name, mimeType: '', buffer: Buffer.alloc(mebibytes * 1024 * 1024) })
+      await page.getByText(`${name}, ${mebibytes.toFixed(1)} MiB`).waitFor()
+    }
+    await press(page, 'Send message')
+    await page.getByText('must be at most 16777216 bytes, got').first().waitFor()
+    await field(page, 'request.other').getByRole('button', { name: 'Remove the file' }).click()
+    await press(page, 'Send message')
+    await page.getByRole('list', { name: 'Messages' }).getByText('{"length":1572864}').waitFor()
+  })
+})
+
+t.test('what is typed is nobody else’s, not even of who has the same name elsewhere', async (t) => {
+  const server = await openServer(t)
+  await startMirror(t, server)
+  const other = { id: ADMIN.id, secret: 'another secret' }
+  const made = await server.post('/auth/generate', { ...other, options: { namespace: 'acme' } })
+  t.equal(made.status, 200)
+  const path = '/services/mirror?endpoint=Mirror.Slow'
+  const opened = await openDashboard(t, { server, path })
+  if (opened === undefined) return
+  const { page, context, url } = opened
+  const name = field(page, 'request.name').locator('textarea')
+  const namespace = page.locator('.account input[name=namespace]')
+  await name.fill('typed')
+  await context.request.post(`${url}/logout`, { headers: { origin: url } })
+  const dialog = page.getByRole('dialog', { name: 'The login has ended' })
+  await dialog.getByLabel('Secret').fill(other.secret)
+  await dialog.getByLabel('Namespace').fill('acme')
+  await dialog.getByRole('button', { name: 'Go on' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  // Of the two accounts nothing but their issuer is different now.
+  await namespace.fill('mx')
+  await namespace.press('Enter')
+  await page.getByRole('link', { name: 'Stream.Sum' }).click()
+  await page.getByRole('link', { name: 'Mirror.Slow' }).click()
+  await name.waitFor()
+  t.equal(await namespace.inputValue(), 'mx')
+  t.equal(await name.inputValue(), '')
 })
