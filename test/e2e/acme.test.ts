@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { connect } from 'node:tls'
+import t, { type Test } from 'tap'
+import { eventually } from '../fixtures/eventually.ts'
+import { type RunningMx, startMx } from '../fixtures/mx.ts'
+import { type Pebble, startPebble } from '../fixtures/pebble.ts'
+import { startPostgres } from '../fixtures/postgres.ts'
+import { launchServer } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+/** Another gateway of the same machine. */
+const OTHER = '127.0.0.2'
+
+function toWords(pebble: Pebble, hosts: string, at = '127.0.0.1'): readonly string[] {
+  return [
+    '--enable_acme',
+    `--acme_hosts=${hosts}`,
+    `--acme_directory=${pebble.directory}`,
+    `--acme_ca_file=${pebble.caFile}`,
+    `--acme_address=${at}:${pebble.httpPort}`,
+  ]
+}
+
+function startApi(t: Test, words: readonly string[]): RunningMx {
+  const home = makeTempFolder(t, 'home')
+  const mx = startMx(['api', '--address=127.0.0.1:0', '--backend=greeter=127.0.0.1:9', ...words], {
+    cwd: home,
+    env: { HOME: home },
+  })
+  t.teardown(async () => {
+    if (mx.child.exitCode === null && mx.child.signalCode === null) mx.child.kill('SIGKILL')
+    await mx.ended
+  })
+  return mx
+}
+
+/** The serial number of the certificate shown for a name, if it is of `root`; else why there is none. */
+async function shown(url: string, servername: string, root: string): Promise<string> {
+  const { port, hostname } = new URL(url)
+  const socket = connect({ port: Number(port), host: hostname, servername, ca: root })
+  try {
+    await once(socket, 'secureConnect')
+    return socket.getPeerX509Certificate()!.serialNumber
+  } catch (error) {
+    return `none: ${(error as NodeJS.ErrnoException).code}`
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function untilShown(url: string, host: string, root: string): Promise<string> {
+  let serial = ''
+  await eventually(async () => {
+    serial = await shown(url, host, root)
+    return !serial.startsWith('none')
+  })
+  return serial
+}
+
+const countOrders = (pebble: Pebble): number => pebble.count(/Added order "/)
+
+t.test('mx api and mx server serve certificates that they order', async (t) => {
+  const pebble = await startPebble(t)
+  if (pebble === undefined) return
+  const root = await pebble.readRoot()
+
+  for (const listener of ['uws', 'node'])
+    await t.test(`mx api, listener ${listener}: all worker processes`, async (t) => {
+      const host = `${listener}.test`
+      const words = [`--listener=${listener}`, '--workers=2', ...toWords(pebble, host)]
+      const url = await startApi(t, words).url()
+      const serial = await untilShown(url, host, root)
+      // Whichever of the two gets them.
+      for (let i = 0; i < 20; i++) t.equal(await untilShown(url, host, root), serial)
+    })
+
+  await t.test('mx server: its gateway and its dashboard', async (t) => {
+    const mx = launchServer(t, ['--profile=local', ...toWords(pebble, 'server.test')])
+    await mx.until(/server ready"/)
+    const { gateway, dashboard } = mx.log().find(({ msg }) => msg === 'server ready')!
+    t.match(gateway, /^https:/)
+    const serial = await untilShown(String(gateway), 'server.test', root)
+    t.equal(await untilShown(String(dashboard), 'server.test', root), serial)
+  })
+})
+
+t.test('two gateways of a PostgreSQL store, a process each', async (t) => {
+  // Challenges of what either orders are asked of the second.
+  const pebble = await startPebble(t, { locate: () => OTHER })
+  const postgres = pebble && (await startPostgres(t))
+  if (pebble === undefined || postgres === undefined) return
+  const root = await pebble.readRoot()
+  const store = `--store=${postgres.url()}`
+  const first = startApi(t, [store, ...toWords(pebble, 'a.test,b.test')])
+  const second = startApi(t, [store, ...toWords(pebble, 'a.test,b.test', OTHER)])
+  const urls = await Promise.all([first.url(), second.url()])
+  for (const host of ['a.test', 'b.test']) {
+    const serials = await Promise.all(urls.map((url) => untilShown(url, host, root)))
+    t.equal(serials[0], serials[1], `${host}: the same certificate`)
+  }
+  t.equal(countOrders(pebble), 2, 'each was ordered once')
+  t.equal(pebble.count(/There are now \d+ accounts/), 1, 'with one account')
+  first.child.kill('SIGKILL')
+  await first.ended
+  t.notMatch(await shown(urls[1], 'a.test', root), /^none/, 'the other goes on')
+  const third = startApi(t, [store, ...toWords(pebble, 'a.test,c.test')])
+  const url = await third.url()
+  t.notMatch(await untilShown(url, 'c.test', root), /^none/)
+  t.equal(await shown(url, 'a.test', root), await shown(urls[1], 'a.test', root))
+  t.equal(countOrders(pebble), 3, 'what is there is not ordered again')
+})
