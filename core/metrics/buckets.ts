@@ -32,15 +32,21 @@ export class Buckets {
 
   /** Values up to each bound, and at last all of them. */
   get cumulative(): number[] {
+    const cells = this.#cells
+    const counts: number[] = []
     let count = 0
-    return Array.from(this.#cells.subarray(0, -1), (cell) => {
-      count += cell
-      return count
-    })
+    for (let at = 0; at <= this.bounds.length; at++) {
+      count += cells[at]!
+      counts.push(count)
+    }
+    return counts
   }
 
   get count(): number {
-    return this.cumulative.at(-1)!
+    const cells = this.#cells
+    let count = 0
+    for (let at = 0; at <= this.bounds.length; at++) count += cells[at]!
+    return count
   }
 
   get sum(): number {

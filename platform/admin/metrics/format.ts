@@ -1,42 +1,65 @@
-import type { Registry } from 'prom-client'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Told } from '../admin.ts'
-import type { Metric } from './samples.ts'
+import type { Labels, Metric, Sample } from './samples.ts'
 
-/** How often the delay of the event loop is looked at, milliseconds. */
-const DELAY_RESOLUTION_MS = 50
-
-/** That of this process, from the first time that it is asked for. */
-let standard: Promise<Registry> | undefined
-
-/** What there is to tell of any process of Node.js: processor time, memory, open files, delays of the event loop, garbage collection. */
-export async function readProcess(): Promise<Metric[]> {
-  standard ??= openStandard()
-  const metrics = (await (await standard).getMetricsAsJSON()) as unknown as Metric[]
-  return metrics.map((metric) => ({
-    ...metric,
-    // A delay that was not measured yet. It is no number, and no process could be told of it.
-    values: metric.values.filter(({ value }) => Number.isFinite(value)),
-  }))
-}
-
-async function openStandard(): Promise<Registry> {
-  const { default: prom } = await import('prom-client')
-  const registry = new prom.Registry()
-  prom.collectDefaultMetrics({
-    register: registry,
-    eventLoopMonitoringPrecision: DELAY_RESOLUTION_MS,
-  })
-  return registry
-}
+const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
+const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
+/** In one turn of the event loop, about a millisecond: requests go on in between. */
+const LINES_A_TURN = 1000
+const TOTAL = '_total'
 
 /** The text of metrics: OpenMetrics 1.0, or the text format 0.0.4 of Prometheus. */
 export async function format(metrics: readonly Metric[], isOpenMetrics: boolean): Promise<Told> {
-  const { default: prom } = await import('prom-client')
-  const registry = new prom.Registry()
-  if (isOpenMetrics) registry.setContentType(prom.openMetricsContentType as never)
+  let text = ''
+  let lines = 0
   for (const metric of metrics) {
-    const told = { ...metric, get: () => told }
-    registry.registerMetric(told as never)
+    const { name, help, type } = metric
+    const isTotal = isOpenMetrics && type === 'counter'
+    // OpenMetrics: a counter is called what its number is without the end of it.
+    const family = isTotal && name.endsWith(TOTAL) ? name.slice(0, -TOTAL.length) : name
+    if (text !== '' && !isOpenMetrics) text += '\n'
+    text += `# HELP ${family} ${escapeText(help)}\n# TYPE ${family} ${type}\n`
+    const own = isTotal ? family + TOTAL : family
+    for (const sample of metric.values) {
+      text +=
+        sample.counts === undefined ? formatNumber(own, sample) : formatBuckets(metric, sample)
+      lines += sample.counts === undefined ? 1 : sample.counts.length + 2
+      if (lines < LINES_A_TURN) continue
+      lines = 0
+      await turn()
+    }
   }
-  return { type: registry.contentType, text: await registry.metrics() }
+  if (!isOpenMetrics) return { type: TEXT, text }
+  return { type: OPEN_METRICS, text: `${text}# EOF\n` }
+}
+
+function formatNumber(own: string, { metricName, labels, value }: Sample): string {
+  const text = formatLabels(labels)
+  return `${metricName ?? own}${text === '' ? '' : `{${text}}`} ${formatValue(value)}\n`
+}
+
+function formatBuckets({ name, bounds }: Metric, { labels, value, counts }: Sample): string {
+  const text = formatLabels(labels)
+  const start = `${name}_bucket{${text}${text === '' ? '' : ','}le="`
+  let lines = ''
+  for (const [i, count] of counts!.entries())
+    lines += `${start}${bounds?.[i] ?? '+Inf'}"} ${count}\n`
+  const all = text === '' ? '' : `{${text}}`
+  return `${lines}${name}_sum${all} ${formatValue(value)}\n${name}_count${all} ${counts!.at(-1)}\n`
+}
+
+function formatLabels(labels: Labels): string {
+  const pairs: string[] = []
+  for (const name in labels)
+    pairs.push(`${name}="${escapeText(String(labels[name])).replaceAll('"', '\\"')}"`)
+  return pairs.join(',')
+}
+
+function formatValue(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
 }

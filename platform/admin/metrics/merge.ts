@@ -31,16 +31,22 @@ function mergeOne(metrics: readonly Metric[]): Metric | undefined {
   const { aggregator } = first
   const mergeValues = Object.hasOwn(MERGES, aggregator) ? MERGES[aggregator] : undefined
   if (mergeValues === undefined) return undefined
-  const samples = new Map<string, { readonly sample: Sample; readonly values: number[] }>()
+  const samples = new Map<string, Sample[]>()
   for (const sample of metrics.flatMap(({ values }) => values)) {
     const key = JSON.stringify([sample.metricName, sample.labels])
     const known = samples.get(key)
-    if (known === undefined) samples.set(key, { sample, values: [sample.value] })
-    else known.values.push(sample.value)
+    if (known === undefined) samples.set(key, [sample])
+    else known.push(sample)
   }
-  const values = Array.from(samples.values(), ({ sample, values }) => ({
-    ...sample,
-    value: mergeValues(values),
+  const values = Array.from(samples.values(), (each) => ({
+    ...each[0]!,
+    value: mergeValues(each.map(({ value }) => value)),
+    ...(each[0]!.counts && { counts: addCounts(each) }),
   }))
   return { ...first, values }
+}
+
+function addCounts(samples: readonly Sample[]): number[] {
+  const [first] = samples
+  return first!.counts!.map((_, i) => samples.reduce((sum, { counts }) => sum + counts![i]!, 0))
 }

@@ -1,6 +1,6 @@
 import type { Measured } from '../../api.ts'
-import { readProcess } from './expose.ts'
 import { readGateway } from './read-gateway.ts'
+import { readProcess } from './read-process.ts'
 import type { Metric } from './samples.ts'
 
 /** What there is to tell of a gateway, and of the process that it runs in. */

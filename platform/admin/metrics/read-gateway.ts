@@ -115,13 +115,16 @@ function readCaches(measured: Measured, samples: Samples): void {
   )
 }
 
+/** The name of a certificate that has none of DNS, but of addresses. */
+const NO_NAME = '*'
 const ends = new WeakMap<TlsPair, number>()
 
-/** Of each name the certificate that is served for it: the first one. */
+/** Of each name the certificate that is served for it: the first one. One without names is served where it is the default. */
 function readCertificates(pairs: readonly TlsPair[], samples: Samples): void {
   const told = new Set<string>()
-  for (const pair of pairs) {
-    for (const name of pair.names) {
+  for (const [i, pair] of pairs.entries()) {
+    const names = i === 0 && pair.names.length === 0 ? [NO_NAME] : pair.names
+    for (const name of names) {
       if (told.has(name)) continue
       told.add(name)
       samples.add('certificateEnd', readEnd(pair), { name })

@@ -3,20 +3,25 @@ import { METRICS, type MetricKey, type MetricRow } from './table.ts'
 
 export type Labels = Readonly<Record<string, string | number>>
 
-/** A number of a metric, as `prom-client` keeps it. */
+/** A number of a metric, as `prom-client` keeps it, or a histogram. */
 export interface Sample {
   readonly labels: Labels
+  /** Of a histogram the sum. */
   readonly value: number
   /** Where it differs from the metric's: `..._bucket`, `..._sum`, `..._count`. */
   readonly metricName?: string
+  /** Of a histogram: how many values are up to each of the metric's bounds, and at last how many there are. */
+  readonly counts?: readonly number[]
 }
 
-/** A metric with its numbers, as `prom-client` keeps it; plain data, which another process may be told. */
+/** A metric with its numbers; plain data, which another process may be told: one of many routes is thousands of lines. */
 export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: MetricRow['type'] | 'summary'
   readonly aggregator: string
+  /** Of those samples that have counts. */
+  readonly bounds?: readonly number[]
   readonly values: readonly Sample[]
 }
 
@@ -36,6 +41,7 @@ export interface Samples {
 
 export function createSamples(): Samples {
   const values = new Map<MetricKey, Sample[]>()
+  const bounds = new Map<MetricKey, readonly number[]>()
   const of = (key: MetricKey): Sample[] => {
     const known = values.get(key)
     if (known !== undefined) return known
@@ -47,23 +53,21 @@ export function createSamples(): Samples {
     add: (key, value, labels = {}) => void of(key).push({ labels, value }),
 
     addBuckets(key, buckets, labels, unit = 1) {
-      const { name } = METRICS[key]
-      const list = of(key)
-      const { cumulative, bounds } = buckets
-      for (const [i, value] of cumulative.entries()) {
-        const bound = bounds[i]
-        const le = bound === undefined ? '+Inf' : bound * unit
-        list.push({ metricName: `${name}_bucket`, labels: { ...labels, le }, value })
-      }
-      list.push({ metricName: `${name}_sum`, labels, value: buckets.sum * unit })
-      list.push({ metricName: `${name}_count`, labels, value: cumulative.at(-1)! })
+      if (!bounds.has(key))
+        bounds.set(
+          key,
+          buckets.bounds.map((bound) => bound * unit),
+        )
+      of(key).push({ labels, value: buckets.sum * unit, counts: buckets.cumulative })
     },
 
     metrics: () =>
       (Object.keys(METRICS) as MetricKey[]).flatMap((key) => {
         const { name, help, type, of: aggregator } = METRICS[key]
         const list = values.get(key)
-        return list === undefined ? [] : [{ name, help, type, aggregator, values: list }]
+        if (list === undefined) return []
+        const own = bounds.get(key)
+        return [{ name, help, type, aggregator, ...(own && { bounds: own }), values: list }]
       }),
   }
 }

@@ -168,7 +168,7 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
   certificateEnd: {
     name: 'mx_tls_certificate_end_timestamp_seconds',
     type: 'gauge',
-    help: 'When the certificate served for a name ends, seconds since 1970',
+    help: 'When the certificate served for a name ends, seconds since 1970; `*` is one without DNS names',
     labels: ['name'],
     of: 'min',
   },

@@ -35,6 +35,15 @@ t.test('values of several processes become one, as each metric wants it', async 
   }
 })
 
+t.test('histograms are added bound by bound', async (t) => {
+  const histogram = (value: number, counts: number[]): Metric => ({
+    ...{ name: 'h', help: 'h', type: 'histogram', aggregator: 'sum', bounds: [1] },
+    values: [{ labels: { a: 'x' }, value, counts }],
+  })
+  const [merged] = mergeMetrics([[histogram(2, [1, 3])], [histogram(5, [2, 2])]])
+  t.strictSame(merged?.values, [{ labels: { a: 'x' }, value: 7, counts: [3, 5] }])
+})
+
 t.test('of one process they are what they are, of none nothing', async (t) => {
   const own = [metric('omit', ['x', 1])]
   t.equal(mergeMetrics([own]), own)

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { RequestMetrics } from '../../../../core/metrics/request-metrics.ts'
-import { format } from '../../../../platform/admin/metrics/expose.ts'
+import { format } from '../../../../platform/admin/metrics/format.ts'
 import { readAll } from '../../../../platform/admin/metrics/read-all.ts'
 import { METRICS } from '../../../../platform/admin/metrics/table.ts'
 import { type Api, startApi } from '../../../../platform/api.ts'
@@ -132,6 +132,19 @@ t.test('the end of each certificate is told by name', async (t) => {
     const end = findScraped(scraped, 'mx_tls_certificate_end_timestamp_seconds', { name })
     t.equal(end, Math.floor(notAfter.getTime() / 1000), name)
   }
+})
+
+t.test('a certificate without a DNS name is told, too: every client gets it', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const { certFile, keyFile } = folder.write('a', createCertificate(['::1']))
+  const node = await startBackend(t)
+  const api = await open(t, {
+    ...{ MX_HANDLER: 'proxy', MX_BACKEND: `greeter=${node}`, MX_ENABLE_TLS: 'true' },
+    ...{ MX_TLS_CERT_FILE: certFile, MX_TLS_KEY_FILE: keyFile },
+  })
+  const name = 'mx_tls_certificate_end_timestamp_seconds'
+  t.ok(findScraped(await scrape(api), name, { name: '*' }))
 })
 
 t.test('names that lead nowhere make no more numbers', async (t) => {

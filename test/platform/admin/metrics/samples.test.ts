@@ -1,5 +1,6 @@
 import t from 'tap'
 import { Buckets } from '../../../../core/metrics/buckets.ts'
+import { format } from '../../../../platform/admin/metrics/format.ts'
 import { createSamples, toLabels } from '../../../../platform/admin/metrics/samples.ts'
 
 t.test('numbers are gathered by metric, in the order of the table', async (t) => {
@@ -25,21 +26,18 @@ t.test('a histogram is its bounds in the unit of the metric, its sum and its cou
   for (const value of [0.5, 5, 50]) buckets.record(value)
   const samples = createSamples()
   samples.addBuckets('upstream', buckets, { service: 'a' }, 1 / 1000)
-  const [{ values } = { values: [] }] = samples.metrics()
-  t.strictSame(
-    values.map(({ metricName, labels, value }) => [
-      metricName?.replace('mx_upstream_duration_seconds', ''),
-      labels['le'],
-      value,
-    ]),
-    [
-      ['_bucket', 0.001, 1],
-      ['_bucket', 0.01, 2],
-      ['_bucket', '+Inf', 3],
-      ['_sum', undefined, 0.0555],
-      ['_count', undefined, 3],
-    ],
-  )
+  t.match(samples.metrics(), [
+    { bounds: [0.001, 0.01], values: [{ labels: { service: 'a' }, counts: [1, 2, 3] }] },
+  ])
+  const told = await format(samples.metrics(), false)
+  const name = 'mx_upstream_duration_seconds'
+  t.same(told.text.trim().split('\n').slice(2), [
+    `${name}_bucket{service="a",le="0.001"} 1`,
+    `${name}_bucket{service="a",le="0.01"} 2`,
+    `${name}_bucket{service="a",le="+Inf"} 3`,
+    `${name}_sum{service="a"} 0.0555`,
+    `${name}_count{service="a"} 3`,
+  ])
 })
 
 t.test('an empty label is none', async (t) => {
