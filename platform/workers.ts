@@ -80,14 +80,19 @@ export async function startWorkers({
   /** Others are there in their place. */
   const replaced = new Set<Worker>()
   const questions = createQuestions()
-  const restarts = new Set<NodeJS.Timeout>()
+  /** Workers of a later one replace those of the ones before, also those that were started for one that crashed meanwhile. */
+  const generations = new WeakMap<Worker, number>()
+  /** And the generation of what is started then. */
+  const restarts = new Map<NodeJS.Timeout, number>()
+  let generation = 0
   let leaving = false
   let draining: Promise<void> | undefined
   let reloads = 0
   let onAllGone: (() => void) | undefined
 
-  const start = (waitMs: number): Promise<Worker> => {
+  const start = (waitMs: number, of = generation): Promise<Worker> => {
     const worker = cluster.fork(environment)
+    generations.set(worker, of)
     const startedMs = performance.now()
     const reloadsBefore = reloads
     let ready = false
@@ -100,6 +105,7 @@ export async function startWorkers({
         serving.add(worker)
         // Orders that were given before it could hear them.
         if (draining !== undefined) worker.send('drain' satisfies WorkerOrder)
+        else if (replaced.has(worker)) worker.send('leave' satisfies WorkerOrder)
         else if (reloads !== reloadsBefore) worker.send('reload' satisfies WorkerOrder)
         resolve(worker)
       })
@@ -117,7 +123,7 @@ export async function startWorkers({
             { worker: worker.process.pid, code, signal, restartInMs: nextMs },
             'a worker ended; starting another',
           )
-          restartLater(nextMs)
+          restartLater(nextMs, of)
         }
       }
       // What is sent to one that is about to end cannot arrive. Of one that did not come about there is no other sign.
@@ -130,14 +136,22 @@ export async function startWorkers({
     })
   }
 
-  const restartLater = (waitMs: number): void => {
+  const restartLater = (waitMs: number, of: number): void => {
     const timer = setTimeout(() => {
       restarts.delete(timer)
-      start(waitMs).catch(() => {
+      start(waitMs, of).catch(() => {
         // The exit of this worker was logged, and the next attempt is on its way.
       })
     }, waitMs)
-    restarts.add(timer)
+    restarts.set(timer, of)
+  }
+
+  const cancelRestarts = (isOf: (of: number) => boolean): void => {
+    for (const [timer, of] of restarts) {
+      if (!isOf(of)) continue
+      clearTimeout(timer)
+      restarts.delete(timer)
+    }
   }
 
   const tell = (order: WorkerOrder): void => {
@@ -145,21 +159,30 @@ export async function startWorkers({
   }
 
   const replace = async (): Promise<void> => {
-    const from = [...running].filter((worker) => !replaced.has(worker))
-    const sockets = from.filter((worker) => serving.has(worker)).length
-    const to = await start(0)
-    const others = Array.from({ length: count - 1 }, () => start(0))
+    const next = generation + 1
+    const isNext = (worker: Worker): boolean => generations.get(worker) === next
+    const isOld = (worker: Worker): boolean => !replaced.has(worker) && !isNext(worker)
+    const sockets = [...serving].filter(isOld).length
+    const first = await start(0, next)
+    const others = Array.from({ length: count - 1 }, () => start(0, next))
     const started = await Promise.allSettled(others)
     if (leaving) return
+    const to = serving.has(first) ? first : [...serving].find(isNext)
+    if (to === undefined) {
+      cancelRestarts((of) => of === next)
+      throw new WorkerStartError(first.process.exitCode ?? 1)
+    }
+    generation = next
+    const from = [...running].filter(isOld)
     for (const worker of from) replaced.add(worker)
-    for (const timer of restarts) clearTimeout(timer)
-    for (const { status } of started) if (status === 'rejected') restartLater(RESTART_MIN_MS)
+    cancelRestarts((of) => of < next)
+    for (const { status } of started) if (status === 'rejected') restartLater(RESTART_MIN_MS, next)
     await handOver({ from, to, sockets, timeoutMs: drainTimeoutMs() + GRACE_MS, log })
   }
 
   const leave = (): void => {
     leaving = true
-    for (const timer of restarts) clearTimeout(timer)
+    cancelRestarts(() => true)
   }
 
   const drain = (): Promise<void> => {

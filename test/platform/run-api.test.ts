@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createConnection } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { eventually } from '../fixtures/eventually.ts'
 import { type RunningMx, startMx } from '../fixtures/mx.ts'
 
 t.jobs = 2
@@ -287,6 +288,27 @@ t.test('SIGUSR2 replaces what serves, by what can; new processes read everything
   mx.child.kill('SIGTERM')
   t.equal(await mx.ended, 0)
 })
+
+t.test(
+  'a process that crashes while it is replaced leaves as many as there are to be',
+  async (t) => {
+    const backend = await startBackend(t, 'one')
+    const words = ['--workers=2', '--backend', `greeter=${backend.node}`]
+    const mx = start(t, words, { cwd: t.testdir() })
+    const url = await mx.url()
+    const before = workersOf(mx)
+    mx.child.kill('SIGUSR2')
+    await mx.until(/SIGUSR2: starting new processes/)
+    process.kill(before[0]!, 'SIGKILL')
+    await mx.until(/a worker ended; starting another/)
+    await mx.until(/new processes serve; the old ones finish their requests/)
+    await eventually(async () => workersOf(mx).length === 2)
+    t.notOk(workersOf(mx).some((pid) => before.includes(pid)))
+    t.equal(await text(`${url}/greeter`), 'one')
+    mx.child.kill('SIGTERM')
+    t.equal(await mx.ended, 0)
+  },
+)
 
 t.test('SIGUSR2 ends no gateway that cannot be replaced', async (t) => {
   const mx = start(t, [], { cwd: t.testdir() })
