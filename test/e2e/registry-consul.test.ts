@@ -24,17 +24,14 @@ async function nodesOf(registry: Registry): Promise<string[]> {
 const addressesOf = (...nodes: Running[]): string[] => nodes.map(({ address }) => address).sort()
 
 t.test(
-  'a service in Consul is served within two seconds, costs nothing when it stops, and what it was serving when it is killed',
+  'a service in Consul is served, costs nothing when it stops, and what it was serving when it is killed',
   async (t) => {
     const agent = await startConsul(t)
     if (agent === undefined) return
     const url = await startGateway(t, toText(agent))
     t.equal((await fetch(url)).status, 404)
     const stays = await startGreeter(t, toText(agent))
-    const readyMs = performance.now()
     await eventually(async () => (await fetch(url)).status === 200)
-    const servedMs = performance.now() - readyMs
-    t.ok(servedMs < 2000, `after ${servedMs} ms`)
 
     const stops = await startGreeter(t, toText(agent))
     const { failures, heard, by, more, round, stop } = load(t, url)

@@ -188,13 +188,19 @@ t.test('up to 3 attempts at once; then the service starts all the same', async (
 t.test('an answer that takes its time is waited for once, then the service starts', async (t) => {
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
-  const silent: Registry = { ...registry, register: () => new Promise(() => {}) }
+  let asked = 0
+  const silent: Registry = {
+    ...registry,
+    register() {
+      asked++
+      return new Promise(() => {})
+    },
+  }
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  const startMs = performance.now()
-  const registration = await register({ registry: silent, entry, log, answerMs: 800 })
-  t.ok(performance.now() - startMs < 1590, 'once, not for each attempt')
-  t.match(lines, [/"reason":"no answer within 800 ms".*trying again/])
+  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  t.equal(asked, 1)
+  t.match(lines, [/"reason":"no answer within 200 ms".*trying again/])
   await registration.end()
 })
 
@@ -301,15 +307,14 @@ t.test('a registry that does not answer delays the end by its answer timeout onl
     },
     deregister: () => hang('deregister'),
   }
-  const registration = await register({ registry: silent, entry, log, answerMs: 800 })
+  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
   // Its timers alone keep no process alive.
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  const startMs = performance.now()
   await registration.drain()
   await registration.end()
   t.same(asked, ['register draining', 'deregister'])
   t.match(lines, [/could not tell of draining/, /could not deregister/])
   for (const line of lines) t.match(line, /no answer within \d+ ms/, 'in whole milliseconds')
-  t.ok(performance.now() - startMs < 1590, 'once, not for each of them')
+  t.match(lines[1], /no answer within 1 ms/, 'once, not for each of them')
 })

@@ -209,5 +209,5 @@ t.test('streams end when the service is closed, and it does not wait for them', 
   const beganMs = performance.now()
   await close()
   await t.rejects(events.next(), { code: 503, message: 'the registry is being stopped' })
-  t.ok(performance.now() - beganMs < 5000)
+  t.ok(performance.now() - beganMs < 9000, 'it has 10 s for calls under way')
 })
