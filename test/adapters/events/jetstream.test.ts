@@ -2,12 +2,14 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createJetStreamEvents } from '../../../adapters/events/jetstream.ts'
 import { parseNatsUrl } from '../../../adapters/nats/url.ts'
+import type { EventsAdapter } from '../../../core/contracts/events.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import { createEvents } from '../../../core/events/events.ts'
 import { testEvents } from '../../contracts/events.ts'
 import { testEventsModel } from '../../contracts/events-model.ts'
 import { JET_TOPIC, startJetStream, toAppends } from '../../fixtures/jetstream.ts'
 import { startNats } from '../../fixtures/nats.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.setTimeout(120_000)
@@ -173,8 +175,17 @@ t.test('what the user may not do is told apart from an outage', async (t) => {
 t.test('what nobody can consume becomes a dead letter, and a kill does not lose it', async (t) => {
   const server = await startJetStream(t)
   if (server === undefined) return
-  const adapter = server.openEvents()
-  await adapter.listTopics()
+  const opened = server.openEvents()
+  await opened.listTopics()
+  /** By topic, in which the settings of its stream are written once more. */
+  const retained = new Map<string, Promise<unknown>>()
+  const adapter: EventsAdapter = Object.assign(Object.create(opened), {
+    async retain(...words: Parameters<NonNullable<EventsAdapter['retain']>>) {
+      const done = Promise.resolve(opened.retain!(...words))
+      retained.set(words[0].topic, done)
+      return done
+    },
+  })
   const events = createEvents(adapter)
   t.teardown(() => events.close())
   t.ok(events.maxPayloadBytes < 1024 * 1024, 'a dead letter is longer, and has to fit')
@@ -194,6 +205,9 @@ t.test('what nobody can consume becomes a dead letter, and a kill does not lose 
   }
   const [first] = await consumer.next()
   await consumer.nack(first!.event.id, 0)
+  // Killed between them and their checksum, nats-server 2.9.10 drops a stream when it starts.
+  await until(() => retained.size === 2)
+  await Promise.all(retained.values())
   await server.kill()
   await server.start()
   const refusing = refuseAll()
