@@ -49,6 +49,9 @@ interface Line {
   readonly tcp: Socket
   /** Looks at it since it fell silent. */
   silentLooks: number
+  /** Bytes that had come, and that waited to be sent, at the last look. */
+  bytesRead: number
+  bytesWaiting: number
 }
 
 /**
@@ -271,7 +274,7 @@ export class Channel implements Carrier {
     }
     socket.on('ping', heard)
     socket.on('pong', heard)
-    const line: Line = { connection, socket, tcp, silentLooks: 0 }
+    const line: Line = { connection, socket, tcp, silentLooks: 0, bytesRead: 0, bytesWaiting: 0 }
     if (this.#closed && this.#waiting.size === 0) return connection.close('the channel was closed')
     this.#open.push(line)
     const { pingAfterMs = 15_000 } = this.#options
@@ -345,6 +348,8 @@ export class Channel implements Carrier {
   #sweep(pingAfterMs: number): void {
     for (const line of [...this.#open, ...this.#retired.values()]) {
       const { connection, socket } = line
+      // A long message comes, or leaves, for longer than a ping may take that stands behind it.
+      if (hasMoved(line)) connection.heardMs = clock.nowMs
       if (connection.pending === 0 || clock.nowMs - connection.heardMs < pingAfterMs) {
         line.silentLooks = 0
         continue
@@ -354,4 +359,15 @@ export class Channel implements Carrier {
       else connection.terminate(`no sign of life from ${this.#address} for ${2 * pingAfterMs} ms`)
     }
   }
+}
+
+/** Whether bytes have come, or left, since the last look. */
+function hasMoved(line: Line): boolean {
+  const { bytesRead } = line.tcp
+  const { bufferedAmount } = line.socket
+  const isReceiving = bytesRead !== line.bytesRead
+  const isSending = bufferedAmount < line.bytesWaiting
+  line.bytesRead = bytesRead
+  line.bytesWaiting = bufferedAmount
+  return isReceiving || isSending
 }

@@ -281,6 +281,8 @@ export class ClientConnection implements Carrier, FrameReceiver<Buffer> {
 
   /** No call with a greater id than `lastId` is served. */
   #goAway(lastId: number): undefined {
+    // Once: each more would have all calls looked through again.
+    if (this.#isLeft) return
     this.#isLeft = true
     this.#retire()
     for (const call of this.#calls.list()) {

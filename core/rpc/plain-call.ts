@@ -29,6 +29,8 @@ export class PlainCall implements UpstreamCall, Carrier {
   readonly method = 'POST'
   /** Not known here; and a request with a body is never written behind others. */
   readonly idempotent = false
+  /** Its deadline is that of the call: a stream without one is silent for as long as its service is. */
+  readonly isPatient = true
   readonly bodyLength: number
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0

@@ -35,6 +35,8 @@ export interface UpstreamCall {
   readonly bodyLength: number
   /** May be sent twice without harm (GET and HEAD), so it may share a pipelined connection. */
   readonly idempotent: boolean
+  /** Its caller watches its time: it may wait for the reply, and between two pieces of it, for as long as it likes. */
+  readonly isPatient: boolean
   /** The connection it was sent on; undefined while it waits for one. Set by the connection. */
   connection: Http1Connection | undefined
   /** `clock.nowMs` by when its reply must have begun, also behind others. Set by the connection. */

@@ -22,6 +22,7 @@ class Forwarding implements Peer, UpstreamCall {
   head: string
   readonly bodyLength: number
   readonly idempotent: boolean
+  readonly isPatient = false
   connection: Http1Connection | undefined = undefined
   deadlineMs = 0
   readonly #x: Exchange

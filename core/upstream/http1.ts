@@ -46,6 +46,8 @@ export interface ConnectionOwner {
 const HEAD_MAX_BYTES = 64 * 1024
 /** Most informational replies before the real one. */
 const INFORMATIONAL_MAX = 16
+/** Silence after which the kernel asks a backend's host whether it is still there. */
+const KEEP_ALIVE_MS = 30_000
 /** Where the head of a reply is looked for first. */
 const HEAD_GUESS_BYTES = 4096
 /** Most bytes of a reply read and thrown away to save a pipelined connection for the others. */
@@ -171,9 +173,7 @@ export class Http1Connection {
     call.connection = this
     call.deadlineMs = clock.nowMs + this.#timeouts.replyMs
     this.#unsent++
-    if (this.#calls.push(call) === 1 && this.#connected) {
-      this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
-    }
+    if (this.#calls.push(call) === 1 && this.#connected) this.#limit(this.#timeouts.replyMs)
     if (call.bodyLength === 0) {
       // Written at the end of this turn of the event loop: pipelined heads go out
       // in one write, and the system calls of all connections follow one another.
@@ -220,7 +220,7 @@ export class Http1Connection {
             if (error == null) returnMemory(memory)
           })
     // Once the socket has taken a piece, the next one is the client's to send.
-    if (last) this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
+    if (last) this.#limit(this.#timeouts.replyMs)
     else this.#deadlineMs = taken ? 0 : clock.nowMs + this.#timeouts.idleMs
     return taken
   }
@@ -236,7 +236,7 @@ export class Http1Connection {
   resume(): void {
     if (!this.#paused || this.closed) return
     this.#paused = false
-    this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
+    this.#limit(this.#timeouts.idleMs)
     this.#socket.resume()
   }
 
@@ -284,10 +284,15 @@ export class Http1Connection {
     this.#connected = true
     const call = this.#calls[0]
     if (call === undefined) return
-    this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
+    this.#limit(this.#timeouts.replyMs)
     if (call.bodyLength === 0) return
     call.onReady()
     if (this.#heldHead !== '') setImmediate(() => this.#releaseHead())
+  }
+
+  /** The current call has so long for what comes next. */
+  #limit(ms: number): void {
+    this.#deadlineMs = this.#calls[0]?.isPatient === true ? 0 : clock.nowMs + ms
   }
 
   /** Sends a held head on its own: its body is slow to come. */
@@ -403,7 +408,9 @@ export class Http1Connection {
       this.#finish(false)
       return from + length
     }
-    this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
+    this.#limit(this.#timeouts.idleMs)
+    // Of a host that is gone nothing else tells.
+    if (call.isPatient) this.#socket.setKeepAlive(true, KEEP_ALIVE_MS)
     this.#left = length
     if (length === CHUNKED) {
       this.#state = BODY_CHUNKED
@@ -443,7 +450,7 @@ export class Http1Connection {
   }
 
   #readBody(bytes: Buffer, at: number, to: number): number {
-    if (!this.#paused) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
+    if (!this.#paused) this.#limit(this.#timeouts.idleMs)
     if (this.#state === BODY_CHUNKED) {
       const next = this.#decoder!.decode(bytes, at, to, this.#deliver)
       if (this.closed) return -1
@@ -486,7 +493,7 @@ export class Http1Connection {
     this.resume()
     if (streamed) call.onReplyEnd()
     const { idleSeconds } = this.#head
-    if (this.#calls.length > 0) this.#deadlineMs = clock.nowMs + this.#timeouts.replyMs
+    if (this.#calls.length > 0) this.#limit(this.#timeouts.replyMs)
     else {
       this.#deadlineMs = 0
       const { keepAliveMs } = this.#options
@@ -525,6 +532,7 @@ function discard(call: UpstreamCall, connection: Http1Connection): UpstreamCall 
     head: '',
     bodyLength: 0,
     idempotent: true,
+    isPatient: false,
     connection,
     deadlineMs: Number.POSITIVE_INFINITY,
     onReady: () => {},

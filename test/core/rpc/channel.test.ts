@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Dispatch, OutgoingCall } from '../../../core/rpc/call.ts'
 import { Channel, type ChannelOptions } from '../../../core/rpc/channel.ts'
@@ -314,6 +315,32 @@ t.test(
     t.match(one.lost, { kind: 'closed', detail: /^no sign of life from 127.0.0.1/ })
   },
 )
+
+t.test('a service whose long answer is on its way is alive, though no pong is', async (t) => {
+  const { dispatch, calls } = createKeeper()
+  const service = await openRpcService(t, dispatch, { autoPong: false })
+  const channel = openChannel(t, service.port, { pingAfterMs: 600 })
+  const one = send(channel)
+  await until(() => calls.length === 1)
+  const piece = Buffer.alloc(100, ' ')
+  const pieces = 60
+  // A message with a REPLY to stream 1, without metadata.
+  const body = pieces * piece.length
+  const head = Buffer.alloc(20)
+  head.writeUInt16BE(0x827e)
+  head.writeUInt16BE(16 + body, 2)
+  head.writeUInt32LE(4 + body, 4)
+  head[8] = 2
+  head[12] = 1
+  const tcp = (service.sockets[0] as unknown as { _socket: Socket })._socket
+  tcp.write(head)
+  for (let i = 0; i < pieces; i++) {
+    await delay(50)
+    tcp.write(piece)
+  }
+  await settle(one)
+  t.equal(one.lost, undefined)
+})
 
 t.test(
   'a slow service that answers pings keeps its calls; without calls nothing is asked',

@@ -396,6 +396,20 @@ t.test('after GOAWAY calls that are not served are given back, the others go on'
   t.strictSame(told, ['retired', 'closed'])
 })
 
+t.test('GOAWAY counts once', async (t) => {
+  const { connection, unsent, call, receive } = open()
+  const calls = [await call(), await call(), await call()]
+  receive(goAway(2))
+  receive(goAway(2).repeat(1000) + goAway(1) + goAway(0))
+  t.strictSame(unsent, [calls[2]])
+  t.equal(connection.pending, 2)
+  receive(`${reply(1)}${reply(2)}`)
+  t.strictSame(
+    calls.map(({ events }) => events.length),
+    [1, 1, 0],
+  )
+})
+
 t.test('a call whose end a service that goes away did not wait for was stopped', async (t) => {
   const { connection, call, receive } = open()
   const one = await call()

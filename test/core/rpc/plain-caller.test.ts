@@ -747,12 +747,19 @@ t.test('what the pool cannot do is told by its kind', async (t) => {
   await settle(first)
   t.equal(first.lost?.kind, 'closed')
 
+  // Its time is that of the call, whatever the pool gives to requests.
   const silent = send(caller)
-  await (await backend.connection(1)).request()
-  clock.nowMs = performance.now() + 11 * SECOND
+  const second = await backend.connection(1)
+  await second.request()
+  clock.nowMs = performance.now() + 1000 * SECOND
   pool.sweep()
   clock.nowMs = performance.now()
-  t.equal(silent.lost?.kind, 'timeout')
+  t.strictSame(silent.events, [])
+  second.reply('1')
+  await settle(silent)
+  const late = send(caller, { timeoutMs: 50 })
+  await settle(late)
+  t.equal(late.lost?.kind, 'timeout')
 
   const half = send(caller)
   const third = await backend.connection(2)

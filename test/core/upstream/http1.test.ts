@@ -395,6 +395,31 @@ t.test('a reply that stops in the middle fails after the idle time', async (t) =
   t.equal(call.failure?.kind, 'timeout')
 })
 
+t.test('a call whose caller watches its time waits as long as that', async (t) => {
+  const backend = await openRawBackend(t)
+  const { connection } = open(backend.port)
+  const call = new Collector({ isPatient: true })
+  connection.send(call)
+  const server = await backend.connection()
+  await server.request()
+  pass(1000 * SECOND, connection)
+  server.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n')
+  await call.until(() => call.body === 'a')
+  pass(1000 * SECOND, connection)
+  connection.pause()
+  connection.resume()
+  pass(1000 * SECOND, connection)
+  t.equal(call.failure, undefined)
+  server.send('0\r\n\r\n')
+  await call.done
+  t.equal(call.complete, true)
+  const next = new Collector()
+  connection.send(next)
+  await server.request(2)
+  pass(11 * SECOND, connection)
+  t.equal(next.failure?.kind, 'timeout', 'the next one has a time again')
+})
+
 t.test('a body that goes on being sent keeps the call alive', async (t) => {
   const backend = await openRawBackend(t)
   const { connection } = open(backend.port)
