@@ -41,6 +41,12 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
     },
   },
   {
+    name: 'time-limit',
+    setting: 'requestTimeoutMs',
+    options: ({ requestTimeoutMs }) =>
+      requestTimeoutMs === Number.POSITIVE_INFINITY ? undefined : { limit: requestTimeoutMs },
+  },
+  {
     name: 'hosts',
     setting: 'hosts',
     guard: 'everywhere',

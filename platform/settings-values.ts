@@ -102,6 +102,13 @@ export function parseTimeout(text: string): number {
   return Math.min(timeoutMs, MAX_TIMER_MS)
 }
 
+/** A longest time in milliseconds, at least 1; `none` is `Infinity`. */
+export function parseLongest(text: string): number {
+  const longestMs = parseDuration(text)
+  if (longestMs < 1) throw wrong('a duration of at least 1ms, or none', text)
+  return longestMs
+}
+
 /** A wait in milliseconds, which ends: there is no `none`. */
 export function parseDelay(text: string): number {
   const delayMs = parseDuration(text)

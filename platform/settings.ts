@@ -41,6 +41,7 @@ import {
   parseHosts,
   parseLimit,
   parseLimitOrAuto,
+  parseLongest,
   parseNamespace,
   parseNetworks,
   parseNonEmpty,
@@ -159,6 +160,7 @@ export interface Settings {
   readonly connectTimeoutMs: number
   readonly replyTimeoutMs: number
   readonly idleTimeoutMs: number
+  readonly requestTimeoutMs: number
   /** Between the moment the process is not ready any more and that in which its port is closed. */
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
@@ -275,7 +277,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'address',
     kind: 'text',
     form: 'host:port',
-    description: 'Where to listen; ":8080" is every address of IPv4, "[::]:8080" of IPv6, too; port 0 any free port',
+    description:
+      'Where to listen; ":8080" is every address of IPv4, "[::]:8080" of IPv6, too; port 0 any free port',
     default: '127.0.0.1:8080',
     live: false,
     parse: one(parseAddress),
@@ -883,6 +886,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: '60s',
     live: true,
     parse: one(parseTimeout),
+  },
+  requestTimeoutMs: {
+    name: 'request_timeout',
+    kind: 'text',
+    form: 'duration or none',
+    description:
+      'Longest time of a request as a whole, uploads, streams and downloads included, then 504, or it is cut off; or none',
+    default: 'none',
+    live: true,
+    parse: one(parseLongest),
   },
   drainDelayMs: {
     name: 'drain_delay',

@@ -15,6 +15,7 @@ import origins from './origins.ts'
 import proxyStatus from './proxy-status.ts'
 import requestId from './request-id.ts'
 import serverTiming from './server-timing.ts'
+import timeLimit from './time-limit.ts'
 import tracing from './tracing.ts'
 
 /** Every file of this folder by its name; each exports a declared plugin. */
@@ -34,5 +35,6 @@ export const plugins: Readonly<Record<string, PluginDefinition>> = {
   'proxy-status': proxyStatus,
   'request-id': requestId,
   'server-timing': serverTiming,
+  'time-limit': timeLimit,
   tracing,
 }
