@@ -221,7 +221,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     this.bytesOut = bytes.length
     res.onWritable(() => this.#writable())
     // One that closes the connection by our wish has no length, as in `transmitHead`.
-    if (this.closing && !this.#clientCloses) {
+    if (this.#closesByOurWish) {
       this.#ending = true
       if (this.#writePieces(bytes, isText)) this.transmitEnd()
       return
@@ -293,7 +293,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
       return false
     }
     const res = this.#res
-    if (!this.#headSent) res.cork(() => this.#writeHead())
+    if (!this.#headSent) res.cork(() => this.#writePiecesHead())
     let at = 0
     this.#writes = true
     while (this.#writes && at < chunk.length) {
@@ -322,10 +322,22 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     if (this.finished) return
     this.#unpause()
     this.#res.cork(() => {
-      this.#headOnce()
-      this.#res.end('', this.closing)
+      if (this.#headSent) this.#endPieces()
+      else {
+        this.#writeHead()
+        this.#res.end('', this.closing)
+      }
     })
     this.finish()
+  }
+
+  /**
+   * Asked to close the connection the library would write `Connection: close` behind the last piece, amid the body (20.51): the head has
+   * it. Nothing more is read of the connection, which its client closes, or the library after ten seconds.
+   */
+  #endPieces(): void {
+    if (this.#closesByOurWish) this.#res.pause()
+    this.#res.end()
   }
 
   protected cut(code: number = INTERNAL_ERROR, reason = 'internal error'): void {
@@ -401,6 +413,11 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     res.upgrade(data, key, this.#protocol, '', context)
   }
 
+  /** Where the client asked for it, too, the library closes the connection by itself. */
+  get #closesByOurWish(): boolean {
+    return this.closing && !this.#clientCloses
+  }
+
   #isBodyless(): boolean {
     return this.method === 'HEAD' || this.status === 204 || this.status === 304
   }
@@ -423,6 +440,12 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     this.#res.writeStatus(toReplyHead(this.status, this.replyHeaders))
   }
 
+  /** The head of a reply of unknown length. */
+  #writePiecesHead(): void {
+    this.#writeHead()
+    if (this.#closesByOurWish) this.#res.writeHeader('connection', 'close')
+  }
+
   /** Sends the head of a stream whose first chunk is not there yet, where the library can. */
   #flushHead(): void {
     if (this.#headSent || this.finished) return
@@ -434,7 +457,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
       })
     } else if (this.#length < 0 && res.beginWrite !== undefined) {
       res.cork(() => {
-        this.#writeHead()
+        this.#writePiecesHead()
         res.beginWrite!()
       })
     }

@@ -155,6 +155,32 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     },
   )
 
+  if (!http2) {
+    t.test('a stream that closes its connection is whole, and the last reply on it', async (t) => {
+      const { port, served } = await openListener(t, create, async (x) => {
+        x.start(200, new HeaderList(), -1)
+        for (const part of ['one', 'two']) {
+          x.write(Buffer.from(part))
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        x.end()
+      })
+      const client = new RawClient(port)
+      client.send('POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n')
+      client.send('1\r\na\r\n0\r\n\r\n')
+      await client.until(({ text }) => text.endsWith('0\r\n\r\n'))
+      t.match(client.text, /\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n$/)
+      t.equal(client.text.match(/\r\nconnection: close\r\n/gi)?.length, 1)
+      client.send(REQUEST)
+      const other = new RawClient(port)
+      other.send(REQUEST)
+      await other.until(({ text }) => text.endsWith('0\r\n\r\n'))
+      t.equal(served.length, 2, 'what comes behind it is not served')
+      client.destroy()
+      other.destroy()
+    })
+  }
+
   t.test('a reply hook that throws gives a 500 in place of the reply', async (t) => {
     const warnings: unknown[] = []
     const onWarning = (warning: unknown) => warnings.push(warning)
