@@ -2,9 +2,12 @@ import { createAddressSet } from '../core/address-set.ts'
 import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
 import type { Tracer } from '../core/contracts/tracer.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
+import { isServerText } from '../sdk/credentials.ts'
+import { findOwnTokens } from '../sdk/own-tokens.ts'
 import type { Closing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import type { Domains } from './domains.ts'
@@ -13,6 +16,7 @@ import { createForwarding, type EventSinks } from './handlers.ts'
 import type { Log } from './log.ts'
 import { createOutsideCheck } from './outside-namespace.ts'
 import type { PlannedPlugin } from './plan-plugins.ts'
+import { openPlatformClient } from './platform-account.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { createConfiguredRegistry } from './registries.ts'
 import type { Routing } from './routing.ts'
@@ -62,9 +66,11 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
   const { current = () => configuration } = options
   const { settings } = configuration
   const source: Registry | Settings['registry'] = options.registry ?? settings.registry
+  const tokens = typeof source === 'string' ? await openTokens(settings, closing) : undefined
   const { registry, loaded, replace } = createConfiguredRegistry(
     source,
     listServices(configuration),
+    tokens,
   )
   closing.add(() => registry.close?.())
   await loaded
@@ -106,4 +112,16 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
       return { chain: { ...chain, close }, handlerOf: forwarding.handlerOf }
     },
   }
+}
+
+/** Whom the gateway is for the registry of a platform, whose rules may keep strangers out; undefined: its registry is of none. */
+async function openTokens(settings: Settings, closing: Closing): Promise<TokenSource | undefined> {
+  const { registry, auth } = settings
+  if (!isServerText(registry)) return undefined
+  const client = await openPlatformClient(
+    auth === 'none' ? { registry } : { proxy: auth },
+    settings,
+  )
+  closing.add(() => client.close())
+  return findOwnTokens(client)
 }

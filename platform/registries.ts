@@ -1,6 +1,7 @@
 import { createJoinedRegistry } from '../adapters/registry/joined.ts'
 import { createStaticRegistry } from '../adapters/registry/static.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
 import { type OpenedRegistry, openRegistry } from '../sdk/open-registry.ts'
 
 /** A registry that holds, besides what is registered with it, the services of the configuration. */
@@ -16,16 +17,18 @@ export interface ConfiguredRegistry {
  * A registry, with the services of the configuration.
  *
  * @param source of the setting `registry`, checked: `static`, or what {@link openRegistry} opens. Or a registry, which is not closed.
+ * @param tokens who asks a registry that is opened.
  */
 export function createConfiguredRegistry(
   source: string | Registry,
   services: readonly Service[],
+  tokens?: TokenSource,
 ): ConfiguredRegistry {
   const own = createStaticRegistry(services)
   const { replace } = own
   if (source === 'static') return { registry: own, loaded: Promise.resolve(), replace }
   const { registry, loaded, close } =
-    typeof source === 'string' ? openRegistry(source) : lend(source)
+    typeof source === 'string' ? openRegistry(source, { tokens }) : lend(source)
   const other = { ...registry, watch: registry.watch!, close }
   return { registry: createJoinedRegistry(own, other), loaded, replace }
 }

@@ -761,7 +761,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     kind: 'text',
     form: 'id',
     description:
-      'Account of the platform by which the gateway reads rules; MX_AUTH_SECRET proves it',
+      'Account by which the gateway reads rules and registry (mx://) of a platform; MX_AUTH_SECRET proves it',
     default: '',
     unset: 'none',
     only: 'api',

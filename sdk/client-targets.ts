@@ -1,5 +1,6 @@
 import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
+import type { TokenSource } from '../core/contracts/token-source.ts'
 import { Directory } from '../core/directory.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import { Pool } from '../core/upstream/pool.ts'
@@ -20,6 +21,8 @@ export interface TargetsOptions {
   readonly services: readonly LocalService[]
   /** Whether services of this process in the same registry are called without sockets. */
   readonly inProcess: boolean
+  /** Who asks a registry that is opened. @default nobody that is known */
+  readonly tokens?: () => TokenSource | undefined
 }
 
 /** Addresses whose connections are kept. */
@@ -106,7 +109,7 @@ export class ClientTargets {
   #openRegistry(): Registry | undefined {
     const { registry, domain } = this.#options
     if (typeof registry !== 'string') return registry
-    this.#opened ??= openRegistry(registry, { domain })
+    this.#opened ??= openRegistry(registry, { domain, tokens: this.#options.tokens?.() })
     return this.#opened.registry
   }
 

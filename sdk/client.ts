@@ -1,5 +1,6 @@
 import type { Registry } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
+import { GatewayError } from '../core/errors.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { isServiceName } from '../core/service-name.ts'
 import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
@@ -10,6 +11,7 @@ import {
   type Credentials,
   type FoundCredentials,
   findCredentials,
+  isServerText,
   toPlatform,
 } from './credentials.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
@@ -119,7 +121,8 @@ export class Client {
     const isTold = registry !== undefined || address !== undefined
     const source = toRegistrySource(registry)
     const told = readProxyAddress(options.proxy, isTold)
-    const credentials = findOwnCredentials(options, told ?? toPlatform(source))
+    const platform = told ?? toPlatform(source)
+    const credentials = findOwnCredentials(options, platform)
     const domain = credentials?.namespace ?? DEFAULT_NAMESPACE
     // Of a registry a client sees one domain, the proxy beside it all that may be called from there.
     const proxy = told ?? (domain === DEFAULT_NAMESPACE ? undefined : toProxy(source))
@@ -135,6 +138,7 @@ export class Client {
       proxy,
       services: services.map(toLocalService),
       inProcess,
+      tokens: () => this.#tokens,
     })
     this.#targets = targets
     const { signal: closing } = this.#closing
@@ -143,7 +147,7 @@ export class Client {
       isKnown: (service, at) => targets.isKnown(service, at),
       ...{ proxy, closing, traces },
     }
-    this.#tokens = this.#createTokens(options.token, credentials)
+    this.#tokens = this.#createTokens(options.token, credentials, platform)
     if (this.#tokens !== undefined) setOwnTokens(this, this.#tokens)
   }
 
@@ -213,19 +217,34 @@ export class Client {
     this.#targets.close()
   }
 
-  #createTokens(token: string | undefined, credentials: FoundCredentials | undefined) {
+  #createTokens(
+    token: string | undefined,
+    credentials: FoundCredentials | undefined,
+    platform: string | undefined,
+  ) {
     if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
     const { id, secret, namespace, isGuess } = credentials
     // Nobody has a token before; the namespace is the account's, wherever calls go.
     const metadata = formatCallMetadata({ namespace }, '')
-    const ask = (request: object): Promise<LoginReply> =>
+    const askAt = (request: object, options: CallOptions): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
-        const plan = this.#plan('auth', 'Auth.Token', DEFAULT, this.#timeoutMs)
+        const plan = this.#plan('auth', 'Auth.Token', options, this.#timeoutMs)
         const own = { ...plan, metadata, tokens: undefined }
         const resolveReply = resolve as (reply: unknown) => void
         new UnaryCall(this.#owner, own, request, resolveReply, reject).begin()
       })
+    const ask = async (request: object): Promise<LoginReply> => {
+      if (platform === undefined || !isServerText(platform)) return askAt(request, DEFAULT)
+      try {
+        // Straight: its registry may be for those alone who have logged in.
+        return await askAt(request, { address: platform.trim() })
+      } catch (error) {
+        // It is a registry alone, which knows where `auth` is.
+        if (error instanceof GatewayError && error.code === 404) return askAt(request, DEFAULT)
+        throw error
+      }
+    }
     return createTokenSource({
       logIn: () => ask({ id, secret }),
       refresh: (refresh_token) => ask({ refresh_token }),

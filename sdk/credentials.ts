@@ -22,6 +22,7 @@ export interface FoundCredentials extends Required<Credentials> {
 }
 
 const LOOPBACK = /^(?:mxs?:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d+$/
+const SERVER = /^mxs?:\/\//
 const FILE = 'service_credentials'
 
 /**
@@ -50,6 +51,11 @@ export function findCredentials(
 /** Where a platform is whose registry this is; undefined: nowhere else. */
 export function toPlatform(registry: Registry | string | undefined): string | undefined {
   return typeof registry === 'string' && registry.trim() !== 'memory' ? registry : undefined
+}
+
+/** Whether a platform is named by the address of a server, which can be called without a registry. */
+export function isServerText(platform: string): boolean {
+  return SERVER.test(platform.trim())
 }
 
 function check(credentials: Credentials, what: string, where: string): FoundCredentials {

@@ -27,8 +27,8 @@ type Lazy = Pick<OpenedRegistry, 'registry' | 'loaded'>
 
 interface Shared extends Lazy {
   users: number
-  /** Of the first who has any. */
-  tokens: TokenSource | undefined
+  /** Of those who have it open; the first one's are shown. */
+  readonly tokens: TokenSource[]
 }
 
 /** What a text stands for. */
@@ -77,11 +77,14 @@ export function openRegistry(text: string, options: OpenOptions = {}): OpenedReg
   const { tokens, domain = DEFAULT_DOMAIN } = options
   const key = toKey(text, domain)
   const shared = opened.get(key) ?? createShared(parseRegistry(text.trim()), domain)
-  shared.tokens ??= tokens
+  if (tokens !== undefined) shared.tokens.push(tokens)
   opened.set(key, shared)
   shared.users++
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
+    // Who is closed logs in no more.
+    const at = tokens === undefined ? -1 : shared.tokens.indexOf(tokens)
+    if (at >= 0) shared.tokens.splice(at, 1)
     if (--shared.users > 0) return
     opened.delete(key)
     await shared.registry.close?.()
@@ -179,13 +182,14 @@ async function loadKubernetes(): Promise<Registry> {
 }
 
 function createShared(source: Source, domain: string): Shared {
+  const all: TokenSource[] = []
   const tokens: TokenSource = {
-    current: () => shared.tokens?.current(),
-    leftMs: () => shared.tokens?.leftMs() ?? Number.POSITIVE_INFINITY,
-    ready: () => shared.tokens?.ready(),
-    refused: (token) => shared.tokens?.refused(token) ?? false,
+    current: () => all[0]?.current(),
+    leftMs: () => all[0]?.leftMs() ?? Number.POSITIVE_INFINITY,
+    ready: () => all[0]?.ready(),
+    refused: (token) => all[0]?.refused(token) ?? false,
   }
-  const shared: Shared = { ...createLazy(source, tokens, domain), users: 0, tokens: undefined }
+  const shared: Shared = { ...createLazy(source, tokens, domain), users: 0, tokens: all }
   return shared
 }
 

@@ -1,4 +1,3 @@
-import { isNotTaken } from '../../core/auth/authorize.ts'
 import type { Registry, RegistryEvent, Service } from '../../core/contracts/registry.ts'
 import type { TokenSource } from '../../core/contracts/token-source.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -7,7 +6,7 @@ import { createWatchers } from '../../core/registry-watchers.ts'
 import { Channel } from '../../core/rpc/channel.ts'
 import { checkService, DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
-import { ask } from './mx/calls.ts'
+import { ask, maySignAnew } from './mx/calls.ts'
 import { readEntries, readEntry, toEntry } from './mx/entry.ts'
 import { createLink } from './mx/link.ts'
 import { createRegistrations } from './mx/registrations.ts'
@@ -164,13 +163,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     let after: unknown
     for (let pages = 0; pages < PAGES_MAX; pages++) {
       const cursor = after === undefined ? {} : { after }
-      const reply = await ask(
-        channel,
-        'ListServices',
-        { ...all, limit: PAGE, ...cursor },
-        timeoutMs,
-        tokens,
-      )
+      const reply = await send('ListServices', { ...all, limit: PAGE, ...cursor })
       const page = readEntries(reply, domain)
       onPage(page)
       for (const service of page) services.push(service)
@@ -185,17 +178,19 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
   /** Asks once the watch stands, where one is wanted. */
   async function call(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
     await link.opened()
-    const send = () => ask(channel, method, request, timeoutMs, tokens)
-    if (tokens === undefined || !(mustLogIn || WRITES.has(method))) return send()
-    await tokens.ready()
-    const shown = tokens.current()
+    if (mustLogIn || WRITES.has(method)) await tokens?.ready()
+    return send(method, request)
+  }
+
+  /** Asks, and once more with another token where that may help. */
+  async function send(method: string, request: object): Promise<Readonly<Record<string, unknown>>> {
+    const shown = tokens?.current()
     try {
-      return await send()
+      return await ask(channel, method, request, timeoutMs, tokens)
     } catch (error) {
-      const isRefused = error instanceof GatewayError && isNotTaken(error)
-      if (!isRefused || shown === undefined || !tokens.refused(shown)) throw error
+      if (!maySignAnew(tokens, shown, error)) throw error
       await tokens.ready()
-      return send()
+      return ask(channel, method, request, timeoutMs, tokens)
     }
   }
 

@@ -7,6 +7,7 @@ import { createContext, metadata } from '../../sdk/context.ts'
 import { endpoint } from '../../sdk/endpoint.ts'
 import { ServiceError } from '../../sdk/errors.ts'
 import type { ServiceOptions } from '../../sdk/service.ts'
+import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
 import { LOADER, toModule, toNodeWords } from '../fixtures/programs.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 import { createKeeper } from '../fixtures/rpc.ts'
@@ -19,6 +20,7 @@ import {
   openRegistry,
   registerPorts,
 } from '../fixtures/sdk-services.ts'
+import { makeNode, makeService } from '../fixtures/services.ts'
 
 const LISTENERS = ['uws', 'node'] as const
 
@@ -225,6 +227,24 @@ t.test('what the environment has for the platform is for no other address', asyn
   process.env['MX_AUTH_SECRET'] = 'secret'
   const client = openClient(t, { address: service.address })
   t.match(await client.call('greeter', 'Helloworld.Seen', {}), { authorization: undefined })
+})
+
+t.test('it logs in where its registry is, else where that knows auth', async (t) => {
+  const auth = createService(t, { name: 'auth' }).handle('Auth', {
+    token: endpoint({
+      handle: () => ({ token: { access_token: 'found', created: 0, expiry: 900 } }),
+    }),
+  })
+  await auth.start()
+  const { address, registry } = await openPlatformRegistry(t)
+  const { service } = await open(t)
+  for (const { name, address } of [auth, service])
+    await registry.register!(makeService(name, [makeNode(address, { protocol: 'mx' })]))
+  const client = openClient(t, {
+    registry: `mx://${address}`,
+    auth: { id: 'greeter', secret: 'secret' },
+  })
+  t.match(await client.call('greeter', 'Helloworld.Seen', {}), { authorization: 'Bearer found' })
 })
 
 t.test('what a context holds travels on', async (t) => {

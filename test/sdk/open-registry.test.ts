@@ -259,3 +259,30 @@ t.test('a program that has made its calls ends, whether or not it closes its cli
   t.equal(code, 0)
   t.equal(output, `from ${process.pid}\n`)
 })
+
+t.test(
+  'who has it open is who asks, the first of them, and nobody that has closed it',
+  async (t) => {
+    const { address } = await openPlatformRegistry(t)
+    const text = `mx://${address}`
+    const asked: string[] = []
+    const toTokens = (name: string) => ({
+      current: () => {
+        asked.push(name)
+        return name
+      },
+      leftMs: () => Number.POSITIVE_INFINITY,
+      ready: () => undefined,
+      refused: () => false,
+    })
+    const first = openRegistry(text, { tokens: toTokens('first') })
+    const second = openRegistry(text, { tokens: toTokens('second') })
+    await second.registry.getService('none')
+    t.same(new Set(asked), new Set(['first']))
+    await first.close()
+    asked.length = 0
+    await second.registry.getService('none')
+    t.same(new Set(asked), new Set(['second']))
+    await second.close()
+  },
+)

@@ -1,3 +1,4 @@
+import { isNotTaken } from '../../../core/auth/authorize.ts'
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { isRecord } from '../../../core/entry-reader.ts'
 import { GatewayError } from '../../../core/errors.ts'
@@ -103,6 +104,21 @@ export class WatchCall extends StreamCall {
 export function formatToken(tokens: TokenSource | undefined): string {
   const token = tokens?.current()
   return token === undefined ? '' : `authorization: Bearer ${token}\r\n`
+}
+
+/**
+ * Whether what was refused may be granted with another token, which is to be waited for first.
+ *
+ * @param shown the token it was sent with.
+ */
+export function maySignAnew(
+  tokens: TokenSource | undefined,
+  shown: string | undefined,
+  error: unknown,
+): tokens is TokenSource {
+  if (tokens === undefined || !(error instanceof GatewayError) || error.code !== 401) return false
+  if (shown === undefined) return tokens.leftMs() !== Number.POSITIVE_INFINITY
+  return isNotTaken(error) && tokens.refused(shown)
 }
 
 /** The object a body holds; undefined when it holds none. */

@@ -1,13 +1,13 @@
 import type { TokenSource } from '../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../core/errors.ts'
 import type { Channel } from '../../../core/rpc/channel.ts'
-import { formatToken, WatchCall } from './calls.ts'
+import { formatToken, maySignAnew, WatchCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly channel: Channel
   /** Milliseconds a watch may take to begin. */
   readonly timeoutMs: number
-  /** Whose watch it is. @default nobody's */
+  /** Whose watch it is; a token is waited for once it was refused without, or with another. @default nobody's */
   readonly tokens?: TokenSource | undefined
   /** Whether a watch waits until it is known whose it is. */
   readonly mustLogIn: boolean
@@ -48,9 +48,11 @@ interface Opening {
 }
 
 export function createLink(options: LinkOptions): Link {
-  const { channel, timeoutMs, onOpen, onMessage, onOutage } = options
+  const { channel, timeoutMs, tokens, mustLogIn, onOpen, onMessage, onOutage } = options
   let wanted: object | undefined
   let call: WatchCall | undefined
+  /** A token is waited for, in place of {@link call}. */
+  let signing: object | undefined
   let isOpen = false
   /** One was lost, or failed to begin, since there was one. */
   let lost = false
@@ -61,8 +63,11 @@ export function createLink(options: LinkOptions): Link {
   let timer: NodeJS.Timeout | undefined
   let opening = createOpening()
 
-  function attempt(): void {
+  /** @param isAnew it was refused a moment ago, for its token. */
+  function attempt(isAnew = false): void {
     clearTimeout(timer)
+    const shown = tokens?.current()
+    if (mustLogIn && !isAnew && tokens !== undefined && shown === undefined) return signAnew(tokens)
     const own = new WatchCall(wanted!, {
       onOpen() {
         if (call === own) arrive()
@@ -71,23 +76,40 @@ export function createLink(options: LinkOptions): Link {
         if (call === own) onMessage(message)
       },
       onOver(error) {
-        if (call === own) fail(error)
+        if (call !== own) return
+        if ((isOpen || !isAnew) && maySignAnew(tokens, shown, error)) signAnew(tokens)
+        else fail(error)
       },
     })
+    own.metadata = formatToken(tokens)
     call = own
-    const send = (): void => {
-      if (call !== own) return
-      own.metadata = formatToken(options.tokens)
-      channel.call(own)
-    }
+    limit()
+    channel.call(own)
+  }
+
+  /** Tries at once with another token: one that ended with its token is no outage. */
+  function signAnew(tokens: TokenSource): void {
+    lost ||= isOpen
+    drop()
+    const own = {}
+    signing = own
+    limit()
+    Promise.resolve(tokens.ready()).then(
+      () => {
+        if (signing !== own) return
+        signing = undefined
+        attempt(true)
+      },
+      (error: unknown) => {
+        if (signing === own) fail(GatewayError.from(error, 'registry'))
+      },
+    )
+  }
+
+  function limit(): void {
     timer = setTimeout(() => {
       fail(new GatewayError('registry', 408, `no watch within ${timeoutMs} ms`))
     }, timeoutMs).unref()
-    const ready = options.mustLogIn ? options.tokens?.ready() : undefined
-    if (ready === undefined) return send()
-    ready.then(send, (error: unknown) => {
-      if (call === own) fail(GatewayError.from(error, 'registry'))
-    })
   }
 
   function arrive(): void {
@@ -124,6 +146,7 @@ export function createLink(options: LinkOptions): Link {
     clearTimeout(timer)
     if (isOpen) opening = createOpening()
     isOpen = false
+    signing = undefined
     const ended = call
     call = undefined
     ended?.cancel()
@@ -144,7 +167,7 @@ export function createLink(options: LinkOptions): Link {
 
     opened() {
       if (wanted === undefined || isOpen) return Promise.resolve()
-      if (call === undefined) attempt()
+      if (call === undefined && signing === undefined) attempt()
       return opening.promise
     },
 

@@ -1,9 +1,12 @@
 import t, { type Test } from 'tap'
 import { createLink } from '../../../../adapters/registry/mx/link.ts'
+import { isNotTaken, toDenied, toNotTaken } from '../../../../core/auth/authorize.ts'
 import type { TokenSource } from '../../../../core/contracts/token-source.ts'
 import { GatewayError } from '../../../../core/errors.ts'
 import type { IncomingCall } from '../../../../core/rpc/call.ts'
 import { Channel } from '../../../../core/rpc/channel.ts'
+import { findMetadata } from '../../../../core/rpc/metadata.ts'
+import { createTokenSource } from '../../../../sdk/token-source.ts'
 import { until } from '../../../fixtures/raw-backend.ts'
 import { openRpcService } from '../../../fixtures/rpc-service.ts'
 
@@ -11,7 +14,12 @@ const A = { service: 'a' }
 const B = { service: 'b' }
 
 /** A link to a service that starts every watch, unless told otherwise. */
-async function open(t: Test, timeoutMs = 1000, tokens?: TokenSource) {
+async function open(
+  t: Test,
+  timeoutMs = 1000,
+  tokens?: TokenSource,
+  mustLogIn = tokens !== undefined,
+) {
   const calls: IncomingCall[] = []
   const cancelled: number[] = []
   const remote = { answer: (call: IncomingCall): void => call.start('') }
@@ -26,7 +34,7 @@ async function open(t: Test, timeoutMs = 1000, tokens?: TokenSource) {
   const link = createLink({
     channel,
     timeoutMs,
-    ...{ tokens, mustLogIn: tokens !== undefined },
+    ...{ tokens, mustLogIn },
     onOpen: (again) => {
       told.push(again ? 'open again' : 'open')
       link.caughtUp()
@@ -114,6 +122,78 @@ t.test('attempts are spaced, the further the longer it lasts', async (t) => {
     const full = Math.min(100 * 2 ** i, 5000)
     t.ok(ms >= full / 2 && ms <= full, `${ms} ms of ${full}`)
   }
+})
+
+/** A registry for those alone who show the token that was issued last. */
+function closeDoor(remote: { answer: (call: IncomingCall) => void }) {
+  const state = { issued: 0, shown: [] as (string | undefined)[], refusal: undefined as unknown }
+  remote.answer = (call) => {
+    const shown = findMetadata(call.metadata, 'authorization')
+    state.shown.push(shown)
+    if (shown === `Bearer t${state.issued}`) call.start('')
+    else if (shown === undefined)
+      call.fail(toDenied({ type: 'service', name: 'registry', endpoint: 'Registry.Watch' }))
+    else call.fail(toNotTaken('registry'))
+  }
+  const logIn = async () => {
+    if (state.refusal !== undefined) throw state.refusal
+    const token = `t${++state.issued}`
+    return { token: { access_token: token, refresh_token: 'r', created: 0, expiry: 900 } }
+  }
+  const tokens = createTokenSource({ isGuess: false, logIn, refresh: logIn })
+  return { state, tokens }
+}
+
+t.test('one that is refused waits for a token, and shows it', async (t) => {
+  const remote = { answer: (_: IncomingCall): void => {} }
+  const { state, tokens } = closeDoor(remote)
+  const opened = await open(t, 1000, tokens, false)
+  opened.remote.answer = remote.answer
+  const { link, told, calls } = opened
+  link.want(A)
+  await Promise.all([link.opened(), link.opened()])
+  t.same([told, state.shown], [['open'], [undefined, 'Bearer t1']])
+  // Its session is over.
+  state.issued = 9
+  calls.at(-1)!.fail(toNotTaken('registry'))
+  await until(() => told.length > 1)
+  t.same(told, ['open', 'open again'], 'a stream that ends with its token is no outage')
+  t.equal(state.shown.at(-1), 'Bearer t10')
+})
+
+t.test('a log-in that fails is why there is no watch', async (t) => {
+  const remote = { answer: (_: IncomingCall): void => {} }
+  const { state, tokens } = closeDoor(remote)
+  state.refusal = new GatewayError('auth', 400, 'Secret not correct')
+  const opened = await open(t, 1000, tokens, false)
+  opened.remote.answer = remote.answer
+  opened.link.want(A)
+  await t.rejects(opened.link.opened(), { code: 400, message: 'Secret not correct' })
+  t.same(opened.told, ['out 400'])
+})
+
+t.test('one that is refused with every token is not asked for ever', async (t) => {
+  const { tokens } = closeDoor({ answer: () => {} })
+  const { link, remote, requests } = await open(t, 1000, tokens, false)
+  remote.answer = (call) => call.fail(toNotTaken('registry'))
+  link.want(A)
+  const refused = await link.opened().then(
+    () => undefined,
+    (error: GatewayError) => error,
+  )
+  t.ok(refused !== undefined && isNotTaken(refused))
+  t.equal(requests(), 2)
+})
+
+t.test('a token that does not come is waited for as long as a watch', async (t) => {
+  const endless = { current: () => undefined, leftMs: () => 0, refused: () => true }
+  const tokens = { ...endless, ready: () => new Promise<void>(() => {}) }
+  const { link, remote, requests, told } = await open(t, 50, tokens, false)
+  remote.answer = (call) => call.fail(new GatewayError('registry', 401, 'who?'))
+  link.want(A)
+  await t.rejects(link.opened(), { code: 408, message: 'no watch within 50 ms' })
+  t.same([requests(), told], [1, ['out 408']])
+  link.want(undefined)
 })
 
 t.test('what was read may be declared no good: it begins anew', async (t) => {

@@ -1,0 +1,73 @@
+// A platform where only who is logged in may do anything: services, clients and gateways that know it by its registry.
+import t, { type Test } from 'tap'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { openApi } from '../fixtures/api.ts'
+import { eventually } from '../fixtures/eventually.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { ADMIN, openServer } from '../fixtures/server.ts'
+
+/** A platform whose rules let in who has an account, and the text of its registry. */
+async function openClosed(t: Test) {
+  const server = await openServer(t)
+  const grant = (id: string, scope: string, resource: object) =>
+    server.post('/auth/rules/create', { rule: { id, scope, access: 'GRANTED', resource } })
+  const login = await grant('login', '', { type: 'service', name: 'auth', endpoint: '*' })
+  const members = await grant('members', '*', { type: '*', name: '*', endpoint: '*' })
+  const deleted = await server.post('/auth/rules/delete', { id: 'default' })
+  t.same([login.status, members.status, deleted.status], [200, 200, 200])
+  const isClosed = async () =>
+    (await server.get('/registry/listServices', { authorization: '' })).status
+  await eventually(async () => (await isClosed()) === 401)
+  return { server, registry: `mx://${server.proxy}` }
+}
+
+/** A service that has an account. */
+function createGreeter(t: Test, registry: string, auth = ADMIN) {
+  return createService(t, { name: 'go.mx.api.greeter', registry, auth }).handle('Greeter', {
+    hello: endpoint({ handle: () => 'hello' }),
+  })
+}
+
+t.test('a service registers, and calls others, with its account', async (t) => {
+  const { server, registry } = await openClosed(t)
+  const greeter = createGreeter(t, registry)
+  await greeter.start()
+  const ask = async () => (await server.get('/go.mx.api.greeter/greeter/hello')).status
+  await eventually(async () => (await ask()) === 200)
+  const other = createService(t, { name: 'other', registry, auth: ADMIN })
+  await other.start()
+  const { status } = await other.client.call<{ status: string }>(
+    'go.mx.api.greeter',
+    'Debug.Health',
+  )
+  t.equal(status, 'ok')
+})
+
+t.test('a client that finds services by the registry logs in for that, too', async (t) => {
+  const { registry } = await openClosed(t)
+  await createGreeter(t, registry).start()
+  const client = openClient(t, { registry, auth: ADMIN })
+  t.equal(await client.call('go.mx.api.greeter', 'Greeter.Hello'), 'hello')
+  const wrong = openClient(t, { registry, auth: { ...ADMIN, secret: 'wrong' } })
+  await t.rejects(wrong.call('go.mx.api.greeter', 'Greeter.Hello'), { code: 400 })
+})
+
+t.test('a gateway in front of it has an account for its registry', async (t) => {
+  const { server, registry } = await openClosed(t)
+  await createGreeter(t, registry).start()
+  const ask = async (variables: Readonly<Record<string, string>>) => {
+    const { port } = await openApi(t, {
+      // What this process has open already it would share.
+      MX_REGISTRY: registry.replace('127.0.0.1', 'localhost'),
+      MX_ACCESS_LOG: 'off',
+      MX_LOG_LEVEL: 'silent',
+      ...variables,
+    })
+    const headers = { authorization: `Bearer ${server.token}` }
+    const reply = await fetch(`http://127.0.0.1:${port}/greeter/hello`, { headers })
+    return [reply.status, await reply.text()]
+  }
+  t.match(await ask({}), [503], 'one without an account is refused')
+  const account = { MX_AUTH_ID: ADMIN.id, MX_AUTH_SECRET: ADMIN.secret }
+  t.same(await ask(account), [200, '"hello"'])
+})
