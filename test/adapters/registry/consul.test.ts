@@ -161,7 +161,11 @@ function testEntries(agent: ConsulAgent): void {
     const registry = openConsulRegistry(t, agent)
     const events: string[] = []
     registry.watch?.(({ type }) => events.push(type), { service: GREETER.name })
-    await registry.register?.(GREETER, { ttlSeconds: 3 })
+    // An agent may tell the catalog of it later than after the TTL.
+    await until(async () => {
+      await registry.register?.(GREETER, { ttlSeconds: 3 })
+      return events.length > 0
+    }, SYNC_MS)
     await until(() => events.length >= 2, SYNC_MS).catch(() => {})
     t.same(events, ['create', 'delete'])
     const checks = (await agent.call('GET', '/agent/checks')) as Record<string, unknown>
