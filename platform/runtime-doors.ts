@@ -40,12 +40,26 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
 
     async register(workload, instance, address): Promise<Door> {
       const entry = toEntry(workload, instance, address)
-      const registration = await register({ registry: registryOf(workload.namespace), entry, log })
+      const registry = registryOf(workload.namespace)
+      let registration = await register({ registry, entry, log })
+      let falling: Promise<void> | undefined
+      const fall = async (): Promise<void> => {
+        // So that there are no more signs of life of it.
+        await registration.drain()
+        registration = await register({ registry, entry: toDown(entry), log })
+      }
       return {
         async leave() {
-          await registration.drain()
-          await delay(SETTLE_MS)
+          if (falling === undefined) {
+            await registration.drain()
+            await delay(SETTLE_MS)
+          } else await falling.catch(() => {})
           await registration.end()
+        },
+
+        fall() {
+          falling ??= fall()
+          return falling
         },
       }
     },
@@ -59,6 +73,14 @@ function toEntry({ name, version }: Workload, instance: string, address: string)
   const route = { path: `/${name},/${name}/**`, handler: 'web' }
   const endpoint = { name: 'Http.Any', request: NOTHING, response: NOTHING, metadata: route }
   return { name, version, metadata: {}, endpoints: [endpoint], nodes: [node] }
+}
+
+function toDown(entry: Service): Service {
+  const nodes = entry.nodes.map(({ metadata, ...node }) => ({
+    ...node,
+    metadata: { ...metadata, state: 'down' },
+  }))
+  return { ...entry, nodes }
 }
 
 /** Waits until a copy has registered, by whatever name. */

@@ -70,6 +70,11 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   return { host, port, secure, protocol: known.protocol, weight, pipeline, draining }
 }
 
+/** Whether a node is known, and takes nothing: that of a program which is to be started again. */
+export function isDown({ metadata }: Node): boolean {
+  return readKey(metadata, 'state') === 'down'
+}
+
 function readCount(metadata: Node['metadata'], key: string, max: number): number | string {
   const text = readKey(metadata, key) ?? '1'
   if (DIGITS.test(text) && Number(text) <= max) return Number(text)

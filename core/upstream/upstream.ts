@@ -6,7 +6,7 @@ import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts
 import { type EjectionOptions, Health } from './health.ts'
 import type { Http2Pool } from './http2-pool.ts'
 import { UpstreamNode } from './node.ts'
-import { type NodeSettings, parseNode } from './parse-node.ts'
+import { isDown, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool.ts'
 import { createSticky, type Sticky } from './sticky.ts'
 import { createRandomBits } from './weighted.ts'
@@ -133,6 +133,7 @@ export class Upstream {
     const entries = services.flatMap((service) => service.nodes)
     const grpc = entries.length > 0 && entries.every(isOfGrpc)
     for (const entry of entries) {
+      if (isDown(entry)) continue
       const settings = parseNode(entry)
       if (typeof settings === 'string') skip(entry, settings)
       else if (settings.protocol === 'grpc' && !grpc) skip(entry, MIXED)

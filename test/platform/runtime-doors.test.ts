@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { Workload } from '../../core/contracts/runtime.ts'
+import { Directory } from '../../core/directory.ts'
 import { createRuntimeDoors } from '../../platform/runtime-doors.ts'
+import { createTestPool } from '../fixtures/rpc-proxy.ts'
 import { createQuietLog, createService, openRegistry } from '../fixtures/sdk-services.ts'
 
 const WORKLOAD: Workload = {
@@ -89,4 +91,25 @@ t.test('a program without the SDK is registered, and leaves by draining first', 
     ['update', 'draining'],
     ['delete', undefined],
   ])
+})
+
+t.test('one that fell is known, and called no more, until it leaves', async (t) => {
+  const { doors, registry } = open(t)
+  const directory = new Directory(registry, { upstream: () => ({ createPool: createTestPool }) })
+  t.teardown(() => directory.close())
+  const ways = async () => (await directory.find('shop'))?.nodes.map(({ id }) => id)
+  const first = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  t.same(await ways(), ['shop-one'])
+  await first.fall()
+  t.same(await ways(), [], 'there, with its routes, and without nodes: 503')
+  t.match(await registry.getService('shop'), [
+    { endpoints: [{ metadata: { handler: 'web' } }], nodes: [{ metadata: { state: 'down' } }] },
+  ])
+  const second = await doors.register(WORKLOAD, 'two', '127.0.0.1:6')
+  t.same(await ways(), ['shop-two'])
+  await first.leave()
+  t.match(await registry.getService('shop'), [{ nodes: [{ address: '127.0.0.1:6' }] }])
+  await second.fall()
+  await second.leave()
+  t.equal(await ways(), undefined)
 })

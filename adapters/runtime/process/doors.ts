@@ -4,6 +4,8 @@ import type { Workload } from '../../../core/contracts/runtime.ts'
 export interface Door {
   /** Takes it out; resolves once nobody calls it any more. It is waited for as long as a copy may take to drain. */
   readonly leave: () => Promise<void>
+  /** Tells that the copy is gone, and that another one is to come: until it leaves others find it, and call it no more. */
+  readonly fall: () => Promise<void>
 }
 
 /** What the runtime asks of the platform about the copies it runs: whether one serves, and that others find it. */

@@ -20,6 +20,8 @@ export interface CopyLife {
   readonly onReady: () => void
   /** It takes none any more, and is about to end. */
   readonly onLeaving: () => void
+  /** It has ended by itself: how it is told that another one comes, until the owner has it leave. */
+  readonly onFallen: (door: Door) => void
 }
 
 type Child = Awaited<ReturnType<typeof spawnCopy>>
@@ -114,14 +116,17 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   life.onLeaving()
   if (early === undefined && !isExcessive) {
     await isDoneIn(readying, limits.drainMs)
-    if (door !== undefined) await leave(door, limits.drainMs)
+    if (door !== undefined) await inTime(door.leave(), limits.drainMs)
     // Programs that know nothing of being drained end at SIGTERM, whatever they are about.
     if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
     if (!(await endGroup(child.pid, exit, limits.drainMs)))
       log.warn(about, `it did not end within ${limits.drainMs} ms of SIGTERM, and was killed`)
   } else {
     await endGroup(child.pid, exit, 0)
-    if (door !== undefined) await leave(door, limits.drainMs)
+    if (door !== undefined) {
+      life.onFallen(door)
+      await inTime(door.fall(), limits.drainMs)
+    }
   }
   unwatch()
   await output.end()
@@ -134,8 +139,8 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
 }
 
 /** Calls that take too long, or a registry that is away, do not keep it. */
-async function leave(door: Door, timeoutMs: number): Promise<void> {
-  await isDoneIn(door.leave(), timeoutMs).catch(() => {})
+export async function inTime(done: Promise<void>, timeoutMs: number): Promise<void> {
+  await isDoneIn(done, timeoutMs).catch(() => {})
 }
 
 function whenAborted(signal: AbortSignal): Promise<undefined> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Workload } from '../../../core/contracts/runtime.ts'
-import { runCopy } from './run-copy.ts'
+import type { Door } from './doors.ts'
+import { inTime, runCopy } from './run-copy.ts'
 import { toLaunch } from './spawn-copy.ts'
 import type { ProcessLimits, World } from './world.ts'
 
@@ -39,6 +40,8 @@ interface Slot {
   failures: number
   isGivenUp: boolean
   error: string | undefined
+  /** Of the copy that ended by itself last, until another one is ready. */
+  fallen: Door | undefined
   done: Promise<void>
 }
 
@@ -81,6 +84,7 @@ export function runRevision(
       failures: 0,
       isGivenUp: false,
       error: undefined,
+      fallen: undefined,
       done: Promise.resolve(),
     }
     slot.done = keep(slot)
@@ -95,12 +99,17 @@ export function runRevision(
         slot.isReady = true
         slot.readyMs = performance.now()
         slot.error = undefined
+        void forget(slot)
         change()
       },
       onLeaving() {
         slot.failures = toRetries(slot, limits)
         slot.isReady = false
         change()
+      },
+      onFallen(door: Door) {
+        void forget(slot)
+        slot.fallen = door
       },
     }
     slot.failures = 0
@@ -128,6 +137,13 @@ export function runRevision(
       await pause(slot.failures)
       restarts++
     }
+  }
+
+  /** Nobody is to find the copy any more that ended. */
+  async function forget(slot: Slot): Promise<void> {
+    const door = slot.fallen
+    slot.fallen = undefined
+    if (door !== undefined) await inTime(door.leave(), limits.drainMs)
   }
 
   /** Until it is time to start again, or to stop. */
@@ -161,7 +177,12 @@ export function runRevision(
     async stop() {
       stopping.abort()
       settle(false)
-      await Promise.all(slots.map(({ done }) => done))
+      await Promise.all(
+        slots.map(async (slot) => {
+          await slot.done
+          await forget(slot)
+        }),
+      )
     },
   }
 }

@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { whenState } from '../../../contracts/runtime.ts'
@@ -6,6 +7,7 @@ import {
   FAILS,
   makeWorkload,
   openProcessRuntime,
+  startRunning,
 } from '../../../fixtures/process-runtime.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
@@ -79,3 +81,28 @@ t.test('copies that were given up start again where their revision is applied ag
   await whenState(runtime, ({ status, retries }) => status === 'starting' && retries > 0)
   t.match(await whenState(runtime, ({ status }) => status === 'error'), { retries: 5 })
 })
+
+t.test(
+  'a copy that ends by itself is known until the next one is ready, or it is ended',
+  async (t) => {
+    const { runtime, doors } = openProcessRuntime(t)
+    const end = join(makeTempFolder(t, 'end'), 'now')
+    const isOver = `require('node:fs').existsSync('${end}')`
+    const workload = makeWorkload(
+      t,
+      `${ANSWERS}; setInterval(() => ${isOver} && process.exit(1), 5)`,
+    )
+    const fallen = () => doors.fallen.get(workload.name)?.length
+    for (const isLast of [false, true]) {
+      await startRunning(runtime, workload)
+      t.equal(fallen() ?? 0, 0)
+      writeFileSync(end, '')
+      await whenState(runtime, ({ status }) => status === 'error')
+      t.equal(fallen(), 1)
+      t.same(doors.addresses.get(workload.name), [])
+      if (!isLast) rmSync(end)
+    }
+    await runtime.remove(workload)
+    t.equal(fallen(), 0)
+  },
+)
