@@ -55,6 +55,8 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   let isKnown = false
   let timer: NodeJS.Timeout | undefined
   let pending: Promise<void> | undefined
+  /** When the registry was told what it is to answer; at the start, for the first time. */
+  let askedMs = nowMs()
 
   const outages = new Outages({
     nowMs,
@@ -80,7 +82,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   }
   /** Tells of an attempt, and of the next one. */
   const follow = (error?: Error): void => {
-    outages.tell(entry.name, error)
+    outages.tell(entry.name, error, nowMs() - askedMs)
     outages.sweep()
     isKnown ||= error === undefined
     failures = error === undefined ? 0 : failures + 1
@@ -90,6 +92,7 @@ export async function register(options: RegistrationOptions): Promise<Registrati
   // Jittered: services that began together are not to come together.
   const schedule = (ms: number): void => {
     timer = setTimeout(() => {
+      askedMs = nowMs()
       pending = sign().then(
         () => follow(),
         (error) => follow(toError(error)),

@@ -37,8 +37,12 @@ export class Outages {
     return this.#away.size === 0 ? undefined : this.#describe(this.#options.nowMs())
   }
 
-  /** Takes note that a watch is cut off, for what reason, or with undefined that it is not, or not any more. */
-  tell(watch: string, reason: Error | undefined): void {
+  /**
+   * Takes note that a watch is cut off, for what reason, or with undefined that it is not, or not any more.
+   *
+   * @param forMs since when, milliseconds: what fails for want of an answer has waited for it.
+   */
+  tell(watch: string, reason: Error | undefined, forMs = 0): void {
     const now = this.#options.nowMs()
     if (reason === undefined) {
       if (this.#away.delete(watch)) this.#endedMs = now
@@ -46,10 +50,10 @@ export class Outages {
     }
     this.#reason = reason
     if (this.#away.has(watch)) return
-    this.#away.set(watch, now)
+    this.#away.set(watch, now - forMs)
     // One that recurs before its end was told goes on.
     if (this.#reportedMs !== undefined) return
-    this.#sinceMs = now
+    this.#sinceMs = now - forMs
     this.#report('began', now)
   }
 

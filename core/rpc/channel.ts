@@ -355,8 +355,12 @@ export class Channel implements Carrier {
         continue
       }
       // Looks are counted, not time: after a stall of this process what has come is yet to be read.
-      if (++line.silentLooks <= LOOKS) socket.ping()
-      else connection.terminate(`no sign of life from ${this.#address} for ${2 * pingAfterMs} ms`)
+      if (++line.silentLooks <= LOOKS) {
+        socket.ping()
+        continue
+      }
+      const silentMs = Math.round(clock.nowMs - connection.heardMs)
+      connection.terminate(`no sign of life from ${this.#address} for ${silentMs} ms`)
     }
   }
 }

@@ -189,17 +189,23 @@ t.test('an answer that takes its time is waited for once, then the service start
   const { registry } = open(t)
   const { log, lines } = createQuietLog()
   let asked = 0
+  let now = 0
   const silent: Registry = {
     ...registry,
     register() {
       asked++
+      now += 7000
       return new Promise(() => {})
     },
   }
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
-  const registration = await register({ registry: silent, entry, log, answerMs: 200 })
+  const registration = await register({
+    ...{ registry: silent, entry, log, answerMs: 200 },
+    nowMs: () => now,
+  })
   t.equal(asked, 1)
+  t.equal(JSON.parse(lines[0]!).seconds, 7, 'since it was asked')
   t.match(lines, [/"reason":"no answer within 200 ms".*trying again/])
   await registration.end()
 })

@@ -99,3 +99,14 @@ t.test('each watch is away from the reason to the end it was told itself', async
   outages.tell('a', undefined)
   t.notOk(outages.isAway('a'))
 })
+
+t.test('what has waited for an answer has been away for as long', async (t) => {
+  const { outages, reports, turn } = open()
+  outages.tell('a', gone, 5000)
+  t.equal(outages.awayMs('a'), 5000)
+  turn(1000)
+  t.same(outages.current, { reason: gone, forMs: 6000 })
+  outages.tell('a', undefined)
+  turn(5000)
+  t.same(reports, ['began gone 5000', 'ended gone 6000'])
+})
