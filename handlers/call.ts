@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { AddressSet } from '../core/address-set.ts'
+import { type AddressSet, createAddressSet } from '../core/address-set.ts'
 import type { Handler, Step } from '../core/chain.ts'
 import type { Node } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -59,6 +59,10 @@ const NAMES: ReadonlySet<string> = new Set(['service', 'method', 'endpoint', 're
 const LONGEST_NAME = 8
 const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart/form-data'
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
+/** What may stand in front of an address: of one that no registry knows, the call protocol alone. */
+const SCHEME = /^(mxs?|https?):\/\//
+/** What only programs of this machine reach, and trust in that. */
+const OWN_MACHINE = createAddressSet(['loopback', 'unix'], 'own machine')
 /** Nodes at addresses of callers' choice that are kept open. */
 const OPEN_MAX = 64
 
@@ -72,7 +76,7 @@ export function isCall(x: Exchange): boolean {
  * the full one: no namespace is put before it.
  *
  * `address` may name a node of the service, in the registry or, for whoever operates the gateway, inside the allowed
- * ranges (reference 15.3).
+ * ranges (reference 15.3); one of the gateway's own machine only its own clients may name.
  */
 export default function call(options: CallOptions): CallHandler {
   const opened = new LRUCache<string, Upstream>({
@@ -81,11 +85,18 @@ export default function call(options: CallOptions): CallHandler {
   })
   const targets = new WeakMap<Exchange, Target>()
 
-  function openAt(service: string, address: string): Upstream {
-    const { host, port } = parseAddress(address) ?? { host: '', port: 0 }
-    const ip = host === 'localhost' ? '127.0.0.1' : host
+  function mayCall(ip: string, { clientAddress }: Exchange): boolean {
     // Names are not looked up: what they mean may change between the check and the connection.
-    if (ip === '' || !options.addresses.look(ip).inside) {
+    if (ip === '' || !options.addresses.look(ip).inside) return false
+    return !OWN_MACHINE.look(ip).inside || OWN_MACHINE.look(clientAddress).inside
+  }
+
+  function openAt(service: string, address: string, x: Exchange): Upstream {
+    const protocol = SCHEME.exec(address)?.[1] ?? 'mx'
+    const isCallable = protocol === 'mx' || protocol === 'mxs'
+    const { host, port } = parseAddress(toBare(address)) ?? { host: '', port: 0 }
+    const ip = host === 'localhost' ? '127.0.0.1' : host
+    if (!isCallable || !mayCall(ip, x)) {
       const detail = `address ${JSON.stringify(address.slice(0, 100))} is no node of ${service}, and not among the addresses that may be called`
       throw new GatewayError(ID, 403, detail)
     }
@@ -95,7 +106,7 @@ export default function call(options: CallOptions): CallHandler {
       const node = {
         id: address,
         address: `${ip.includes(':') ? `[${ip}]` : ip}:${port}`,
-        metadata: { protocol: 'mx' },
+        metadata: { protocol },
       }
       upstream = options.open(service, node)
       opened.set(key, upstream)
@@ -118,8 +129,8 @@ export default function call(options: CallOptions): CallHandler {
     const node =
       address === ''
         ? undefined
-        : found?.nodes.find((known) => known.id === address || toAddress(known) === address)
-    const upstream = address === '' || node !== undefined ? found : openAt(service, address)
+        : found?.nodes.find((known) => known.id === address || toAddress(known) === toBare(address))
+    const upstream = address === '' || node !== undefined ? found : openAt(service, address, x)
     if (upstream === undefined) throw notFound(service, x.namespace)
     x.route = toRoute(service, endpoint, 'call')
     x.upstream = upstream
@@ -245,6 +256,11 @@ function notFound(service: string, namespace: string): GatewayError {
   if (service.includes('.') || namespace === '') return new GatewayError(service, 404, detail)
   const hint = `/rpc takes the full name, such as ${joinName(namespace, service)}`
   return new GatewayError(service, 404, `${detail}; ${hint}`)
+}
+
+/** An address without what stands in front of it. */
+function toBare(address: string): string {
+  return address.replace(SCHEME, '')
 }
 
 function toAddress({ host, port }: { host: string; port: number }): string {

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import type { Plugin } from '../../core/chain.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog } from '../fixtures/greeter.ts'
 import {
@@ -298,6 +299,43 @@ t.test('address may name a host inside the allowed ranges, registered or not', a
     address: `127.0.0.1:${stranger.port}`,
   })
   t.match(wrong, { status: 404, json: { Detail: 'service not found: other.name' } })
+})
+
+t.test('it may have mx:// or mxs:// in front, and no other scheme', async (t) => {
+  const { gateway, service } = await open(t)
+  const other = await openMxService(t, createGreeter())
+  for (const port of [service.port, other.port])
+    t.equal((await post(gateway, { ...HELLO, address: `mx://127.0.0.1:${port}` })).status, 200)
+  t.same([service.calls.length, other.calls.length], [1, 1])
+  const plain = await openRawBackend(t)
+  for (const scheme of ['http', 'https', 'grpc', 'ws'])
+    t.equal(
+      (await post(gateway, { ...HELLO, address: `${scheme}://127.0.0.1:${plain.port}` })).status,
+      403,
+    )
+  t.same(plain.connections, [])
+  const tls = await post(gateway, { ...HELLO, address: `mxs://127.0.0.1:${other.port}` })
+  t.equal(tls.status, 502, 'it speaks no TLS')
+})
+
+t.test('one of its own machine is called for clients of that machine alone', async (t) => {
+  const stranger: Plugin = {
+    name: 'test-stranger',
+    onRequest: (x) => {
+      x.clientAddress = x.headers.get('x-from') ?? x.clientAddress
+    },
+  }
+  const { gateway, service } = await open(t, { plugins: [stranger] })
+  const other = await openMxService(t, createGreeter())
+  const ask = async (port: number, from: string): Promise<number> => {
+    const body = JSON.stringify({ ...HELLO, address: `127.0.0.1:${port}` })
+    const headers = { 'content-type': 'application/json', 'x-from': from }
+    return (await fetch(`${gateway.origin}/rpc`, { method: 'POST', headers, body })).status
+  }
+  t.equal(await ask(other.port, '192.0.2.1'), 403)
+  t.same(other.calls, [])
+  t.equal(await ask(other.port, '::1'), 200)
+  t.equal(await ask(service.port, '192.0.2.1'), 200, 'a node in the registry is nobody’s secret')
 })
 
 t.test('any other address is 403, and no connection is made', async (t) => {
