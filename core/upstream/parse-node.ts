@@ -30,6 +30,8 @@ const MAX_PIPELINE = 64
 
 /** RFC 1123 §2.1 labels, and underscores as container networks use them. */
 const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
+/** WHATWG URL, "ends in a number checker". */
+const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i
 const DIGITS = /^[1-9]\d{0,4}$/
 
 /** Splits `host:port` or `[IPv6]:port`; undefined when it is neither, or the port is not 1 to 65535. */
@@ -43,8 +45,8 @@ export function parseAddress(address: string): { host: string; port: number } | 
     return isIPv6(host) ? { host, port: Number(port) } : undefined
   }
   if (!HOST.test(host) || host.includes('..')) return undefined
-  // 10.0.0.256 is a mistyped address, not a name to ask the DNS for.
-  if (/^[\d.]+$/.test(host) && !isIPv4(host)) return undefined
+  // 10.0.0.256 is a mistyped address, not a name to ask the DNS for; so is every name that ends in a number to those who read URLs.
+  if (ENDS_IN_NUMBER.test(host) && !isIPv4(host)) return undefined
   return { host, port: Number(port) }
 }
 
