@@ -131,11 +131,17 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       const { settings, made, ownFolder: folder } = context
       const { authPrivateKey, profile } = settings
       const { openAuthService } = await import('../services/auth/service.ts')
+      // What is audited before events are there is kept then.
+      let begin = (): void => {}
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve
+      })
       const auth = await openAuthService({
         ...toOptions('auth', context),
         store: made.store!.store,
         async audit(record) {
           await forgetPassword(record, folder)
+          await begun
           await keepEvent(AUDIT_TOPIC, record, made)
         },
         ...(made.secretKey && { sealer: made.secretKey }),
@@ -153,6 +159,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       return {
         ...auth,
         ready,
+        begin: async () => begin(),
         async close() {
           await settled
           await auth.close()

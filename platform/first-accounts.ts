@@ -73,7 +73,8 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   const { accounts, settings, folder } = options
   const { adminPassword, disableAdmin, profile } = settings
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
-    if (isReachedByOthers(settings) && (await hasKnownPassword(accounts)))
+    if (folder !== undefined) await forgetStale(accounts, join(folder, PASSWORD_FILE))
+    if (isReachedByOthers(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
       refuseKnown(settings, `the password of the account ${ADMIN}`)
     return undefined
   }
@@ -134,9 +135,15 @@ async function hasAdministrator(accounts: Accounts): Promise<boolean> {
   return false
 }
 
-async function hasKnownPassword(accounts: Accounts): Promise<boolean> {
+/** Another server of the store may have changed it. */
+async function forgetStale(accounts: Accounts, file: string): Promise<void> {
+  const password = (await readOwnerFile(file))?.trim()
+  if (password !== undefined && !(await isPassword(accounts, password))) await removeFile(file)
+}
+
+async function isPassword(accounts: Accounts, password: string): Promise<boolean> {
   try {
-    await accounts.logIn(DEFAULT_NAMESPACE, ADMIN, KNOWN_PASSWORD, ERROR_ID)
+    await accounts.logIn(DEFAULT_NAMESPACE, ADMIN, password, ERROR_ID)
     return true
   } catch (error) {
     if (error instanceof GatewayError && error.code === 400) return false

@@ -79,14 +79,18 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         const caller = mustBeMember(ctx, namespace, errorId)
         if (id === '') throw badRequest(errorId, 'ID missing')
         if (new_secret === '') throw badRequest(errorId, 'New secret should not be blank')
-        const isOwn = caller.issuer === namespace && caller.id === id
-        const secrets = { old: old === '' && !isOwn ? undefined : old, new: new_secret }
+        // By its name, too.
+        const target = (await accounts.find(namespace, id))?.id ?? id
+        const isOwn = caller.issuer === namespace && caller.id === target
+        if (isOwn && old === '')
+          throw badRequest(errorId, 'request.old_secret must be given: the account is your own')
+        const secrets = { old: old === '' ? undefined : old, new: new_secret }
         if (secrets.old === undefined && !caller.scopes.includes(ADMIN))
           throw unauthorized(errorId, 'Unauthorized')
-        await attemptLogin(ctx, { namespace, id }, () =>
-          accounts.changeSecret(namespace, id, secrets, errorId),
+        await attemptLogin(ctx, { namespace, id: target }, () =>
+          accounts.changeSecret(namespace, target, secrets, errorId),
         )
-        audit(ctx, 'account.change-secret', { namespace, target: id })
+        audit(ctx, 'account.change-secret', { namespace, target })
         return {}
       },
     }),

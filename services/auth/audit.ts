@@ -11,7 +11,7 @@ export interface AuditRecord {
   readonly namespace: string
   /** Id of what it was done to. */
   readonly target: string
-  /** Who did it, `<namespace>/<id>`; empty: nobody that is known. */
+  /** Who did it, `<namespace>/<id>`; `server`: the server itself; empty: nobody that is known. */
   readonly account: string
   /** From where, an IP address; empty: it is not known. */
   readonly address: string
@@ -21,9 +21,9 @@ export interface AuditRecord {
   readonly time: number
 }
 
-/** Tells what the caller did. */
+/** Tells what the caller did; without one, the server itself. */
 export type Audit = (
-  ctx: Context,
+  ctx: Context | undefined,
   action: string,
   what: Pick<AuditRecord, 'namespace' | 'target'>,
 ) => void
@@ -36,15 +36,15 @@ export interface AuditOptions {
   readonly nowMs: () => number
 }
 
+/** No account has such a name: all have a namespace in front. */
+const OF_SERVER = { account: 'server', address: '', request: '' }
+
 /** A record that cannot be kept is in the log: what it tells of has happened. */
 export function createAudit({ log, keep, nowMs }: AuditOptions): Audit {
   return (ctx, action, { namespace, target }) => {
-    const { account, id } = ctx
     const record: AuditRecord = {
       ...{ action, namespace, target: target.slice(0, 200) },
-      account: account === undefined ? '' : `${account.issuer}/${account.id}`,
-      address: addressOf(ctx),
-      request: id,
+      ...(ctx === undefined ? OF_SERVER : toCaller(ctx)),
       time: nowMs(),
     }
     const onError = (err: unknown): void =>
@@ -54,6 +54,15 @@ export function createAudit({ log, keep, nowMs }: AuditOptions): Audit {
     } catch (error) {
       onError(error)
     }
+  }
+}
+
+function toCaller(ctx: Context) {
+  const { account, id } = ctx
+  return {
+    account: account === undefined ? '' : `${account.issuer}/${account.id}`,
+    address: addressOf(ctx),
+    request: id,
   }
 }
 

@@ -4,11 +4,13 @@ import { createSecretHasher, type SecretHasher } from '../../core/auth/secret-ha
 import type { Maybe } from '../../core/chain.ts'
 import type { Account, AuthSource } from '../../core/contracts/auth.ts'
 import type { Store } from '../../core/store/store.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createAccountEndpoints } from './account-endpoints.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { createAttemptLogin } from './attempt-login.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
+import { auditAccounts } from './audited-accounts.ts'
 import { createAuthEndpoints } from './auth-endpoints.ts'
 import { openRevoked } from './revoked.ts'
 import { createRuleEndpoints } from './rule-endpoints.ts'
@@ -40,6 +42,7 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
 export interface AuthService {
   /** Not started yet. */
   readonly service: Service<object>
+  /** For other parts of the server: what they change is in the audit as its own doing. */
   readonly accounts: Accounts
   /** What whoever enforces rules in this process gets them from. */
   readonly source: AuthSource
@@ -61,9 +64,12 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...rest } = more
   const service = new Service({ ...rest, name: 'auth' })
   const onWarning = (message: string): void => service.log.warn({}, message)
+  const audit = createAudit({ log: service.log, keep, nowMs })
   const revoked = await openRevoked({ store, nowMs, onWarning })
   const keys = await openSigningKeys({
     ...{ store, nowMs, onWarning },
+    onReplaced: (target) =>
+      audit(undefined, 'key.rotate', { namespace: DEFAULT_NAMESPACE, target }),
     ...(sealer !== undefined && { sealer }),
     ...(privateKey !== undefined && { privateKey }),
   }).catch((error: unknown) => {
@@ -75,7 +81,6 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const tokens = createTokens({ store, accounts, keys, revoked, nowMs })
   const source = createSource({ store, rules, keys, revoked })
   const watchers = createWatchers(maxWatchers)
-  const audit = createAudit({ log: service.log, keep, nowMs })
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const shared = { accounts, attemptLogin, watchers, audit }
   service
@@ -83,7 +88,8 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
     .handle('Accounts', createAccountEndpoints(shared))
     .handle('Rules', createRuleEndpoints({ ...shared, rules, source }))
   return {
-    ...{ service, accounts, source },
+    ...{ service, source },
+    accounts: auditAccounts(accounts, audit),
     issue: tokens.issue,
     endStreams: watchers.close,
     async close() {

@@ -25,6 +25,8 @@ export interface SigningKeysOptions {
   /** Unix time. */
   readonly nowMs: () => number
   readonly onWarning: (message: string) => void
+  /** Told of each key, by its id, that signs from now on and nobody asked for: the first one, a given one, and one that replaces an old one. @default nobody */
+  readonly onReplaced?: (id: string) => void
 }
 
 /** The pairs of keys that tokens are signed with, of all servers of a store. */
@@ -75,7 +77,7 @@ interface Kept {
  * @throws {GatewayError} 503 when the store cannot be reached.
  */
 export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
-  const { store, sealer, privateKey, nowMs, onWarning } = options
+  const { store, sealer, privateKey, nowMs, onWarning, onReplaced = () => {} } = options
   const given = privateKey === undefined ? undefined : toGiven(privateKey)
   const kept = new Map<string, Kept>()
   const listeners = new Set<() => void>()
@@ -185,14 +187,11 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
   /** There is a key of this server, whatever others do at the same time. */
   async function begin(): Promise<void> {
     for (let i = 0; i < ATTEMPTS_MAX; i++) {
-      if (given === undefined) {
-        if (findOwn().length > 0 || (await add(make(nowMs()), false))) return
-      } else {
-        const { id, publicKey } = given
-        if (kept.get(toKeyKey(id))?.expiresMs === 0) return
-        const record = { id, publicKey, privateKey: '', sealedWith: '', from: nowMs() }
-        if (await add(record, false)) return
-      }
+      const isThere =
+        given === undefined ? findOwn().length > 0 : kept.get(toKeyKey(given.id))?.expiresMs === 0
+      if (isThere) return
+      const record = given === undefined ? make(nowMs()) : toRecord(given, nowMs())
+      if (await add(record, false)) return onReplaced(record.id)
     }
     throw unavailable('auth', 'too many servers make keys at the same time')
   }
@@ -212,10 +211,13 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     const newest = findOwn()[0]
     if (given !== undefined || newest === undefined || newest.record.from > nowMs() - LIFE_MS)
       return
-    add(make(nowMs() + AHEAD_MS), false).catch((error: unknown) =>
-      onWarning(
-        `the key that tokens are signed with is old, and cannot be replaced: ${String(error)}`,
-      ),
+    const record = make(nowMs() + AHEAD_MS)
+    add(record, false).then(
+      (isAdded) => isAdded && onReplaced(record.id),
+      (error: unknown) =>
+        onWarning(
+          `the key that tokens are signed with is old, and cannot be replaced: ${String(error)}`,
+        ),
     )
   }
 
@@ -251,6 +253,10 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
 function toGiven(privateKey: KeyObject) {
   const publicKey = createPublicKey(privateKey)
   return { id: nameKey(publicKey), privateKey, publicKey: toText(publicKey) }
+}
+
+function toRecord({ id, publicKey }: ReturnType<typeof toGiven>, from: number): KeyRecord {
+  return { id, publicKey, privateKey: '', sealedWith: '', from }
 }
 
 function isSame(a: ReadonlyMap<string, KeyObject>, b: ReadonlyMap<string, KeyObject>): boolean {

@@ -49,8 +49,10 @@ t.test('what was done is kept as events of the topic auth', async (t) => {
       JSON.parse(Buffer.from(payload, 'base64').toString()),
     )
   }
-  await until(async () => (await read()).length === 2)
-  const [failed, made] = await read()
+  await until(async () => (await read()).length === 4)
+  const [key, admin, failed, made] = await read()
+  t.match(key, { action: 'key.rotate', account: 'server', namespace: 'mx' }, 'the first key')
+  t.match(admin, { action: 'account.create', target: 'admin', account: 'server' })
   t.match(failed, { action: 'login.failed', target: 'admin', address: '127.0.0.1' })
   t.match(made, { action: 'account.create', target: 'jane', account: 'mx/admin' })
 })

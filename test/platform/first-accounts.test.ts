@@ -59,6 +59,22 @@ t.test('the first start makes an administrator, whose random password is told on
   await until(() => !existsSync(file))
 })
 
+t.test(
+  'a file of another password than the administrator has goes at the next start',
+  async (t) => {
+    const folder = makeTempFolder(t, 'first')
+    const first = await openServer(t, keepIn(folder))
+    await first.server.close()
+    const file = join(folder, 'data', 'admin_password')
+    const password = readFileSync(file, 'utf8')
+    // As if another server of the store had changed it.
+    writeFileSync(file, 'the one before\n')
+    const second = await openServer(t, keepIn(folder))
+    t.notOk(existsSync(file))
+    t.type(await logIn(second, 'admin', password.trim()), 'string')
+  },
+)
+
 t.test('only what ends the password of the administrator removes its file', async (t) => {
   const folder = makeTempFolder(t, 'first')
   const file = join(folder, 'admin_password')

@@ -1,7 +1,12 @@
 import type { WebSocketRoute } from 'playwright-core'
 import t from 'tap'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
-import { openEventsDashboard, publishMany, take } from '../../fixtures/dashboard-events.ts'
+import {
+  listTopics,
+  openEventsDashboard,
+  publishMany,
+  take,
+} from '../../fixtures/dashboard-events.ts'
 
 t.setTimeout(120_000)
 
@@ -22,7 +27,9 @@ t.test('a replay begins anywhere, goes on with what is new, and no group notices
   await button('Event 5').waitFor()
   t.equal(await button('Event 2').count(), 0)
   await checkAccessibility(t, page, 'events-replay')
-  t.match(await events.topics({ groups: true }), [{ groups: [{ group: 'billing', acked: 1 }] }])
+  t.match(await listTopics(events, { groups: true }), [
+    { groups: [{ group: 'billing', acked: 1 }] },
+  ])
 
   await page.getByLabel('From').selectOption('oldest')
   await button('Begin anew').click()

@@ -82,7 +82,7 @@ t.test('who knows the secret changes it', async (t) => {
   await wrong({ id: '' }, 'ID missing')
   await wrong({ new_secret: '' }, 'New secret should not be blank')
   await wrong({ old_secret: 'guess' }, 'Secret not correct, or no account with this ID')
-  await wrong({ old_secret: '' }, 'request.secret must be 1 to 1024 characters')
+  await wrong({ old_secret: '' }, 'request.old_secret must be given: the account is your own')
   await t.rejects(change({ id: 'joe', old_secret: '' }, JANE), ADMINS)
   await t.rejects(change({ id: 'joe', old_secret: '' }, SERVICE), ADMINS)
   await change({}, JANE)
@@ -97,7 +97,15 @@ t.test('an administrator need not know it, unless it is their own', async (t) =>
   await call('Auth.Generate', { id: 'admin', secret: 'pass', scopes: ['admin'] }, ADMIN)
   await t.rejects(call('Accounts.ChangeSecret', { id: 'admin', new_secret: 'new' }, ADMIN), {
     code: 400,
+    message: /^request\.old_secret/,
   })
+  await call('Auth.Generate', { id: 'ann', name: 'Ann', scopes: ['admin'] }, ADMIN)
+  const ann: Caller = { id: 'ann', scopes: ['admin'] }
+  await t.rejects(
+    call('Accounts.ChangeSecret', { id: 'Ann', new_secret: 'new' }, ann),
+    { code: 400, message: /^request\.old_secret/ },
+    'by the name it is one’s own as well',
+  )
   await t.rejects(call('Accounts.ChangeSecret', { id: 'no', new_secret: 'new' }, ADMIN), NOT_FOUND)
 })
 

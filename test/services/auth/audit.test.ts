@@ -19,7 +19,9 @@ t.test('a record says who did what, to what, from where', async (t) => {
   const audit = createAudit({ log, keep: (record) => void records.push(record), nowMs: () => 5 })
   audit(createContext({ metadata }), 'rule.delete', { namespace: 'acme', target: 'default' })
   audit(createContext(), 'login.failed', { namespace: 'mx', target: 'x'.repeat(1000) })
+  audit(undefined, 'key.rotate', { namespace: 'mx', target: 'a key' })
   t.same(records[0], RECORD)
+  t.match(records[2], { account: 'server', address: '', request: '', target: 'a key' })
   t.match(records[1], { account: '', address: '', target: 'x'.repeat(200) })
 })
 

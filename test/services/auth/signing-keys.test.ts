@@ -147,3 +147,20 @@ t.test('a key that is given signs, is kept nowhere, and is not replaced here', a
   t.not(without.keys.current().id, given.keys.current().id)
   await verify(without, token)
 })
+
+t.test('each key that nobody asked for is told, once', async (t) => {
+  const told: string[] = []
+  const onReplaced = (id: string): void => void told.push(id)
+  const one = await openAuthParts(t, { sealer, onReplaced })
+  t.same(told, [one.keys.current().id], 'the first one')
+  await one.keys.rotate(false, ID)
+  await join(t, one, { sealer, onReplaced })
+  t.equal(told.length, 1, 'neither one that was asked for, nor one that is there')
+  one.clock.ms += 91 * 24 * HOUR_MS
+  const old = await join(t, one, { sealer, onReplaced })
+  await until(() => told.length === 2)
+  await until(() => old.keys.all().has(told[1]!))
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const given = await join(t, one, { privateKey, onReplaced })
+  t.same(told.slice(2), [given.keys.current().id])
+})

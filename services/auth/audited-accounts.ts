@@ -1,0 +1,33 @@
+import type { Accounts } from './accounts.ts'
+import type { Audit } from './audit.ts'
+
+/** Accounts for other parts of the server: what they change is told the audit, as the server's own doing. */
+export function auditAccounts(accounts: Accounts, audit: Audit): Accounts {
+  const tell = (action: string, namespace: string, target: string): void =>
+    audit(undefined, action, { namespace, target })
+  return {
+    ...accounts,
+
+    async create(namespace, given, errorId) {
+      const created = await accounts.create(namespace, given, errorId)
+      tell('account.create', namespace, given.id)
+      return created
+    },
+
+    async delete(namespace, id, errorId) {
+      const isDeleted = await accounts.delete(namespace, id, errorId)
+      if (isDeleted) tell('account.delete', namespace, id)
+      return isDeleted
+    },
+
+    async changeSecret(namespace, id, secrets, errorId) {
+      await accounts.changeSecret(namespace, id, secrets, errorId)
+      tell('account.change-secret', namespace, id)
+    },
+
+    async revoke(namespace, id, errorId) {
+      await accounts.revoke(namespace, id, errorId)
+      tell('account.revoke', namespace, id)
+    },
+  }
+}
