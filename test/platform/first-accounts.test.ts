@@ -11,7 +11,7 @@ import { openServer, QUIET_WORDS } from '../fixtures/server.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 // Whole servers, whose secrets take a tenth of a second each.
-t.setTimeout(60_000)
+t.setTimeout(180_000)
 
 /** Words for a server of profile `local` whose files are in a folder of its own. */
 function keepIn(folder: string): readonly string[] {
