@@ -1,0 +1,99 @@
+import { basename, dirname } from 'node:path'
+import t, { type Test } from 'tap'
+import { toPlain } from '../fixtures/deployer.ts'
+import { makeGitRepository } from '../fixtures/git-repository.ts'
+import { runMx } from '../fixtures/mx.ts'
+import { startServerProcess } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+// The rows `run` and `update` of the specification's table of commands with repositories, each command a process of its own.
+
+const server = await startServerProcess(t, [], { env: { MX_ADMIN_PASSWORD: 'open-sesame' } })
+const home = makeTempFolder(t, 'home')
+const options = { cwd: home, env: { HOME: home, MX_ENV_LOCAL_ADDRESS: server.proxy } }
+
+async function mx(t: Test, ...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runMx(words, options)
+  t.equal(code, 0, `mx ${words.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+/** What a service answers. */
+async function ask(name: string): Promise<string> {
+  return (await fetch(`${server.gateway}/${name}`)).text()
+}
+
+/** What `mx status` says of the only version of a service. */
+async function status(t: Test, name: string) {
+  const [object] = JSON.parse(await mx(t, 'status', name, '-o', 'json'))
+  return object as { readonly version: string; readonly metadata: Record<string, string> }
+}
+
+t.test('a repository is run at its default branch, and updated to the newest commit', async (t) => {
+  await mx(t, 'login', 'admin', '--password=open-sesame')
+  const { commit, folder } = makeGitRepository(t, 'shop')
+  commit(toPlain('one'))
+  const address = `file://${folder}`
+  await mx(t, 'run', address, '--name=shop')
+  t.equal(await ask('shop'), 'one')
+  const newest = commit(toPlain('two'))
+  await mx(t, 'update', 'shop')
+  t.equal(await ask('shop'), 'two')
+  t.match(await status(t, 'shop'), {
+    ...{ version: 'latest', metadata: { commit: newest, source: address } },
+  })
+  await mx(t, 'kill', 'shop')
+})
+
+t.test('behind the @ stands a branch, whose newest commit an update takes', async (t) => {
+  const { commit, folder, git } = makeGitRepository(t, 'shop')
+  commit(toPlain('main'))
+  git('checkout', '--quiet', '-b', 'next')
+  commit(toPlain('next'))
+  const address = `file://${folder}`
+  await mx(t, 'run', `${address}@next`, '--name=shop')
+  t.equal(await ask('shop'), 'next')
+  commit(toPlain('newer'))
+  await mx(t, 'update', 'shop@next')
+  t.equal(await ask('shop'), 'newer')
+  await mx(t, 'kill', 'shop@next')
+})
+
+t.test('behind the @ stands a commit: an update starts the same code again', async (t) => {
+  const { commit, folder } = makeGitRepository(t, 'shop')
+  const first = commit(toPlain('one'))
+  commit(toPlain('two'))
+  const address = `file://${folder}`
+  await mx(t, 'run', `${address}@${first}`, '--name=shop')
+  const before = await status(t, 'shop')
+  await mx(t, 'update', 'shop')
+  t.equal(await ask('shop'), 'one')
+  const after = await status(t, 'shop')
+  t.match(after.metadata, { commit: first, build: before.metadata['build'] })
+  t.not(after.metadata['started'], before.metadata['started'])
+  await mx(t, 'kill', `shop@${first}`)
+})
+
+t.test('a short name is that of a repository below git.baseurl', async (t) => {
+  const { commit, folder } = makeGitRepository(t, 'shop')
+  commit(toPlain('short'))
+  const name = basename(folder)
+  await mx(t, 'user', 'config', 'set', 'git.baseurl', `file://${dirname(folder)}`)
+  await mx(t, 'run', name)
+  t.equal(await ask(name), 'short')
+  await mx(t, 'kill', name)
+})
+
+t.test(
+  'an unknown branch and an unreachable repository are told, and leave the name free',
+  async (t) => {
+    const { commit, folder } = makeGitRepository(t, 'shop')
+    commit(toPlain('one'))
+    const unknown = await runMx(['run', `file://${folder}@nowhere`, '--name=shop'], options)
+    t.match(unknown, { code: 1, stdout: '', stderr: /^mx: shop failed: .*nowhere/ })
+    const away = await runMx(['run', 'http://127.0.0.1:1/me/shop'], options)
+    t.match(away, { code: 1, stdout: '', stderr: /^mx: shop failed: cannot reach the repository/ })
+    await mx(t, 'run', `file://${folder}`, '--name=shop')
+    t.equal(await ask('shop'), 'one')
+  },
+)
