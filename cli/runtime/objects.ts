@@ -47,7 +47,7 @@ export function parseObject(text: string): { readonly name: string; readonly ver
 /**
  * The object that is meant.
  *
- * @param version empty: `latest`, or where that is not there the only one.
+ * @param version empty: `latest`, or where that is not there the only one, of those that ever came up if there are several.
  * @throws {CliError} when there is none, or more than one.
  */
 export async function findObject(
@@ -59,7 +59,9 @@ export async function findObject(
   const named = all.filter((object) => object.name === name)
   const wanted = named.find((object) => object.version === (version || LATEST))
   if (wanted !== undefined) return wanted
-  if (named.length === 1 && version === '') return named[0]!
+  // What a misspelt branch left is hardly meant.
+  const standing = named.length === 1 ? named : named.filter((object) => !neverCameUp(object))
+  if (standing.length === 1 && version === '') return standing[0]!
   throw new CliError(explain(name, version, all, named))
 }
 

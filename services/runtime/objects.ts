@@ -8,6 +8,7 @@ import { badRequest, notFound, unavailable } from '../../sdk/errors.ts'
 import { LATEST } from './names.ts'
 import {
   formatObject,
+  neverCameUp,
   parseObjectKey,
   parseServiceRecord,
   type ServiceRecord,
@@ -22,7 +23,7 @@ export interface Objects {
   /** Those of a namespace, in the order of their names. */
   readonly list: (namespace: string, name?: string, signal?: AbortSignal) => Promise<Listed>
   /**
-   * The one that is meant: without a version `latest`, or the only one there is.
+   * The one that is meant: without a version `latest`, or the only one there is, of several those that ever came up.
    *
    * @param which `staying`: none that is on its way out. @default 'staying'
    * @throws {GatewayError} 404, 400 where it may be one of several.
@@ -99,8 +100,10 @@ export function createObjects(store: Store): Objects {
       const { records, unread } = await list(namespace, name)
       const there = which === 'all' ? records : records.filter(({ deleting }) => !deleting)
       const versions = there.map((record) => record.version)
-      const isOnly = version === '' && versions.length === 1
-      const wanted = isOnly ? versions[0]! : version || LATEST
+      // What a misspelt branch left is hardly meant.
+      const standing = there.length === 1 ? there : there.filter((record) => !neverCameUp(record))
+      const isOnly = version === '' && standing.length === 1 && !versions.includes(LATEST)
+      const wanted = isOnly ? standing[0]!.version : version || LATEST
       const found = there.find((record) => record.version === wanted)
       if (found !== undefined) return found
       const written = unread.find((one) => one.version === wanted)

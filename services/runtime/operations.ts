@@ -10,7 +10,14 @@ import { LATEST } from './names.ts'
 import type { Objects } from './objects.ts'
 import { isUploaded, toUploadedSource } from './prepare.ts'
 import type { Reconciler } from './reconciler.ts'
-import { type Asked, formatObject, type ServiceRecord, toObjectKey } from './records.ts'
+import {
+  type Asked,
+  formatObject,
+  isUnderWay,
+  neverCameUp,
+  type ServiceRecord,
+  toObjectKey,
+} from './records.ts'
 import type { Secrets } from './secrets.ts'
 import { checkAddress, checkRef, isCommit } from './sources/references.ts'
 import type { Uploads } from './uploads.ts'
@@ -242,16 +249,6 @@ export function createOperations(options: OperationsOptions): Operations {
   }
 
   return { create, update, remove }
-}
-
-/** What was asked for last goes on. */
-function isUnderWay({ asked, settled }: ServiceRecord): boolean {
-  return asked.id !== settled
-}
-
-/** It failed before it ever ran: whatever is run next may have its name. */
-function neverCameUp(record: ServiceRecord): boolean {
-  return record.current === undefined && !record.deleting && !isUnderWay(record)
 }
 
 function toTaken(key: WorkloadKey, errorId: string) {

@@ -126,6 +126,16 @@ export function toNamespacePrefix(namespace: string): string {
   return `${OBJECTS_PREFIX}${namespace}:`
 }
 
+/** Whether what was asked for last goes on. */
+export function isUnderWay({ asked, settled }: ServiceRecord): boolean {
+  return asked.id !== settled
+}
+
+/** Whether it failed before it ever ran: whatever is run next may have its name. */
+export function neverCameUp(record: ServiceRecord): boolean {
+  return record.current === undefined && !record.deleting && !isUnderWay(record)
+}
+
 /** As people name it. */
 export function formatObject({ name, version }: Pick<WorkloadKey, 'name' | 'version'>): string {
   return `${name}@${version}`

@@ -115,6 +115,16 @@ t.test('an update that fails says that what ran before goes on', async (t) => {
   })
 })
 
+t.test('of several versions one that never came up is not meant', async (t) => {
+  add('branches', 'main', 'github.com/someone/branches')
+  const failed = { status: 7, metadata: { error: 'the repository has no branch nain' } }
+  runtime.objects.set('branches@nain', {
+    ...{ name: 'branches', version: 'nain', source: 'github.com/someone/branches', ...failed },
+  })
+  await update('branches')
+  t.match(last().request.resource.service, { name: 'branches', version: 'main' })
+})
+
 const refused: [words: string[], message: string | RegExp, status?: number][] = [
   [[], "what is to be updated is missing. See 'mx update --help'", 2],
   [['a', 'b'], "one at a time, got a, b. See 'mx update --help'", 2],

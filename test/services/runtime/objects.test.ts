@@ -25,11 +25,16 @@ t.test('without a version it is latest that is meant, or the only one there is',
   const objects = open(t)
   const find = (version: string) => objects.find('mx', { name: 'helloworld', version }, 'x')
   await t.rejects(find(''), { code: 404, message: 'service not found: helloworld@latest' })
+  await objects.add(makeRecord({ version: 'typo', settled: 'one', status: 'error' }))
+  t.match(await find(''), { version: 'typo' })
   await objects.add(makeRecord({ version: 'v1' }))
   t.match(await find(''), { version: 'v1' })
-  await t.rejects(find('v2'), { message: 'service not found: helloworld@v2; there is v1' })
+  await t.rejects(find('v2'), { message: 'service not found: helloworld@v2; there is typo, v1' })
   await objects.add(makeRecord({ version: 'v2' }))
-  await t.rejects(find(''), { code: 400, message: /several versions of helloworld.*v1, v2/ })
+  await t.rejects(find(''), {
+    code: 400,
+    message: /several versions of helloworld.*: typo, v1, v2/,
+  })
   await objects.add(makeRecord())
   t.match(await find(''), { version: 'latest' })
   await t.rejects(objects.find('mx', { name: '', version: '' }, 'x'), { code: 400 })
