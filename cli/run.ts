@@ -1,4 +1,5 @@
 import type { CAC } from 'cac'
+import { isShared } from '../core/network/names.ts'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
 import { deploy } from './runtime/deploy.ts'
@@ -22,6 +23,7 @@ export async function runRun(cli: CAC): Promise<void> {
     const source =
       image === undefined ? parseSource(typed, readBaseUrl(session.environment)) : undefined
     const name = checkName(flags.name ?? source?.name ?? toImageName(typed))
+    if (!isShared(name)) throw refuseName(name)
     const version = source?.ref ?? LATEST
     if (!force) await mustBeNew(session, name, version)
     await deploy(session, {
@@ -39,6 +41,14 @@ async function mustBeNew(session: Session, name: string, version: string): Promi
   if (there === undefined || neverCameUp(there)) return
   throw new CliError(
     `already exists: ${name}@${version}; 'mx update ${name}' takes it to the latest code, --name runs it beside, --force replaces it`,
+    { status: EXIT.refused },
+  )
+}
+
+/** Before anything is uploaded for it. */
+function refuseName(name: string): CliError {
+  return new CliError(
+    `${name} is a service of the platform, and nothing else can be called so: give another name with --name`,
     { status: EXIT.refused },
   )
 }

@@ -122,6 +122,13 @@ t.test('a name that is taken is refused before anything is uploaded, unless forc
   t.equal(last().request.options.force, true)
 })
 
+t.test('a name of the platform is refused before anything is uploaded', async (t) => {
+  await t.rejects(run('./helloworld', '--name=auth'), {
+    ...{ status: 127, message: /^auth is a service of the platform/ },
+  })
+  t.same(runtime.calls, [])
+})
+
 t.test('a name that never came up is free', async () => {
   const failed = { status: 7, metadata: { error: 'build failed' } }
   runtime.objects.set('helloworld@latest', {
