@@ -1,0 +1,10 @@
+import t from 'tap'
+import { typeGuides } from '../fixtures/guides.ts'
+
+await typeGuides(t, [
+  'docs/api.md',
+  'docs/auth.md',
+  'docs/broker.md',
+  'docs/network.md',
+  'docs/server.md',
+])
