@@ -87,11 +87,13 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
 
   /** Removes files nobody needs any more. */
   async function tidy(record: ServiceRecord): Promise<void> {
-    const now = await objects.read(record)
-    await removeUpload(record, now)
-    // What was asked for meanwhile may have begun.
-    const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, record.asked.id]
-    await removeBuilds(folders, record, new Set(builds.flatMap((build) => build ?? [])))
+    await removeUpload(record, await objects.read(record))
+    await removeBuilds(folders, record, async () => {
+      const now = await objects.read(record)
+      // What was asked for meanwhile may have begun.
+      const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, record.asked.id]
+      return new Set(builds.flatMap((build) => build ?? []))
+    })
   }
 
   /** Removes what was uploaded, unless it is all the source there is for the next update. */

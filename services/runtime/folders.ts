@@ -36,13 +36,18 @@ export async function removeFolder(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Removes the builds of an object but for these, and what they wrote. */
+/**
+ * Removes the builds of an object but for some, and what they wrote.
+ *
+ * @param findKept asked once it is known which there are: one that begins later is none of them.
+ */
 export async function removeBuilds(
   folders: Folders,
   key: WorkloadKey,
-  kept: ReadonlySet<string>,
+  findKept: () => Promise<ReadonlySet<string>>,
 ): Promise<void> {
   const names = await readdir(folders.builds(key)).catch(() => [])
+  const kept = await findKept()
   for (const name of names)
     if (!kept.has(name.replace(/\.log$/, ''))) await removeFolder(join(folders.builds(key), name))
 }

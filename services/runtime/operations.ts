@@ -195,8 +195,11 @@ export function createOperations(options: OperationsOptions): Operations {
       if (now.deleting) return now
       const { failure: _, fault: __, update: ___, ...rest } = now
       const serves = now.current !== undefined && now.status === 'running'
+      // It may have come up just then, and its upload is gone.
+      const isOver = upload === kept && now.current !== undefined
       return {
-        ...{ ...rest, wish, source, asked, type: options.type || now.type },
+        ...{ ...rest, wish, source, type: options.type || now.type },
+        asked: isOver ? { ...asked, upload: '' } : asked,
         metadata: { ...now.metadata, ...service.metadata },
         ...(serves ? { update: 'pending' } : { status: 'pending' }),
         changedMs: nowMs(),
