@@ -72,9 +72,10 @@ async function printLines(
     isNothing = false
     return format === 'text' ? `${record.message}\n` : formatEach(format, record)
   })
+  const object = version === '' ? name : `${name}@${version}`
   if (isNothing && !wanted.stream && wanted.since === 0)
     process.stderr.write(
-      `mx: ${name} has written nothing; 'mx logs ${name} --build' shows what its build wrote\n`,
+      `mx: ${object} has written nothing; 'mx logs ${object} --build' shows what its build wrote\n`,
     )
 }
 

@@ -35,23 +35,32 @@ export async function untilRunning(
   steps: Steps,
   hint?: Hint,
 ): Promise<void> {
-  const late: { timer?: NodeJS.Timeout } = {}
-  const onStarting = (): void => {
-    if (hint !== undefined) late.timer ??= setTimeout(steps.note, hint.afterMs, hint.text)
-  }
+  const late = openLate(steps, hint)
   try {
-    await follow(session, of, steps, onStarting)
+    await follow(session, of, steps, late)
   } finally {
-    clearTimeout(late.timer)
+    late.end()
   }
 }
 
-async function follow(
-  session: Session,
-  of: Followed,
-  steps: Steps,
-  onStarting: () => void,
-): Promise<void> {
+/** Tells a hint some time after something started to wait, once. */
+interface Late {
+  readonly begin: () => void
+  /** It is told no more. */
+  readonly end: () => void
+}
+
+function openLate(steps: Steps, hint: Hint | undefined): Late {
+  let timer: NodeJS.Timeout | undefined
+  return {
+    begin() {
+      if (hint !== undefined) timer ??= setTimeout(steps.note, hint.afterMs, hint.text)
+    },
+    end: () => clearTimeout(timer),
+  }
+}
+
+async function follow(session: Session, of: Followed, steps: Steps, late: Late): Promise<void> {
   const { name, version } = of
   const options = { service: name, version, namespace: session.namespace }
   let hasStarted = false
@@ -65,11 +74,13 @@ async function follow(
     if (step === 'error' || step === 'unknown') throw await explain(session, service, hasStarted)
     if (step === 'starting') {
       hasStarted = true
-      onStarting()
+      late.begin()
     }
     const { error, retries } = service.metadata
     if (step === 'starting' && error && Number(retries) > 0 && !isRetried) {
       isRetried = true
+      // What ends does not keep anybody waiting without a reason.
+      late.end()
       steps.note(`${name} ${error}; it is started again`)
     }
     steps.show(error ? `${step}, after: ${error}` : step)

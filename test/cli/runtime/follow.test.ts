@@ -36,6 +36,20 @@ t.test('who waits for something that does not come up is told what it may be', a
   t.equal(steps.notes.length, 1)
 })
 
+t.test('what fails is told to fail, and nothing is guessed', async (t) => {
+  const session = openSession({})
+  t.teardown(session.close)
+  runtime.objects.set('shop@latest', STARTING)
+  const failing = { status: 3, metadata: { error: 'ended with exit code 3', retries: '1' } }
+  runtime.course = [failing, { status: 7, metadata: { error: 'ended with exit code 3' } }]
+  runtime.hangs = false
+  const steps = openNotes()
+  const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
+  const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
+  await t.rejects(waiting, { message: 'shop failed: ended with exit code 3' })
+  t.same(steps.notes, ['shop ended with exit code 3; it is started again'])
+})
+
 t.test('nothing is told where it comes up', async (t) => {
   const session = openSession({})
   t.teardown(session.close)
