@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { RESERVED_TABLES } from '../../core/reserved-tables.ts'
 import { useCall } from '../hooks.ts'
 import { Field } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
@@ -20,7 +21,7 @@ export default function Store(): JSX.Element {
   )
   // Those of the database before count for nothing.
   const names = tables.value?.database === database ? tables.value.names : undefined
-  const table = query.value.get('table') || names?.[0] || ''
+  const table = query.value.get('table') || findReadable(names ?? []) || ''
   // Nobody is told of databases but administrators of the platform: others have that of their namespace.
   const known = databases.value ?? []
 
@@ -68,12 +69,17 @@ export default function Store(): JSX.Element {
       {names === undefined && tables.state === 'loading' && <Loading />}
       {table !== '' && <Records key={`${database} ${table}`} database={database} table={table} />}
       {table === '' && names !== undefined && (
-        <Empty title={`The database ${database} has no records yet`}>
+        <Empty title={`The database ${database} has no records of yours yet`}>
           Write one: <code>mx store write -t helloworld user/1 Ann</code>
         </Empty>
       )}
     </Page>
   )
+}
+
+/** None of a built-in service is shown before it is chosen. */
+function findReadable(names: readonly string[]): string | undefined {
+  return names.find((name) => !RESERVED_TABLES.has(name))
 }
 
 interface ChoiceProps {

@@ -26,6 +26,9 @@ t.test('the page of the store', async (t) => {
     const store = createStore(client, { table: 'pages' })
     const keys = Array.from({ length: 120 }, (_, i) => `user/${String(i).padStart(3, '0')}`)
     await Promise.all([...keys, 'other'].map((key) => store.write(key, { key })))
+    await page.goto('/store')
+    // Not one of those before it, which are of built-in services.
+    await page.getByRole('table', { name: 'Records of pages' }).waitFor()
     await page.goto('/store?table=pages')
     await page.getByText('Page 1, 50 records').waitFor()
     await page.getByRole('searchbox', { name: 'Keys that begin with' }).fill('user/')
