@@ -101,9 +101,11 @@ export function Messages({ topic, onOpen }: MessagesProps): JSX.Element {
               </Empty>
             }
           />
-          <p class="muted">
-            {events.length} of {countEvents(topic)} that are kept
-          </p>
+          {countEvents(topic) > 0 && (
+            <p class="muted">
+              {events.length} of {countEvents(topic)} that are kept
+            </p>
+          )}
         </>
       )}
     </div>

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Endpoint, Node, Service } from '../../core/contracts/registry.ts'
 import { useCall, useWatch } from '../hooks.ts'
@@ -208,10 +208,10 @@ function Metadata({ versions }: { readonly versions: readonly Service[] }): JSX.
           <h2>{version}</h2>
           <dl class="facts">
             {Object.entries(metadata).map(([name, value]) => (
-              <div key={name}>
+              <Fragment key={name}>
                 <dt>{name}</dt>
                 <dd>{value}</dd>
-              </div>
+              </Fragment>
             ))}
           </dl>
         </section>

@@ -36,6 +36,7 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
   const topics = useTopics(name)
   const wanted = query.value.get('tab')
   const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'messages'
+  const isMissing = topics.value?.length === 0
   const state = topics.value?.[0] ?? toNothing(name)
 
   function publishAgain(event: EventMessage): void {
@@ -47,11 +48,14 @@ export default function Topic({ parameters }: RouteProps): JSX.Element {
   return (
     <Page
       title={name}
-      about={describe(state, topics.value?.length === 0)}
+      about={topics.value && describe(state, isMissing)}
       actions={
-        <button type="button" class="danger" onClick={() => setDeleting(true)}>
-          Delete topic…
-        </button>
+        topics.value !== undefined &&
+        !isMissing && (
+          <button type="button" class="danger" onClick={() => setDeleting(true)}>
+            Delete topic…
+          </button>
+        )
       }
     >
       {topics.error !== undefined && (

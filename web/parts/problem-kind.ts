@@ -6,6 +6,7 @@ export type ProblemKind =
   | 'expired'
   | 'forbidden'
   | 'timeout'
+  | 'cancelled'
   | 'notFound'
   | 'invalid'
   | 'other'
@@ -25,6 +26,8 @@ export function toProblemKind(error: CallError): ProblemKind {
       return 'forbidden'
     case 404:
       return 'notFound'
+    case 499:
+      return 'cancelled'
     case 408:
     case 504:
       return 'timeout'
@@ -47,11 +50,16 @@ export const PROBLEMS: Readonly<
   },
   forbidden: {
     title: 'Forbidden',
-    advice: 'Ask whoever administers the namespace for a rule that grants it.',
+    advice:
+      'Ask whoever administers the namespace: it takes a rule that grants it, or, of what is for administrators, an account with the scope admin.',
   },
   timeout: {
     title: 'No answer in time',
     advice: 'It may still be at work. Try again, or look at its logs.',
+  },
+  cancelled: {
+    title: 'Cancelled',
+    advice: 'Whether the service has done something of it by then is not known here.',
   },
   notFound: {
     title: 'Not found',

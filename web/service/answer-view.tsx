@@ -1,4 +1,4 @@
-import type { JSX } from 'preact'
+import { Fragment, type JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Badge } from '../parts/badge.tsx'
 import { formatBytes, formatDuration } from '../parts/format.ts'
@@ -78,10 +78,10 @@ function FieldList({ fields }: { readonly fields: Fields }): JSX.Element | null 
       <summary>Headers ({fields.length})</summary>
       <dl class="facts">
         {fields.map(([name, value], i) => (
-          <div key={i}>
+          <Fragment key={i}>
             <dt>{name}</dt>
             <dd>{value}</dd>
-          </div>
+          </Fragment>
         ))}
       </dl>
     </details>

@@ -140,4 +140,7 @@ t.test('whoever may not see events is told so, and who it is', async (t) => {
   await page.getByText('Forbidden: the list of topics (events Stream.Topics)').waitFor()
   await page.getByRole('alert').getByText('jane').waitFor()
   await checkAccessibility(t, page, 'events-forbidden')
+  await page.goto('/events/orders')
+  await page.getByText('Forbidden: the topic orders (events Stream.Topics)').waitFor()
+  t.equal(await page.getByRole('button', { name: 'Delete topic…' }).count(), 0)
 })

@@ -240,7 +240,7 @@ t.test('the page of a service', async (t) => {
       await press(page, 'Call')
       await page.getByText('Waiting for the answer').waitFor()
       await press(page, 'Cancel')
-      await answer(page).getByText('499').first().waitFor()
+      await answer(page).locator('[data-kind=cancelled]').getByText('499').waitFor()
       await page.getByText('Options', { exact: true }).click()
       const limit = page.getByRole('textbox', { name: 'Time limit' })
       await limit.fill('soon')
@@ -366,7 +366,7 @@ t.test('the page of a service', async (t) => {
     await rows.nth(1).waitFor()
     t.match(await rows.nth(1).textContent(), /127\.0\.0\.1:\d+v1.*protocol=mx/)
     await page.getByRole('tab', { name: 'Metadata' }).click()
-    await page.getByText(XSS).waitFor()
+    await page.locator('.facts > dt + dd').getByText(XSS).waitFor()
   })
 
   t.test('it is accessible, and nothing a service says runs', async (t) => {

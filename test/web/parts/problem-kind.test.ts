@@ -17,6 +17,7 @@ t.test('each failure has one state', async (t) => {
   t.equal(kindOf(403), 'forbidden')
   t.equal(kindOf(404), 'notFound')
   t.equal(kindOf(408), 'timeout')
+  t.equal(kindOf(499), 'cancelled')
   t.equal(kindOf(400), 'invalid')
   t.equal(kindOf(503), 'other', 'a service that is not ready is not the server')
 })
