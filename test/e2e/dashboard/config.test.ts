@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createConfig } from '../../../sdk/config.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 
@@ -41,7 +42,7 @@ t.test('the page of the configuration', async (t) => {
     await field.waitFor()
     await config.set('shop.title', 'two')
     await item('title').getByText('"two"').waitFor()
-    t.equal(await field.inputValue(), 'two')
+    await becomes(t, () => field.inputValue(), 'two')
     await field.fill('mine')
     await config.set('shop.title', 'three')
     await page.getByText('It was changed meanwhile').waitFor()
@@ -52,7 +53,7 @@ t.test('the page of the configuration', async (t) => {
     await set.click()
     await page.getByText(/shop.title was set: version/).waitFor()
     t.equal((await config.get('shop.title')).string(), 'mine')
-    t.equal(await field.inputValue(), 'mine')
+    await becomes(t, () => field.inputValue(), 'mine')
   })
 
   t.test('hides secrets until they are asked for', async (t) => {

@@ -111,11 +111,8 @@ t.test('the page of a service', async (t) => {
       for (const [path, message] of wrong)
         t.equal(await field(page, path).locator('.field-error').textContent(), message, path)
       t.equal(await answer(page).getByText('200 OK').count(), 0)
-      t.equal(
-        await field(page, 'request.name').locator(':focus').count(),
-        1,
-        'the first has the focus',
-      )
+      // The first has the focus.
+      await field(page, 'request.name').locator(':focus').waitFor()
       t.equal(await field(page, 'request.count').locator('input').inputValue(), 'many')
 
       await typeInto(page, 'request.count', '')

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createStore } from '../../../sdk/store.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
+import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 
@@ -146,7 +147,7 @@ t.test('the page of the store', async (t) => {
     await openRecord('live', 'ann')
     await store.write('ann', 'two')
     await row(page, 'ann').getByText('two').waitFor()
-    t.equal(await value.inputValue(), 'two')
+    await becomes(t, () => value.inputValue(), 'two')
   })
 
   t.test('makes records, as text, JSON or bytes, and deletes them', async (t) => {
