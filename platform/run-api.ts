@@ -33,7 +33,7 @@ import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { answerQuestions } from './worker-questions.ts'
 import { receiveTls, shareTls } from './worker-tls.ts'
-import { ADDRESS_VARIABLE, startWorkers, type Workers } from './workers.ts'
+import { ADDRESS_VARIABLE, HTTP2_ADDRESS_VARIABLE, startWorkers, type Workers } from './workers.ts'
 
 /** For a start that has opened its port, or is about to, to be told of: what it waits for may never come. */
 const START_GRACE_MS = 2000
@@ -59,7 +59,7 @@ export async function runApi(
   const shared = env[ADDRESS_VARIABLE]
   let port: number | undefined
   if (cluster.isWorker && shared !== undefined)
-    port = await runWorker(load, parseAddress(shared), log)
+    port = await runWorker(load, parseAddress(shared), env[HTTP2_ADDRESS_VARIABLE], log)
   else if (count > 1 || settings.hotRestart)
     port = await runPrimary(load, configuration, count, log)
   else port = await runAlone(load, configuration, log)
@@ -118,12 +118,19 @@ async function runPrimary(
   const port = await claimPort(settings.address)
   const drainTimeoutMs = (): number => current.settings.drainTimeoutMs
   const address = { ...settings.address, port }
+  const http2Address = settings.http2Address && {
+    ...settings.http2Address,
+    port: await claimPort(settings.http2Address, 'http2_address'),
+  }
   const admin = createProcessAdmin(configuration, log)
   // Of all processes one orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
   const attach = tls && shareTls(tls)
   const starting = admin.start(() =>
-    startWorkers({ count, address, config: file, log, attach, drainTimeoutMs, signal }),
+    startWorkers({
+      ...{ count, address, http2Address, config: file, log },
+      ...{ attach, drainTimeoutMs, signal },
+    }),
   )
   let watched: Reloading | undefined
   let workers: Workers | undefined
@@ -164,7 +171,7 @@ async function runPrimary(
   const files = (): readonly string[] => (file === undefined ? [] : [file])
   watched = reloadOnChange(createReloader(load, apply, log), files, log)
   surviveFaults(log)
-  const { listener, http2Address } = settings
+  const { listener } = settings
   const http2Port = http2Address?.port
   announce(configuration, { listener, port, http2Port, admin: admin.url }, count, log)
   admin.warn()
@@ -189,10 +196,16 @@ async function unlessAborted<T>(starting: Promise<T>, signal: AbortSignal): Prom
 }
 
 /** A worker is told by the primary when to reload and when to end; plugin files it watches itself. */
-async function runWorker(load: LoadConfiguration, address: Address, log: Log): Promise<number> {
+async function runWorker(
+  load: LoadConfiguration,
+  address: Address,
+  http2: string | undefined,
+  log: Log,
+): Promise<number> {
+  const http2Address = http2 === undefined ? undefined : parseAddress(http2)
   const loadShared = async (): Promise<Configuration> => {
     const { settings, ...rest } = await load()
-    return { ...rest, settings: { ...settings, address } }
+    return { ...rest, settings: { ...settings, address, http2Address } }
   }
   const shared = await loadShared()
   const { adminAddress, enableAcme } = shared.settings

@@ -14,6 +14,8 @@ export interface WorkersOptions {
   readonly count: number
   /** The address they share. */
   readonly address: Address
+  /** That for HTTP/2, if there is one. */
+  readonly http2Address?: Address | undefined
   /** The configuration file they read, even if it is not there when one of them starts. */
   readonly config: string | undefined
   readonly log: Log
@@ -47,6 +49,8 @@ export interface Workers {
 
 /** Address that the primary chose, told to workers through their environment. */
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
+/** The same of `http2_address`. */
+export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
 
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 10_000
@@ -64,6 +68,7 @@ const GRACE_MS = 2000
 export async function startWorkers({
   count,
   address,
+  http2Address,
   config,
   log,
   attach,
@@ -72,6 +77,7 @@ export async function startWorkers({
 }: WorkersOptions): Promise<Workers> {
   const environment = {
     [ADDRESS_VARIABLE]: formatAddress(address),
+    ...(http2Address && { [HTTP2_ADDRESS_VARIABLE]: formatAddress(http2Address) }),
     [WORKER_COUNT_VARIABLE]: String(count),
     ...(config === undefined ? {} : { MX_API_CONFIG: config }),
   }
