@@ -98,7 +98,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
   }
 
   get fields(): OutgoingHttpHeaders {
-    this.#fields ??= toGrpcFields(this.#x, this.#wire, this.#node!.secure)
+    this.#fields ??= toGrpcFields(this.#x, this.#wire)
+    // Of this attempt: nodes of a service need not be alike.
+    this.#fields[':scheme'] = this.#node!.secure ? 'https' : 'http'
     if (this.#timeoutMs > 0) this.#fields['grpc-timeout'] = formatGrpcTimeout(deadlines.left(this))
     return this.#fields
   }

@@ -14,13 +14,12 @@ const NOT_FOR_BACKENDS: ReadonlySet<string> = new Set([
   'x-grpc-web',
 ])
 
-/** The fields of a call for a backend, but for the time it may take (gRPC over HTTP/2, Requests). */
-export function toGrpcFields(x: Exchange, wire: Wire, secure: boolean): OutgoingHttpHeaders {
+/** The fields of a call for a backend, but for the scheme and the time it may take (gRPC over HTTP/2, Requests). */
+export function toGrpcFields(x: Exchange, wire: Wire): OutgoingHttpHeaders {
   const { headers } = x
   const codec = wire.contentType.slice(wire.contentType.lastIndexOf('+') + 1)
   const fields: OutgoingHttpHeaders = Object.create(null)
   fields[':method'] = 'POST'
-  fields[':scheme'] = secure ? 'https' : 'http'
   fields[':authority'] = headers.get('host') ?? x.host
   fields[':path'] = x.target
   fields['content-type'] =

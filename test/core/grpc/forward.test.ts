@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { constants, createSecureServer, createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import * as grpc from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../../core/chain.ts'
@@ -362,6 +364,43 @@ t.test('over TLS the backend is spoken to by ALPN', async (t) => {
   )
   const { message } = await new GrpcClient(t, gateway.port).call('SayHello', 'Ann')
   t.equal(message, 'Hello Ann')
+})
+
+t.test('a call that goes on to a node with TLS tells that one its own scheme', async (t) => {
+  const { cert, key } = createCertificate(['localhost'])
+  const schemes: unknown[] = []
+  const backend = createSecureServer({ cert, key }).listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  t.teardown(() => backend.close())
+  backend.on('stream', (stream, headers) => {
+    schemes.push(headers[':scheme'])
+    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '5' }, { endStream: true })
+  })
+  const timeouts = { connectMs: 5000, replyMs: 5000, idleMs: 5000 }
+  const limits = { keepAliveMs: 1000, maxConnections: 10, maxWaiting: 10 }
+  const gateway = await open(t, [], {
+    upstream: {
+      createHttp2Pool: (address) => new Http2Pool({ ...address, ca: cert, timeouts, ...limits }),
+    },
+  })
+  let refused = 0
+  const full = createServer().listen(0, '127.0.0.1')
+  await once(full, 'listening')
+  t.teardown(() => full.close())
+  full.on('stream', (stream) => {
+    refused++
+    stream.on('error', () => {}).close(constants.NGHTTP2_REFUSED_STREAM)
+  })
+  const portOf = (server: { address: () => unknown }) => (server.address() as AddressInfo).port
+  const nodes = [
+    makeNode(`127.0.0.1:${portOf(full)}`, { protocol: 'grpc' }),
+    makeNode(`localhost:${portOf(backend)}`, { protocol: 'grpcs' }),
+  ]
+  await gateway.registry.register!(makeService(NAME, nodes))
+  const client = new GrpcClient(t, gateway.port)
+  for (let i = 0; i < 2; i++) await client.call('SayHello', 'Ann')
+  t.ok(refused > 0, 'one went on from there')
+  t.strictSame(schemes, ['https', 'https'])
 })
 
 t.test(
