@@ -30,9 +30,16 @@ export const replyMemory: BodyMemory = { usedBytes: 0, maxBytes }
 /** Bytes up to which an answer is sent whatever waits already; about what the memory of a socket takes. */
 export const LONG_REPLY_BYTES: number = 256 * 1024
 
-/** Whether an answer may wait for its caller. */
-export function mayWait({ length }: string | Uint8Array): boolean {
-  return length <= LONG_REPLY_BYTES || replyMemory.usedBytes + length <= replyMemory.maxBytes
+/**
+ * Whether an answer may wait for its caller.
+ *
+ * @param longBytes up to which it always may.
+ */
+export function mayWait(
+  { length }: string | Uint8Array,
+  longBytes: number = LONG_REPLY_BYTES,
+): boolean {
+  return length <= longBytes || replyMemory.usedBytes + length <= replyMemory.maxBytes
 }
 
 /**

@@ -12,3 +12,6 @@ export const STALL_TIMEOUT_MS = 30_000
 
 /** Bytes of a request body that have to come in as long a time as {@link STALL_TIMEOUT_MS}: one that drips holds a connection for ever. */
 export const UPLOAD_MIN_BYTES = 1024
+
+/** Requests of one connection of HTTP/2 at a time. */
+export const STREAMS_MAX = 128

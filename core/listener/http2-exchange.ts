@@ -1,5 +1,5 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
-import { LONG_REPLY_BYTES } from '../body-memory.ts'
+import { LONG_REPLY_BYTES, mayWait, refuseReply } from '../body-memory.ts'
 import { clock } from '../clock.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type Peer } from '../exchange.ts'
@@ -7,13 +7,16 @@ import type { HeaderList } from '../headers.ts'
 import type { ServerSocket } from '../server-socket.ts'
 import type { Guard } from './guard.ts'
 import { expectHandshake } from './handshake.ts'
-import { STALL_TIMEOUT_MS } from './http-limits.ts'
+import { STALL_TIMEOUT_MS, STREAMS_MAX } from './http-limits.ts'
 import type { Http2Connection } from './http2-connection.ts'
 import type { Http2Request } from './http2-request.ts'
 import { type Upload, uploads } from './uploads.ts'
 
 /** What of a long reply is handed over at a time: whoever takes that much is not stalled. */
 const PIECE_BYTES = 64 * 1024
+
+/** Of a connection so many replies may wait at a time: together they are as free as one of another protocol. */
+const LONG_BYTES = LONG_REPLY_BYTES / STREAMS_MAX
 
 const EMPTY = new Uint8Array(0)
 
@@ -159,6 +162,13 @@ export class Http2Exchange extends Exchange implements Upload {
     this.#connection.finished(this)
   }
 
+  override send(status: number, headers: HeaderList, body: string | Uint8Array): void {
+    const isRefused = !this.answered && !mayWait(body, LONG_BYTES)
+    // Which is short.
+    if (isRefused) this.fail(refuseReply(this.route?.service ?? GATEWAY_ID))
+    else super.send(status, headers, body)
+  }
+
   protected transmit(body: string | Uint8Array): void {
     // As a copy: a reply from upstream lies in memory that the next read overwrites.
     const bytes = Buffer.from(body as Uint8Array)
@@ -168,12 +178,12 @@ export class Http2Exchange extends Exchange implements Upload {
     if (!this.#respond(length, { endStream: isEmpty })) return
     if (isEmpty) return this.finish()
     this.bytesOut = bytes.length
+    if (bytes.length > LONG_BYTES) this.awaitClient(bytes.length)
     if (bytes.length <= PIECE_BYTES) {
       this.#stream.end(bytes)
       this.#block()
       return
     }
-    if (bytes.length > LONG_REPLY_BYTES) this.awaitClient(bytes.length)
     this.#rest = bytes
     this.#stream.on('drain', () => this.#sendRest())
     this.#sendRest()

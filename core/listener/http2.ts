@@ -1,6 +1,7 @@
 import { performServerHandshake, type ServerOptions } from 'node:http2'
 import type { Socket } from 'node:net'
 import { clock } from '../clock.ts'
+import { STREAMS_MAX } from './http-limits.ts'
 import { Http2Connection, type Http2Serving } from './http2-connection.ts'
 
 /** Bytes of a request body a client may send before they are read, of one stream and of all of its connection. */
@@ -12,7 +13,7 @@ const SWEEP_MS = 1000
 const OPTIONS: ServerOptions = {
   settings: {
     enablePush: false,
-    maxConcurrentStreams: 128,
+    maxConcurrentStreams: STREAMS_MAX,
     initialWindowSize: STREAM_WINDOW_BYTES,
     // Twice what is answered 431: beyond it the library resets the stream without a word.
     maxHeaderListSize: 32 * 1024,

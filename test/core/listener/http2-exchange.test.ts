@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2'
 import t from 'tap'
+import { replyMemory } from '../../../core/body-memory.ts'
 import type { Exchange } from '../../../core/exchange.ts'
 import { HeaderList } from '../../../core/headers.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { END_STREAM, FRAME, Http2Raw, toFrame } from '../../fixtures/http2-raw.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 
 type Fields = Record<string, unknown>
 
@@ -247,3 +249,30 @@ function toCode(code: number): Buffer {
   bytes.writeUInt32BE(code)
   return bytes
 }
+
+t.test(
+  'replies that clients do not take have a bound together, however short each is',
+  async (t) => {
+    const { maxBytes } = replyMemory
+    const body = Buffer.alloc(100_000, 'a')
+    replyMemory.maxBytes = 3 * body.length
+    t.teardown(() => {
+      replyMemory.maxBytes = maxBytes
+    })
+    const { port } = await openListener(t, createNodeListener, (x) => x.reply(200, body), {
+      http2: 'cleartext',
+    })
+    const client = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } })
+    client.on('error', () => {})
+    t.teardown(() => client.destroy())
+    const status = async (): Promise<unknown> => {
+      const [headers] = await once(client.request({ ':path': '/' }), 'response')
+      return headers[':status']
+    }
+    t.strictSame([await status(), await status(), await status()], [200, 200, 200])
+    t.equal(replyMemory.usedBytes, 3 * body.length)
+    t.equal(await status(), 503)
+    client.destroy()
+    await until(() => replyMemory.usedBytes === 0)
+  },
+)
