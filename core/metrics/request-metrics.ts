@@ -78,15 +78,20 @@ export class RequestMetrics {
     this.#bytes[BYTES_IN] = this.#bytes[BYTES_IN]! + x.bytesIn
     this.#bytes[BYTES_OUT] = this.#bytes[BYTES_OUT]! + x.bytesOut
     const exact = --this.#unmeasured <= 0
-    const isHeadOnly = x.streaming && x.upstreamReplyMs > 0
-    const endMs = isHeadOnly ? x.upstreamReplyMs : exact ? performance.now() : turnMs()
+    const isOpenEnded = x.streaming || x.status === 101
+    const endMs = isOpenEnded ? toHeadMs(x) : exact ? performance.now() : turnMs()
     const durationMs = endMs - x.startMs
     this.routes.of(x).count(x, durationMs, exact)
     if (!exact) return
     // A stream without a backend has no head that somebody waited for.
-    if (x.status > 0 && x.status !== 101 && (isHeadOnly || !x.streaming))
+    if (x.status > 0 && x.status !== 101 && (x.upstreamReplyMs > 0 || !x.streaming))
       this.durations.record(durationMs * 1000, this.#weight)
     this.#weight = this.measureEvery
     this.#unmeasured = this.measureEvery
   }
+}
+
+/** Until when somebody waited for what then comes in pieces; where nothing came from a node, until it was sent there. */
+function toHeadMs({ startMs, upstreamStartMs, upstreamReplyMs }: Exchange): number {
+  return upstreamReplyMs || upstreamStartMs || startMs
 }

@@ -81,3 +81,24 @@ t.test('a WebSocket is counted, and has no duration', async (t) => {
   t.equal(metrics.byClass[1], 1)
   t.equal(metrics.durations.count, 0)
 })
+
+t.test('by route neither a WebSocket nor a stream without an answer counts its life', async (t) => {
+  const metrics = new RequestMetrics()
+  const route = metrics.routes.values()[0]!
+  const socket = createTestExchange({
+    upgrade: true,
+    headers: { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13' },
+  })
+  const stream = createTestExchange()
+  const hourAgo = performance.now() - 3_600_000
+  socket.accept({ onMessage: () => {}, onDrain: () => {}, onClose: () => {} })!.close(1000, '')
+  stream.start(200, new HeaderList(), -1)
+  stream.end()
+  for (const x of [socket, stream]) {
+    Object.assign(x, { startMs: hourAgo, upstreamStartMs: hourAgo + 2 })
+    metrics.count(x)
+  }
+  const sums = route.durations.flatMap((buckets) => (buckets === undefined ? [] : [buckets.sum]))
+  t.equal(sums.length, 2)
+  for (const sum of sums) t.ok(sum < 3, `${sum} ms`)
+})
