@@ -6,6 +6,7 @@ import { nameResolver } from './parts.ts'
 import { listServices } from './services.ts'
 import type { Command, Settings } from './settings.ts'
 
+const VARIABLE = /^MX_/
 const VERSION = /^v\d+$/
 
 /** What is right in a configuration and yet may not be what was meant, a line each for the log. */
@@ -16,7 +17,7 @@ export function findOddities(
   const { settings } = configuration
   const { handler, registry, broker } = settings
   const services = listServices(configuration)
-  const oddities: string[] = []
+  const oddities = [...findHidden(configuration)]
   const hasOwnOnly = registry === 'static' || registry === 'memory'
   if (command === 'api' && services.length === 0 && hasOwnOnly) {
     oddities.push(
@@ -54,6 +55,16 @@ export function findOddities(
 
 function lacksNetworkToken({ networkNodes, networkToken, profile }: Settings): boolean {
   return networkNodes.length > 0 && networkToken === '' && profile !== 'test'
+}
+
+/** What the file says in vain. Variables are often set by somebody else: an image, a unit, a shell. */
+function findHidden({ config, given }: Configuration): readonly string[] {
+  return [...config.settings].flatMap(([key, { source, values }]) => {
+    const used = given.get(key)
+    if (used === undefined || !VARIABLE.test(used.source)) return []
+    if (JSON.stringify(used.values) === JSON.stringify(values)) return []
+    return `${source} has no effect: the variable ${used.source} goes before it`
+  })
 }
 
 function isCalled({ nodes }: Service): boolean {

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { NO_CONFIG } from '../../platform/config.ts'
 import { findOddities } from '../../platform/find-oddities.ts'
+import { readEnvironment } from '../../platform/settings-env.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
-import { mergeSettings } from '../../platform/settings-sources.ts'
+import { type GivenSettings, mergeGiven, mergeSettings } from '../../platform/settings-sources.ts'
 import { setVariables } from '../fixtures/otlp-collector.ts'
 
 function find(...words: string[]): readonly string[] {
@@ -23,6 +24,27 @@ t.test('plugins that are listed without tracing are odd where traces are exporte
   t.same(list('tracing', 'cors'), [])
   t.same(find('--backend', 'a=h:1'), [])
 })
+
+t.test(
+  'what a variable of the environment hides of the file is told, its value is not',
+  async (t) => {
+    const backend = readFlags(['--backend', 'a=h:1'])
+    const inFile = (key: 'address', value: string) =>
+      new Map([[key, { source: `mx.yaml:1:1: ${key}`, values: [value] }]])
+    const of = (settings: GivenSettings, env: Readonly<Record<string, string>>) => {
+      const given = mergeGiven(backend, readEnvironment(env), settings)
+      const config = { ...NO_CONFIG, settings }
+      return findOddities({ settings: mergeSettings(given), config, given, file: 'mx.yaml' })
+    }
+    const address = inFile('address', ':9000')
+    t.same(of(address, { MX_ADDRESS: ':8080' }), [
+      'mx.yaml:1:1: address has no effect: the variable MX_ADDRESS goes before it',
+    ])
+    t.same(of(address, { MX_ADDRESS: ':9000' }), [])
+    t.same(of(address, { MX_HTTP2: 'off' }), [])
+    t.same(of(address, {}), [])
+  },
+)
 
 t.test('a configuration that can be meant as it is has none', async (t) => {
   t.same(
