@@ -33,7 +33,13 @@ import { endAfter, logWarnings, obeySignals, surviveFaults } from './signals.ts'
 import { readVersion } from './version.ts'
 import { answerQuestions } from './worker-questions.ts'
 import { receiveTls, shareTls } from './worker-tls.ts'
-import { ADDRESS_VARIABLE, HTTP2_ADDRESS_VARIABLE, startWorkers, type Workers } from './workers.ts'
+import {
+  ADDRESS_VARIABLE,
+  explainVersion,
+  HTTP2_ADDRESS_VARIABLE,
+  startWorkers,
+  type Workers,
+} from './workers.ts'
 
 /** For a start that has opened its port, or is about to, to be told of: what it waits for may never come. */
 const START_GRACE_MS = 2000
@@ -208,6 +214,8 @@ async function runWorker(
     return { ...rest, settings: { ...settings, address, http2Address } }
   }
   const shared = await loadShared()
+  const version = explainVersion(process.env)
+  if (version !== undefined) log.warn(version)
   const { adminAddress, enableAcme } = shared.settings
   const api = await startApi({
     configuration: shared,

@@ -3,6 +3,7 @@ import { WORKER_COUNT_VARIABLE } from '../core/worker-count.ts'
 import { handOver, type SteerOrder } from './hand-over.ts'
 import type { Log } from './log.ts'
 import { type Address, formatAddress } from './settings-values.ts'
+import { readVersion } from './version.ts'
 import { type AskOptions, createQuestions } from './worker-questions.ts'
 
 /** What the primary tells its workers: to drain, the same while others go on serving the port, to read the configuration again; and what `hand-over.ts` asks. */
@@ -51,6 +52,8 @@ export interface Workers {
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 /** The same of `http2_address`. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
+/** The version the primary was started as. */
+const VERSION_VARIABLE = 'MX_WORKER_VERSION'
 
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 10_000
@@ -77,6 +80,7 @@ export async function startWorkers({
 }: WorkersOptions): Promise<Workers> {
   const environment = {
     [ADDRESS_VARIABLE]: formatAddress(address),
+    [VERSION_VARIABLE]: readVersion(),
     ...(http2Address && { [HTTP2_ADDRESS_VARIABLE]: formatAddress(http2Address) }),
     [WORKER_COUNT_VARIABLE]: String(count),
     ...(config === undefined ? {} : { MX_API_CONFIG: config }),
@@ -244,4 +248,14 @@ class WorkerStartError extends Error {
     this.name = 'WorkerStartError'
     this.status = status
   }
+}
+
+/** In a worker: what to tell where its first process is of another version, after a restart; undefined: it is of the same. */
+export function explainVersion(
+  env: NodeJS.ProcessEnv,
+  own: string = readVersion(),
+): string | undefined {
+  const first = env[VERSION_VARIABLE]
+  if (first === undefined || first === own) return undefined
+  return `this process is mx ${own}, the first one is ${first} still: restart it as a whole when it may be, for what it does itself`
 }
