@@ -8,7 +8,7 @@ import { SettingsError } from './settings-sources.ts'
  *
  * @throws {SettingsError} when there is only half of what proves it.
  */
-export function readAccount({
+function readAccount({
   authId,
   authSecret,
 }: Pick<Settings, 'authId' | 'authSecret'>): Credentials | undefined {
