@@ -251,8 +251,12 @@ t.test('a call that is cancelled, or too late, is not read for any longer', asyn
   ]
   for (const call of calls) {
     scans = 0
-    const failed = t.rejects(call())
-    await until(() => scans > 0)
+    let isOver = false
+    const failed = t.rejects(call()).finally(() => {
+      isOver = true
+    })
+    // On a busy machine the time may be over before anything is read.
+    await until(() => scans > 0 || isOver)
     if (call === calls[1]) leaving.abort()
     await failed
     let before = 0
