@@ -13,6 +13,8 @@ export interface BackendPorts {
   readonly port: number
   /** Plain HTTP, answered by a program: late, or by streams. */
   readonly serverPort: number
+  /** gRPC. */
+  readonly grpcPort: number
   /** For mx: the service that answers the same by the call protocol. */
   readonly servicePort: number
 }
@@ -46,6 +48,11 @@ export async function startBackend(scenarios: readonly Scenario[]): Promise<Back
   }
   const startServer = () =>
     startHttp((port) => toNodeCommand('../http/backend-server', String(port)))
+  const startGrpc = async () => {
+    const port = await findPort()
+    await waitUntilOpen(start(toNodeCommand('../http/grpc-server', String(port))), port)
+    return port
+  }
   const startService = async () => {
     const port = await findPort()
     const program = start(toNodeCommand('../http/rpc-service', String(port)))
@@ -63,10 +70,11 @@ export async function startBackend(scenarios: readonly Scenario[]): Promise<Back
       ? startServer()
       : startHttp((free) => [nginx, '-p', folder, '-c', writeFiles(folder, free)]))
     const serverPort = needs('backend', 'server') ? await startServer() : 0
+    const grpcPort = needs('backend', 'grpc') ? await startGrpc() : 0
     const none = { servicePort: 0, servicePid: 0 }
     const service = needs('handler', 'rpc') ? await startService() : none
     const describe = (scenario: Scenario) => describeBackend(scenario, nginx !== undefined)
-    return { port, serverPort, ...service, describe, stop }
+    return { port, serverPort, grpcPort, ...service, describe, stop }
   } catch (error) {
     await stop()
     throw error
@@ -75,6 +83,7 @@ export async function startBackend(scenarios: readonly Scenario[]): Promise<Back
 
 /** The port a rival forwards a scenario's requests to, as plain HTTP. */
 export function findBackendPort({ backend }: Scenario, ports: BackendPorts): number {
+  if (backend === 'grpc') return ports.grpcPort
   return backend === 'server' ? ports.serverPort : ports.port
 }
 
@@ -95,6 +104,7 @@ function writeFiles(folder: string, port: number): string {
 }
 
 function describeBackend({ backend, handler }: Scenario, hasNginx: boolean): string {
+  if (backend === 'grpc') return 'node:http2'
   const missing = 'node:http (nginx is not installed: the backend is the bottleneck)'
   const direct = hasNginx ? 'nginx `return 200`' : missing
   const plain = backend === 'server' ? 'node:http' : direct

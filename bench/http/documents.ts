@@ -20,6 +20,13 @@ export const SMALL_PROTOBUF: Buffer = Buffer.from(
 /** `{"name":"John"}` as the message `bench.Request`. */
 export const NAME_PROTOBUF: Buffer = Buffer.from('0a044a6f686e', 'hex')
 
+/** A message as gRPC frames it: not compressed, and its length. */
+export function toGrpcMessage(body: Uint8Array): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(body.length, 1)
+  return Buffer.concat([head, body])
+}
+
 /** A list of items, and what fills it up. */
 export interface Large {
   readonly items: { id: number; name: string; price: number; tags: string[] }[]

@@ -2,6 +2,8 @@ import { rmSync } from 'node:fs'
 import type { Rival, Site } from '../rivals/rival.ts'
 import { type BackendPorts, findBackendPort } from './backend.ts'
 import { writeCertificate } from './certificate.ts'
+import { checkGrpc } from './check-grpc.ts'
+import { runH2load } from './h2load.ts'
 import {
   type Cores,
   createFolder,
@@ -11,7 +13,7 @@ import {
   readUsage,
   startProgram,
 } from './processes.ts'
-import { waitUntilReady } from './ready.ts'
+import { waitUntilOpen, waitUntilReady } from './ready.ts'
 import type { Scenario } from './scenarios.ts'
 import { runWrk } from './wrk.ts'
 
@@ -64,12 +66,17 @@ export async function startRival(
     backendPort: findBackendPort(scenario, ports),
     servicePort: scenario.handler === 'rpc' ? ports.servicePort : undefined,
     tls: scenario.tls ? writeCertificate(folder) : undefined,
+    http2: scenario.http2 ?? false,
+    grpc: scenario.backend === 'grpc',
   }
   const program = startProgram(wrap(rival.prepare(site)), cores)
   const origin = `${scenario.tls ? 'https' : 'http'}://127.0.0.1:${port}`
   const removeFolder = () => rmSync(folder, { recursive: true, force: true })
   try {
-    const readyMs = await waitUntilReady(program, `${origin}${readyPath}`)
+    const readyMs = await (site.grpc
+      ? waitUntilOpen(program, port)
+      : waitUntilReady(program, `${origin}${readyPath}`))
+    if (site.grpc) await checkGrpc(`${origin}${path}`, scenario)
     const stop = async () => {
       await program.stop()
       removeFolder()
@@ -94,8 +101,9 @@ export async function measureRival(
   const running = await startRival(rival, scenario, ports, options)
   const { pid } = running.program
   try {
+    const run = scenario.http2 === true ? runH2load : runWrk
     const load = (duration: number) =>
-      runWrk(running.url, scenario, connections, duration, running.site.folder)
+      run(running.url, scenario, connections, duration, running.site.folder)
     await load(WARM_UP_SECONDS)
     const before = readUsage(pid)
     const { requests, requestsPerSecond, p50Ms, p99Ms, errors } = await load(seconds)

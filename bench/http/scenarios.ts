@@ -1,5 +1,6 @@
 import { readFileLimit } from '../../platform/file-limit.ts'
-import { LARGE_JSON, NAME_PROTOBUF, SERVICE, SLOW_MS, TICK_MS } from './documents.ts'
+import { LARGE_JSON, NAME_PROTOBUF, SERVICE, SLOW_MS, TICK_MS, toGrpcMessage } from './documents.ts'
+import { STREAMS } from './h2load.ts'
 
 /** What a request carries. */
 export interface RequestBody {
@@ -22,13 +23,15 @@ export interface Scenario {
   /** Field `Accept`. @default none */
   readonly accept?: string
   readonly tls: boolean
+  /** Whether clients speak HTTP/2. @default HTTP/1.1 */
+  readonly http2?: boolean
   /** Requests that may be written ahead on one backend connection. */
   readonly pipeline: number
   readonly accessLog: boolean
   /** How mx forwards: as HTTP, or as calls to the service. */
   readonly handler: 'proxy' | 'rpc'
-  /** What answers plain HTTP: `direct`, nginx by itself, or `server`, a program. */
-  readonly backend: 'direct' | 'server'
+  /** What answers plain HTTP: `direct`, nginx by itself, or `server`, a program; `grpc` answers gRPC. */
+  readonly backend: 'direct' | 'server' | 'grpc'
   /** Client connections, whatever was asked for. */
   readonly connections?: number
   /** Shortest time that means something. */
@@ -44,6 +47,9 @@ const SLOW_CALLS: number = Math.min(10_000, Math.floor((readFileLimit() - 200) /
 
 /** Streams of `rpc-ticks`. */
 const TICKING = 500
+
+/** Connections of HTTP/2, so that as many requests are under way as elsewhere. */
+const HTTP2_CONNECTIONS = 64 / STREAMS
 
 const GET_SMALL = {
   path: '/bench/hello',
@@ -93,6 +99,32 @@ export const SCENARIOS: readonly Scenario[] = [
   { ...GET_SMALL, name: 'reply-64k', title: 'GET, 64 KiB reply', path: '/bench/64k' },
   { ...GET_SMALL, name: 'reply-1m', title: 'GET, 1 MiB reply, streamed', path: '/bench/1m' },
   { ...GET_SMALL, name: 'tls', title: 'GET, 62 bytes of JSON, TLS in front', tls: true },
+  {
+    ...GET_SMALL,
+    name: 'http2',
+    title: `GET, 62 bytes of JSON, HTTP/2 over TLS in front, ${STREAMS} requests at a time on each connection`,
+    tls: true,
+    http2: true,
+    connections: HTTP2_CONNECTIONS,
+    rivals: ['nginx', 'mx'],
+  },
+  {
+    ...GET_SMALL,
+    name: 'grpc',
+    title: `gRPC, 6 bytes in, 23 out, ${STREAMS} calls at a time on each connection, TLS in front`,
+    path: '/bench.Greeter/Hello',
+    method: 'POST',
+    body: {
+      type: 'application/grpc',
+      bytes: NAME_PROTOBUF.length + 5,
+      create: () => toGrpcMessage(NAME_PROTOBUF),
+    },
+    tls: true,
+    http2: true,
+    backend: 'grpc',
+    connections: HTTP2_CONNECTIONS,
+    rivals: ['nginx', 'mx'],
+  },
   {
     ...GET_SMALL,
     name: 'access-log',

@@ -2,18 +2,9 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { LoadReport } from './load-report.ts'
 import { OTHER_CORES, toPinned } from './processes.ts'
 import type { Scenario } from './scenarios.ts'
-
-/** What one run of wrk saw. */
-export interface WrkReport {
-  readonly requests: number
-  readonly requestsPerSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  /** Replies other than 2xx and 3xx, and connections that failed. */
-  readonly errors: number
-}
 
 /** Per millisecond: 567 / 1000 is exact where 567 * 0.001 is not. */
 const UNITS: Readonly<Record<string, number>> = { us: 1000, ms: 1, s: 0.001, m: 1 / 60_000 }
@@ -26,7 +17,7 @@ export async function runWrk(
   connections: number,
   seconds: number,
   folder: string,
-): Promise<WrkReport> {
+): Promise<LoadReport> {
   const command = [
     'wrk',
     '-t1',
@@ -48,7 +39,7 @@ export async function runWrk(
  *
  * @throws {Error} with the text when a figure is missing.
  */
-export function parseWrk(text: string): WrkReport {
+export function parseWrk(text: string): LoadReport {
   const find = (pattern: RegExp) => {
     const match = pattern.exec(text)
     if (match === null) throw new Error(`output of wrk without ${pattern}: ${text.slice(0, 500)}`)

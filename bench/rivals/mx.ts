@@ -13,7 +13,7 @@ export const mx: Rival = {
   version: () => JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version,
   serves: () => true,
   prepare: (site) => {
-    const handler = site.servicePort === undefined ? 'proxy' : 'rpc'
+    const handler = site.servicePort === undefined && !site.grpc ? 'proxy' : 'rpc'
     return toNodeCommand(
       '../../cli/main',
       ...['api', `--handler=${handler}`, '--config', writeConfig(site)],
@@ -23,12 +23,15 @@ export const mx: Rival = {
 
 function writeConfig(site: Site): string {
   const { folder, port, backendPort, servicePort, tls, pipeline, workers, accessLog } = site
-  const node = `127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}`
+  const node = `${site.grpc ? 'grpc://' : ''}127.0.0.1:${backendPort}${pipeline > 1 ? `;pipeline=${pipeline}` : ''}`
   const lines = [
     `address: 127.0.0.1:${port}`,
     `workers: ${workers}`,
     'log_level: warn',
     `access_log: ${accessLog ? join(folder, 'access.log') : 'off'}`,
+    ...(site.http2 ? ['listener: node'] : []),
+    // The package of its path is all of its name.
+    ...(site.grpc ? ["namespace: ' '"] : []),
     ...(tls === undefined
       ? []
       : ['enable_tls: true', `tls_cert_file: ${tls.certFile}`, `tls_key_file: ${tls.keyFile}`]),

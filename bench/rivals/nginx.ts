@@ -23,7 +23,9 @@ export const nginx: Rival = {
       keepAlive: Math.max(128, site.connections),
       certFile: site.tls?.certFile,
       keyFile: site.tls?.keyFile,
-      listenOptions: site.tls === undefined ? '' : ' ssl',
+      listenOptions: `${site.tls === undefined ? '' : ' ssl'}${site.http2 ? ' http2' : ''}`,
+      httpBackend: site.grpc ? undefined : 'http://backend',
+      grpcBackend: site.grpc ? 'grpc://backend' : undefined,
       accessLog: site.accessLog
         ? `${join(site.folder, 'access.log')} combined buffer=64k flush=1s`
         : 'off',

@@ -17,6 +17,10 @@ export interface Site {
   readonly connections: number
   /** PEM files when clients come over TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
+  /** Whether clients speak HTTP/2. */
+  readonly http2: boolean
+  /** Whether the backend speaks gRPC. */
+  readonly grpc: boolean
   /** Requests written ahead on a backend connection, by those who can; 1: none. */
   readonly pipeline: number
   /** Processes or threads that serve. */

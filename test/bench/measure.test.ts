@@ -36,10 +36,17 @@ t.test('the usage of a program includes its child processes', { skip: linux }, a
 t.test('a command that does not exist is told with its name', async (t) => {
   const ghost: Rival = { ...find('undici'), name: 'ghost', prepare: () => ['no-such-program'] }
   await t.rejects(
-    startRival(ghost, scenario, { port: 9, serverPort: 0, servicePort: 0 }, { cores: [] }),
+    startRival(
+      ghost,
+      scenario,
+      { port: 9, serverPort: 0, grpcPort: 0, servicePort: 0 },
+      { cores: [] },
+    ),
     /ghost is not ready .* it ended\. .*no-such-program/,
   )
 })
+
+const KINDS = ['proxy', 'tls', 'access-log', 'http2', 'grpc']
 
 for (const rival of RIVALS) {
   const skip = linux || (rival.version() === undefined ? `${rival.name} is not installed` : false)
@@ -47,10 +54,10 @@ for (const rival of RIVALS) {
     `${rival.name} starts, forwards to the backend and stops without leaving files`,
     { skip },
     async (t) => {
-      const backend = await startBackend([])
+      const backend = await startBackend([findScenario('grpc')])
       t.teardown(() => backend.stop())
       // One scenario per kind of configuration file.
-      const kinds = SCENARIOS.filter(({ name }) => ['proxy', 'tls', 'access-log'].includes(name))
+      const kinds = SCENARIOS.filter(({ name }) => KINDS.includes(name))
       for (const each of kinds.filter((kind) => pickRivals([rival], kind).length > 0)) {
         const running = await startRival(rival, each, backend)
         await running.stop()

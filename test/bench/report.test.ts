@@ -1,4 +1,5 @@
 import t from 'tap'
+import { parseH2load, readLatencies } from '../../bench/http/h2load.ts'
 import type { Machine } from '../../bench/http/machine.ts'
 import type { Measurement } from '../../bench/http/measure.ts'
 import { parseOptions } from '../../bench/http/options.ts'
@@ -45,6 +46,17 @@ t.test('latencies of seconds are read, and the blank behind them', async (t) => 
 
 t.test('output without figures is an error that shows it', async (t) => {
   t.throws(() => parseWrk('unable to connect'), /unable to connect/)
+})
+
+t.test('the output of h2load is read, and its log of requests', async (t) => {
+  const text = `finished in 3.00s, 12345.67 req/s, 1.23MB/s
+requests: 37040 total, 37101 started, 37040 done, 37037 succeeded, 3 failed, 2 errored, 1 timeout
+status codes: 37037 2xx, 0 3xx, 0 4xx, 0 5xx
+`
+  t.same(parseH2load(text), { requests: 37037, requestsPerSecond: 12345.67, errors: 3 })
+  t.throws(() => parseH2load('connection refused'), /connection refused/)
+  const log = Array.from({ length: 101 }, (_, i) => `170000000000\t200\t${(100 - i) * 1000}\n`)
+  t.same(readLatencies(log.join('')), { p50Ms: 50, p99Ms: 99 })
 })
 
 t.test('the median of an even number of rounds is the mean of the middle two', async (t) => {
