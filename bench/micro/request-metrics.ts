@@ -25,8 +25,10 @@ function createProxied(): BenchExchange {
 const proxied = createProxied()
 const unrouted = new BenchExchange()
 unrouted.reply(404, '{"message":"Hello John"}')
-/** As of a call to `/rpc`, or a path that no cache keeps. */
+/** As of a path that no cache keeps. */
 const uncached = createProxied()
+/** As of a call to `/rpc`. */
+const named = createProxied()
 const busy = new RequestMetrics()
 busy.measureEvery = 16
 const idle = new RequestMetrics()
@@ -35,6 +37,15 @@ const BUSY = 'count, one duration in 16 measured'
 const IDLE = 'count, each duration measured'
 const UNROUTED = 'count, without a route'
 const UNCACHED = 'count, a route that is not cached'
+const NEW_ROUTE = 'a route with names that are new strings'
+const NEW_NAMES = 'count, a route with names that are new strings'
+const SERVICE = Buffer.from('go.mx.api.greeter')
+const ENDPOINT = Buffer.from('Greeter.Hello')
+
+/** As `/rpc` reads it of a body. */
+function createNewRoute() {
+  return toRoute(SERVICE.toString('latin1'), ENDPOINT.toString('latin1'))
+}
 
 const micro: Micro = {
   benches: {
@@ -45,8 +56,13 @@ const micro: Micro = {
       uncached.route!.counters = undefined
       busy.count(uncached)
     },
+    [NEW_ROUTE]: createNewRoute,
+    [NEW_NAMES]: () => {
+      named.route = createNewRoute()
+      busy.count(named)
+    },
   },
-  budgetNs: { [BUSY]: 150, [IDLE]: 300, [UNROUTED]: 150, [UNCACHED]: 400 },
+  budgetNs: { [BUSY]: 150, [IDLE]: 300, [UNROUTED]: 150, [UNCACHED]: 400, [NEW_NAMES]: 600 },
 }
 
 export default micro
