@@ -4,6 +4,8 @@ import { findByVariable, signal } from './processes.ts'
 /** How long what was killed takes to be gone, at most. */
 const KILLED_MS = 5000
 const POLL_MS = 20
+/** One that is just becoming another program (execve) shows no variables for a moment. */
+const LOOKS_IN_VAIN = 2
 
 /**
  * Kills what was started with one of these variables, each written `NAME=value`, and all it began, wherever that went.
@@ -13,16 +15,18 @@ const POLL_MS = 20
  */
 export async function endMarked(variables: readonly string[]): Promise<ReadonlySet<number>> {
   const ended = new Set<number>()
+  if (variables.length === 0) return ended
   const untilMs = performance.now() + KILLED_MS
-  for (;;) {
+  for (let inVain = 0; inVain < LOOKS_IN_VAIN; ) {
     const pids = await findByVariable(variables)
-    if (pids.length === 0) return ended
-    if (performance.now() > untilMs)
+    inVain = pids.length === 0 ? inVain + 1 : 0
+    if (pids.length > 0 && performance.now() > untilMs)
       throw new Error(`processes ${pids.join(', ')} were killed and do not end`)
     for (const pid of pids) {
       signal(pid, 'SIGKILL')
       ended.add(pid)
     }
-    await delay(POLL_MS)
+    if (inVain < LOOKS_IN_VAIN) await delay(POLL_MS)
   }
+  return ended
 }
