@@ -1,6 +1,6 @@
 import { isNotTaken } from '../core/auth/authorize.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isShared } from '../core/network/names.ts'
+import { isOfPlatform } from '../core/platform-services.ts'
 import type { Environment } from './environments.ts'
 import { CliError, EXIT } from './output.ts'
 
@@ -59,5 +59,5 @@ function toEnd(
 
 /** Where it may be told what was wrong. */
 function toLog(service: string): string {
-  return isShared(service) ? `See 'mx logs ${service}'` : 'See the log of the server'
+  return isOfPlatform(service) ? 'See the log of the server' : `See 'mx logs ${service}'`
 }

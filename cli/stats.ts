@@ -1,6 +1,6 @@
 import type { CAC } from 'cac'
 import type { Node } from '../core/contracts/registry.ts'
-import { isShared } from '../core/network/names.ts'
+import { isOfPlatform } from '../core/platform-services.ts'
 import { formatDuration, formatSpan } from '../core/units.ts'
 import { readCommandLine } from './command-line.ts'
 import { listServices, mustFindService } from './find-services.ts'
@@ -12,8 +12,8 @@ import { formatTable } from './table.ts'
 const FLAGS = { ...SESSION_FLAGS, ...OUTPUT_FLAGS, all: 'string' } as const
 const HEADINGS = ['NODE', 'ADDRESS:PORT', 'STARTED', 'UPTIME', 'MEMORY', 'THREADS', 'GC']
 const KINDS: Readonly<Record<string, (name: string) => boolean>> = {
-  builtin: (name) => !isShared(name),
-  custom: isShared,
+  builtin: isOfPlatform,
+  custom: (name) => !isOfPlatform(name),
 }
 /** A node that does not answer sooner is one that is not reached. */
 const TIMEOUT_MS = 2000

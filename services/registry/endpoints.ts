@@ -1,4 +1,4 @@
-import { isShared } from '../../core/network/names.ts'
+import { isOfPlatform } from '../../core/platform-services.ts'
 import { Type } from '../../core/schema.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
@@ -53,7 +53,7 @@ export function createEndpoints(
     const domain = toOneDomain(options, idOf(ctx))
     mustBeAdmin(ctx, domain, idOf(ctx))
     // Who stands in the place of `auth` is shown the secrets of all who log in.
-    if (!isShared(name)) mustBeOperator(ctx, idOf(ctx))
+    if (isOfPlatform(name)) mustBeOperator(ctx, idOf(ctx))
     return domain
   }
   return {

@@ -1,5 +1,5 @@
 import type { Registry, Service } from '../../core/contracts/registry.ts'
-import { isShared } from '../../core/network/names.ts'
+import { isOfPlatform } from '../../core/platform-services.ts'
 import { conflict } from '../../sdk/errors.ts'
 import { ask } from './ask.ts'
 
@@ -16,7 +16,7 @@ export async function refuseOwnNodes(
   address: string | undefined,
   id: string,
 ): Promise<void> {
-  if (isShared(name) || address === undefined) return
+  if (!isOfPlatform(name) || address === undefined) return
   const versions = await ask(registry, id, () => registry.getService(name))
   const own = new Set(
     versions

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../core/done-in.ts'
-import { isShared } from '../../core/network/names.ts'
+import { isOfPlatform } from '../../core/platform-services.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { ServiceAccounts } from './accounts.ts'
@@ -114,7 +114,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const told = env.flatMap((line) =>
       line.startsWith(`${SERVICE_NAME}=`) ? [line.slice(SERVICE_NAME.length + 1)] : [],
     )
-    const taken = [name, ...told, secrets[SERVICE_NAME] ?? ''].find((one) => !isShared(one))
+    const taken = [name, ...told, secrets[SERVICE_NAME] ?? ''].find(isOfPlatform)
     if (taken !== undefined)
       throw badRequest(
         errorId,
