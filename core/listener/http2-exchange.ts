@@ -84,10 +84,6 @@ export class Http2Exchange extends Exchange implements Upload {
     return this.#reading && !this.patient
   }
 
-  onSlow(): void {
-    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
-  }
-
   get remoteAddress(): string {
     return this.#connection.address
   }

@@ -1,3 +1,4 @@
+import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { STALL_TIMEOUT_MS, UPLOAD_MIN_BYTES } from './http-limits.ts'
 
 /** A request body that comes in pieces. */
@@ -11,7 +12,7 @@ export interface Upload {
   /** It was looked at, and goes on. Called every few seconds. */
   onLook?(): void
   /** Too little of it has come for too long. Called once, and nothing behind it. */
-  onSlow(): void
+  giveUp(error: GatewayError): void
 }
 
 /** How far a body has come at the beginning of the time in which some more has to. */
@@ -51,7 +52,7 @@ export class Uploads {
       else if (isFast(upload, progress)) upload.onLook?.()
       else {
         this.#progress.delete(upload)
-        upload.onSlow()
+        upload.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
       }
     }
     if (this.#progress.size > 0) return

@@ -1,6 +1,5 @@
 // One file, though long: a reply, its holding back and its client's pause share the state of one exchange.
 import { LONG_REPLY_BYTES } from '../body-memory.ts'
-import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { Exchange, type TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from '../server-socket.ts'
@@ -156,10 +155,6 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     if (this.#writes) this.#stalledLooks = 0
     else if (++this.#stalledLooks > LOOKS) return
     readOn(this.#res)
-  }
-
-  onSlow(): void {
-    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body comes too slowly'))
   }
 
   get remoteAddress(): string {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { GatewayError } from '../../../core/errors.ts'
 import { type Upload, Uploads } from '../../../core/listener/uploads.ts'
 
 class FakeUpload implements Upload {
@@ -12,7 +13,8 @@ class FakeUpload implements Upload {
     this.looks++
   }
 
-  onSlow(): void {
+  giveUp({ code }: GatewayError): void {
+    t.equal(code, 408)
     this.slow++
   }
 }
