@@ -5,10 +5,16 @@ name=$1
 shift
 first=$(mktemp) || exit
 trap 'rm -f "$first"' EXIT
-if "$@" >"$first"; then
-  cat "$first"
-else
-  echo "# failed at first: $name"
-  sed 's/^/# | /' "$first"
-  "$@"
+# The runner ends what hangs, and would end this shell alone.
+limit=
+if timeout --foreground 1 true 2>/dev/null; then
+  limit="timeout --foreground -k 5 $((${TAP_TIMEOUT:-30} + 10))"
 fi
+if $limit "$@" >"$first"; then
+  cat "$first"
+  exit
+fi
+echo "# failed at first: $name"
+sed 's/^/# | /' "$first"
+rm -f "$first"
+exec "$@"
