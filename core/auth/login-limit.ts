@@ -16,14 +16,21 @@ export interface LoginLimit {
    * Does what may turn out to be a failed login. Of those at the same time only as many begin as may fail: whole crowds may log in
    * at once, as long as they know their secrets. What `logIn` throws with 400 or 401 is a failed login; the rest is nobody's guess.
    *
+   * @param onRefused told when a limit refuses its first attempt of a minute, and of no other: what is refused costs nothing, and comes in any number. @default nobody
    * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait; whatever `logIn` throws.
    */
-  readonly run: <T>(attempt: LoginAttempt, errorId: string, logIn: () => Promise<T>) => Promise<T>
+  readonly run: <T>(
+    attempt: LoginAttempt,
+    errorId: string,
+    logIn: () => Promise<T>,
+    onRefused?: () => void,
+  ) => Promise<T>
 }
 
 interface Bucket {
   failed: number
   pending: number
+  hasRefused: boolean
   readonly endsMs: number
 }
 
@@ -48,7 +55,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
     const now = nowMs()
     const found = buckets.get(name)
     if (found !== undefined && found.endsMs > now) return found
-    const bucket = { failed: 0, pending: 0, endsMs: now + WINDOW_MS }
+    const bucket = { failed: 0, pending: 0, hasRefused: false, endsMs: now + WINDOW_MS }
     buckets.set(name, bucket)
     return bucket
   }
@@ -78,14 +85,19 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   }
 
   return {
-    async run({ namespace, account, address: from }, errorId, logIn) {
+    async run({ namespace, account, address: from }, errorId, logIn, onRefused = () => {}) {
       const address = toNetwork(from)
       const ofAccount = `${namespace}/${account}`.slice(0, 400)
       const both = `${ofAccount} ${address}`
       for (;;) {
         const limits = toLimits(ofAccount, both, address)
         const over = limits.find(([{ failed }, most]) => failed >= most)
-        if (over !== undefined) throw tooMany(over[0].endsMs - nowMs(), errorId)
+        if (over !== undefined) {
+          const [bucket] = over
+          if (!bucket.hasRefused) onRefused()
+          bucket.hasRefused = true
+          throw tooMany(bucket.endsMs - nowMs(), errorId)
+        }
         if (limits.some(([{ failed, pending }, most]) => failed + pending >= most)) {
           await wait(errorId)
           continue
@@ -111,7 +123,7 @@ function isWrong(error: unknown): boolean {
 }
 
 /** What one of those who fail has for sure: of IPv6 a whole /64, in which every address is free to take (RFC 4291 §2.5.1). */
-function toNetwork(address: string): string {
+export function toNetwork(address: string): string {
   if (!address.includes(':')) return address
   const parsed = parseAddress(address)
   return parsed !== undefined && 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : address

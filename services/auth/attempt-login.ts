@@ -4,7 +4,7 @@ import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'
 import { idOf } from './messages.ts'
 
-/** Does what needs a secret of an account, `id`: with too many that were wrong it is refused, and each is told. */
+/** Does what needs a secret of an account, `id`: with too many that were wrong it is refused. Each that was wrong is told, and that others are refused. */
 export type AttemptLogin = <T>(
   ctx: Context,
   what: { readonly namespace: string; readonly id: string },
@@ -14,11 +14,11 @@ export type AttemptLogin = <T>(
 export function createAttemptLogin(limit: LoginLimit, audit: Audit): AttemptLogin {
   return async (ctx, { namespace, id }, logIn) => {
     const attempt = { namespace, account: id, address: addressOf(ctx) }
+    const tell = (action: string): void => audit(ctx, action, { namespace, target: id })
     try {
-      return await limit.run(attempt, idOf(ctx), logIn)
+      return await limit.run(attempt, idOf(ctx), logIn, () => tell('login.refused'))
     } catch (error) {
-      if (error instanceof GatewayError && error.code === 400)
-        audit(ctx, 'login.failed', { namespace, target: id })
+      if (error instanceof GatewayError && error.code === 400) tell('login.failed')
       throw error
     }
   }

@@ -5,7 +5,7 @@ import type { ServiceLog } from '../../sdk/service-log.ts'
 
 /** What somebody did, or tried. It says no secret and no token. */
 export interface AuditRecord {
-  /** `<what>.<what was done>`, such as `account.create`; `login.failed`, `token.reused`. */
+  /** `<what>.<what was done>`, such as `account.create`; `login.failed`, `login.refused`, `refresh.failed`, `token.reused`. */
   readonly action: string
   /** Where. */
   readonly namespace: string

@@ -9,10 +9,10 @@ import { badRequest, unauthorized } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { type Accounts, ADMIN } from './accounts.ts'
 import type { AttemptLogin } from './attempt-login.ts'
+import type { AttemptRefresh } from './attempt-refresh.ts'
 import type { Audit } from './audit.ts'
 import { type PublicJwk, toJwks } from './jwks.ts'
 import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from './messages.ts'
-import type { FamilyRecord } from './records.ts'
 import type { Revoked } from './revoked.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { type TokenNews, tellTokens } from './tell-tokens.ts'
@@ -25,6 +25,7 @@ export interface AuthEndpointsOptions {
   readonly keys: SigningKeys
   readonly revoked: Revoked
   readonly attemptLogin: AttemptLogin
+  readonly attemptRefresh: AttemptRefresh
   readonly watchers: Watchers
   readonly audit: Audit
 }
@@ -69,7 +70,7 @@ const GivenMetadata: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
 
 /** What the handler `Auth` offers (reference 2.1). */
 export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
-  const { accounts, tokens, keys, revoked, attemptLogin, watchers, audit } = options
+  const { accounts, tokens, keys, revoked, attemptLogin, attemptRefresh, watchers, audit } = options
 
   return {
     generate: endpoint({
@@ -147,9 +148,8 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         const errorId = idOf(ctx)
         const lifeS = token_expiry || LIFE_S
         if (refresh_token !== '') {
-          const onReuse = ({ namespace, account }: FamilyRecord): void =>
-            audit(ctx, 'token.reused', { namespace, target: account })
-          return toReply(await tokens.refresh(refresh_token, lifeS, errorId, onReuse))
+          const given = { namespace: namespaceOf(options, ctx), token: refresh_token, lifeS }
+          return toReply(await attemptRefresh(ctx, given))
         }
         if (id === '' || secret === '')
           throw badRequest(errorId, 'Credentials or a refresh token required')

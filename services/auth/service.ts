@@ -9,6 +9,7 @@ import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createAccountEndpoints } from './account-endpoints.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
 import { createAttemptLogin } from './attempt-login.ts'
+import { createAttemptRefresh } from './attempt-refresh.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
 import { auditAccounts } from './audited-accounts.ts'
 import { createAuthEndpoints } from './auth-endpoints.ts'
@@ -82,9 +83,10 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const source = createSource({ store, rules, keys, revoked })
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
+  const attemptRefresh = createAttemptRefresh({ tokens, audit, nowMs })
   const shared = { accounts, attemptLogin, watchers, audit }
   service
-    .handle('Auth', createAuthEndpoints({ ...shared, tokens, keys, revoked }))
+    .handle('Auth', createAuthEndpoints({ ...shared, attemptRefresh, tokens, keys, revoked }))
     .handle('Accounts', createAccountEndpoints(shared))
     .handle('Rules', createRuleEndpoints({ ...shared, rules, source }))
   return {

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { issueToken, verifyToken } from '../../core/auth/access-token.ts'
 import { TokenError } from '../../core/auth/token-error.ts'
 import type { Account, Session } from '../../core/contracts/auth.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -48,14 +49,14 @@ export interface Tokens {
    * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
    * now or before: all that came of its login counts for nothing any more.
    *
-   * @param onReuse told of that.
+   * @param onWrong told of a token that is not taken, and whose it was, as far as that is known.
    * @throws {GatewayError} 400 for a token that is not taken.
    */
   readonly refresh: (
     token: string,
     lifeS: number,
     errorId: string,
-    onReuse: (family: FamilyRecord) => void,
+    onWrong: (why: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
   ) => Promise<TokenPair>
   /** Whom an access token stands for. @throws {TokenError} */
   readonly inspect: (token: string) => Promise<Session>
@@ -139,24 +140,26 @@ export function createTokens(options: TokensOptions): Tokens {
       return toPair(account, token, lifeS)
     },
 
-    async refresh(token, lifeS, errorId, onReuse) {
-      const wrong = badRequest(errorId, 'refresh token not correct or used before: log in again')
-      if (!FORM.test(token)) throw wrong
+    async refresh(token, lifeS, errorId, onWrong) {
+      const toWrong = (...told: Parameters<typeof onWrong>): GatewayError => {
+        onWrong(...told)
+        return badRequest(errorId, 'refresh token not correct or used before: log in again')
+      }
+      if (!FORM.test(token)) throw toWrong('unknown', undefined)
       const name = familyOf(token)
       const key = toFamilyKey(name)
       const hash = toHash(token)
       for (let i = 0; i < ATTEMPTS_MAX; i++) {
         const record = await store.read(TABLE, key)
-        if (record === undefined) throw wrong
+        if (record === undefined) throw toWrong('unknown', undefined)
         const family = parseFamilyRecord(record)
         const account = await findAccount(family)
-        if (account === undefined) throw wrong
+        if (account === undefined) throw toWrong('unknown', family)
         const now = nowMs()
         const isAgain = hash === family.previous && now - family.rotated <= GRACE_MS
         if (hash !== family.hash && !isAgain) {
           await end(name)
-          onReuse(family)
-          throw wrong
+          throw toWrong('reused', family)
         }
         const next = makeRefreshToken(name)
         const value = formatKept({

@@ -102,6 +102,35 @@ t.test('what is the fault of the server is no failed login', async (t) => {
   t.equal(await succeed(JANE), 'in')
 })
 
+t.test(
+  'that attempts are refused is told once a minute of each limit, however many come',
+  async (t) => {
+    const { clock, limit, fail } = open()
+    let told = 0
+    const refuse = (attempt: LoginAttempt) =>
+      t.rejects(
+        limit.run(
+          attempt,
+          ID,
+          async () => 'in',
+          () => told++,
+        ),
+        { code: 429 },
+      )
+    for (let i = 0; i < 5; i++) await fail(JANE)
+    t.equal(told, 0)
+    for (let i = 0; i < 3; i++) await refuse(JANE)
+    t.equal(told, 1)
+    for (let i = 0; i < 25; i++) await fail({ ...JANE, account: `a${i}` })
+    for (let i = 0; i < 100; i++) await refuse({ ...JANE, account: `b${i}` })
+    t.equal(told, 2, 'names that are made up are of one address')
+    clock.ms += 60_000
+    for (let i = 0; i < 5; i++) await fail(JANE)
+    await refuse(JANE)
+    t.equal(told, 3)
+  },
+)
+
 t.test('more than wait already are refused', async (t) => {
   const { limit } = open()
   let release = (): void => {}

@@ -24,5 +24,7 @@ t.test('what was wrong is told and counted, what the server failed to do is not'
   t.same(told[0], ['login.failed', { namespace: 'mx', target: 'jane' }])
   t.equal(told.length, 5)
   await t.rejects(fail(badRequest('auth', 'wrong')), { code: 429, id: 'auth.Auth.Token' })
-  t.equal(told.length, 5, 'what was not tried did not fail')
+  t.same(told[5], ['login.refused', { namespace: 'mx', target: 'jane' }])
+  await t.rejects(fail(badRequest('auth', 'wrong')), { code: 429 })
+  t.equal(told.length, 6, 'what was not tried did not fail')
 })

@@ -123,9 +123,36 @@ t.test('too many failed logins are refused for a while, from where they come', a
   for (let i = 0; i < 5; i++) await t.rejects(attempt('guess'), { code: 400 })
   await t.rejects(attempt('pass'), { code: 429, headers: ['retry-after', '60'] })
   t.ok(await attempt('pass', '192.0.2.2'))
+  const refused = () => auth.records.filter(({ action }) => action === 'login.refused')
+  t.match(refused(), [{ namespace: 'mx', target: 'jane', address: '192.0.2.1' }])
+  for (let i = 0; i < 10; i++) await t.rejects(attempt('guess'), { code: 429 })
+  t.equal(refused().length, 1, 'told once')
   auth.clock.ms += 60_000
   t.ok(await attempt('pass'))
 })
+
+t.test(
+  'refresh tokens that are not known are told, one a minute from wherever they come',
+  async (t) => {
+    const auth = await openPlatformAuth(t)
+    const refresh = (refresh_token: string, address: string) =>
+      t.rejects(auth.call('Auth.Token', { refresh_token }, undefined, address), { code: 400 })
+    const { refresh_token } = await logIn(auth, 'jane')
+    await auth.call('Auth.Revoke', { id: 'jane' }, ADMIN)
+    const before = auth.records.length
+    await refresh(refresh_token, '192.0.2.1')
+    for (let i = 0; i < 10; i++) await refresh('x'.repeat(68), '192.0.2.1')
+    await refresh('x', '192.0.2.2')
+    const told = { action: 'refresh.failed', namespace: 'mx', account: '' }
+    t.match(auth.records.slice(before), [
+      { ...told, target: 'jane', address: '192.0.2.1' },
+      { ...told, target: '', address: '192.0.2.2' },
+    ])
+    auth.clock.ms += 60_000
+    await refresh('x', '192.0.2.1')
+    t.equal(auth.records.length, before + 3)
+  },
+)
 
 t.test('every change and every failed login is told, and no secret', async (t) => {
   const auth = await openPlatformAuth(t)
@@ -158,7 +185,10 @@ t.test('whoever has a token may revoke it', async (t) => {
   await auth.call('Auth.Revoke', { refresh_token })
   await t.rejects(auth.call('Auth.Token', { refresh_token }), { code: 400 })
   t.same(await auth.call('Auth.Revoke', { token: 'nonsense' }), {}, 'RFC 7009: that is as good')
-  t.match(auth.records.at(-1), { action: 'token.revoke', target: 'jane' })
+  t.match(auth.records.slice(-2), [
+    { action: 'token.revoke', target: 'jane' },
+    { action: 'refresh.failed', target: '' },
+  ])
   await t.rejects(auth.call('Auth.Revoke', {}), { code: 400, message: 'token or ID required' })
 })
 

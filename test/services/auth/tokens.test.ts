@@ -11,9 +11,15 @@ async function open(t: Test) {
   const parts = await openAuthParts(t)
   const tokens = createTokens(parts)
   const { account } = await parts.accounts.create('mx', { id: 'jane', scopes: ['reader'] }, ID)
-  const reused: FamilyRecord[] = []
+  const reused: (FamilyRecord | undefined)[] = []
+  const unknown: (FamilyRecord | undefined)[] = []
   const refresh = (token: string) =>
-    tokens.refresh(token, LIFE_S, ID, (family) => void reused.push(family))
+    tokens.refresh(
+      token,
+      LIFE_S,
+      ID,
+      (why, family) => void (why === 'reused' ? reused : unknown).push(family),
+    )
   /** Whom a token stands for, or why it is not taken. */
   const look = (token: string) =>
     tokens.inspect(token).then(
@@ -21,7 +27,7 @@ async function open(t: Test) {
       (error: Error) => error.message,
     )
   const revoke = (token: string) => tokens.revoke(token, ID)
-  return { ...parts, tokens, account, reused, refresh, look, revoke }
+  return { ...parts, tokens, account, reused, unknown, refresh, look, revoke }
 }
 
 t.test('an access token says what the account is, for as long as it was asked for', async (t) => {
@@ -130,15 +136,16 @@ t.test('a refresh token that is not used for 30 days ends, one that is used goes
 })
 
 t.test('what is no refresh token is refused like one that is not known', async (t) => {
-  const { refresh } = await open(t)
+  const { refresh, unknown } = await open(t)
   for (const token of ['x', 'a'.repeat(68), `${'a'.repeat(67)}!`, 'a'.repeat(10_000)])
     await t.rejects(refresh(token), WRONG)
+  t.same(unknown, [undefined, undefined, undefined, undefined], 'each is told, as of nobody')
 })
 
 t.test(
   'what was issued before a secret is changed counts for nothing, what comes after does',
   async (t) => {
-    const { tokens, accounts, refresh, look } = await open(t)
+    const { tokens, accounts, refresh, look, unknown } = await open(t)
     const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
     const before = await tokens.begin(account, 60)
     await accounts.changeSecret('mx', 'john', { old: secret, new: 'other' }, ID)
@@ -146,6 +153,7 @@ t.test(
     const after = await tokens.begin(await accounts.logIn('mx', 'john', 'other', ID), 60)
     t.equal(await look(before.accessToken), 'revoked')
     await t.rejects(refresh(before.refreshToken), WRONG)
+    t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')
     t.equal(await look(after.accessToken), 'john')
     t.equal(await look((await refresh(after.refreshToken)).accessToken), 'john')
   },
