@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { CallGuard } from '../core/auth/call-guard.ts'
 import type { Account, Gate } from '../core/contracts/auth.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
@@ -5,7 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { IncomingCall } from '../core/rpc/call.ts'
 import { GuardedCall } from '../core/rpc/guarded-call.ts'
 import { PROXY_ID } from '../core/rpc/hops.ts'
-import { isMetadata, WRONG_METADATA } from '../core/rpc/metadata.ts'
+import { findMetadata, isMetadata, isRepeated, WRONG_METADATA } from '../core/rpc/metadata.ts'
 import { isForOperators } from '../core/rpc/operators-endpoint.ts'
 import {
   checkCalledName,
@@ -32,6 +33,8 @@ export interface RpcProxyOptions {
   readonly log: PluginLog
   /** Decides who may call what is forwarded; services it hosts have their own. @default everybody may */
   readonly gate?: Gate
+  /** Whether a peer is a gateway that is believed whom it calls for: its clients' addresses, of whom the service `auth` counts failed logins. @default nobody is */
+  readonly isTrusted?: (address: string) => boolean
   readonly limits?: ServiceLimits
   /** @default uws where it loads */
   readonly listener?: ServicePort['server']
@@ -45,6 +48,10 @@ export interface RpcProxy extends ServicePort, ServiceHost {
   readonly dispatch: ServicePortOptions['dispatch']
 }
 
+/** The service that is told where calls come from. */
+const AUTH = 'auth'
+const ADDRESS = 'mx-address'
+
 /**
  * Opens the RPC proxy (docs/protocol.md §4): it serves the services it hosts, and forwards all other calls to a node of their service.
  *
@@ -53,6 +60,7 @@ export interface RpcProxy extends ServicePort, ServiceHost {
  */
 export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> {
   const { address, find, log, limits = {}, listener, gate, origins = [] } = options
+  const { isTrusted = () => false } = options
   const forward = gate === undefined ? undefined : createGuardedForward(new CallGuard(gate), find)
   const hosted = new Map<string, Dispatcher>()
   const dispatch = (call: IncomingCall, address: string): void => {
@@ -64,7 +72,7 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
   const port = await openServicePort({
     address,
     id: PROXY_ID,
-    dispatch,
+    dispatch: (call, peer) => dispatch(call, toClient(call, peer, isTrusted)),
     log,
     limits,
     listener,
@@ -83,6 +91,17 @@ export async function openRpcProxy(options: RpcProxyOptions): Promise<RpcProxy> 
       }
     },
   }
+}
+
+/** IP address a call comes from, by what a trusted peer says of its client. */
+function toClient(
+  { service, metadata }: IncomingCall,
+  peer: string,
+  isTrusted: (address: string) => boolean,
+): string {
+  if (service !== AUTH || !isTrusted(peer)) return peer
+  const told = findMetadata(metadata, ADDRESS)
+  return told !== undefined && isIP(told) !== 0 && !isRepeated(metadata, ADDRESS) ? told : peer
 }
 
 /** Forwards the calls that a guard lets pass: their services are found first, since whose rules decide depends on where they are. */

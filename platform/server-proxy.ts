@@ -1,3 +1,4 @@
+import { type AddressSet, createAddressSet } from '../core/address-set.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
@@ -52,6 +53,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
   const { configuration, registry, domains, gate, fileLimit, log } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
+  let trusted = toTrusted(settings)
   let state: 'starting' | 'running' | 'stopping' = 'starting'
   const upstreams = createUpstreams(configuration, {
     maxConnections: Math.ceil(fileLimit / 2),
@@ -78,6 +80,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
     },
     log,
     gate,
+    isTrusted: (address) => trusted.look(address).inside,
     limits: { maxConnections: Math.floor(fileLimit / 2) },
     ...(settings.listener === 'node' && { listener: 'node' }),
   }).catch((error: unknown) => {
@@ -96,6 +99,7 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
 
     use(next) {
       ;({ drainTimeoutMs } = next.settings)
+      trusted = toTrusted(next.settings)
       upstreams.use(next)
       finder.reconfigure()
     },
@@ -111,6 +115,11 @@ export async function openServerProxy(options: ServerProxyOptions): Promise<Serv
       finder.close()
     },
   }
+}
+
+/** Gateways of their own before the server are among the proxies that are believed. */
+function toTrusted({ trustedProxies }: Settings): AddressSet {
+  return createAddressSet(trustedProxies, 'trusted_proxies')
 }
 
 function toAdvertised(

@@ -716,7 +716,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     name: 'trusted_proxies',
     kind: 'list',
     form: 'network,...',
-    description: 'Proxies in front whose X-Forwarded-* fields are believed, such as 10.0.0.0/8',
+    description:
+      'Proxies in front whose X-Forwarded-* fields are believed, such as 10.0.0.0/8; gateways in front of a server, too',
     default: '',
     splitFlag: true,
     live: true,

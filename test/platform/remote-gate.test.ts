@@ -28,6 +28,32 @@ async function openBackend(t: Test): Promise<string> {
   return `app=127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+t.test('logins by a trusted gateway count for its clients', async (t) => {
+  const logIn = async (words: readonly string[]) => {
+    const { proxy } = await openServer(t, words)
+    const url = await openApi(t, [
+      `--registry=mx://${proxy}`,
+      `--auth=mx://${proxy}`,
+      ...['--namespace= ', '--auth_id=admin', '--auth_secret=mx', '--trusted_proxies=loopback'],
+    ])
+    return async (address: string): Promise<number> => {
+      const { status } = await fetch(`${url}/auth/token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address },
+        body: JSON.stringify({ id: 'admin', secret: 'guess' }),
+      })
+      return status
+    }
+  }
+  const trusted = await logIn(['--trusted_proxies=loopback'])
+  for (let i = 0; i < 5; i++) t.equal(await trusted('198.51.100.7'), 400)
+  t.equal(await trusted('198.51.100.7'), 429)
+  t.equal(await trusted('198.51.100.8'), 400)
+  const other = await logIn([])
+  for (let i = 0; i < 5; i++) t.equal(await other('198.51.100.7'), 400)
+  t.equal(await other('198.51.100.8'), 429, 'of others only their own address is known')
+})
+
 t.test('a gateway alone keeps the rules of the platform it is told of', async (t) => {
   const { server, proxy, post } = await openServer(t)
   const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })

@@ -7,6 +7,7 @@ import { endpoint } from '../../sdk/endpoint.ts'
 import { findLocalCaller } from '../../sdk/local-services.ts'
 import { testCalls } from '../contracts/calls.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { RecordedCall } from '../fixtures/rpc.ts'
 import { createTestPool, openCaller, openPort, openProxy, toNode } from '../fixtures/rpc-proxy.ts'
 import {
   createQuietLog,
@@ -46,6 +47,35 @@ t.test('calls of a service it hosts', async (t) => {
     isFast: true,
     maxHeld: 525,
   })
+})
+
+t.test('a trusted gateway is believed whom it calls for, to the service that asks', async (t) => {
+  let isTrusted = true
+  const proxy = await openProxy(t, {}, { isTrusted: () => isTrusted })
+  const addresses: string[] = []
+  for (const service of ['auth', 'store'])
+    proxy.add({
+      ...createDispatcher({ service, log: createQuietLog().log }),
+      dispatch(call, address = '') {
+        addresses.push(address)
+        call.reply('', '{}')
+      },
+    })
+  const caller = openCaller(t, proxy.port, 'mx')
+  const look = async (service: string, metadata: string) => {
+    const call = new RecordedCall({ service, metadata })
+    caller.call(call)
+    await until(() => call.events.length > 0)
+    return addresses.at(-1)
+  }
+  const told = 'mx-address: 192.0.2.7\r\n'
+  t.equal(await look('auth', told), '192.0.2.7')
+  t.equal(await look('auth', 'mx-address: 2001:db8::1\r\n'), '2001:db8::1')
+  for (const metadata of ['', 'mx-address: x\r\n', `${told}mx-address: 192.0.2.8\r\n`])
+    t.equal(await look('auth', metadata), '127.0.0.1', metadata)
+  t.equal(await look('store', told), '127.0.0.1')
+  isTrusted = false
+  t.equal(await look('auth', told), '127.0.0.1')
 })
 
 /** A proxy as a platform has it, over a registry. */
