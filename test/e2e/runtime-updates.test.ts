@@ -7,22 +7,23 @@ import { until } from '../fixtures/raw-backend.ts'
 import { openClient } from '../fixtures/sdk-services.ts'
 import { startServerProcess } from '../fixtures/server-process.ts'
 
-// Each update starts a program, and the last copies end only after their drain time.
-t.setTimeout(120_000)
+t.setTimeout(180_000)
 
 const UPDATES = 20
 const CALLERS = 4
 const STREAMS = 4
+/** Between two calls of a caller: what they take the updates have not. */
+const PAUSE_MS = 5
 /** IANA WebSocket Close Code Number Registry: service restart. */
 const RESTART = 1012
 
-/** Answers calls, and streams without an end. */
+/** Answers calls, and streams without an end, which it gives less time than `run()` does once it is to stop: so that they are cut off by each update. */
 const toTicking = (answer: string) => ({
-  'main.ts': `
+  'main.mjs': `
 import { endpoint, Service, Type } from 'mx'
 
 const Answer = Type.Object({ answer: Type.String() })
-await new Service({ name: 'ticker' })
+const service = new Service({ name: 'ticker' })
   .handle('Ticker', {
     call: endpoint({ response: Answer, handle: () => ({ answer: '${answer}' }) }),
     ticks: endpoint({
@@ -36,7 +37,8 @@ await new Service({ name: 'ticker' })
       },
     }),
   })
-  .run()
+process.once('SIGTERM', () => service.stop({ timeoutMs: 500 }).then(() => process.exit()))
+await service.start()
 `,
 })
 
@@ -61,7 +63,7 @@ t.test('20 updates under load: no call fails, and WebSockets end with 1012 alone
       if (reply.status === 200) answers.add(body.answer)
       else failed.push(body)
       calls++
-      await delay(1)
+      await delay(PAUSE_MS)
     }
   })
   const streamed = new Set<string>()
