@@ -293,3 +293,83 @@ t.test(
     t.equal(reply.status, 200)
   },
 )
+
+t.test('11. Token issuance request and response format: those of reference 2.1.', async (t) => {
+  const { doors } = await openAuthServer(t)
+  const form = {
+    access_token: /^[\w-]+\.[\w-]+\.[\w-]+$/,
+    refresh_token: /^[\w-]{68}$/,
+    created: Number,
+    expiry: Number,
+  }
+  for (const [name, call] of Object.entries(doors)) {
+    const ask = (request: object) => call('auth', 'Auth.Token', request)
+    const { code, body } = await ask({ id: 'admin', secret: 'mx', token_expiry: 60 })
+    t.equal(code, 200, name)
+    t.match(body.token, form)
+    t.same(Object.keys(body.token).sort(), Object.keys(form).sort())
+    t.equal(body.token.expiry - body.token.created, 60)
+    t.match(await ask({ refresh_token: body.token.refresh_token }), {
+      code: 200,
+      body: { token: form },
+    })
+    t.match(await ask({ id: 'admin' }), {
+      code: 400,
+      body: { Detail: 'Credentials or a refresh token required' },
+    })
+  }
+})
+
+t.test('12. Meaning of each part of the resource string: type, name and endpoint.', async (t) => {
+  const { ask, doors } = await openAuthServer(t)
+  await ask('Rules.Create', { rule: LOGIN })
+  await ask('Rules.Create', toRule('admins', 'admin', EVERYTHING))
+  await ask('Rules.Delete', { id: 'default' })
+  const called = { type: 'service', name: 'helloworld', endpoint: 'Helloworld.Call' }
+  const cases: [resource: string, granted: boolean][] = [
+    ['service:helloworld:Helloworld.Call', true],
+    ['service:HelloWorld:helloworld.call', true],
+    ['*:helloworld:Helloworld.*', true],
+    ['service:*:*', true],
+    ['service:helloworld:Helloworld.Stream', false],
+    ['service:hello:*', false],
+    ['topic:helloworld:*', false],
+  ]
+  const everyDoor = async (code: number) => {
+    for (const call of Object.values(doors))
+      await waitFor(code, () => call('helloworld', 'Helloworld.Call', {}))
+  }
+  for (const [text, granted] of cases) {
+    const [type, name, endpoint] = text.split(':')
+    await everyDoor(401)
+    await ask('Rules.Create', toRule('r', '', { type, name, endpoint }))
+    t.match(await ask('Rules.Test', { resource: called }), { granted }, text)
+    if (granted) await everyDoor(200)
+    await ask('Rules.Delete', { id: 'r' })
+  }
+})
+
+t.test(
+  '13. How conflicting rules are ordered by Priority: the highest first; of the same, what denies, then by id.',
+  async (t) => {
+    const { ask, doors } = await openAuthServer(t)
+    const resource = { type: 'service', name: 'helloworld', endpoint: '*' }
+    const called = { ...resource, endpoint: 'Helloworld.Call' }
+    const decide = async (code: number, id: string) => {
+      for (const call of Object.values(doors))
+        await waitFor(code, () => call('helloworld', 'Helloworld.Call', {}))
+      t.match(await ask('Rules.Test', { resource: called }), {
+        granted: code === 200,
+        rule: { id },
+      })
+    }
+    await decide(200, 'default')
+    await ask('Rules.Create', toRule('z', '', resource, { access: 'DENIED' }))
+    await decide(401, 'z')
+    for (const id of ['c', 'b'])
+      await ask('Rules.Create', toRule(id, '', resource, { priority: 1 }))
+    await decide(200, 'b')
+    await ask('Rules.Create', toRule('x', '', resource, { access: 'DENIED', priority: 2 }))
+    await decide(401, 'x')
+  },
+)
