@@ -7,12 +7,18 @@ import { Pool } from '../core/upstream/pool.ts'
 import { type PoolAddress, Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
 import type { LocalService } from './call-plan.ts'
 import { findLocalService } from './local-services.ts'
-import { findOpenRegistry, type OpenedRegistry, openRegistry } from './open-registry.ts'
+import { DEFAULT_NAMESPACE } from './namespace.ts'
+import {
+  findOpenRegistry,
+  type OpenedRegistry,
+  openRegistry,
+  tellsDomains,
+} from './open-registry.ts'
 
 export interface TargetsOptions {
   /** A text is opened by the first call that needs it. */
   readonly registry: Registry | string | undefined
-  /** Of that registry, where it is a text. @default 'mx' */
+  /** Of that registry, where it is a text; what is not there is looked for in `mx`. @default 'mx' */
   readonly domain?: string
   /** Where all calls go. */
   readonly address: string | undefined
@@ -25,6 +31,8 @@ export interface TargetsOptions {
   readonly tokens?: () => TokenSource | undefined
 }
 
+const ELSEWHERE_MAX = 1000
+const ELSEWHERE_MS = 5000
 /** Addresses whose connections are kept. */
 const ADDRESSES_MAX = 100
 /** Connections to a node that speaks the plain form, and calls that may wait for one. */
@@ -44,6 +52,13 @@ export class ClientTargets {
   readonly #options: TargetsOptions
   #opened: OpenedRegistry | undefined = undefined
   #directory: Directory | undefined = undefined
+  /** The registry, where the domain `mx` is another one of it; else empty. */
+  readonly #generalText: string
+  /** Of that. */
+  #general: { readonly opened: OpenedRegistry; readonly directory: Directory } | undefined =
+    undefined
+  /** Services that are not of its own domain, and until when that is believed, `performance.now()`: it is not asked with each call. */
+  readonly #elsewhere = new Map<string, number>()
   /** The one used longest ago first. */
   readonly #addresses = new Map<string, Upstream>()
   #closed = false
@@ -51,6 +66,9 @@ export class ClientTargets {
   /** @throws {TypeError} when the address is none. */
   constructor(options: TargetsOptions) {
     this.#options = options
+    const { registry, domain = DEFAULT_NAMESPACE } = options
+    const hasOther = domain !== DEFAULT_NAMESPACE && typeof registry === 'string'
+    this.#generalText = hasOther && tellsDomains(registry) ? registry : ''
     if (options.address !== undefined) this.#openAddress(options.address)
   }
 
@@ -76,8 +94,7 @@ export class ClientTargets {
     if (proxy !== undefined) return this.#openAddress(proxy)
     if (registry === undefined)
       throw new TypeError(`calling ${service} needs a registry, a proxy or an address`)
-    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
-    return this.#directory.find(service)
+    return this.#search(service, registry)
   }
 
   /** Whether the program, or its registry, says that an address is one of the platform's. */
@@ -91,8 +108,7 @@ export class ClientTargets {
     const at = parseAddress(address.replace(SCHEME, ''))
     const isNode = (found: Upstream | undefined): boolean =>
       found?.nodes.some(({ host, port }) => host === at?.host && port === at.port) === true
-    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
-    const found = this.#directory.find(service)
+    const found = this.#search(service, registry)
     return found instanceof Promise ? found.then(isNode, () => false) : isNode(found)
   }
 
@@ -100,8 +116,9 @@ export class ClientTargets {
   close(): void {
     this.#closed = true
     this.#directory?.close()
+    this.#general?.directory.close()
     // Nobody waits for the end of its connections.
-    this.#opened?.close().catch(() => {})
+    for (const opened of [this.#opened, this.#general?.opened]) opened?.close().catch(() => {})
     for (const upstream of this.#addresses.values()) upstream.close()
     this.#addresses.clear()
   }
@@ -111,6 +128,29 @@ export class ClientTargets {
     if (typeof registry !== 'string') return registry
     this.#opened ??= openRegistry(registry, { domain, tokens: this.#options.tokens?.() })
     return this.#opened.registry
+  }
+
+  #search(service: string, registry: Registry): Maybe<Upstream | undefined> {
+    this.#directory ??= new Directory(registry, { upstream: () => UPSTREAM })
+    if (this.#generalText === '') return this.#directory.find(service)
+    const untilMs = this.#elsewhere.get(service)
+    if (untilMs !== undefined && performance.now() < untilMs) return this.#findGeneral(service)
+    const found = this.#directory.find(service)
+    if (!(found instanceof Promise)) return found ?? this.#searchGeneral(service)
+    return found.then((known) => known ?? this.#searchGeneral(service))
+  }
+
+  #searchGeneral(service: string): Maybe<Upstream | undefined> {
+    if (this.#elsewhere.size >= ELSEWHERE_MAX) this.#elsewhere.clear()
+    this.#elsewhere.set(service, performance.now() + ELSEWHERE_MS)
+    return this.#findGeneral(service)
+  }
+
+  #findGeneral(service: string): Maybe<Upstream | undefined> {
+    // Closed while its own domain was asked.
+    if (this.#closed) return undefined
+    this.#general ??= createGeneral(this.#generalText, this.#options)
+    return this.#general.directory.find(service)
   }
 
   #findLocal(name: string, registry: Registry | undefined): LocalService | undefined {
@@ -132,6 +172,11 @@ export class ClientTargets {
     }
     return upstream
   }
+}
+
+function createGeneral(text: string, { tokens }: TargetsOptions) {
+  const opened = openRegistry(text, { tokens: tokens?.() })
+  return { opened, directory: new Directory(opened.registry, { upstream: () => UPSTREAM }) }
 }
 
 function withScheme(address: string): string {

@@ -246,7 +246,8 @@ export class Client {
       }
     }
     return createTokenSource({
-      logIn: () => ask({ id, secret }),
+      logIn: () =>
+        ask({ id, secret }).catch((error) => Promise.reject(tellWhose(error, credentials))),
       refresh: (refresh_token) => ask({ refresh_token }),
       isGuess,
     })
@@ -306,6 +307,13 @@ function findOwnCredentials(
 /** The RPC proxy that a registry is reached through; undefined: it is another kind of registry. */
 function toProxy(source: Registry | string | undefined): string | undefined {
   return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
+}
+
+/** An account that is refused may be one of another namespace, of which nobody thinks. */
+function tellWhose(error: unknown, { id, namespace }: FoundCredentials): unknown {
+  if (!(error instanceof GatewayError) || error.code !== 400) return error
+  const detail = `${error.message}: ${id} in the namespace ${namespace} (MX_NAMESPACE names another)`
+  return new GatewayError(error.id, error.code, detail, { cause: error })
 }
 
 /** Not shown in the error: it may be one, with a blank. */

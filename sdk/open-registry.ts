@@ -19,7 +19,7 @@ export interface OpenedRegistry {
 export interface OpenOptions {
   /** Who registers; whoever shares the registry in this process is the same. @default nobody that is known */
   readonly tokens?: TokenSource | undefined
-  /** Whose services are read and registered, where a registry tells domains apart: `mx://`. @default 'mx' */
+  /** Whose services are read and registered, where a registry {@link tellsDomains}. @default 'mx' */
   readonly domain?: string | undefined
 }
 
@@ -36,6 +36,7 @@ interface Source {
   readonly name: string
   /** Whether services can be registered. */
   readonly takes: boolean
+  readonly tellsDomains: boolean
   /** @param tokens who registers. */
   readonly load: (tokens: TokenSource, domain: string) => Promise<Registry>
 }
@@ -116,6 +117,14 @@ export function isRegistryText(text: string): boolean {
   return findSource(text) !== undefined
 }
 
+/**
+ * Whether the registry a text names keeps the services of a domain apart from those of others. That of Kubernetes sees one namespace
+ * of it, and the text of one in Consul may say itself which domain is meant.
+ */
+export function tellsDomains(text: string): boolean {
+  return findSource(text)?.tellsDomains === true
+}
+
 /** @param what is given, for errors. */
 function parseRegistry(text: string, what = 'registry'): Source {
   let source: Source | undefined
@@ -130,21 +139,24 @@ function parseRegistry(text: string, what = 'registry'): Source {
 
 function findSource(text: string): Source | undefined {
   const trimmed = text.trim()
-  if (trimmed === 'memory') return { name: 'memory', takes: true, load: loadMemory }
-  if (trimmed === 'kubernetes') return { name: 'kubernetes', takes: false, load: loadKubernetes }
+  if (trimmed === 'memory')
+    return { name: 'memory', takes: true, tellsDomains: true, load: loadMemory }
+  if (trimmed === 'kubernetes')
+    return { name: 'kubernetes', takes: false, tellsDomains: false, load: loadKubernetes }
   const [, scheme, rest = ''] = REMOTE.exec(trimmed) ?? []
   const [, port = '1'] = PORT.exec(rest) ?? []
   if (Number(port) < 1 || Number(port) > 65_535)
     throw new RangeError(`the port of ${scheme}://host:port must be from 1 to 65535, got ${port}`)
   if (scheme?.startsWith('consul')) {
     const options = parseConsulUrl(trimmed)
-    return { name: 'consul', takes: true, load: () => loadConsul(options) }
+    const load: Source['load'] = (_, domain) => loadConsul({ domain, ...options })
+    return { name: 'consul', takes: true, tellsDomains: options.domain === undefined, load }
   }
   const address = scheme === undefined ? undefined : parseAddress(rest)
   if (address === undefined) return undefined
   const options = { ...address, secure: scheme === 'mxs' }
   const load: Source['load'] = (tokens, domain) => loadMx({ ...options, tokens, domain })
-  return { name: 'mx', takes: true, load }
+  return { name: 'mx', takes: true, tellsDomains: true, load }
 }
 
 /** No text of a registry has a blank within. */

@@ -5,6 +5,7 @@ import { endpoint } from '../../sdk/endpoint.ts'
 import type { ServiceOptions } from '../../sdk/service.ts'
 import { until } from '../contracts/registry.ts'
 import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
+import { startConsul } from '../fixtures/consul.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
 
 t.setTimeout(120_000)
@@ -13,8 +14,8 @@ const OF_ACME = { options: { namespace: 'acme' } }
 const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'acme' }
 
 /** A server with a namespace, an account of a service there, and one of somebody. */
-async function open(t: Test): Promise<AuthServer> {
-  const server = await openAuthServer(t)
+async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
+  const server = await openAuthServer(t, words)
   const { ask } = server
   const { id, secret } = AUTH
   await ask('Auth.Generate', { id, secret, type: 'service', scopes: ['service'], ...OF_ACME })
@@ -46,6 +47,21 @@ for (const how of ['proxy', 'registry'] as const)
     const is = { account: 'shop@latest', namespace: 'acme' }
     t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is } })
   })
+
+t.test('registered in Consul it is found in its namespace, too', async (t) => {
+  const consul = await startConsul(t)
+  if (consul === undefined) return
+  const registry = `consul://127.0.0.1:${consul.port}`
+  const { doors, logIn } = await open(t, [`--registry=${registry}`])
+  const joe = await logIn('joe', 'a secret', 'acme')
+  await startShop(t, { registry, auth: AUTH })
+  const call = (endpoint: string, namespace?: string) =>
+    doors.gateway('shop', endpoint, {}, joe, namespace)
+  await until(async () => (await call('Shop.Call', 'acme')).code === 200)
+  t.match(await call('Shop.Call'), { code: 404 }, 'it is not in mx')
+  // Without an account of its own `helloworld` leaves it to proxies to find out who calls.
+  t.match(await call('Shop.Ask', 'acme'), { code: 200, body: { is: { namespace: 'acme' } } })
+})
 
 t.test('its own port judges calls by the rules of its namespace', async (t) => {
   const { proxy, logIn, admin, ask } = await open(t)

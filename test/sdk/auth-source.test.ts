@@ -159,7 +159,8 @@ t.test('wrong credentials end the start with one line', async (t) => {
   const auth = { ...AUTH, secret: 'wrong' }
   const service = createService(t, { name: 'orders', proxy: server.proxy, auth })
   await t.rejects(service.start(), {
-    message: /^cannot register orders \(mx\): [^\n]*Secret not correct[^\n]*$/,
+    message:
+      /^cannot register orders \(mx\): [^\n]*Secret not correct[^\n]*: \S+ in the namespace mx \(MX_NAMESPACE names another\)$/,
   })
   const without = createService(t, { name: 'orders', proxy: server.proxy })
   await t.rejects(without.start(), {

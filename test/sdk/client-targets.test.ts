@@ -5,6 +5,7 @@ import { ClientTargets, type TargetsOptions } from '../../sdk/client-targets.ts'
 import { addLocalService } from '../../sdk/local-services.ts'
 import { findOpenRegistry, openRegistry as openRegistryText } from '../../sdk/open-registry.ts'
 import { openRegistry, registerPorts } from '../fixtures/sdk-services.ts'
+import { makeService } from '../fixtures/services.ts'
 
 function open(t: Test, options: Partial<TargetsOptions> = {}): ClientTargets {
   const targets = new ClientTargets({
@@ -120,4 +121,27 @@ t.test('a closed client takes no calls', async (t) => {
   targets.close()
   t.strictSame(upstream.nodes, [])
   t.throws(() => targets.find('a', '127.0.0.1:1'), /the client is closed/)
+})
+
+t.test('of another domain than mx, what is not there is looked for in mx', async (t) => {
+  const [general, acme] = [
+    openRegistryText('memory'),
+    openRegistryText('memory', { domain: 'acme' }),
+  ]
+  for (const { close } of [general, acme]) t.teardown(close)
+  await Promise.all([general.loaded, acme.loaded])
+  for (const [{ registry }, name, port] of [
+    [general, 'store', 9001],
+    [general, 'shop', 9002],
+    [acme, 'shop', 9003],
+  ] as const)
+    await registry.register!(makeService(name, [`127.0.0.1:${port}`]))
+  const portsOf = async (targets: ClientTargets, name: string) =>
+    ((await targets.find(name)) as Upstream | undefined)?.nodes.map(({ port }) => port)
+  const targets = open(t, { registry: 'memory', domain: 'acme' })
+  t.strictSame(await portsOf(targets, 'shop'), [9003])
+  t.strictSame(await portsOf(targets, 'store'), [9001])
+  t.strictSame(await portsOf(targets, 'none'), undefined)
+  t.ok(await targets.isKnown('store', '127.0.0.1:9001'))
+  t.strictSame(await portsOf(open(t, { registry: 'memory' }), 'shop'), [9002])
 })
