@@ -2,6 +2,7 @@ import { isNotTaken } from '../core/auth/authorize.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isOfPlatform } from '../core/platform-services.ts'
 import type { Environment } from './environments.ts'
+import { findReason } from './explain-connection.ts'
 import { CliError, EXIT } from './output.ts'
 
 /** A call that failed. */
@@ -13,6 +14,8 @@ export interface FailedCall {
   readonly account: string
   /** That was shown; undefined: none. */
   readonly token: string | undefined
+  /** There is another one by now. @default false */
+  readonly isRenewed?: boolean
 }
 
 /** What the service `auth` says of a wrong password. */
@@ -27,9 +30,10 @@ export function explainCall(error: unknown, call: FailedCall): Error {
 
 function toEnd(
   error: GatewayError,
-  { environment: { name, address }, service, endpoint, account, token }: FailedCall,
+  { environment, service, endpoint, account, token, isRenewed = false }: FailedCall,
 ): readonly [status: number, message: string] {
   const { code, message, id } = error
+  const { name } = environment
   const is = (ofService: number, start: string): boolean =>
     code === ofService && id === service && message.startsWith(start)
   if (service === 'auth' && code === 400 && message.startsWith(WRONG_SECRET))
@@ -37,14 +41,12 @@ function toEnd(
   if (code === 401) {
     const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
     const isUnknown = token === undefined || isNotTaken(error)
-    const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
+    const logIn = isUnknown ? `${where}: mx login` : 'this account may not do it'
+    const hint = isRenewed ? 'the login was renewed meanwhile: begin it again' : logIn
     return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
-  if (is(502, 'bad gateway: the RPC proxy')) {
-    const hint =
-      name === 'local' ? ": start one with 'mx server'" : `, the address of ${name}. See 'mx env'`
-    return [EXIT.unreachable, `Failed to connect to mx server at ${address}${hint}`]
-  }
+  if (is(502, 'bad gateway: the RPC proxy'))
+    return [EXIT.unreachable, toUnreachable(error, environment)]
   if (is(404, 'service not found: '))
     return [EXIT.unreachable, `Service "${service}" not found. See 'mx services'`]
   if (is(404, 'endpoint not found: '))
@@ -55,6 +57,16 @@ function toEnd(
   if (code === 408) return [EXIT.failed, `Request timed out. ${toLog(service)}`]
   if (code === 500) return [EXIT.refused, `${message}. ${toLog(service)}`]
   return [EXIT.refused, message]
+}
+
+/** What to do is not to start a server where one is there that cannot be talked to. */
+function toUnreachable(error: GatewayError, { name, address }: Environment): string {
+  const reason = findReason(error, address)
+  const isLocal = name === 'local'
+  const where = isLocal ? address : `${address}, the address of ${name}`
+  const why = reason === undefined ? '' : `: ${reason}`
+  const advice = isLocal && reason === undefined ? ": start one with 'mx server'" : ''
+  return `Failed to connect to mx server at ${where}${why}${advice}${isLocal ? '' : ". See 'mx env'"}`
 }
 
 /** Where it may be told what was wrong. */

@@ -1,5 +1,7 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { CommandLine } from '../command-line.ts'
+import type { Environment } from '../environments.ts'
+import { findReason } from '../explain-connection.ts'
 import { listServices } from '../find-services.ts'
 import { CliError } from '../output.ts'
 import { openSession, type SESSION_FLAGS, type Session } from '../session.ts'
@@ -39,13 +41,13 @@ export async function checkServer(
       ],
     }
   } catch (error) {
-    return explain(what, environment.name, error as Error)
+    return explain(what, environment, error as Error)
   } finally {
     session.close()
   }
 }
 
-function explain(what: string, name: string, error: Error): CheckedServer {
+function explain(what: string, { name, address }: Environment, error: Error): CheckedServer {
   const { cause } = error
   if (cause instanceof GatewayError && cause.code === 401)
     return {
@@ -62,11 +64,11 @@ function explain(what: string, name: string, error: Error): CheckedServer {
       isThere: true,
       findings: [{ what, state: 'bad', found: error.message, advice: 'see the log of the server' }],
     }
+  const reason = findReason(cause, address)
   const start = name === 'local' ? 'start one: mx server' : `see mx env, or mx --env local`
-  return {
-    isThere: false,
-    findings: [{ what, state: 'bad', found: 'nobody answers', advice: start }],
-  }
+  const [found, advice] =
+    reason === undefined ? ['nobody answers', start] : [`no connection: ${reason}`, 'see mx env']
+  return { isThere: false, findings: [{ what, state: 'bad', found, advice }] }
 }
 
 function checkRegistry(count: number): Finding {

@@ -60,6 +60,31 @@ t.test('texts and statuses are those of the original, and say what to do next', 
   t.end()
 })
 
+t.test(
+  'why a server that is there cannot be talked to is told in place of how to start one',
+  (t) => {
+    const cause = 'no connection to h:443: certificate has expired'
+    const tell = (name: string) => {
+      const environment = { name, address: 'mxs://h:443' }
+      const error = new GatewayError('mail', 502, 'bad gateway: the RPC proxy refused it', {
+        cause,
+      })
+      return explainCall(error, { ...CALL, environment })
+    }
+    const failed = 'Failed to connect to mx server at mxs://h:443'
+    t.match(tell('local'), { status: 4, message: `${failed}: certificate has expired` })
+    t.match(tell('staging'), {
+      message: `${failed}, the address of staging: certificate has expired. See 'mx env'`,
+    })
+    t.end()
+  },
+)
+
+t.test('a token that was renewed since is no login that has ended', (t) => {
+  t.match(explain(401, 'no', { isRenewed: true }), { status: 2, message: /begin it again/ })
+  t.end()
+})
+
 t.test('a wrong password is nobody who is authorized', (t) => {
   const call = { service: 'auth', endpoint: 'Auth.Token' }
   t.match(explain(400, 'Secret not correct, or no account', call, 'auth.Auth.Token'), { status: 2 })
