@@ -51,7 +51,9 @@ const SUBCOMMANDS: readonly Subcommand<BrokerFlags>[] = [
         const format = toFormat(flags)
         const limit = parseCount(flags.limit, 'limit')
         const request = { topic, queue: flags.queue ?? '' }
-        const messages = stream<Message>('broker', 'Broker.Subscribe', request)
+        const messages = stream<Message>('broker', 'Broker.Subscribe', request, {
+          resume: () => request,
+        })
         await printStream(take(messages, limit), ({ header, body }) => {
           const bytes = Buffer.from(body, 'base64')
           if (format === 'text') return Buffer.concat([bytes, LINE_FEED])

@@ -38,11 +38,15 @@ function toEnd(
     code === ofService && id === service && message.startsWith(start)
   if (service === 'auth' && code === 400 && message.startsWith(WRONG_SECRET))
     return [EXIT.unauthorized, message]
+  if (code === 401 && isRenewed)
+    return [
+      EXIT.unauthorized,
+      'It ended with the token it began with, and there is another one by now: begin it again',
+    ]
   if (code === 401) {
     const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
     const isUnknown = token === undefined || isNotTaken(error)
-    const logIn = isUnknown ? `${where}: mx login` : 'this account may not do it'
-    const hint = isRenewed ? 'the login was renewed meanwhile: begin it again' : logIn
+    const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
     return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
   if (is(502, 'bad gateway: the RPC proxy'))

@@ -1,4 +1,5 @@
 import type { CAC } from 'cac'
+import { createLogPosition } from '../core/log-position.ts'
 import { suggest } from '../core/suggest.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { type Format, formatEach, OUTPUT_FLAGS, toFormat } from './format.ts'
@@ -66,11 +67,17 @@ async function printLines(
   wanted: { readonly count: number; readonly since: number; readonly stream: boolean },
   format: Format,
 ): Promise<void> {
-  const request = { service: name, version, ...wanted, options: { namespace } }
+  const position = createLogPosition(wanted)
+  const toRequest = () => ({
+    ...{ service: name, version, ...position.toRequest(), stream: wanted.stream },
+    options: { namespace },
+  })
   let isNothing = true
-  await printStream(stream<LogRecord>('runtime', 'Runtime.Logs', request), (record) => {
+  const lines = stream<LogRecord>('runtime', 'Runtime.Logs', toRequest(), { resume: toRequest })
+  await printStream(lines, (line) => {
+    if (!position.isNew(line)) return ''
     isNothing = false
-    return format === 'text' ? `${record.message}\n` : formatEach(format, record)
+    return format === 'text' ? `${line.message}\n` : formatEach(format, line)
   })
   const object = version === '' ? name : `${name}@${version}`
   if (isNothing && !wanted.stream && wanted.since === 0)

@@ -25,6 +25,16 @@ export const SESSION_FLAGS: { readonly env: 'string'; readonly namespace: 'strin
 /** How one call is made, where that is not as usual. */
 export type SessionCall = Pick<CallOptions, 'timeoutMs' | 'address' | 'metadata' | 'namespace'>
 
+/** How one stream is opened. */
+export interface StreamCall extends SessionCall {
+  /**
+   * What to ask for where the token that it began with is taken no more, and there is another one: whatever goes on behind what was told.
+   *
+   * @default only what was told nothing yet, and has one request, is asked for again
+   */
+  readonly resume?: () => unknown
+}
+
 /** A platform as a command has it: the environment, the namespace, and whoever is logged in there. */
 export interface Session {
   readonly environment: Environment
@@ -48,7 +58,7 @@ export interface Session {
     options?: SessionCall,
   ) => Promise<R>
   /**
-   * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up.
+   * As {@link call}, with a stream of replies, of requests, or both. Leaving the loop gives the call up. The server ends it with the token it began with.
    *
    * @param requests the only one, or those of an endpoint that takes several.
    */
@@ -56,7 +66,7 @@ export interface Session {
     service: string,
     endpoint: string,
     requests: unknown,
-    options?: SessionCall,
+    options?: StreamCall,
   ) => AsyncGenerator<R, void, undefined>
   /** As {@link call}, as nobody. */
   readonly callAnonymously: Session['call']
@@ -138,25 +148,31 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     service: string,
     endpoint: string,
     requests: unknown,
-    options?: SessionCall,
+    { resume, ...options }: StreamCall = {},
   ): AsyncGenerator<R, void, undefined> {
-    const shown = await getToken()
-    let next = shown
-    let hasBegun = false
-    try {
-      const how = { ...options, ...withToken(shown) }
-      for await (const reply of client.stream<unknown, R>(service, endpoint, requests, how)) {
-        hasBegun = true
-        yield reply
+    let asked = requests
+    for (let shown = await getToken(); ; asked = resume === undefined ? asked : resume()) {
+      let hasBegun = false
+      try {
+        const how = { ...options, ...withToken(shown) }
+        for await (const reply of client.stream<unknown, R>(service, endpoint, asked, how)) {
+          hasBegun = true
+          yield reply
+        }
+        return
+      } catch (error) {
+        const next = await renewRefused(error, shown)
+        // Of several requests nobody knows how many were taken.
+        const mayGoOn = resume !== undefined || !(hasBegun || isIterable(asked))
+        const isRenewed = next !== shown && next !== undefined
+        if (next === shown || !mayGoOn)
+          throw explainCall(error, {
+            ...{ environment, service, endpoint, account, isRenewed },
+            token: shown,
+          })
+        shown = next
       }
-      return
-    } catch (error) {
-      // Of several requests nobody knows how many were taken.
-      if (!hasBegun && !isIterable(requests)) next = await renewRefused(error, shown)
-      if (next === shown)
-        throw explainCall(error, { environment, service, endpoint, account, token: shown })
     }
-    yield* stream<R>(service, endpoint, requests, options)
   }
 
   return {

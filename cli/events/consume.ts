@@ -24,40 +24,79 @@ const ACK_WAIT_NS = 60e9
 /** Events that are sent before the first of them is acknowledged. */
 const MAX_IN_FLIGHT = 64
 
-/** Consumes events. @param limit ends after so many; 0: none. */
+const HOW = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
+
+/** Consumes events, also with the next token. @param limit ends after so many; 0: none. */
 export function consume(session: Session, request: ConsumeRequest, limit: number): Consumption {
-  const how = { auto_ack: false, ack_wait: ACK_WAIT_NS, max_in_flight: MAX_IN_FLIGHT }
-  const waiting: object[] = [{ ...request, ...how }]
+  let outbox = openOutbox({ ...request, ...HOW })
+  let lastSequence = 0
   let isLeft = false
+
+  function leave(): void {
+    isLeft = true
+    outbox.end()
+  }
+
+  /** A group goes on by itself; what has none behind what was shown. */
+  function resume(): AsyncIterable<object> {
+    const isOwn = request.group === '' && lastSequence > 0
+    const from = isOwn ? { sequence: lastSequence + 1, offset_ms: 0 } : {}
+    outbox = openOutbox({ ...request, ...from, ...HOW })
+    if (isLeft) outbox.end()
+    return outbox.messages
+  }
+
+  async function* receive(): AsyncGenerator<EventMessage, void, undefined> {
+    let shown = 0
+    const { messages } = outbox
+    for await (const event of session.stream<EventMessage>('events', 'Stream.Consume', messages, {
+      resume,
+    })) {
+      // Those that were on their way come again.
+      if (isLeft) continue
+      yield event
+      lastSequence = event.sequence
+      outbox.send({ id: event.id, success: true })
+      if (++shown === limit) leave()
+    }
+  }
+
+  return { events: receive(), leave }
+}
+
+/** The requests of one stream, as they are there. */
+interface Outbox {
+  readonly messages: AsyncIterable<object>
+  readonly send: (message: object) => void
+  /** Behind those that are there. */
+  readonly end: () => void
+}
+
+function openOutbox(first: object): Outbox {
+  const waiting = [first]
+  let isOver = false
   let wake = (): void => {}
 
-  async function* send(): AsyncGenerator<object, void, undefined> {
+  async function* take(): AsyncGenerator<object, void, undefined> {
     for (;;) {
       yield* waiting.splice(0)
       if (waiting.length > 0) continue
-      if (isLeft) return
+      if (isOver) return
       await new Promise<void>((resolve) => {
         wake = resolve
       })
     }
   }
 
-  function leave(): void {
-    isLeft = true
-    wake()
+  return {
+    messages: take(),
+    send(message) {
+      waiting.push(message)
+      wake()
+    },
+    end() {
+      isOver = true
+      wake()
+    },
   }
-
-  async function* receive(): AsyncGenerator<EventMessage, void, undefined> {
-    let shown = 0
-    for await (const event of session.stream<EventMessage>('events', 'Stream.Consume', send())) {
-      // Those that were on their way come again.
-      if (isLeft) continue
-      yield event
-      waiting.push({ id: event.id, success: true })
-      if (++shown === limit) leave()
-      else wake()
-    }
-  }
-
-  return { events: receive(), leave }
 }

@@ -66,7 +66,14 @@ async function follow(session: Session, of: Followed, steps: Steps, late: Late):
   let hasStarted = false
   let isRetried = false
   let last = ''
-  for await (const change of session.stream<Change>('runtime', 'Runtime.Watch', { options })) {
+  // Tells at first how it is, also when it is opened again.
+  const changes = session.stream<Change>(
+    'runtime',
+    'Runtime.Watch',
+    { options },
+    { resume: () => ({ options }) },
+  )
+  for await (const change of changes) {
     const { action, service } = change
     if (action === 'delete') throw new CliError(`${name} was killed before it ran`)
     const step = toStep(service)

@@ -68,6 +68,18 @@ t.test('a group goes on behind what was shown, also after Ctrl-C', async (t) => 
   t.equal(await events(...words, '-l', '1'), 'last\n')
 })
 
+t.test('consuming goes on with another token, and misses nothing', async (t) => {
+  await events('publish', 'tokens', 'one')
+  const { child, ended, output, until } = start('events', 'consume', 'tokens', '--offset=1')
+  await until(/^one$/m)
+  t.match(await mx(['call', 'auth', 'Auth.RotateKey', '{"drop":true}']), { code: 0 })
+  await events('publish', 'tokens', 'two')
+  await until(/^two$/m)
+  child.kill('SIGINT')
+  t.equal(await ended, 0)
+  t.same(output, { stdout: 'one\ntwo\n', stderr: '' })
+})
+
 t.test('what is asked for wrongly is refused with what would be right', async (t) => {
   await t.rejects(events('consume', 'orders', '--offset=first'), {
     message: '--offset must be a whole number, got first',

@@ -1,7 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openSession, type Session, type TokenReply, toCredentials } from '../../cli/session.ts'
+import {
+  openSession,
+  type Session,
+  type StreamCall,
+  type TokenReply,
+  toCredentials,
+} from '../../cli/session.ts'
 import { writeConfig } from '../../cli/state/config.ts'
 import { readCredentials, writeCredentials } from '../../cli/state/tokens.ts'
 import { type AuthServer, openAuthServer } from '../fixtures/auth-doors.ts'
@@ -102,6 +108,33 @@ t.test('a stream whose token is not taken any more goes on with another', async 
   t.match(await events.next(), { value: { payload: 'b25l' } })
   await events.return()
 })
+
+t.test(
+  'a stream that has begun goes on with another token, where what follows can be asked for',
+  async (t) => {
+    const { ask, open, logInAs } = await openShell(t)
+    await logInAs('admin', 'mx')
+    const publish = (payload: string) =>
+      open().call('events', 'Stream.Publish', { topic: 'orders', payload })
+    const session = open()
+    const follow = (options?: StreamCall) =>
+      session.stream('events', 'Stream.Consume', { topic: 'orders', sequence: 1 }, options)
+    await publish('b25l')
+    const resumed = follow({ resume: () => ({ topic: 'orders', sequence: 2 }) })
+    const ended = follow()
+    for (const events of [resumed, ended])
+      t.match(await events.next(), { value: { payload: 'b25l' } })
+    const [next, failed] = [resumed.next(), ended.next()]
+    await ask('Auth.RotateKey', { drop: true })
+    await t.rejects(failed, {
+      status: 2,
+      message: /another one by now: begin it again/,
+    })
+    await publish('dHdv')
+    t.match(await next, { value: { payload: 'dHdv' } })
+    await resumed.return()
+  },
+)
 
 t.test('a login that has ended is forgotten, and told', async (t) => {
   const { ask, open, logInAs } = await openShell(t)

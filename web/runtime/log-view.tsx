@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useRef, useState } from 'preact/hooks'
+import { createLogPosition } from '../../core/log-position.ts'
 import { useWatch } from '../hooks.ts'
 import { Problem } from '../parts/problem.tsx'
 import { openStream } from '../rpc/caller.ts'
 import { useFrames } from '../use-frames.ts'
 import { createLogBuffer, type LogLine, type LogMessage } from './log-buffer.ts'
 import { LogLines } from './log-lines.tsx'
-import { createLogPosition } from './log-position.ts'
 import { toShownLine } from './log-text.ts'
 import { saveLog } from './save-log.ts'
 import { createTextPattern } from './text-pattern.ts'
@@ -17,7 +17,7 @@ const LIMITS = { maxLines: 10_000, maxCharacters: 8_000_000 }
 /** What a runtime object has written, and goes on to write, with a search. */
 export function LogView({ name, version }: { name: string; version: string }): JSX.Element {
   const buffer = useRef(createLogBuffer(LIMITS)).current
-  const position = useRef(createLogPosition(LIMITS.maxLines)).current
+  const position = useRef(createLogPosition({ count: LIMITS.maxLines, since: 0 })).current
   const [follows, setFollows] = useState(true)
   const [wanted, setWanted] = useState('')
   const [isFiltered, setFiltered] = useState(false)

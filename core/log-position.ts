@@ -1,15 +1,21 @@
-import type { LogMessage } from './log-buffer.ts'
+/** Lines of a log as the service `runtime` is asked for them. */
+export interface LogRange {
+  /** The last so many; 0: all. */
+  readonly count: number
+  /** Unix seconds; 0: from the oldest that is kept. */
+  readonly since: number
+}
 
 /** How far a log was read, so that a stream that was lost goes on where it ended. */
 export interface LogPosition {
   /** What to ask the service for. */
-  readonly toRequest: () => { readonly count: number; readonly since: number }
-  /** Whether a line was not there before. */
-  readonly isNew: (message: LogMessage) => boolean
+  readonly toRequest: () => LogRange
+  /** Whether a line was not there before. @param line its Unix time in milliseconds. */
+  readonly isNew: (line: { readonly timestamp: number }) => boolean
 }
 
-/** @param count lines to begin with. */
-export function createLogPosition(count: number): LogPosition {
+/** @param first what to begin with. */
+export function createLogPosition(first: LogRange): LogPosition {
   let firstMs = Number.POSITIVE_INFINITY
   /** Of the newest line: those of several copies are not quite in order. */
   let lastMs = 0
@@ -22,7 +28,7 @@ export function createLogPosition(count: number): LogPosition {
     toRequest() {
       toSkip.clear()
       for (const [ms, lines] of seen) toSkip.set(ms, lines)
-      return lastMs === 0 ? { count, since: 0 } : { count: 0, since: toSecond(lastMs) }
+      return lastMs === 0 ? first : { count: 0, since: toSecond(lastMs) }
     },
 
     isNew({ timestamp }) {

@@ -1,14 +1,14 @@
 import t from 'tap'
-import { createLogPosition } from '../../../web/runtime/log-position.ts'
+import { createLogPosition } from '../../core/log-position.ts'
 
-const at = (timestamp: number) => ({ timestamp, metadata: {}, message: '' })
+const at = (timestamp: number) => ({ timestamp })
 
 t.test('a log is read from its last lines on', async (t) => {
-  t.strictSame(createLogPosition(100).toRequest(), { count: 100, since: 0 })
+  t.strictSame(createLogPosition({ count: 100, since: 0 }).toRequest(), { count: 100, since: 0 })
 })
 
 t.test('a stream that was lost goes on behind the line it ended with', async (t) => {
-  const position = createLogPosition(100)
+  const position = createLogPosition({ count: 100, since: 0 })
   position.toRequest()
   for (const ms of [1500, 2100, 2700, 2700]) t.ok(position.isNew(at(ms)))
   t.strictSame(position.toRequest(), { count: 0, since: 2 })
@@ -18,7 +18,7 @@ t.test('a stream that was lost goes on behind the line it ended with', async (t)
 })
 
 t.test('lines that went meanwhile do not hide those that came', async (t) => {
-  const position = createLogPosition(100)
+  const position = createLogPosition({ count: 100, since: 0 })
   position.toRequest()
   t.ok(position.isNew(at(2700)))
   position.toRequest()
@@ -27,7 +27,7 @@ t.test('lines that went meanwhile do not hide those that came', async (t) => {
 })
 
 t.test('a line that comes late does not bring others again', async (t) => {
-  const position = createLogPosition(100)
+  const position = createLogPosition({ count: 100, since: 0 })
   position.toRequest()
   for (const ms of [1900, 2700, 2800, 2750, 1950]) t.ok(position.isNew(at(ms)))
   t.strictSame(position.toRequest(), { count: 0, since: 2 }, 'it does not lead back')
@@ -36,7 +36,7 @@ t.test('a line that comes late does not bring others again', async (t) => {
 })
 
 t.test('lines of the same second, before those it began with, stay out', async (t) => {
-  const position = createLogPosition(2)
+  const position = createLogPosition({ count: 2, since: 0 })
   position.toRequest()
   for (const ms of [2700, 2800]) t.ok(position.isNew(at(ms)))
   position.toRequest()
