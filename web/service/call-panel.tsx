@@ -231,7 +231,7 @@ function Buttons({
         )}
       </div>
     )
-  const isOpen = state === 'open' || state === 'half'
+  const isOpen = state === 'opening' || state === 'open' || state === 'half'
   const sends = kind !== 'server'
   return (
     <div class="form-actions">

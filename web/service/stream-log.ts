@@ -15,9 +15,9 @@ export interface Message {
   readonly bytes: number
 }
 
-/** How a stream goes; `half`: no more is sent. */
+/** How a stream goes; `opening`: it waits for a connection; `half`: no more is sent. */
 export type StreamState =
-  | { readonly state: 'idle' | 'open' | 'half' | 'ended' | 'stopped' }
+  | { readonly state: 'idle' | 'opening' | 'open' | 'half' | 'ended' | 'stopped' }
   | { readonly state: 'failed'; readonly error: CallError }
 
 /** Messages that are kept: older ones are forgotten. */
@@ -54,8 +54,8 @@ export class StreamLog {
     this.stop()
     this.clear()
     this.#stream = stream
-    this.#state.value = { state: 'open' }
-    if (first !== undefined) this.#add('sent', first, measure(first))
+    this.#state.value = { state: 'opening' }
+    stream.sent.then(() => this.#open(stream, first), ignore)
     let end: StreamState = { state: 'ended' }
     try {
       for await (const body of stream) {
@@ -102,6 +102,12 @@ export class StreamLog {
     this.#flush()
   }
 
+  #open(stream: Stream<unknown>, first: object | undefined): void {
+    if (this.#stream !== stream) return
+    if (this.#state.value.state === 'opening') this.#state.value = { state: 'open' }
+    if (first !== undefined) this.#add('sent', first, measure(first))
+  }
+
   #add(direction: Message['direction'], body: unknown, bytes: number): void {
     this.#count++
     this.#recent.push({ number: this.#count, direction, at: Date.now(), body, bytes })
@@ -119,3 +125,6 @@ export class StreamLog {
 function measure(message: object): number {
   return JSON.stringify(message).length
 }
+
+/** Whoever reads the stream is told. */
+function ignore(): void {}

@@ -9,6 +9,7 @@ import type { Message, StreamState } from './stream-log.ts'
 
 const STATES: Readonly<Record<StreamState['state'], readonly [text: string, tone: Tone]>> = {
   idle: ['not open', 'neutral'],
+  opening: ['waiting for a connection', 'neutral'],
   open: ['open', 'good'],
   half: ['open, nothing more is sent', 'good'],
   ended: ['ended', 'neutral'],

@@ -5,6 +5,7 @@ import { openDashboard } from '../../fixtures/dashboard.ts'
 import { openEventsDashboard, publishMany } from '../../fixtures/dashboard-events.ts'
 import { eventually } from '../../fixtures/eventually.ts'
 import { openHeld } from '../../fixtures/held-connection.ts'
+import { startMirror } from '../../fixtures/mirror-service.ts'
 import { openClient } from '../../fixtures/sdk-services.ts'
 
 t.setTimeout(120_000)
@@ -71,6 +72,28 @@ t.test('what a page missed while it was not connected is read again', async (t) 
   await records.page.getByRole('button', { name: 'carl', exact: true }).waitFor()
   await service.page.getByRole('rowheader', { name: 'third' }).waitFor()
 })
+
+t.test(
+  'a stream is open once there is a connection for it, and has sent nothing before',
+  async (t) => {
+    const opened = await openDashboard(t)
+    if (opened === undefined) return
+    await startMirror(t, opened.server)
+    const held = await openHeld(opened.context, '/services/mirror?endpoint=Stream.Echo')
+    const { page } = held
+    const stream = page.getByRole('region', { name: 'Stream', exact: true })
+    await page.locator('[data-path="request.text"] textarea').fill('early')
+    await held.cut(true)
+    await page.getByText('Stale', { exact: true }).first().waitFor()
+    await page.getByRole('button', { name: 'Open and send', exact: true }).click()
+    await stream.getByText('waiting for a connection', { exact: true }).waitFor()
+    t.equal(await stream.getByText('↑ sent').count(), 0)
+    held.restore()
+    await stream.getByText('{"echo":"early"}').waitFor()
+    await stream.getByText('open', { exact: true }).waitFor()
+    t.equal(await stream.getByText('↑ sent').count(), 1)
+  },
+)
 
 t.test(
   'a connection that is dead without a sign is given up, and another one opened',
