@@ -1,12 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { parseMetadata } from '../metadata.ts'
-import { Copy } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
 import { Problem } from '../parts/problem.tsx'
 import { CallError } from '../rpc/call-error.ts'
 import { call } from '../rpc/caller.ts'
+import type { MadeAccount } from './made-account.tsx'
 import { parseScopes } from './rules.ts'
 
 /** Nothing is typed. */
@@ -14,26 +13,21 @@ export const NEW_ACCOUNT: Readonly<
   Record<'id' | 'name' | 'type' | 'scopes' | 'secret' | 'metadata', string>
 > = { id: '', name: '', type: 'user', scopes: '', secret: '', metadata: '' }
 
-interface Made {
-  readonly id: string
-  readonly secret: string
-}
-
 /** What is typed. */
 export type TypedAccount = typeof NEW_ACCOUNT
 
 export interface AccountFormProps {
   readonly typed: TypedAccount
   readonly onType: (typed: TypedAccount) => void
-  readonly onMade: () => void
+  /** Called also when the form is not there any more. */
+  readonly onMade: (account: MadeAccount) => void
 }
 
-/** Makes an account, and shows its secret this once. */
+/** Makes an account. */
 export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.Element {
   const [wrong, setWrong] = useState<string>()
   const [failure, setFailure] = useState<CallError>()
   const [busy, setBusy] = useState(false)
-  const [made, setMade] = useState<Made>()
   const type = (change: Partial<TypedAccount>): void => onType({ ...typed, ...change })
 
   async function create(event: SubmitEvent): Promise<void> {
@@ -50,10 +44,9 @@ export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.El
     setBusy(true)
     try {
       const request = { ...typed, id: typed.id.trim(), metadata, scopes: parseScopes(typed.scopes) }
-      const { body } = await call<{ account: Made }>('auth', 'Auth.Generate', request)
-      setMade(body.account)
+      const { body } = await call<{ account: MadeAccount }>('auth', 'Auth.Generate', request)
       onType(NEW_ACCOUNT)
-      onMade()
+      onMade(body.account)
     } catch (error) {
       setFailure(CallError.from(error))
     }
@@ -149,14 +142,6 @@ export function AccountForm({ typed, onType, onMade }: AccountFormProps): JSX.El
           Make account
         </button>
       </div>
-      {made !== undefined && (
-        <Dialog title={`The account ${made.id} was made`} onClose={() => setMade(undefined)}>
-          <p>It logs in with this secret, which nobody is told again:</p>
-          <p>
-            <code>{made.secret}</code> <Copy text={made.secret} label="Copy secret" />
-          </p>
-        </Dialog>
-      )}
     </form>
   )
 }

@@ -12,6 +12,7 @@ import { call } from '../rpc/caller.ts'
 import type { AccountMessage } from './account.ts'
 import { type AccountAction, AccountDialog } from './account-dialog.tsx'
 import { AccountForm, NEW_ACCOUNT, type TypedAccount } from './account-form.tsx'
+import type { MadeAccount } from './made-account.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { useAccounts } from './use-accounts.ts'
 
@@ -19,10 +20,11 @@ export interface AccountsProps {
   /** What is typed of an account that is to be made. */
   readonly typed: TypedAccount
   readonly onType: (typed: TypedAccount) => void
+  readonly onMade: (account: MadeAccount) => void
 }
 
 /** Who may log in: the accounts of the namespace. */
-export function Accounts({ typed, onType }: AccountsProps): JSX.Element {
+export function Accounts({ typed, onType, onMade }: AccountsProps): JSX.Element {
   const [wanted, setWanted] = useState('')
   const [opened, setOpened] = useState<AccountMessage>()
   const [action, setAction] = useState<AccountAction>()
@@ -69,7 +71,14 @@ export function Accounts({ typed, onType }: AccountsProps): JSX.Element {
       )}
       <details class="card" open={isTyped}>
         <summary>New account</summary>
-        <AccountForm typed={typed} onType={onType} onMade={accounts.reload} />
+        <AccountForm
+          typed={typed}
+          onType={onType}
+          onMade={(account) => {
+            onMade(account)
+            accounts.reload()
+          }}
+        />
       </details>
       {opened !== undefined && action === undefined && (
         <AccountDialog account={opened} onClose={close} onAction={setAction} />

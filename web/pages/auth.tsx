@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { AccessTest } from '../auth/access-test.tsx'
 import { NEW_ACCOUNT } from '../auth/account-form.tsx'
 import { Accounts } from '../auth/accounts.tsx'
+import { MadeAccountDialog, NOT_MADE } from '../auth/made-account.tsx'
 import { NEW_RULE } from '../auth/rule-form.tsx'
 import { RuleList } from '../auth/rule-list.tsx'
 import { SecretDialog } from '../auth/secret-dialog.tsx'
@@ -23,6 +24,8 @@ const TABS = [
 export default function Auth(): JSX.Element {
   const [changes, setChanges] = useState(false)
   const [newAccount, setNewAccount] = useDraft(['auth', 'account'], NEW_ACCOUNT)
+  // What is told this once waits until it was read, wherever one goes meanwhile.
+  const [made, setMade] = useDraft(['auth', 'made'], NOT_MADE)
   const [newRule, setNewRule] = useDraft(['auth', 'rule'], NEW_RULE)
   const wanted = query.value.get('tab')
   const tab = TABS.find(({ id }) => id === wanted)?.id ?? 'accounts'
@@ -45,13 +48,16 @@ export default function Auth(): JSX.Element {
         selected={tab}
         onSelect={(id) => setQuery('tab', id === 'accounts' ? '' : id)}
       >
-        {tab === 'accounts' && <Accounts typed={newAccount} onType={setNewAccount} />}
+        {tab === 'accounts' && (
+          <Accounts typed={newAccount} onType={setNewAccount} onMade={setMade} />
+        )}
         {tab === 'rules' && <RuleList typed={newRule} onType={setNewRule} />}
         {tab === 'test' && <AccessTest />}
       </Tabs>
       {changes && account !== undefined && (
         <SecretDialog id={account.id} onClose={() => setChanges(false)} />
       )}
+      {made !== NOT_MADE && <MadeAccountDialog made={made} onClose={() => setMade(NOT_MADE)} />}
     </Page>
   )
 }

@@ -16,9 +16,10 @@ async function logIn({ post }: OpenServer, id: string, secret: string): Promise<
 
 t.test('an account is made, gets another secret, and is deleted', async (t) => {
   const server = await openServer(t)
-  const opened = await openDashboard(t, { server, path: '/auth' })
+  const opened = await openDashboard(t, { server })
   if (opened === undefined) return
   const { page } = opened
+  await page.getByRole('link', { name: 'Access' }).click()
   await page.getByRole('button', { name: 'Account admin' }).waitFor()
   await page.getByText('New account').click()
   const form = page.getByRole('form', { name: 'New account' })
@@ -36,7 +37,17 @@ t.test('an account is made, gets another secret, and is deleted', async (t) => {
   const secret = (await told.locator('code').textContent()) ?? ''
   t.equal(await logIn(server, 'jane', secret), 200)
   await checkAccessibility(t, page, 'auth-account-made')
+  const goAndComeBack = async (): Promise<void> => {
+    await page.evaluate('history.back()')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.evaluate('history.forward()')
+    await page.locator('h1', { hasText: 'Access' }).waitFor()
+  }
+  await goAndComeBack()
+  t.equal(await told.locator('code').textContent(), secret, 'it waits until it was read')
   await told.getByRole('button', { name: 'Close' }).click()
+  await goAndComeBack()
+  t.equal(await told.count(), 0)
 
   const account = page.getByRole('dialog', { name: 'Account jane' })
   const open = () => page.getByRole('button', { name: 'Account jane', exact: true }).click()
