@@ -6,6 +6,8 @@ import { createApiEndpoints } from './endpoints.ts'
 import type { GatewayView } from './gateway-view.ts'
 import { createStatsFeeds } from './stats-feeds.ts'
 
+const DESCRIPTION = 'The gateway, and what it counts'
+
 /** What the service of the gateway is told. */
 export interface ApiServiceOptions extends Omit<ServiceOptions, 'name'> {
   /** What the gateway counts. */
@@ -34,7 +36,7 @@ const MAX_POINTS = 300
 /** The service `api`: what the gateway tells of itself. */
 export function createApiService(options: ApiServiceOptions): ApiService {
   const { metrics, inFlight, gateway, maxWatchers = 1000, ...rest } = options
-  const service = new Service({ ...rest, name: 'api' })
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'api' })
   const history = createRequestHistory({
     metrics,
     inFlight,

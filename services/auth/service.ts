@@ -21,6 +21,8 @@ import { createSource } from './source.ts'
 import { createTokens } from './tokens.ts'
 import { createWatchers } from './watchers.ts'
 
+const DESCRIPTION = 'Accounts, tokens and rules'
+
 /** What the auth service is told. */
 export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   /** Keeps everything, in the table `auth` of the database `mx`. Not closed with the service. */
@@ -63,7 +65,7 @@ export interface AuthService {
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
   const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
   const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...rest } = more
-  const service = new Service({ ...rest, name: 'auth' })
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'auth' })
   const onWarning = (message: string): void => service.log.warn({}, message)
   const audit = createAudit({ log: service.log, keep, nowMs })
   const revoked = await openRevoked({ store, nowMs, onWarning })

@@ -6,6 +6,8 @@ import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createBrokerEndpoints } from './endpoints.ts'
 import { createSubscriptions } from './subscriptions.ts'
 
+const DESCRIPTION = 'Messages to those who listen'
+
 /** What the broker service is told. */
 export interface BrokerServiceOptions extends Omit<ServiceOptions, 'name' | 'broker'> {
   /** Carries the messages. Its owner closes it, after the service. */
@@ -32,7 +34,7 @@ const ENVELOPE_BYTES = 1024
 /** The service `broker` (reference 5.1): topics and queues of a namespace have its name in front, `<namespace>.<topic>`. */
 export function createBrokerService(options: BrokerServiceOptions): BrokerService {
   const { broker, maxSubscribers = 10_000, ...rest } = options
-  const service = new Service({ ...rest, name: 'broker' })
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'broker' })
 
   function fits({ headers, body }: Message, topic: string): boolean {
     let bytes = Math.ceil(body.length / 3) * 4

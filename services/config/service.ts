@@ -7,6 +7,8 @@ import type { SecretKey } from './secret-key.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createWatches } from './watches.ts'
 
+const DESCRIPTION = 'Values services read'
+
 /** What the config service is told. */
 export interface ConfigServiceOptions extends Omit<ServiceOptions, 'name'> {
   /** Keeps everything, a namespace in the table `config` of its database. Not closed with the service. */
@@ -39,7 +41,11 @@ export function createConfigService(options: ConfigServiceOptions): ConfigServic
   const changes = createChanges({ store, snapshots, secretKey, nowMs, maxVersions })
   const watches = createWatches({ store, snapshots, maxWatchers })
   const { maxValueBytes } = store
-  const service = new Service({ ...rest, name: 'config' }).handle(
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...rest,
+    name: 'config',
+  }).handle(
     'Config',
     createEndpoints({
       ...{ snapshots, changes, watches, secretKey, maxValueBytes },

@@ -4,6 +4,8 @@ import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createStoreEndpoints, createStreamEndpoints } from './endpoints.ts'
 
+const DESCRIPTION = 'Streams of events that are kept'
+
 /** What the events service is told. */
 export interface EventsServiceOptions extends Omit<ServiceOptions, 'name'> {
   /** Keeps the events; closed with the service. */
@@ -28,7 +30,7 @@ export interface EventsService {
 export function createEventsService(options: EventsServiceOptions): EventsService {
   const { adapter, events: eventsOptions, ...rest } = options
   const checks = createAccountChecks(rest.gate)
-  const service = new Service({ ...rest, name: 'events' })
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'events' })
   const events = createEvents(adapter, {
     onError: (err) =>
       service.log.warn({ err }, 'retention or a dead letter failed, and is repeated'),

@@ -19,6 +19,8 @@ import { NETWORK } from './link-call.ts'
 import { createLinks } from './links.ts'
 import { createView } from './view.ts'
 
+const DESCRIPTION = 'Other servers'
+
 /** What the network service is told. */
 export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
   /** What it works on; it is started, and closed, with the service. */
@@ -69,6 +71,7 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
   const { gate } = rest
   const checks = createAccountChecks(gate)
   const service = new Service({
+    metadata: { description: DESCRIPTION },
     ...rest,
     name: NETWORK,
     ...(gate !== undefined && token !== '' && { gate: exceptLinks(gate) }),

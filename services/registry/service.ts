@@ -10,6 +10,8 @@ import { createLeaveOut } from './leave-out.ts'
 import { publishChanges } from './publish-changes.ts'
 import { createWatches } from './watches.ts'
 
+const DESCRIPTION = 'What runs where'
+
 /** What the registry service is told. */
 export interface RegistryServiceOptions
   extends Omit<ServiceOptions, 'name' | 'registry' | 'broker'> {
@@ -60,7 +62,12 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
   const { maxWatchers = 50_000, nowMs = Date.now, ...rest } = more
   const domains = createDomains(createRegistry, listDomains)
   const { registry } = domains.open(DEFAULT_DOMAIN, '')
-  const service = new Service({ ...rest, name: 'registry', registry })
+  const service = new Service({
+    metadata: { description: DESCRIPTION },
+    ...rest,
+    name: 'registry',
+    registry,
+  })
   const leaveOut = createLeaveOut(service.log)
   const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
   service.handle(

@@ -35,6 +35,8 @@ import { openVariables } from './wishes.ts'
 import { endLeftWork } from './work-home.ts'
 import { toWorkload } from './workload.ts'
 
+const DESCRIPTION = 'Services this server runs'
+
 /** What the runtime service is told. */
 export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
   /** Keeps what is to run, in the table `runtime` of the database `mx`. Not closed with the service. */
@@ -98,7 +100,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     nowMs = Date.now,
     ...rest
   } = more
-  const service = new Service({ ...rest, name: 'runtime' })
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'runtime' })
   const { log } = service
   const checks = createAccountChecks(rest.gate)
   const folders = createFolders(folder)

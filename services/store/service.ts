@@ -7,6 +7,8 @@ import { createBlobs } from './blobs.ts'
 import { createStoreEndpoints } from './endpoints.ts'
 import { createWatches } from './watches.ts'
 
+const DESCRIPTION = 'Records and blobs'
+
 /** What the store service is told. */
 export interface StoreServiceOptions extends Omit<ServiceOptions, 'name'> {
   /** Keeps the records; closed with the service. */
@@ -40,7 +42,7 @@ export function createStoreService(options: StoreServiceOptions): StoreService {
   const store = createStore(adapter, storeOptions)
   const watches = createWatches({ store, maxWatchers, nowMs })
   const blobs = createBlobs({ store, maxBytes: maxBlobBytes, nowMs })
-  const service = new Service({ ...rest, name: 'store' })
+  const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'store' })
     .handle('Store', createStoreEndpoints(store, watches, nowMs, checks))
     .handle('BlobStore', createBlobEndpoints(store, blobs, checks))
   return {

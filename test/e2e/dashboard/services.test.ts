@@ -6,7 +6,7 @@ t.test('services are listed, searched, sorted, and opened', async (t) => {
   const opened = await openDashboard(t, { path: '/services' })
   if (opened === undefined) return
   const { page } = opened
-  await page.getByRole('rowheader', { name: 'registry' }).waitFor()
+  await page.getByRole('row', { name: 'registry' }).getByText('What runs where').waitFor()
   await checkAccessibility(t, page, 'services')
   const names = (): Promise<string[]> => page.getByRole('rowheader').allTextContents()
   const first = (await names())[0]
