@@ -4,6 +4,7 @@ import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { theme } from '../shell/theme.ts'
 import '../style/chart.css'
+import { toTicks } from './ticks.ts'
 
 export interface Series {
   readonly label: string
@@ -103,7 +104,7 @@ function toOptions(
     scales: { y: { range: (_, __, max) => [0, Math.max(max, Number.EPSILON) * 1.1] } },
     axes: [
       { ...axis, space: 80, size: 32, values: (_, values) => values.map(formatTime) },
-      { ...axis, size: 64, space: 32, values: (_, values) => values.map(format) },
+      { ...axis, size: 64, space: 32, values: (_, values) => toTicks(values, format) },
     ],
     series: [
       {},
