@@ -55,11 +55,12 @@ function toColumns(onChoose: (version: number) => void): readonly Column<ConfigV
     },
     {
       id: 'account',
+      minor: true,
       title: 'Who',
       sort: ({ account }) => account,
       render: ({ account }) => account || '–',
     },
-    { id: 'action', title: 'What', render: ({ action }) => action },
+    { id: 'action', title: 'What', minor: true, render: ({ action }) => action },
     {
       ...{ id: 'path', title: 'Path', sort: ({ path }) => path },
       render: ({ path, secret }) => `${path || 'everything'}${secret ? ' (secret)' : ''}`,

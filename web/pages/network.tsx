@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<PlacedServer>[] = [
     render: ({ server }) => server.id,
   },
   {
-    ...{ id: 'address', title: 'Address', sort: ({ server }) => server.address },
+    ...{ id: 'address', title: 'Address', minor: true, sort: ({ server }) => server.address },
     render: ({ server }) => <code>{server.address || 'unknown'}</code>,
   },
   {
