@@ -1,8 +1,9 @@
 import type { CAC } from 'cac'
 import { parseAddress, parseHosts } from '../platform/settings-values.ts'
-import { readCommandLine } from './command-line.ts'
+import { type CommandLine, readCommandLine } from './command-line.ts'
 import { findEnvironment } from './environments.ts'
-import { CliError, EXIT } from './output.ts'
+import { CliError, EXIT, printProblems } from './output.ts'
+import { withSession } from './session.ts'
 
 const FLAGS = { address: 'string', hosts: 'strings', env: 'string' } as const
 /** Where `mx server` has it. */
@@ -21,6 +22,17 @@ export async function runDashboardCommand(cli: CAC): Promise<void> {
   const hosts = read('--hosts', () => parseHosts(flags.hosts ?? []))
   const { runDashboard } = await import('../platform/dashboard/run-dashboard.ts')
   await runDashboard({ address, hosts, proxy })
+  await tellAbsence(flags)
+}
+
+/** Its pages say but that there is no server; why is for whoever runs it. It may be there later. */
+async function tellAbsence(flags: CommandLine<typeof FLAGS>['flags']): Promise<void> {
+  const { env } = flags
+  await withSession(env === undefined ? {} : { env }, async ({ callAnonymously }) => {
+    await callAnonymously('registry', 'Debug.Health', {})
+  }).catch(({ status, message }: CliError) => {
+    if (status === EXIT.unreachable) printProblems([message])
+  })
 }
 
 /** @throws {CliError} naming the flag. */

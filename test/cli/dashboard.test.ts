@@ -36,11 +36,12 @@ t.test('dashboard shows the server of the environment, and ends in order', async
   t.equal(await mx.ended, 0)
 })
 
-t.test('a server that is away is told by every call', async (t) => {
+t.test('a server that is away is told at the start, and by every call', async (t) => {
   const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' }
   const mx = startMx(['dashboard', '--address', '127.0.0.1:0'], { cwd: home, env })
   t.teardown(() => mx.child.kill('SIGKILL'))
   await mx.until(READY)
+  await mx.until(/^mx: Failed to connect to mx server at 127\.0\.0\.1:1: start one/m)
   const client = new DashboardClient(toUrl(mx))
   t.match(await client.logIn(), {
     status: 502,
