@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Events } from '../../../sdk/events.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import {
@@ -55,9 +56,8 @@ t.test('topics are listed with their groups and how far behind they are', async 
 })
 
 t.test('messages are read a page at a time, and the newest page follows', async (t) => {
-  const opened = await openEventsDashboard(t, '/events/orders', async (events) => {
-    await publishMany(events, 'orders', 250)
-  })
+  const fill = (events: Events) => publishMany(events, 'orders', 250)
+  const opened = await openEventsDashboard(t, '/events/orders', fill, { ownClock: true })
   if (opened === undefined) return
   const { page, events } = opened
   const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -65,6 +65,7 @@ t.test('messages are read a page at a time, and the newest page follows', async 
   await page.getByText('100 of 250 that are kept').waitFor()
   t.ok(await button('Newer').isDisabled())
   await events.publish('orders', { id: 251 })
+  await page.clock.fastForward('00:10')
   await button('Event 251').waitFor()
 
   await button('Older').click()

@@ -147,10 +147,11 @@ t.test('a page that asks now and then does so after a failure, too', async (t) =
     resource: { type: 'service', name: 'events', endpoint: '*' },
   }
   t.equal((await server.post('/auth/rules/create', { rule })).status, 200)
-  const opened = await openDashboard(t, { server, account: JANE, path: '/events' })
+  const opened = await openDashboard(t, { server, account: JANE, path: '/events', ownClock: true })
   if (opened === undefined) return
   const forbidden = opened.page.locator('[data-kind=forbidden]')
   await forbidden.waitFor()
   t.equal((await server.post('/auth/rules/delete', { id: 'no' })).status, 200)
+  await opened.page.clock.fastForward('00:10')
   await forbidden.waitFor({ state: 'detached' })
 })

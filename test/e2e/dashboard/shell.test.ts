@@ -3,6 +3,7 @@ import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { becomes } from '../../fixtures/becomes.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
 import { watchWork } from '../../fixtures/page-work.ts'
+import { openClient } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
 t.setTimeout(120_000)
@@ -112,14 +113,14 @@ t.test('what services say of themselves is text', async (t) => {
 
 t.test('1,000 services stay smooth: only what is seen is drawn', async (t) => {
   const server = await openServer(t)
-  const numbers = Array.from({ length: 1000 }, (_, i) => i)
+  const client = openClient(t, { proxy: server.proxy, token: server.token })
   const register = (i: number): Promise<unknown> =>
-    server.post('/registry/register', {
+    client.call('registry', 'Registry.Register', {
       name: `service-${i}`,
       nodes: [{ id: `node-${i}`, address: `10.0.0.1:${1000 + i}` }],
     })
-  for (let at = 0; at < numbers.length; at += 50)
-    await Promise.all(numbers.slice(at, at + 50).map(register))
+  for (let at = 0; at < 1000; at += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, i) => register(at + i)))
   const opened = await openDashboard(t, { server, path: '/services' })
   if (opened === undefined) return
   const { page, context } = opened
