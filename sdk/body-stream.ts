@@ -13,6 +13,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** Places of bodies that were taken, before they are given back. */
+const TAKEN_MAX = 256
 const DONE: IteratorResult<unknown> = { done: true, value: undefined }
 
 /**
@@ -23,6 +25,7 @@ const DONE: IteratorResult<unknown> = { done: true, value: undefined }
  */
 export class BodyStream implements AsyncIterableIterator<unknown> {
   readonly #source: BodySource
+  /** Those that were taken are undefined. */
   #bodies: unknown[] = []
   #next = 0
   #waiting: Waiting | undefined = undefined
@@ -67,9 +70,12 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
 
   next(): Promise<IteratorResult<unknown>> {
     if (this.#next < this.#bodies.length) {
-      const body = this.#bodies[this.#next++]!
-      if (this.#next === this.#bodies.length) {
-        this.#bodies = []
+      const body = this.#bodies[this.#next]!
+      this.#bodies[this.#next++] = undefined
+      if (this.#next === this.#bodies.length) this.#clear()
+      else if (this.#next >= TAKEN_MAX && this.#next * 2 >= this.#bodies.length) {
+        // A slow reader never has taken all of them.
+        this.#bodies = this.#bodies.slice(this.#next)
         this.#next = 0
       }
       return this.#take(body)

@@ -1,5 +1,11 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { BodyStream } from '../../sdk/body-stream.ts'
+import { eventually } from '../fixtures/eventually.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 /** A stream of texts, and the bytes its reader has consumed. */
 function create(): { stream: BodyStream; consumed: () => number } {
@@ -33,6 +39,28 @@ t.test('bodies come in order, whether they waited or were waited for', async (t)
   stream.push(Buffer.from('d'))
   stream.end()
   t.strictSame(await all, ['a', 'b', 'c', 'd'])
+})
+
+t.test('a reader that is always behind costs what waits, not what it took', async (t) => {
+  let collected = 0
+  const registry = new FinalizationRegistry(() => collected++)
+  const stream = new BodyStream({ decode: (body) => body, onConsumed() {} })
+  let next = 0
+  const push = (): void => {
+    const body = { n: next++ }
+    registry.register(body, undefined)
+    stream.push(body)
+  }
+  for (let i = 0; i < 10; i++) push()
+  for (let i = 0; i < 2000; i++) {
+    const { n } = (await stream.next()).value as { n: number }
+    if (n !== i) t.fail(`${i} is not in its place`)
+    push()
+  }
+  await eventually(async () => {
+    collect()
+    return collected >= 2000 - 256
+  })
 })
 
 t.test('the memory of a body may be reused at once', async (t) => {
