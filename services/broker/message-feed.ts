@@ -21,7 +21,8 @@ const MAX_HELD_BYTES = 1024 * 1024
 
 /** @param onClose called once, when nobody takes messages any more. */
 export function createMessageFeed(onClose: () => void): MessageFeed {
-  let held: Message[] = []
+  /** Those that were taken are undefined. */
+  let held: (Message | undefined)[] = []
   let at = 0
   let bytes = 0
   let onRoom: (() => void) | undefined
@@ -47,10 +48,11 @@ export function createMessageFeed(onClose: () => void): MessageFeed {
   function shift(): Message | undefined {
     const message = held[at]
     if (message === undefined) return undefined
-    at++
+    held[at++] = undefined
     bytes -= message.body.length
-    if (at === held.length) {
-      held = []
+    // A slow subscriber never has taken all of them.
+    if (at === held.length || at === MAX_HELD) {
+      held = held.slice(at)
       at = 0
     }
     if (onRoom !== undefined && hasRoom()) {

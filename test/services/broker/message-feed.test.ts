@@ -1,6 +1,12 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { Message } from '../../../core/contracts/broker.ts'
 import { createMessageFeed } from '../../../services/broker/message-feed.ts'
+import { eventually } from '../../fixtures/eventually.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
 
 const toMessage = (text: string): Message => ({ headers: {}, body: Buffer.from(text) })
 
@@ -50,6 +56,27 @@ t.test('what is held is bounded, in number and in bytes', async (t) => {
     await waiting
     t.equal(hasRoom, true)
   }
+})
+
+t.test('a subscriber that is always behind costs what is held, not what it took', async (t) => {
+  const { feed, read } = open()
+  let collected = 0
+  const registry = new FinalizationRegistry(() => collected++)
+  const take = (text: string): unknown => {
+    const message = toMessage(text)
+    registry.register(message, undefined)
+    return feed.take(message)
+  }
+  let next = 0
+  while (take(`${next++}`) === undefined);
+  for (let i = 0; i < 2000; i++) {
+    if ((await read()) !== `${i}`) t.fail(`${i} is not in its place`)
+    take(`${next++}`)
+  }
+  await eventually(async () => {
+    collect()
+    return collected >= 2000 - 256
+  })
 })
 
 t.test('a feed that has ended takes nothing, and lets go of what it held', async (t) => {
