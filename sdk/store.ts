@@ -80,8 +80,8 @@ export interface StoreWatchOptions extends StoreCallOptions {
 /**
  * Records of one table, kept by the service `store` (specification: Store record, Library-level operations).
  *
- * What fails is a `ServiceError`: 400 naming what is malformed, 404, 409 for a condition that does not hold, 503 when the
- * store cannot be reached, 507 when it is full.
+ * What fails is a `ServiceError`: 400 naming what is malformed, or read from in a database without records that is not the caller's
+ * own; 404, 409 for a condition that does not hold, 503 when the store cannot be reached, 507 when it is full.
  */
 export interface Store {
   /**

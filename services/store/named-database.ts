@@ -1,6 +1,6 @@
 import type { Store } from '../../core/store/store.ts'
 import type { Context } from '../../sdk/context.ts'
-import { notFound } from '../../sdk/errors.ts'
+import { badRequest } from '../../sdk/errors.ts'
 import { toNamespace } from '../../sdk/namespace.ts'
 
 /**
@@ -9,7 +9,7 @@ import { toNamespace } from '../../sdk/namespace.ts'
  *
  * @param database as the request has it; empty: that of the namespace.
  * @param field of the request.
- * @throws {GatewayError} 404
+ * @throws {GatewayError} 400
  */
 export async function mustBeThere(
   store: Store,
@@ -21,8 +21,8 @@ export async function mustBeThere(
   if (database === '' || database === toNamespace(ctx, id)) return
   const tables = await store.listTables({ database, limit: 1 }, ctx.signal)
   if (tables.length > 0) return
-  throw notFound(
+  throw badRequest(
     id,
-    `not found: ${field} ${JSON.stringify(database)} has no records; store/databases lists those that have`,
+    `${field} must be a database that has records (store/databases lists them), got ${JSON.stringify(database)}`,
   )
 }

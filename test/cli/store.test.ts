@@ -72,7 +72,7 @@ t.test('databases and tables are listed', async (t) => {
   t.ok((await store('databases')).split('\n').includes('acme'))
   t.equal(await store('tables', '-d', 'acme'), 'shop\n')
   t.ok((await store('tables')).split('\n').includes('many'))
-  await t.rejects(store('tables', '-d', 'nobody'), { message: /has no records/ })
+  await t.rejects(store('tables', '-d', 'nobody'), { message: /database that has records/ })
 })
 
 t.test('what is asked for wrongly is refused with what would be right', async (t) => {

@@ -37,7 +37,8 @@ export async function readRecord(table: Table, key: string): Promise<StoredRecor
     const { body } = await call<RecordPage>('store', 'Store.Read', { key, options: table })
     return body.records[0] ?? null
   } catch (error) {
-    if (error instanceof CallError && error.code === 404) return null
+    // 400: its database has none any more, of any key.
+    if (error instanceof CallError && (error.code === 404 || error.code === 400)) return null
     throw error
   }
 }

@@ -2,8 +2,8 @@ import t from 'tap'
 import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
 const tell = (field: string, name: string) => ({
-  code: 404,
-  message: `not found: ${field} "${name}" has no records; store/databases lists those that have`,
+  code: 400,
+  message: `${field} must be a database that has records (store/databases lists them), got "${name}"`,
 })
 
 t.test('whoever reads from a database that is misspelt is told, whatever is read', async (t) => {
