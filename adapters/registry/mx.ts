@@ -22,7 +22,7 @@ export interface MxRegistryOptions {
   readonly ca?: string
   /** Whose services are read and registered. @default 'mx' */
   readonly domain?: string
-  /** Milliseconds the registry may take to answer. @default 5000 */
+  /** Milliseconds the registry may take to answer; a connection that was silent for as long, though asked, is given up. @default 5000 */
   readonly timeoutMs?: number
   /** Who registers; what is read shows the token there is. @default nobody that is known */
   readonly tokens?: TokenSource | undefined
@@ -32,6 +32,8 @@ export interface MxRegistryOptions {
 
 /** Services of a page: some 20 ms of work where each has 20 nodes. */
 const PAGE = 200
+/** Silence before it is asked whether the registry is there, of the time it may take: that is over when three questions were not answered. */
+const PING_SHARE = 0.4
 /** Methods nobody may call but administrators. */
 const WRITES: ReadonlySet<string> = new Set(['Register', 'Deregister'])
 /** More pages than there can be services. */
@@ -71,7 +73,7 @@ export function createMxRegistry(options: MxRegistryOptions): Registry {
     secure,
     background: true,
     connectTimeoutMs: timeoutMs,
-    pingAfterMs: 5000,
+    pingAfterMs: timeoutMs * PING_SHARE,
     ...(ca !== undefined && { ca }),
   })
   const watchers = createWatchers()

@@ -85,11 +85,15 @@ async function openRelay(t: Test) {
     target = port
     for (const socket of sockets) socket.destroy()
   }
+  /** Nothing goes through the connections there are any more, and none is closed. */
+  const fallSilent = (): void => {
+    for (const socket of sockets) socket.unpipe()
+  }
   t.teardown(() => {
     server.close()
     lead(undefined)
   })
-  return { port: (server.address() as AddressInfo).port, lead }
+  return { port: (server.address() as AddressInfo).port, lead, fallSilent }
 }
 
 testRegistry(t, async () => {
@@ -173,6 +177,22 @@ t.test('an outage is told, and what changed meanwhile', async (t) => {
   await fill(second.registry, [GREETER])
   await until(() => told.length === 7)
   t.same(told.slice(5), ['update greeter 1', 'delete billing 0'], 'and so it goes on')
+})
+
+t.test('a registry that is silent, and closes nothing, is noticed within its time', async (t) => {
+  const remote = await openRemote(t)
+  await fill(remote.registry, [GREETER])
+  const relay = await openRelay(t)
+  relay.lead(remote.port)
+  const registry = open(t, relay.port, { timeoutMs: 1000 })
+  const told = watch(registry)
+  t.equal((await list(registry)).length, 1)
+  relay.fallSilent()
+  const silentMs = performance.now()
+  await fill(remote.registry, [GREETER, USERS])
+  await until(() => told.includes('back'))
+  t.same(told, ['out', 'create users 1', 'back'])
+  t.ok(performance.now() - silentMs > 500, 'not before it was asked')
 })
 
 t.test('of a registry that comes after its watcher everything is told', async (t) => {
