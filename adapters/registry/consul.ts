@@ -80,6 +80,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
     onDomains(told) {
       domains = told
     },
+    onChanged: (name) => watches.get(name)?.hurry(),
   })
   const watches = new Map<string, SharedWatch>()
   let ofAll: SharedWatch | undefined
@@ -109,7 +110,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
       ask: (question) => questions.askCatalog(question),
       read: questions.readCatalog,
       slots: createSlots(1, pollMs, () => {}),
-      pace: { ...pace, burst: 1 },
+      pace,
       onIdle() {
         ofAll = undefined
       },

@@ -53,6 +53,8 @@ export interface BlockingQuery {
   readonly settled: Promise<void>
   /** Why there is no answer at present. */
   readonly failure: () => Error | undefined
+  /** The answer has changed: it is asked for soon. */
+  readonly hurry: () => void
   readonly stop: () => void
 }
 
@@ -78,6 +80,8 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
   let failure: Error | undefined
   let question = new AbortController()
   let seat: Seat | undefined
+  /** Before there was a seat. */
+  let isHurried = false
   let index = 0n
   let era = 0
   let digest = ''
@@ -120,7 +124,9 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
   async function sit(): Promise<Seat> {
     if (seat === undefined) await pause(pace.lingerMs, signal)
     signal.throwIfAborted()
-    seat ??= slots.join({ idleMs, onTaken: () => question.abort() })
+    if (seat !== undefined) return seat
+    seat = slots.join({ idleMs, onTaken: () => question.abort() })
+    if (isHurried) seat.hurry()
     return seat
   }
 
@@ -179,6 +185,11 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
   return {
     settled,
     failure: () => failure,
+    hurry() {
+      isHurried = seat === undefined
+      seat?.hurry()
+    },
+
     stop() {
       if (signal.aborted) return
       stopper.abort()

@@ -22,11 +22,14 @@ const NOTHING =
 export interface CatalogOptions extends ReadOptions {
   /** Told which domains the services say to be in, when that may have changed. */
   readonly onDomains?: (domains: ReadonlySet<string>) => void
+  /** Told of a service whose tags, and so its nodes, are other ones than before. */
+  readonly onChanged?: (name: string) => void
 }
 
 /** What the tags of a service said last. */
 interface Known {
   readonly hash: string
+  readonly revision: number
   readonly services: readonly Service[]
   readonly domains: ReadonlySet<string>
 }
@@ -39,11 +42,12 @@ export function createCatalogReader({
   domain,
   warn,
   onDomains,
+  onChanged = () => {},
 }: CatalogOptions): (body: Buffer) => Promise<readonly Service[]> {
   let known = new Map<string, Known>()
   let listed: readonly Service[] = []
 
-  function readService(name: string, tags: unknown): Omit<Known, 'hash'> {
+  function readService(name: string, tags: unknown): Omit<Known, 'hash' | 'revision'> {
     const tell = (reason: string): void => warn(`service ${name}: ${reason}`)
     const read = parseTags(tags, domain, tell)
     for (const oddity of findTagOddities(read)) tell(oddity)
@@ -79,24 +83,26 @@ export function createCatalogReader({
     const read: typeof known = new Map()
     let changes = 0
     let isEmpty = true
-    await scanCatalog(body, ({ name, hash, readTags }) => {
+    await scanCatalog(body, ({ name, hash, revision, readTags }) => {
       isEmpty = false
       if (name === CONSUL_ITSELF) return
       const old = before.known.get(name)
+      if (old?.hash !== hash || old.revision !== revision) onChanged(name)
       if (old?.hash === hash) {
-        read.set(name, old)
+        read.set(name, old.revision === revision ? old : { ...old, revision })
         return
       }
       changes++
       const tags = readTags()
       // Consul collects them from all instances, in another order each time.
       const sorted = Array.isArray(tags) ? tags.sort() : tags
-      read.set(name, { hash, ...readService(name, sorted) })
+      read.set(name, { hash, revision, ...readService(name, sorted) })
     })
     // Consul before 1.11 does not tell what it hides from a token.
     if (isEmpty) warn(NOTHING)
-    if (changes === 0 && read.size === before.known.size) return before.listed
+    for (const name of before.known.keys()) if (!read.has(name)) onChanged(name)
     known = read
+    if (changes === 0 && read.size === before.known.size) return before.listed
     listed = [...known.values()].flatMap(({ services }) => services)
     onDomains?.(new Set([...known.values()].flatMap(({ domains }) => [...domains])))
     return listed

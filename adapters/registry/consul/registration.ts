@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 import { parseAddress } from '../../../core/upstream/parse-node.ts'
-import { DEFAULT_DOMAIN, DEFAULT_VERSION, formatTag, MARKER, MAX_TAG } from './tags.ts'
+import { DEFAULT_DOMAIN, DEFAULT_VERSION, formatTag, MARKER, MAX_TAG, REVISION } from './tags.ts'
 
 /** A node as Consul is told of it. */
 export interface Registration {
@@ -28,6 +29,8 @@ const MAX_META_VALUE = 512
 const OWN_META = 2
 const MAX_BYTES = 262_144
 const MAX_WEIGHT = 1000
+/** Characters of a revision: 72 bits. */
+const REVISION_LENGTH = 12
 
 /**
  * @param ttlSeconds 0: it does not expire.
@@ -67,14 +70,17 @@ export function toRegistration(
       ? []
       : [formatTag('node', domain, JSON.stringify(Object.fromEntries(rest)))]),
   ]
-  const registration: Registration = {
+  const described = {
     id: toConsulId(name, node.id),
     name,
     address: host,
     port,
-    tags,
     meta: { ...Object.fromEntries(fitting), 'mx-version': version, 'mx-domain': domain },
     weight: toWeight(own['weight']),
+  }
+  const registration: Registration = {
+    ...described,
+    tags: [...tags, formatTag(REVISION, domain, toRevision(described))],
     ttlSeconds: Math.ceil(ttlSeconds),
     draining,
   }
@@ -106,6 +112,11 @@ export function toConsulId(name: string, id: string): string {
     )
   }
   return id.startsWith(`${name}-`) && UUID.test(id.slice(name.length + 1)) ? id : `${name}:${id}`
+}
+
+function toRevision(described: object): string {
+  const digest = createHash('sha256').update(JSON.stringify(described)).digest('base64url')
+  return digest.slice(0, REVISION_LENGTH)
 }
 
 function isMetaKey(key: string): boolean {

@@ -1,10 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { REVISION } from './tags.ts'
 
 /** A service of the catalog and its tags, not yet parsed. */
 export interface ScannedService {
   readonly name: string
-  /** Of the tags, whatever their order. */
+  /** Of the tags that describe it, whatever their order. */
   readonly hash: string
+  /** Of the others: they are other ones when its nodes are. */
+  readonly revision: number
   /** Parses the tags. @throws {SyntaxError} when they are no JSON. */
   readonly readTags: () => unknown
 }
@@ -13,8 +16,11 @@ export interface ScannedService {
 const SLICE_MS = 4
 /** Bytes between two looks at the clock. */
 const LOOK_BYTES = 32_768
+/** A string that is a revision, with its quote. */
+const REVISION_START = Buffer.from(`"mx.${REVISION}`)
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const REVISION_LETTER = 4
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d]
 const [COMMA, COLON] = [0x2c, 0x3a]
 
@@ -34,6 +40,8 @@ export async function scanCatalog(
   /** Of the string read last. */
   let first = 0
   let second = 0
+  /** Of the value skipped last. */
+  let revision = 0
 
   const skipBlanks = (): void => {
     while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++
@@ -66,6 +74,12 @@ export async function scanCatalog(
     throw new SyntaxError('Consul answers no catalog: a string has no end')
   }
 
+  function isRevisionAt(start: number): boolean {
+    // Seldom more than one byte is looked at: that behind `"mx.`.
+    if (body[start + REVISION_LETTER] !== REVISION_START[REVISION_LETTER]) return false
+    return REVISION_START.compare(body, start, start + REVISION_START.length) === 0
+  }
+
   function readString(): string {
     skipBlanks()
     const start = at
@@ -78,10 +92,16 @@ export async function scanCatalog(
     let depth = 0
     let strings = 0
     let [sum, mixed, others] = [0, 0, 0]
+    revision = 0
     for (; at < body.length; ) {
       const byte = body[at]!
       if (byte === QUOTE) {
+        const isRevision = isRevisionAt(at)
         skipString()
+        if (isRevision) {
+          revision = (revision + Math.imul(first, 31) + second) | 0
+          continue
+        }
         strings++
         sum = (sum + first) | 0
         mixed = (mixed + second) | 0
@@ -106,7 +126,7 @@ export async function scanCatalog(
     const start = at
     const hash = skipValue()
     const end = at
-    tell({ name, hash, readTags: () => JSON.parse(body.toString('utf8', start, end)) })
+    tell({ name, hash, revision, readTags: () => JSON.parse(body.toString('utf8', start, end)) })
     skipBlanks()
     if (body[at] === CLOSE) return
     expect(COMMA)

@@ -23,6 +23,8 @@ export interface SharedWatch {
   readonly isSettled: () => boolean
   /** What the last answer told; undefined while Consul cannot be asked. */
   readonly services: () => readonly Service[] | undefined
+  /** They have changed: they are asked for soon. */
+  readonly hurry: () => void
   readonly stop: () => void
 }
 
@@ -64,6 +66,7 @@ export function createSharedWatch({
     settled: query.settled,
     isSettled: () => isSettled,
     services: () => (query.failure() === undefined ? services : undefined),
+    hurry: query.hurry,
     stop: query.stop,
 
     add(listener, { onOutage, idleMs = () => 0 } = {}) {

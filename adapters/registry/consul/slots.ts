@@ -11,6 +11,8 @@ export interface Seat {
   readonly take: () => boolean
   /** Until there is a place, or it is time to ask without. */
   readonly turn: () => Promise<void>
+  /** What it asks for has changed: without a place it is its turn soon. */
+  readonly hurry: () => void
   readonly leave: () => void
 }
 
@@ -25,13 +27,13 @@ export interface Slots {
 
 interface Member extends Claim {
   held: boolean
+  hurried: boolean
   askedMs: number
   wake: (() => void) | undefined
 }
 
-/** Most questions a second of those who have no place: those in use, and the others. */
-const USED_PER_SECOND = 150
-const UNUSED_PER_SECOND = 50
+/** Most questions a second of those who have no place: those whose answer has changed, those in use, and the others. */
+const PER_SECOND = { hurried: 500, used: 150, unused: 50 }
 /** What was used more recently than that counts as in use; one place changes hands for a difference of as much. */
 const USED_MS = 10_000
 /** Shortest pause between two questions of one that is in use. */
@@ -58,11 +60,16 @@ export function createSlots(
   const told = new Set<'full' | 'refused'>()
   let loweredMs = 0
   let balancedMs = 0
-  let budgets = { used: 0, unused: 0 }
+  let budgets = { hurried: 0, used: 0, unused: 0 }
   let timer: NodeJS.Timeout | undefined
   const members = new Set<Member>()
   /** Those without a place who wait for their turn; who waits longest comes first. */
   const waiting = new Set<Member>()
+
+  const pauses = { hurried: 0, used: Math.min(USED_POLL_MS, minPollMs), unused: minPollMs }
+
+  const kindOf = ({ hurried, idleMs }: Member): keyof typeof PER_SECOND =>
+    hurried ? 'hurried' : idleMs() < USED_MS ? 'used' : 'unused'
 
   function tell(why: 'full' | 'refused'): void {
     if (!told.has(why)) onShort(why)
@@ -71,6 +78,7 @@ export function createSlots(
 
   function give(member: Member): void {
     member.held = true
+    member.hurried = false
     held++
   }
 
@@ -112,16 +120,14 @@ export function createSlots(
       balancedMs = nowMs
       rebalance()
     }
-    const share = TICK_MS / 1000
-    budgets = {
-      used: Math.min(budgets.used, 1) + USED_PER_SECOND * share,
-      unused: Math.min(budgets.unused, 1) + UNUSED_PER_SECOND * share,
-    }
+    const refill = (kind: keyof typeof PER_SECOND): number =>
+      Math.min(budgets[kind], 1) + PER_SECOND[kind] * (TICK_MS / 1000)
+    budgets = { hurried: refill('hurried'), used: refill('used'), unused: refill('unused') }
     for (const member of waiting) {
-      const kind = member.idleMs() < USED_MS ? 'used' : 'unused'
-      const pauseMs = kind === 'used' ? Math.min(USED_POLL_MS, minPollMs) : minPollMs
-      if (budgets[kind] < 1 || nowMs - member.askedMs < pauseMs) continue
+      const kind = kindOf(member)
+      if (budgets[kind] < 1 || nowMs - member.askedMs < pauses[kind]) continue
       budgets[kind]--
+      member.hurried = false
       wake(member)
     }
     if (waiting.size > 0) return
@@ -133,7 +139,13 @@ export function createSlots(
     places: () => places,
 
     join(claim) {
-      const member: Member = { ...claim, held: false, askedMs: 0, wake: undefined }
+      const member: Member = {
+        ...claim,
+        held: false,
+        hurried: false,
+        askedMs: 0,
+        wake: undefined,
+      }
       members.add(member)
       return {
         take() {
@@ -154,6 +166,11 @@ export function createSlots(
           return new Promise((resolve) => {
             member.wake = resolve
           })
+        },
+
+        // One with a place is told by Consul.
+        hurry() {
+          member.hurried = !member.held
         },
 
         leave() {

@@ -15,6 +15,7 @@ const KEYS = [
   'endpoint',
   'metadata',
   'node',
+  'revision',
 ]
 
 /** What the tags of a service say that has no effect and was hardly meant so, a line each. */

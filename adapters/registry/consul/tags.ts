@@ -29,6 +29,13 @@ export interface ReadTags {
   readonly others: readonly string[]
 }
 
+/**
+ * Key of a tag that is another one for every node, and once that has changed: what lists the tags of all services then tells that one of
+ * them has other nodes than before.
+ */
+export const REVISION = 'revision'
+const REVISION_START = `mx.${REVISION}`
+
 /** Longest tag read, characters. */
 export const MAX_TAG = 65_536
 /** Most tags read of a service. */
@@ -39,6 +46,11 @@ const ROUTE_KEYS: ReadonlySet<string> = new Set(['path', 'host', 'method', 'hand
 /** Writes one tag: `mx.<key>=<value>`, with `@<domain>` behind the key outside the default domain. */
 export function formatTag(key: string, domain: string, value: string): string {
   return `mx.${key}${domain === DEFAULT_DOMAIN ? '' : `@${domain}`}=${value}`
+}
+
+/** Whether a tag is a {@link REVISION}: it describes nothing. */
+export function isRevision(tag: unknown): boolean {
+  return typeof tag === 'string' && tag.startsWith(REVISION_START)
 }
 
 /** @param warn told what is left out, and why. */
@@ -74,7 +86,7 @@ export function parseTags(tags: unknown, domain: string, warn: (reason: string) 
     },
   }
 
-  const list: unknown[] = Array.isArray(tags) ? tags : []
+  const list: unknown[] = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)) : []
   if (list.length > MAX_TAGS) warn(`only ${MAX_TAGS} of its ${list.length} tags are read`)
   for (const tag of list.slice(0, MAX_TAGS)) {
     if (typeof tag !== 'string') continue

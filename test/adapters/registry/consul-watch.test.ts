@@ -145,6 +145,54 @@ t.test('more services than connections are watched in turn, with one warning', a
   t.equal(warnings.length, 1)
 })
 
+t.test(
+  'of services without a connection, those are asked about that the catalog says have changed',
+  async (t) => {
+    let revision = 1
+    const held = new Set<() => void>()
+    const asked: string[] = []
+    const consul = await startConsulDouble(t, ({ path, query }, response) => {
+      const name = path.split('/').at(-1)!
+      const isCatalog = path.includes('catalog')
+      const reply = (): void => {
+        const tags = (own: number) => ['mx', 'mx.version=latest', `mx.revision=${own}`]
+        const instance = (own: number) => ({
+          Node: { Node: 'n', Address: '10.0.0.1' },
+          Service: { ID: `${name}:${own}`, Service: name, Port: 80, Tags: tags(own) },
+        })
+        const catalog = { a: tags(1), b: tags(revision), c: tags(1) }
+        const body = isCatalog ? catalog : [instance(name === 'b' ? revision : 1)]
+        sendJson(response, body, { 'x-consul-index': revision })
+      }
+      if (!isCatalog) asked.push(name)
+      if (query.get('index') === String(revision)) held.add(reply)
+      else reply()
+    })
+    const registry = openConsulRegistry(t, consul, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
+    const told: string[] = []
+    registry.watch!(() => {})
+    await registry.listServices()
+    for (const service of ['a', 'b', 'c'])
+      registry.watch!(
+        ({ type, service: { name, nodes } }) => told.push(`${type} ${name} ${nodes[0]?.id}`),
+        {
+          service,
+          // Nobody has used it for long: by itself it is hardly ever asked about.
+          idleMs: () => 1e6,
+        },
+      )
+    await Promise.all(['a', 'b', 'c'].map((name) => registry.getService(name)))
+    // The catalog: no service has a connection.
+    await until(() => held.size === 1)
+    asked.length = 0
+    revision = 2
+    for (const reply of held) reply()
+    await until(() => told.length > 0)
+    t.same(told, ['update b 2'])
+    t.same([...new Set(asked)], ['b'])
+  },
+)
+
 t.test('once closed nothing is asked any more', async (t) => {
   const consul = await startScripted(t)
   const registry = openConsulRegistry(t, consul)

@@ -71,6 +71,34 @@ function testContract(agent: ConsulAgent): void {
 }
 
 function testEntries(agent: ConsulAgent): void {
+  t.test(
+    'nodes that come and go are told at once, however many services are watched',
+    async (t) => {
+      // No service has a connection of its own, and none is asked about by itself.
+      const watcher = openConsulRegistry(t, agent, { maxWaiting: 0, pollMs: 1e6, onWarning() {} })
+      const writer = openConsulRegistry(t, agent)
+      const [one, two] = ['127.0.0.1:9001', '127.0.0.1:9002'].map((address) =>
+        makeService('crowded', [address]),
+      )
+      await writer.register!(one!)
+      await untilNodes(watcher, 'crowded', ['127.0.0.1:9001'])
+      const told: string[] = []
+      watcher.watch!(() => {})
+      watcher.watch!(({ type, service }) => told.push(`${type} ${service.nodes.length}`), {
+        service: 'crowded',
+        idleMs: () => 1e6,
+      })
+      await watcher.getService('crowded')
+      await writer.register!(two!)
+      await until(() => told.length === 1, SYNC_MS)
+      await writer.deregister!(one!)
+      await until(() => told.length === 2, SYNC_MS)
+      await writer.deregister!(two!)
+      await until(() => told.length === 3, SYNC_MS)
+      t.same(told, ['update 2', 'update 1', 'delete 0'])
+    },
+  )
+
   t.test('a registration is readable for any user of Consul', async (t) => {
     const registry = openConsulRegistry(t, agent)
     const nothing = { name: '', type: '', values: [] }

@@ -55,6 +55,38 @@ t.test('the domains of all services are told when they may have changed', async 
   t.same(told, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
 })
 
+t.test(
+  'services whose tags are other ones are told, whatever it is that has changed',
+  async (t) => {
+    let told: string[] = []
+    const read = createCatalogReader({
+      domain: 'mx',
+      warn: () => {},
+      onChanged: (name) => told.push(name),
+    })
+    const take = async (catalog: object): Promise<string[]> => {
+      told = []
+      await read(Buffer.from(JSON.stringify(catalog)))
+      return told
+    }
+    const [a, b] = [
+      ['mx', 'mx.version=latest', 'mx.revision=1'],
+      ['mx', 'mx.version=latest', 'mx.revision=2'],
+    ]
+    t.same(await take({ a, b }), ['a', 'b'])
+    t.same(await take({ a, b }), [])
+    const before = await read(Buffer.from(JSON.stringify({ a, b })))
+    t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'a node more')
+    t.equal(
+      await read(Buffer.from(JSON.stringify({ a, b }))),
+      before,
+      'none is described otherwise',
+    )
+    t.same(await take({ a: [...a, 'x'], b }), ['a'])
+    t.same(await take({ b }), ['a'], 'it is gone')
+  },
+)
+
 t.test('names that are none are left out, __proto__ among them', async (t) => {
   const { read, warnings } = create()
   t.same(await read(JSON.parse('{"__proto__": [], "a b": [], "ok": null, "constructor": 7}')), [

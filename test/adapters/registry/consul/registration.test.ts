@@ -1,25 +1,30 @@
 import t from 'tap'
 import { toConsulId, toRegistration } from '../../../../adapters/registry/consul/registration.ts'
 import { parseTags } from '../../../../adapters/registry/consul/tags.ts'
+import type { Node } from '../../../../core/contracts/registry.ts'
 import { makeNode, makeService } from '../../../fixtures/services.ts'
 
 const NODE = makeNode('10.0.0.1:80')
 const SERVICE = makeService('greeter', [NODE])
 
 t.test('a node becomes an instance with its version and domain', async (t) => {
-  t.same(toRegistration(SERVICE, NODE, 'mx', 90), {
+  const registration = toRegistration(SERVICE, NODE, 'mx', 90)
+  const revision = registration.tags.at(-1)!
+  t.match(revision, /^mx\.revision=[\w-]{12}$/)
+  t.same(registration, {
     id: 'greeter:10.0.0.1:80',
     name: 'greeter',
     address: '10.0.0.1',
     port: 80,
-    tags: ['mx', 'mx.version=latest'],
+    tags: ['mx', 'mx.version=latest', revision],
     meta: { 'mx-version': 'latest', 'mx-domain': 'mx' },
     weight: 1,
     ttlSeconds: 90,
     draining: false,
   })
   const { tags, meta } = toRegistration(SERVICE, NODE, 'shop', 0.5)
-  t.same(tags, ['mx', 'mx.domain=shop', 'mx.version@shop=latest'])
+  t.same(tags.slice(0, -1), ['mx', 'mx.domain=shop', 'mx.version@shop=latest'])
+  t.match(tags.at(-1), /^mx\.revision@shop=/)
   t.equal(meta['mx-domain'], 'shop')
   t.equal(toRegistration(SERVICE, NODE, 'mx', 0.5).ttlSeconds, 1)
 })
@@ -34,9 +39,24 @@ t.test('metadata that Meta cannot hold is in a tag', async (t) => {
   const { meta, tags } = toRegistration(SERVICE, { ...NODE, metadata }, 'mx', 90)
   t.equal(Object.keys(meta).length, 64)
   t.equal(meta['mx-version'], 'latest')
-  const rest = JSON.parse(tags.at(-1)?.slice('mx.node='.length) ?? '') as Record<string, string>
+  const rest = JSON.parse(tags.at(-2)?.slice('mx.node='.length) ?? '') as Record<string, string>
   t.equal(Object.keys(rest).length, 73 - 62)
   t.match(rest, { 'a.b': '1', 'mx-version': 'mine', umlaut: /^ä+$/ })
+})
+
+t.test('the revision is that of the node, until what is told of it is different', async (t) => {
+  const revisionOf = (node: Node, version = 'latest'): string =>
+    toRegistration({ ...SERVICE, version }, node, 'mx', 90).tags.at(-1)!
+  const own = revisionOf(NODE)
+  t.equal(revisionOf({ ...NODE }), own)
+  t.equal(revisionOf({ ...NODE, metadata: { state: 'draining' } }), own)
+  for (const other of [
+    revisionOf(makeNode('10.0.0.2:80')),
+    revisionOf({ ...NODE, address: '10.0.0.2:80' }),
+    revisionOf({ ...NODE, metadata: { weight: '2' } }),
+    revisionOf(NODE, '2'),
+  ])
+    t.not(other, own)
 })
 
 t.test('draining is no metadata but a state, any other state is metadata', async (t) => {

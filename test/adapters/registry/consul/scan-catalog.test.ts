@@ -35,6 +35,22 @@ t.test('the hash is that of the tags in whatever order, and no other', async (t)
   t.equal(new Set(await Promise.all(lists.map(hashOf))).size, lists.length)
 })
 
+t.test('revisions are told apart from what describes a service', async (t) => {
+  const scanOne = async (...tags: string[]) => {
+    const [found] = await scan(JSON.stringify({ a: tags }))
+    return { hash: found!.hash, revision: found!.revision }
+  }
+  const some = await scanOne('mx', 'mx.revision=a', 'mx.revision=b')
+  t.strictSame(await scanOne('mx.revision=b', 'mx', 'mx.revision=a'), some, 'in any order')
+  const other = await scanOne('mx', 'mx.revision=a', 'mx.revision@shop=c')
+  t.equal(other.hash, some.hash)
+  t.not(other.revision, some.revision)
+  const changed = await scanOne('mx', 'mx.rev', 'mx.revision=a', 'mx.revision=b')
+  t.not(changed.hash, some.hash)
+  t.equal(changed.revision, some.revision)
+  t.strictSame(await scanOne('mx'), { hash: some.hash, revision: 0 })
+})
+
 t.test('what is cut off or no object is no catalog', async (t) => {
   for (const text of [
     '',

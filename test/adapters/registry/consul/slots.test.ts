@@ -49,6 +49,17 @@ t.test('those in use ask more often than the others', async (t) => {
   t.equal(unused.turns(), 0)
 })
 
+t.test('one whose answer has changed asks soon, once, and others as before', async (t) => {
+  const slots = createSlots(0, 100_000, () => {})
+  const seats = [1, 2].map(() => join(slots, () => 20_000).seat)
+  const [changed, other] = seats.map((seat) => poll(t, seat))
+  seats[0]!.hurry()
+  await until(() => changed!.turns() === 1)
+  seats[0]!.hurry()
+  await until(() => changed!.turns() === 2)
+  t.equal(other!.turns(), 0)
+})
+
 t.test('all together ask no more than two hundred times a second', async (t) => {
   const slots = createSlots(0, 1, () => {})
   const pollers = Array.from({ length: 400 }, (_, i) =>
