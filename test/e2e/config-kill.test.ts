@@ -1,9 +1,7 @@
 // Specification, by way of docs/config.md: killed at any moment, the configuration is whole. `MX_KILLS=200` kills more often.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createLmdbStore } from '../../adapters/store/lmdb.ts'
 import { createStore, type Store } from '../../core/store/store.ts'
 import { readKeyNote } from '../../services/config/change-key.ts'
@@ -12,8 +10,8 @@ import { HEAD, KEY_NOTE, toKeys, toTable } from '../../services/config/records.t
 import { parseSecretKey, type SecretKey } from '../../services/config/secret-key.ts'
 import { createSnapshots } from '../../services/config/snapshots.ts'
 import { formatJson } from '../../services/config/tree-text.ts'
+import { startDoomed } from '../fixtures/doomed.ts'
 import { dumpStore, KEY, OTHER_KEY } from '../fixtures/platform-config.ts'
-import { toNodeWords } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WRITER = new URL('../fixtures/config-writer.ts', import.meta.url)
@@ -26,23 +24,6 @@ interface Values {
   readonly left: number
   readonly right: number
   readonly hidden?: number
-}
-
-/** Has a process write, with a key it may have to change to first, and kills it at some moment. */
-async function writeAndKill(
-  t: Test,
-  { folder, notes, keys, after }: { folder: string; notes: string; keys: string[]; after: string },
-) {
-  const words = toNodeWords(WRITER, folder, notes, ...keys)
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  const closed = once(child, 'close')
-  // Not by a loop over the stream: leaving one closes the pipe, and what is written then ends the process.
-  let told = ''
-  while (!told.includes(after)) told += String((await once(child.stdout, 'data'))[0])
-  setTimeout(() => child.kill('SIGKILL'), Math.random() * MAX_LIFE_MS)
-  const [code, signal] = await closed
-  t.strictSame({ code, signal }, { code: null, signal: 'SIGKILL' })
 }
 
 /** Of each writer the last change that was acknowledged. */
@@ -80,11 +61,14 @@ async function readVersions(store: Store, namespace: string, key: SecretKey) {
 t.test('killed at any moment, every acknowledged change is there, and none is torn', async (t) => {
   const folder = makeTempFolder(t, 'config-kill')
   const notes = join(folder, 'notes')
+  const { runAndKill } = startDoomed(t, WRITER)
   let changed = 0
   let before = ''
   for (let round = 0; round < KILLS; round++) {
     const keys = round % 2 === 0 ? [KEY, OTHER_KEY] : [OTHER_KEY, KEY]
-    await writeAndKill(t, { folder, notes, keys, after: round % 3 === 0 ? 'open' : 'writing' })
+    // With a key it may have to change to first.
+    const after = round % 3 === 0 ? 'open' : 'writing'
+    await runAndKill([folder, notes, ...keys], { after, maxLifeMs: MAX_LIFE_MS })
     const store = createStore(createLmdbStore({ folder }))
     const note = await readKeyNote(store)
     if (note === undefined) {

@@ -1,13 +1,11 @@
 // Specification, by way of docs/events.md: what was acknowledged survives kill -9, what was not comes again. `MX_KILLS=200` kills more often.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createLmdbEvents } from '../../adapters/events/lmdb.ts'
 import type { EventsAdapter, EventTopic, StoredEvent } from '../../core/contracts/events.ts'
+import { type Doomed, startDoomed } from '../fixtures/doomed.ts'
 import { DEAD, GROUP, isPoison, KEPT, makePayload, SHORT } from '../fixtures/event-load.ts'
-import { toNodeWords } from '../fixtures/programs.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const WORKER = new URL('../fixtures/event-worker.ts', import.meta.url)
@@ -24,17 +22,16 @@ interface Note {
 }
 
 /** Has a process publish and consume, kills it at some moment, and tells what it noted. */
-async function workAndKill(t: Test, folder: string, sync: string, round: number): Promise<Note[]> {
+async function workAndKill(
+  { runAndKill }: Doomed,
+  folder: string,
+  sync: string,
+  round: number,
+): Promise<Note[]> {
   // Not by its output: a pipe nobody reads for a moment takes no more.
   const notes = join(folder, `notes-${round}`)
-  const words = toNodeWords(WORKER, folder, sync, String(round), notes)
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.teardown(() => child.kill('SIGKILL'))
-  const closed = once(child, 'close')
-  await once(child.stdout, 'data')
-  setTimeout(() => child.kill('SIGKILL'), Math.random() * MAX_LIFE_MS)
-  const [code, signal] = await closed
-  t.strictSame({ code, signal }, { code: null, signal: 'SIGKILL' })
+  const words = [folder, sync, String(round), notes]
+  await runAndKill(words, { after: 'working', maxLifeMs: MAX_LIFE_MS })
   const told = readFileSync(notes, 'utf8')
   // The last line may have been cut off.
   const lines = told.slice(0, told.lastIndexOf('\n')).split('\n')
@@ -44,9 +41,13 @@ async function workAndKill(t: Test, folder: string, sync: string, round: number)
   })
 }
 
-async function readAll(adapter: EventsAdapter, topic: EventTopic): Promise<StoredEvent[]> {
+async function readAll(
+  adapter: EventsAdapter,
+  topic: EventTopic,
+  first = 1,
+): Promise<StoredEvent[]> {
   const events: StoredEvent[] = []
-  let from: number | undefined = 1
+  let from: number | undefined = first
   while (from !== undefined) {
     const slice = await adapter.read(topic, { from, limit: 1000, maxBytes: MUCH })
     events.push(...slice.events)
@@ -95,24 +96,31 @@ for (const sync of ['os', 'always'] as const) {
     `${sync}: killed at any moment, every acknowledged event is there, and groups are never ahead of acknowledgements`,
     async (t) => {
       const folder = makeTempFolder(t, 'kill')
+      const workers = startDoomed(t, WORKER)
       const published = new Map<number, string>()
       const intended = new Set<number>()
       const acked = new Set<number>()
+      /** Ids of what became a dead letter. */
+      const buried = new Set<string | undefined>()
+      const kept: StoredEvent[] = []
+      let firstDead = 1
       let lastShort = 0
       let again = 0
-      let buried = 0
       for (let round = 0; round < KILLS / 2; round++) {
-        for (const { what, sequence, key } of await workAndKill(t, folder, sync, round)) {
+        for (const { what, sequence, key } of await workAndKill(workers, folder, sync, round)) {
           if (what === 'p') published.set(sequence, key)
           else if (what === 's') lastShort = Math.max(lastShort, sequence)
           else if (what === 'i') intended.add(sequence)
           else acked.add(sequence)
         }
         const adapter = createLmdbEvents({ folder })
-        const kept = await readAll(adapter, KEPT)
+        // What was there before is looked at once more in the end.
+        const added = await readAll(adapter, KEPT, kept.length + 1)
         const short = await readAll(adapter, SHORT)
-        const dead = await readAll(adapter, DEAD)
-        const isDead = new Set(dead.map(({ metadata }) => metadata['dead-id']))
+        const dead = await readAll(adapter, DEAD, firstDead)
+        firstDead += dead.length
+        kept.push(...added)
+        for (const { metadata } of dead) buried.add(metadata['dead-id'])
         const coming = await pullAll(adapter)
         const faults = { missing: 0, lost: 0, forgotten: 0, again: 0 }
         for (const [sequence, key] of published)
@@ -122,23 +130,31 @@ for (const sync of ['os', 'always'] as const) {
           if (key === 'end/0/1' || coming.has(sequence)) continue
           // What nobody was about to be done with has to come again, or to be a dead letter: on a busy machine that
           // is what came in time twice and was looked at late.
-          if (isDead.has(id)) continue
+          if (buried.has(id)) continue
           if (isPoison(key)) faults.lost++
           else if (!intended.has(sequence)) faults.forgotten++
         }
         for (const sequence of acked) if (coming.has(sequence)) faults.again++
         t.strictSame(faults, { missing: 0, lost: 0, forgotten: 0, again: 0 }, `kill ${round}`)
-        for (const events of [kept, short, dead])
+        for (const events of [added, short, dead])
           t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
-        t.equal(kept[0]!.sequence, 1)
+        t.equal(kept.at(-1)!.sequence, kept.length)
         t.ok((short.at(-1)?.sequence ?? 0) >= lastShort)
         t.ok(round < 3 || lastShort < 100 || short[0]!.sequence > 1, 'retention goes on')
         again += coming.size
-        buried = isDead.size
         await adapter.close?.()
       }
-      const counts = `${published.size} published, ${acked.size} done with, ${again} came again, ${buried} dead letters`
-      t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried > 0, counts)
+      const adapter = createLmdbEvents({ folder })
+      const all = await readAll(adapter, KEPT)
+      for (const events of [all, await readAll(adapter, DEAD)]) {
+        t.strictSame(countFaults(events), { gaps: 0, torn: 0 })
+        t.equal(events[0]!.sequence, 1)
+      }
+      const toIds = (events: readonly StoredEvent[]) => events.map(({ id }) => id)
+      t.strictSame(toIds(all).slice(0, kept.length), toIds(kept), 'nothing of before has changed')
+      await adapter.close?.()
+      const counts = `${published.size} published, ${acked.size} done with, ${again} came again, ${buried.size} dead letters`
+      t.ok(published.size > KILLS && acked.size > KILLS && again > 0 && buried.size > 0, counts)
       t.comment(counts)
     },
   )
