@@ -158,7 +158,7 @@ t.test(
   },
 )
 
-t.test('a line that is parted in the middle comes together again', async (t) => {
+t.test('a line that is parted in the middle comes together again; circles end', async (t) => {
   const { a, b, c, d } = (await startAll(t, 'a-b b-c c-d')) as Named
   await serve(t, a, 'left')
   await serve(t, d, 'right')
@@ -185,23 +185,30 @@ t.test('a line that is parted in the middle comes together again', async (t) => 
   b.child.kill('SIGCONT')
   await answers(a, 'right', 'd')
   await answers(d, 'left', 'a')
+  // Each says that the other one has it.
+  for (const [at, to] of [
+    [a, b],
+    [b, a],
+  ] as const)
+    await at.client.call('registry', 'Registry.Register', {
+      name: 'loop',
+      nodes: [{ id: to.id, address: to.address, metadata: { protocol: 'mx' } }],
+    })
+  t.equal(await where(a, 'loop'), 508)
+  t.equal(await where(b, 'loop'), 508)
 })
 
-t.test('a star: its middle is killed, and started anew', async (t) => {
-  const { hub, a, b } = (await startAll(t, 'a-hub b-hub')) as Named
-  await serve(t, b, 'greeter')
-  await answers(a, 'greeter', 'b')
-  await kill(hub)
-  await answers(a, 'greeter', 404)
-  t.equal(await where(b, 'greeter'), 'b')
-  await startServer(t, 'hub', { address: hub.address })
-  await answers(a, 'greeter', 'b')
-})
-
-t.test('a server that goes: what it has is called at another one', async (t) => {
-  const { a, b, c } = (await startAll(t, 'b-a c-a')) as Named
-  await serve(t, b, 'greeter')
+t.test('a star: its middle, and an end, are killed and started anew', async (t) => {
+  const { hub, b, c } = (await startAll(t, 'b-hub c-hub')) as Named
   await serve(t, c, 'greeter')
+  await answers(b, 'greeter', 'c')
+  await kill(hub)
+  await answers(b, 'greeter', 404)
+  t.equal(await where(c, 'greeter'), 'c')
+  const a = await startServer(t, 'hub', { address: hub.address })
+  await answers(b, 'greeter', 'c')
+
+  await serve(t, b, 'greeter')
   await eventually(async () => (await ways(a, 'greeter')) === 'b, c')
   const { failures, more, stop } = load(t, a, 'greeter', 8)
   await more(200)
@@ -221,18 +228,4 @@ t.test('a server that goes: what it has is called at another one', async (t) => 
   again.child.kill('SIGTERM')
   t.equal(await again.ended, 0)
   t.equal(await where(a, 'greeter'), 404)
-})
-
-t.test('calls that go in a circle all the same end with 508', async (t) => {
-  const { a, b } = (await startAll(t, 'a-b')) as Named
-  for (const [at, to] of [
-    [a, b],
-    [b, a],
-  ] as const)
-    await at.client.call('registry', 'Registry.Register', {
-      name: 'loop',
-      nodes: [{ id: to.id, address: to.address, metadata: { protocol: 'mx' } }],
-    })
-  t.equal(await where(a, 'loop'), 508)
-  t.equal(await where(b, 'loop'), 508)
 })
