@@ -64,6 +64,9 @@ export const TLS_CIPHERS: string = [
 ].join(':')
 
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+/** Some editors begin a file with it; TLS libraries then find nothing in the file. */
+const BYTE_ORDER_MARK = /^\uFEFF/
+const CURVES = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 
 /**
@@ -187,9 +190,21 @@ export function toTlsPair(
   warn: (message: string) => void,
   nowMs: number = Date.now(),
 ): TlsPair {
-  const leaf = parseCertificates(cert, source.cert)
-  if (!leaf.checkPrivateKey(parseKey(key, source.key)))
-    throw new Error(`TLS key ${source.key} does not belong to certificate ${source.cert}`)
+  const chain = parseCertificates(cert, source.cert)
+  const leaf = chain[0]!
+  const privateKey = parseKey(key, source.key)
+  if (!leaf.checkPrivateKey(privateKey)) {
+    const isLater = chain.some((one) => one.checkPrivateKey(privateKey))
+    throw new Error(
+      isLater
+        ? `TLS certificate ${source.cert} is not the first of its file: put it before its chain`
+        : `TLS key ${source.key} does not belong to certificate ${source.cert}`,
+    )
+  }
+  if (!isServable(privateKey))
+    throw new Error(
+      `TLS key ${source.key} is of a kind that cannot be served; RSA of 1024 bits and more, ECDSA with P-256, P-384 or P-521, and Ed25519 can`,
+    )
   if (Date.parse(leaf.validTo) < nowMs)
     warn(`TLS certificate ${source.cert} expired on ${leaf.validTo}`)
   if (Date.parse(leaf.validFrom) > nowMs)
@@ -211,7 +226,7 @@ function keepSame(before: TlsPair, pair: TlsPair): TlsPair {
 
 function readText(file: string, what: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file, 'utf8').replace(BYTE_ORDER_MARK, '')
   } catch (error) {
     throw new Error(`TLS ${what} file ${file} cannot be read: ${(error as Error).message}`, {
       cause: error,
@@ -219,12 +234,12 @@ function readText(file: string, what: string): string {
   }
 }
 
-function parseCertificates(text: string, file: string): X509Certificate {
+function parseCertificates(text: string, file: string): X509Certificate[] {
   const blocks = text.match(CERTIFICATE_BLOCK)
   if (blocks === null)
     throw new Error(`TLS certificate file ${file} holds no certificate in PEM form`)
   try {
-    return blocks.map((block) => new X509Certificate(block))[0]!
+    return blocks.map((block) => new X509Certificate(block))
   } catch (error) {
     throw new Error(`TLS certificate file ${file} holds a damaged certificate`, { cause: error })
   }
@@ -240,6 +255,13 @@ function parseKey(text: string, file: string): KeyObject {
       : 'holds no private key in PEM form'
     throw new Error(`TLS key file ${file} ${reason}`, { cause: error })
   }
+}
+
+/** Whether the TLS libraries of both listeners take a key, and find a cipher for it. */
+function isServable({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails ?? {}
+  if (asymmetricKeyType === 'rsa') return modulusLength >= 1024
+  return asymmetricKeyType === 'ed25519' || CURVES.has(namedCurve)
 }
 
 function toNames(leaf: X509Certificate): string[] {

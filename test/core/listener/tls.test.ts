@@ -18,6 +18,7 @@ import {
   withTlsFiles,
 } from '../../../core/listener/tls.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { UNSERVABLE } from '../../fixtures/unservable-certificates.ts'
 
 const folder = createCertificateFolder()
 t.teardown(() => folder.remove())
@@ -46,10 +47,34 @@ t.test('a chain behind the certificate is kept, and the key must be that of the 
   const chain = `a comment\n${leaf.cert}\n${issuer.cert}`
   const right = folder.write('chain', { cert: chain, key: leaf.key })
   t.equal(loadTls([right], noWarning(t)).pairs[0]!.cert, chain)
-  const wrong = folder.write('wrong', { cert: chain, key: issuer.key })
+  const reversed = folder.write('reversed', { cert: chain, key: issuer.key })
+  t.throws(() => loadTls([reversed]), {
+    message: `TLS certificate ${reversed.certFile} is not the first of its file: put it before its chain`,
+  })
+  const { key } = createCertificate(['other.test'], { ownKey: true })
+  const wrong = folder.write('wrong', { cert: chain, key })
   t.throws(() => loadTls([wrong]), {
     message: `TLS key ${wrong.keyFile} does not belong to certificate ${wrong.certFile}`,
   })
+  t.end()
+})
+
+t.test('a key that a listener would refuse, or have no cipher for, is refused by name', (t) => {
+  for (const { kind, ...texts } of UNSERVABLE) {
+    const files = folder.write('unservable', texts)
+    t.throws(
+      () => loadTls([files]),
+      { message: new RegExp(`^TLS key ${files.keyFile} is of a kind that cannot be served`) },
+      kind,
+    )
+  }
+  t.end()
+})
+
+t.test('a byte order mark before certificate or key is left out', (t) => {
+  const { cert, key } = createCertificate(['mark.test'])
+  const files = folder.write('mark', { cert: `\uFEFF${cert}`, key: `\uFEFF${key}` })
+  t.match(loadTls([files], noWarning(t)).pairs, [{ cert, key }])
   t.end()
 })
 
