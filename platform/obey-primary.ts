@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { EVERY_SOCKET, steerConnections } from '../core/listener/steer.ts'
 import type { Api } from './api.ts'
 import { LEFT, type SteerAnswer } from './hand-over.ts'
@@ -15,15 +16,24 @@ export function obeyPrimary(api: Pick<Api, 'listener' | 'port'>, actions: Worker
   process.on('message', (order: WorkerOrder | Question) => {
     if (order === 'drain') actions.drain()
     else if (order === 'reload') actions.reload()
-    else if (order === 'leave') {
-      actions.drain(true)
-      process.send?.(LEFT)
-    } else if ('steer' in order)
+    else if (order === 'leave') void leave(actions)
+    else if ('steer' in order)
       void steer(api, order.steer).then((unsteered) =>
         process.send?.({ unsteered } satisfies SteerAnswer),
       )
   })
   process.send?.(READY)
+}
+
+/**
+ * Connections wait to be accepted where a busy process is behind: closing the port would reset them. So the event loop looks
+ * for them once more before: the first turn is the one that brought the order.
+ */
+async function leave({ drain }: WorkerActions): Promise<void> {
+  await turn()
+  await turn()
+  drain(true)
+  process.send?.(LEFT)
 }
 
 async function steer(
