@@ -62,7 +62,7 @@ const micro: Micro = {
       busy.count(named)
     },
   },
-  budgetNs: { [BUSY]: 150, [IDLE]: 300, [UNROUTED]: 150, [UNCACHED]: 400, [NEW_NAMES]: 900 },
+  budgetNs: { [BUSY]: 150, [IDLE]: 300, [UNROUTED]: 150, [UNCACHED]: 200, [NEW_NAMES]: 600 },
 }
 
 export default micro

@@ -21,7 +21,9 @@ export interface RouteTableOptions {
 export class RouteTable {
   readonly #max: number
   readonly #maxUndeclared: number
-  readonly #routes = new Map<string, RouteCounters>()
+  /** By service, then by what tells its routes apart: names of a call may be new strings, which would have to be joined and copied. */
+  readonly #routes = new Map<string, Map<string, RouteCounters>>()
+  #size = 0
   readonly #paths = new WeakMap<PathTemplate, string>()
   /** How many endpoints of services that declare none have a name. */
   readonly #undeclared = new Map<string, number>()
@@ -44,7 +46,8 @@ export class RouteTable {
 
   /** All there are. */
   values(): RouteCounters[] {
-    return [this.#none, this.#other, ...this.#routes.values()]
+    const named = [...this.#routes.values()].flatMap((routes) => [...routes.values()])
+    return [this.#none, this.#other, ...named]
   }
 
   #find(x: Exchange, route: Route): RouteCounters {
@@ -53,10 +56,10 @@ export class RouteTable {
     if (upstream === undefined) return this.#other
     const { service, endpoint, template } = route
     const path = template === undefined ? '' : this.#toPath(template)
-    const key = `${service}\n${endpoint}\n${path}`
-    let counters = this.#routes.get(key)
+    const key = path === '' ? endpoint : `${endpoint}\n${path}`
+    let counters = this.#routes.get(service)?.get(key)
     if (counters === undefined) {
-      if (!this.#hasName(x, route, upstream)) return this.#open(service, OTHER, '')
+      if (!this.#hasName(x, route, upstream)) return this.#open(service, OTHER, '', OTHER)
       counters = this.#open(service, endpoint, path, key)
     }
     route.counters = counters
@@ -82,18 +85,15 @@ export class RouteTable {
     return true
   }
 
-  /** The parts of the key can hold no line end. */
-  #open(
-    service: string,
-    endpoint: string,
-    path: string,
-    key = `${service}\n${endpoint}\n${path}`,
-  ): RouteCounters {
-    const known = this.#routes.get(key)
+  /** @param key of what no line end can be part. */
+  #open(service: string, endpoint: string, path: string, key: string): RouteCounters {
+    const known = this.#routes.get(service)?.get(key)
     if (known !== undefined) return known
-    if (this.#routes.size >= this.#max) return this.#other
+    if (this.#size >= this.#max) return this.#other
     const counters = new RouteCounters(service, endpoint, path)
-    this.#routes.set(key, counters)
+    const routes = this.#routes.get(service) ?? new Map<string, RouteCounters>()
+    this.#routes.set(service, routes.set(key, counters))
+    this.#size++
     return counters
   }
 }
