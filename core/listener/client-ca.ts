@@ -1,6 +1,6 @@
-import { X509Certificate } from 'node:crypto'
-import { readFileSync, watch } from 'node:fs'
+import { watch } from 'node:fs'
 import { dirname } from 'node:path'
+import { readAuthorities } from './read-authorities.ts'
 
 /** Who issues the certificates that clients show, replaced while a listener serves. */
 export interface ClientCa {
@@ -25,7 +25,7 @@ export interface ClientCaOptions {
   readonly settleMs?: number
 }
 
-const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+const WHAT = 'TLS client CA file'
 
 /**
  * Reads authorities, and again when the file changes.
@@ -36,11 +36,11 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
   const { isOptional = false, settleMs = 200 } = options
   const { warn = (message: string) => process.emitWarning(message) } = options
   const listeners = new Set<() => void>()
-  let pem = readAuthorities(file)
+  let pem = readAuthorities(file, WHAT)
   let timer: NodeJS.Timeout | undefined
 
   const reload = (): void => {
-    const fresh = readAuthorities(file)
+    const fresh = readAuthorities(file, WHAT)
     if (fresh === pem) return
     pem = fresh
     for (const listener of listeners) listener()
@@ -74,24 +74,4 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
       watcher.close()
     },
   }
-}
-
-function readAuthorities(file: string): string {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(`TLS client CA file ${file} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
-  const blocks = text.match(CERTIFICATE_BLOCK)
-  if (blocks === null)
-    throw new Error(`TLS client CA file ${file} holds no certificate in PEM form`)
-  try {
-    for (const block of blocks) new X509Certificate(block)
-  } catch (error) {
-    throw new Error(`TLS client CA file ${file} holds a damaged certificate`, { cause: error })
-  }
-  return blocks.join('\n')
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { isDoneIn } from '../../core/done-in.ts'
+import { readAuthorities } from '../../core/listener/read-authorities.ts'
 import type { TlsPair, TlsSource } from '../../core/listener/tls.ts'
 import { createTlsPairs } from '../../core/listener/tls-pairs.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -71,7 +71,8 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
   const directory = createDirectory({
     ...{ store, scope, secretKeys, nowMs, pollMs, directory: url },
     signal: closing.signal,
-    ca: readCa(settings.acmeCaFile),
+    ca:
+      settings.acmeCaFile === '' ? undefined : readAuthorities(settings.acmeCaFile, 'acme_ca_file'),
     email: settings.acmeEmail,
     eab: { keyId: settings.acmeEabKid, hmacKey: settings.acmeEabKey },
     onSkew: tellSkew,
@@ -159,17 +160,6 @@ export async function openAcme(options: AcmeOptions): Promise<Acme> {
       await isDoneIn(ended, CLOSE_MS)
       picture.close()
     },
-  }
-}
-
-function readCa(file: string): string | undefined {
-  if (file === '') return undefined
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new Error(`acme_ca_file ${file} cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    })
   }
 }
 

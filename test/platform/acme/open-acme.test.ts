@@ -18,6 +18,7 @@ import { TABLE, toOrderKey, toScope } from '../../../platform/acme/records.ts'
 import { readFlags } from '../../../platform/settings-flags.ts'
 import { mergeSettings } from '../../../platform/settings-sources.ts'
 import { makeSecretKey, parseSecretKey } from '../../../services/config/secret-key.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
 import { type Pebble, startPebble } from '../../fixtures/pebble.ts'
 import { startPostgres } from '../../fixtures/postgres.ts'
@@ -343,6 +344,19 @@ t.test('certificates of a Pebble server that refuses every second nonce', async 
       t.equal(asked[1], asked[0])
     },
   )
+})
+
+t.test('a file of authorities without any keeps it from starting', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(() => folder.remove())
+  const { keyFile } = folder.write('authority', createCertificate(['authority.test']))
+  const settings = mergeSettings(
+    readFlags(['--enable_acme', '--acme_hosts=a.test', `--acme_ca_file=${keyFile}`]),
+  )
+  const log = pino({ level: 'silent' })
+  await t.rejects(openAcme({ settings, store: openMemory(t), secretKeys: [], log }), {
+    message: `acme_ca_file ${keyFile} holds no certificate in PEM form`,
+  })
 })
 
 t.test('a directory that wants an external account gets what it gave out', async (t) => {
