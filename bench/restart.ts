@@ -14,10 +14,10 @@ const KINDS = [
 const rows = []
 for (const kind of KINDS) {
   const restarted = await measureRestarts({ ...kind, restarts, rate })
-  const { tookMs, kept, single } = restarted
+  const { tookMs, kept, single, http2 } = restarted
   rows.push({
     ...kind,
-    requests: kept.sent + single.sent,
+    requests: kept.sent + single.sent + http2.sent,
     failed: Object.values(countFailed(restarted)).reduce((sum, count) => sum + count, 0),
     p99Ms: Math.round(kept.latency.p99),
     maxMs: Math.round(Math.max(kept.latency.max, single.slowestMs)),

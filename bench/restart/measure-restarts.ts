@@ -7,13 +7,14 @@ import { createInterface } from 'node:readline'
 import { createRequest } from '../../cli/load/request.ts'
 import { type LoadResult, runLoad } from '../../cli/load/run-load.ts'
 import { ROOT } from '../rivals/rival.ts'
+import { type Http2Result, runHttp2Load } from './http2-load.ts'
 import { runSingleLoad, type SingleResult } from './single-load.ts'
 
 export interface RestartOptions {
   readonly listener: 'uws' | 'node'
   readonly workers: number
   readonly restarts: number
-  /** Requests a second over connections that are kept, and as many again over a connection each. */
+  /** Requests a second over connections that are kept, as many again over a connection each, and over HTTP/2. */
   readonly rate: number
 }
 
@@ -24,17 +25,24 @@ export interface Restarts {
   readonly kept: LoadResult
   /** Over a connection each. */
   readonly single: SingleResult
+  /** By HTTP/2; every tenth is under way for longer. */
+  readonly http2: Http2Result
 }
 
 const MAIN = join(ROOT, 'dist/cli/main.js')
 const CONNECTIONS = 16
 const TIMEOUT_MS = 10_000
+/** How long a backend takes for a slow reply. */
+const SLOW_MS = 300
 const DAY_MS = 86_400_000
 
 /** Restarts a gateway again and again under constant load. @throws {Error} with its log when a restart fails. */
 export async function measureRestarts(options: RestartOptions): Promise<Restarts> {
   const { listener, workers, restarts, rate } = options
-  const backend = createServer((_, response) => response.end('hello'))
+  const backend = createServer(({ url }, response) => {
+    if (url?.endsWith('/slow')) setTimeout(() => response.end('hello'), SLOW_MS)
+    else response.end('hello')
+  })
   backend.listen(0, '127.0.0.1')
   await once(backend, 'listening')
   const { port } = backend.address() as AddressInfo
@@ -43,11 +51,16 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
     `--listener=${listener}`,
     `--workers=${workers}`,
     `--backend=greeter=127.0.0.1:${port}`,
+    listener === 'node' ? '--http2=cleartext' : '--http2_address=127.0.0.1:0',
   ])
   const stop = new AbortController()
   try {
-    const { url } = await gateway.until('gateway ready')
+    const { url, http2: http2Url = url } = await gateway.until('gateway ready')
     const hello = `${url}/greeter/hello`
+    const mixed = Array.from(
+      { length: 10 },
+      (_, n) => `${http2Url}/greeter/${n ? 'hello' : 'slow'}`,
+    )
     const target = createRequest({
       words: [hello],
       address: '',
@@ -65,6 +78,7 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
         signal,
       }),
       runSingleLoad(hello, rate, signal),
+      runHttp2Load(mixed, rate, signal),
     ])
     const tookMs: number[] = []
     for (let n = 0; n < restarts; n++) {
@@ -74,8 +88,8 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
       tookMs.push(performance.now() - startMs)
     }
     stop.abort()
-    const [kept, single] = await loads
-    return { tookMs, kept, single }
+    const [kept, single, http2] = await loads
+    return { tookMs, kept, single, http2 }
   } finally {
     stop.abort()
     await gateway.stop()
@@ -85,9 +99,9 @@ export async function measureRestarts(options: RestartOptions): Promise<Restarts
 }
 
 /** How many requests were not answered, or not with 200, by why. */
-export function countFailed({ kept, single }: Restarts): Readonly<Record<string, number>> {
+export function countFailed({ kept, single, http2 }: Restarts): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const outcomes of [kept.failures, kept.statuses, single.outcomes])
+  for (const outcomes of [kept.failures, kept.statuses, single.outcomes, http2.outcomes])
     for (const [outcome, count] of Object.entries(outcomes))
       if (outcome !== '200' && count > 0) counts[outcome] = (counts[outcome] ?? 0) + count
   return counts

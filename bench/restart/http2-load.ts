@@ -1,0 +1,78 @@
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** What became of requests over HTTP/2. */
+export interface Http2Result {
+  readonly sent: number
+  /** By status or code of the error; `200` are the good ones. */
+  readonly outcomes: Readonly<Record<string, number>>
+  /** Requests that came too late for a connection, which said so, and were sent over another one (RFC 9113 §8.7). */
+  readonly again: number
+  /** Connections that were opened. */
+  readonly connections: number
+}
+
+const CONNECTIONS = 8
+const REFUSED = 'refused'
+
+/** Sends requests at a constant rate over connections that are kept until the other side takes no more of them; then waits for the last reply. */
+export async function runHttp2Load(
+  urls: readonly string[],
+  rate: number,
+  signal: AbortSignal,
+): Promise<Http2Result> {
+  const outcomes: Record<string, number> = {}
+  const sessions = new Array<ClientHttp2Session | undefined>(CONNECTIONS).fill(undefined)
+  const open = new Set<ClientHttp2Session>()
+  let again = 0
+  let connections = 0
+
+  function sessionOf(place: number): ClientHttp2Session {
+    const known = sessions[place]
+    if (known !== undefined && !known.closed && !known.destroyed) return known
+    connections++
+    const session = connect(urls[0]!)
+    // Every stream tells its own.
+    session.on('error', () => {})
+    session.on('close', () => open.delete(session))
+    open.add(session)
+    sessions[place] = session
+    return session
+  }
+
+  async function one(n: number): Promise<void> {
+    const { pathname } = new URL(urls[n % urls.length]!)
+    let outcome = await request(sessionOf(n % CONNECTIONS), pathname)
+    for (; outcome === REFUSED; again++)
+      outcome = await request(sessionOf(n % CONNECTIONS), pathname)
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+  }
+
+  const running: Promise<void>[] = []
+  const startMs = performance.now()
+  while (!signal.aborted) {
+    const due = ((performance.now() - startMs) * rate) / 1000
+    while (running.length < due) running.push(one(running.length))
+    await delay(1)
+  }
+  await Promise.all(running)
+  for (const session of open) session.close()
+  return { sent: running.length, outcomes, again, connections }
+}
+
+/** The status, or why there is none. */
+function request(session: ClientHttp2Session, path: string): Promise<string> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ':path': path })
+    let status = 'no answer'
+    stream.on('response', (head) => {
+      status = String(head[':status'])
+    })
+    stream.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+      const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM
+      resolve(isRefused ? REFUSED : (code ?? message))
+    })
+    stream.on('close', () => resolve(status))
+    stream.resume()
+  })
+}
