@@ -99,6 +99,8 @@ export abstract class Exchange implements RequestLine {
   chain: Chain = NO_CHAIN
   /** Place in `chain.steps` of the stage that threw or is waited for; -1: none yet. */
   step = -1
+  /** A proxy passed it on and did not say for whom, or is not to be believed: who its client is, nobody knows (plugin `forwarded`). */
+  relayed = false
   /** Prefix of service names (plugin `namespace`); empty: none. */
   namespace = ''
   /** Who calls, as a plugin found out; undefined: nobody that is known. */

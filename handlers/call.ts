@@ -4,6 +4,7 @@ import type { Handler, Step } from '../core/chain.ts'
 import type { Node } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import { toHostName } from '../core/host-name.ts'
 import { parseFormPairs } from '../core/request/form.ts'
 import { parseJson } from '../core/request/json.ts'
 import { skipBlanks, splitObject } from '../core/request/json-text.ts'
@@ -76,7 +77,7 @@ export function isCall(x: Exchange): boolean {
  * the full one: no namespace is put before it.
  *
  * `address` may name a node of the service, in the registry or, for whoever operates the gateway, inside the allowed
- * ranges (reference 15.3); one of the gateway's own machine only its own clients may name.
+ * ranges (reference 15.3); one of the gateway's own machine only programs of that machine may name.
  */
 export default function call(options: CallOptions): CallHandler {
   const opened = new LRUCache<string, Upstream>({
@@ -85,10 +86,13 @@ export default function call(options: CallOptions): CallHandler {
   })
   const targets = new WeakMap<Exchange, Target>()
 
-  function mayCall(ip: string, { clientAddress }: Exchange): boolean {
+  /** Why an address must not be called; empty: it may. */
+  function judge(ip: string, x: Exchange): string {
     // Names are not looked up: what they mean may change between the check and the connection.
-    if (ip === '' || !options.addresses.look(ip).inside) return false
-    return !OWN_MACHINE.look(ip).inside || OWN_MACHINE.look(clientAddress).inside
+    if (ip === '' || !options.addresses.look(ip).inside)
+      return ', and not among the addresses that may be called'
+    if (!OWN_MACHINE.look(ip).inside || isMadeHere(x)) return ''
+    return '; those of the machine of the gateway are called for requests made there, to localhost'
   }
 
   function openAt(service: string, address: string, x: Exchange): Upstream {
@@ -96,9 +100,10 @@ export default function call(options: CallOptions): CallHandler {
     const isCallable = protocol === 'mx' || protocol === 'mxs'
     const { host, port } = parseAddress(toBare(address)) ?? { host: '', port: 0 }
     const ip = host === 'localhost' ? '127.0.0.1' : host
-    if (!isCallable || !mayCall(ip, x)) {
-      const detail = `address ${JSON.stringify(address.slice(0, 100))} is no node of ${service}, and not among the addresses that may be called`
-      throw new GatewayError(ID, 403, detail)
+    const refusal = judge(isCallable ? ip : '', x)
+    if (refusal !== '') {
+      const named = JSON.stringify(address.slice(0, 100))
+      throw new GatewayError(ID, 403, `address ${named} is no node of ${service}${refusal}`)
     }
     const key = `${service} ${address}`
     let upstream = opened.get(key)
@@ -178,6 +183,16 @@ class ExplicitCall extends ForwardedCall {
     const headers = this.toHeaders(metadata, JSON_REPLY)
     if (headers !== undefined) this.x.send(200, headers, body.length === 0 ? '{}' : body)
   }
+}
+
+/**
+ * Whether a request comes from a program of this machine. Through a proxy on it all of them seem to: such a one says that it is between, or
+ * leaves the name in `Host` that its client asked for.
+ */
+function isMadeHere({ clientAddress, host, relayed }: Exchange): boolean {
+  if (relayed || !OWN_MACHINE.look(clientAddress).inside) return false
+  const name = toHostName(host)
+  return name === 'localhost' || name.endsWith('.localhost') || OWN_MACHINE.look(name).inside
 }
 
 /** @throws {GatewayError} 400 or 415 naming what is wrong. */

@@ -119,6 +119,7 @@ const plugin: PluginDefinition = definePlugin({
           } else if (!claims) claims = isClaim(name)
         }
         if (via !== '' && passes >= hops) return x.fail(loop)
+        x.relayed = claims || chained
         if (claims && peer.inside) return keepClaims(x, peer)
         if (claims) dropClaims(x)
         const block = findBlock(peer, x.host, x.secure)
@@ -156,7 +157,9 @@ function takeAddresses(
     // What is no address was not written by a proxy of ours: all left of it is hearsay.
     if (address === undefined) break
     x.clientAddress = address
-    if (!look(address).inside) break
+    if (look(address).inside && i > 0) continue
+    x.relayed = false
+    break
   }
   return peer.address === '' ? given : `${given}, ${peer.address}`
 }

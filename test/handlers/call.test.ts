@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../core/chain.ts'
+import forwarded from '../../plugins/forwarded.ts'
+import { buildPlugin } from '../../sdk/testing.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog } from '../fixtures/greeter.ts'
 import {
@@ -336,6 +340,44 @@ t.test('one of its own machine is called for clients of that machine alone', asy
   t.same(other.calls, [])
   t.equal(await ask(other.port, '::1'), 200)
   t.equal(await ask(service.port, '192.0.2.1'), 200, 'a node in the registry is nobody’s secret')
+})
+
+t.test('what a proxy on that machine passes on is of no client of it', async (t) => {
+  const others = await openMxService(t, createGreeter())
+  const address = `127.0.0.1:${others.port}`
+  const ask = async (
+    { port }: RpcGateway,
+    host: string,
+    fields: Record<string, string> = {},
+  ): Promise<number | undefined> => {
+    const headers = { host, 'content-type': 'application/json', ...fields }
+    const sent = request({ port, path: '/rpc', method: 'POST', headers, agent: false })
+    sent.end(JSON.stringify({ ...HELLO, address }))
+    const [reply] = (await once(sent, 'response')) as [IncomingMessage]
+    reply.resume()
+    return reply.statusCode
+  }
+  const { gateway } = await open(t, { plugins: [buildPlugin(forwarded)] })
+  const known = await open(t, { plugins: [buildPlugin(forwarded, { trusted: ['loopback'] })] })
+
+  for (const host of ['localhost', 'localhost:8080', 'a.localhost.', '127.0.0.1', '[::1]:8080'])
+    t.equal(await ask(gateway, host), 200, host)
+  for (const host of ['shop.example', 'localhost.example', '192.0.2.1:80'])
+    t.equal(await ask(gateway, host), 403, `${host}, which the proxy has left as it was`)
+  for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'])
+    t.equal(await ask(gateway, 'localhost', { [name]: '127.0.0.1' }), 403, name)
+
+  const rows: [Record<string, string>, number][] = [
+    [{ 'x-forwarded-for': '192.0.2.1' }, 403],
+    [{ 'x-forwarded-for': '127.0.0.1, 192.0.2.1' }, 403],
+    [{ 'x-forwarded-for': 'unknown, 127.0.0.1' }, 403],
+    [{ 'x-forwarded-proto': 'https' }, 403],
+    [{ via: '1.1 front' }, 403],
+    [{ 'x-forwarded-for': '127.0.0.1' }, 200],
+    [{ via: '1.1 front', 'x-forwarded-for': '::1, 127.0.0.1' }, 200],
+  ]
+  for (const [fields, status] of rows)
+    t.equal(await ask(known.gateway, 'localhost', fields), status, JSON.stringify(fields))
 })
 
 t.test('any other address is 403, and no connection is made', async (t) => {

@@ -117,6 +117,28 @@ t.test('the client is the last address from the right that is no trusted proxy',
   }
 })
 
+t.test(
+  'whose client a proxy does not tell, or is not believed to, is nobody that is known',
+  async (t) => {
+    const rows: [string, Record<string, string>, boolean][] = [
+      ['192.0.2.1', {}, false],
+      ['192.0.2.1', { 'x-request-id': 'a' }, false],
+      ['192.0.2.1', { 'x-forwarded-for': '192.0.2.9' }, true],
+      ['192.0.2.1', { via: '1.1 front' }, true],
+      [PROXY, {}, false],
+      [PROXY, { 'x-forwarded-proto': 'https' }, true],
+      [PROXY, { 'x-forwarded-for': 'unknown' }, true],
+      [PROXY, { 'x-forwarded-for': 'unknown, 10.0.0.2' }, true],
+      [PROXY, { 'x-forwarded-for': '192.0.2.9' }, false],
+      [PROXY, { via: '1.1 front', 'x-forwarded-for': '10.0.0.3, 10.0.0.2' }, false],
+    ]
+    for (const [remoteAddress, headers, relayed] of rows) {
+      const { x } = await forward({ remoteAddress, headers }, trusting)
+      t.equal(x.relayed, relayed, `${remoteAddress} ${JSON.stringify(headers)}`)
+    }
+  },
+)
+
 t.test('a long list of proxies costs bounded time', async (t) => {
   const value = Array.from({ length: 1000 }, () => '10.0.0.2').join(', ')
   const { x } = await forward(
