@@ -6,6 +6,7 @@ import type { AcceptOptions, ServerSocket, SocketReceiver } from '../server-sock
 import { INTERNAL_ERROR } from './close-codes.ts'
 import type { Guard } from './guard.ts'
 import { expectHandshake, judgeHandshake } from './handshake.ts'
+import { type HeldReply, holdReply, holdTurn, turn } from './held-replies.ts'
 import { type PeerAddresses, toAddress } from './peer-addresses.ts'
 import { toReplyHead } from './reply-head.ts'
 import type { SocketOwner } from './socket-owner.ts'
@@ -20,14 +21,6 @@ let corked: UwsExchange
 let corkedBody: string | Uint8Array = ''
 const writeWhole = () => corked.writeWhole(corkedBody)
 
-// The parser goes on with pipelined bytes of the same segment after a synchronous answer, even
-// one that closes the connection: one request would become two. Only a later macrotask stops it,
-// so what answers a request with a body is held until the turn of the event loop is over.
-let turn = 0
-let turnEnds = false
-/** Exchanges that have something to send then. */
-let held: UwsExchange[] = []
-
 /** Bytes of a stream held until the turn is over, before its writer is told to hold back. */
 const HELD_MAX_BYTES = 64 * 1024
 
@@ -36,23 +29,6 @@ const HELD_MAX_BYTES = 64 * 1024
  * out first, and where the socket takes none of it the piece is lost (20.51), unless it was offered by `tryEnd`.
  */
 const PIECE_BYTES = 15 * 1024
-
-/** The turn of the event loop that is under way. */
-function holdTurn(): number {
-  if (!turnEnds) {
-    turnEnds = true
-    setImmediate(endTurn)
-  }
-  return turn
-}
-
-function endTurn(): void {
-  turn++
-  turnEnds = false
-  const exchanges = held
-  held = []
-  for (const x of exchanges) x.release()
-}
 
 /** What a listener's exchanges share. */
 export interface Life {
@@ -71,7 +47,7 @@ interface Upgrade {
 }
 
 /** One request on µWebSockets. */
-export class UwsExchange extends Exchange implements SocketExchange, Upload {
+export class UwsExchange extends Exchange implements SocketExchange, Upload, HeldReply {
   #res: HttpResponse
   readonly #life: Life
   #address: string | undefined = undefined
@@ -99,6 +75,8 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
   #ending = false
   /** False from a write the socket did not take whole until it takes more. */
   #writes = true
+  /** It was false before. */
+  #wasSlow = false
 
   constructor(
     method: string,
@@ -226,7 +204,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
       this.#writeHead()
       this.#writes = this.#tryWrite(bytes, isText)
     })
-    if (!this.#writes) this.#watch()
+    if (!this.#writes) this.#slowDown()
   }
 
   writeWhole(body: string | Uint8Array): void {
@@ -273,12 +251,20 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     }
     if (chunk.length === 0) return true
     if (this.#length < 0) return this.#writePieces(chunk, false)
+    if (this.#wasSlow && this.#res.getWriteOffset() + chunk.length >= this.#length) {
+      // As in `#endOfPiece`.
+      if (chunk.length > 1) this.#tryPiece(chunk.subarray(0, -1))
+      this.#tryPiece(chunk.subarray(-1))
+    } else this.#tryPiece(chunk)
+    if (!this.#writes) this.#slowDown()
+    return this.#writes
+  }
+
+  #tryPiece(chunk: Uint8Array): void {
     this.#res.cork(() => {
       this.#headOnce()
       this.#writes = this.#tryWrite(chunk, false)
     })
-    if (!this.#writes) this.#watch()
-    return this.#writes
   }
 
   /** Writes a piece of a reply of unknown length; what comes behind one that the socket refuses is kept, copied unless its memory is `ours`. */
@@ -292,17 +278,28 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     let at = 0
     this.#writes = true
     while (this.#writes && at < chunk.length) {
-      const piece = chunk.subarray(at, at + PIECE_BYTES)
-      at += PIECE_BYTES
+      const end = this.#endOfPiece(at, chunk.length)
+      const piece = chunk.subarray(at, end)
+      at = end
       res.cork(() => {
         this.#writes = res.write(piece)
       })
     }
-    if (!this.#writes) this.#watch()
+    if (!this.#writes) this.#slowDown()
     if (at >= chunk.length) return this.#writes
     const rest = chunk.subarray(at)
     this.#rest = ours ? rest : Uint8Array.prototype.slice.call(rest)
     return false
+  }
+
+  /**
+   * Of what the library gathers it cannot say whether the socket takes it: that shows with the next write. So the last byte is one of its own
+   * where the client has been slow: with the reply over while the library still has bytes, whoever drains the listener would close it on them.
+   */
+  #endOfPiece(at: number, length: number): number {
+    const left = length - at
+    if (left > PIECE_BYTES) return at + PIECE_BYTES
+    return this.#wasSlow && left > 1 ? length - 1 : length
   }
 
   protected transmitEnd(): void {
@@ -310,11 +307,11 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
       this.#hold(() => this.transmitEnd())
       return
     }
-    if (this.#rest !== undefined) {
+    if (this.finished) return
+    if (!this.#writes) {
       this.#ending = true
       return
     }
-    if (this.finished) return
     this.#unpause()
     this.#res.cork(() => {
       if (this.#headSent) this.#endPieces()
@@ -365,6 +362,11 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
     }
   }
 
+  #slowDown(): void {
+    this.#wasSlow = true
+    this.#watch()
+  }
+
   #watch(): void {
     if (this.#isFollowed) return
     this.#isFollowed = true
@@ -390,7 +392,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload {
   /** Keeps what is to be sent, behind what is kept already. */
   #hold(send: () => void): void {
     if (this.#held === undefined) {
-      held.push(this)
+      holdReply(this)
       this.#held = [send]
     } else this.#held.push(send)
   }

@@ -181,6 +181,30 @@ export function testListenerReplies({ create, http2 = false }: ListenerSubject):
     })
   }
 
+  if (!http2) {
+    t.test('closing a listener takes nothing away of a stream that has ended', async (t) => {
+      const piece = Buffer.alloc(5000, 'x')
+      let pieces = 0
+      const { port, served, gateway, listener } = await openListener(t, create, (x) => {
+        x.start(200, new HeaderList(), -1)
+        do pieces++
+        while (x.write(piece) && pieces * piece.length < LONG.length)
+        x.end()
+      })
+      const client = new RawClient(port)
+      client.socket.pause()
+      client.send(REQUEST)
+      await until(() => served.length === 1)
+      const closed = gateway.idle().then(() => listener.close())
+      client.socket.resume()
+      await closed
+      await client.ended()
+      t.ok(client.text.endsWith('\r\n0\r\n\r\n'), 'it is whole')
+      t.equal(served[0]!.aborted, false)
+      t.equal(client.text.match(/x+/g)?.join('').length, pieces * piece.length)
+    })
+  }
+
   t.test('a reply hook that throws gives a 500 in place of the reply', async (t) => {
     const warnings: unknown[] = []
     const onWarning = (warning: unknown) => warnings.push(warning)

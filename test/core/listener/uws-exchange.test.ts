@@ -34,6 +34,52 @@ for (const isStream of [false, true]) {
   })
 }
 
+t.test('a slow client has the last piece, too, when its reply is over', async (t) => {
+  const piece = Buffer.alloc(5000, 'x')
+  /** Sends until the socket is full twice, or as many pieces behind the first time; tells how many those were. */
+  const send = async (most: number): Promise<number> => {
+    let isFirst = true
+    let pieces = 0
+    const { port, served, gateway, listener } = await openListener(t, createUwsListener, (x) => {
+      const fill = () => {
+        for (;;) {
+          if (!isFirst && pieces === most) return x.end()
+          if (!isFirst) pieces++
+          if (x.write(piece)) continue
+          if (!isFirst) x.end()
+          isFirst = false
+          return
+        }
+      }
+      x.start(200, x.replyHeaders, -1)
+      x.attach({ onRequestBody: () => {}, onAbort: () => {}, onDrain: fill })
+      fill()
+    })
+    const client = new RawClient(port)
+    client.socket.pause()
+    client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await until(() => served.length === 1 && !isFirst)
+    const closed = gateway.idle().then(() => listener.close())
+    // Enough for the socket to take more, and no more than that.
+    const take = () => {
+      if (pieces === 0) setImmediate(take)
+      if (pieces === 0) client.socket.resume()
+      else client.socket.pause()
+    }
+    take()
+    await until(() => pieces > 0)
+    if (most === Number.POSITIVE_INFINITY) t.equal(served[0]!.finished, false)
+    await new Promise((resolve) => setImmediate(resolve))
+    client.socket.resume()
+    await closed
+    await client.ended()
+    t.ok(client.text.endsWith('\r\n0\r\n\r\n'), `${most} pieces`)
+    return pieces
+  }
+  const fit = await send(Number.POSITIVE_INFINITY)
+  for (let less = -1; less < 6; less++) await send(fit - less)
+})
+
 /** What a reply says, however it is cut. */
 function toBody(reply: string): string {
   const end = reply.indexOf('\r\n\r\n')
