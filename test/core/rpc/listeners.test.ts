@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { createUwsListener } from '../../../core/listener/uws.ts'
-import type { Dispatch } from '../../../core/rpc/call.ts'
+import type { Dispatch, IncomingCall } from '../../../core/rpc/call.ts'
 import { Channel } from '../../../core/rpc/channel.ts'
 import { MESSAGE_MAX_BYTES, RPC_PATH, SUBPROTOCOL } from '../../../core/rpc/frames.ts'
 import { ServerConnection } from '../../../core/rpc/server-connection.ts'
@@ -50,6 +50,27 @@ for (const name of Object.keys(LISTENERS) as Name[]) {
     for (const [i, { events }] of calls.entries()) {
       if (events[0] !== `reply "a: b\\r\\n" ${i}`) t.fail(`call ${i}: ${events}`)
     }
+    t.equal(connections.length, 1)
+  })
+
+  t.test(`${name}: 100 000 calls under way at a time, answered last one first`, async (t) => {
+    const COUNT = 100_000
+    const waiting: (IncomingCall & { text: string })[] = []
+    const { channel, connections } = await open(t, name, (call) => {
+      waiting.push(Object.assign(call, { text: Buffer.from(call.body).toString() }))
+    })
+    const calls = [send(channel, { body: '0' })]
+    // Fewer may wait for a connection.
+    await until(() => waiting.length === 1)
+    while (calls.length < COUNT) calls.push(send(channel, { body: String(calls.length) }))
+    await until(() => waiting.length === COUNT)
+    t.equal(channel.pending, COUNT)
+    t.equal(connections[0]!.pending, COUNT)
+    for (const call of waiting.reverse()) call.reply('', call.text)
+    await until(() => channel.pending === 0)
+    const wrong = calls.filter(({ events }, i) => events.join() !== `reply "" ${i}`)
+    t.equal(wrong.length, 0)
+    t.equal(connections[0]!.pending, 0)
     t.equal(connections.length, 1)
   })
 
