@@ -3,23 +3,20 @@ import { endpoint, Service, Type } from 'mx'
 
 const Message = Type.Object({ message: Type.String() })
 
-export const helloworld: Service<object> = new Service({ name: 'helloworld' }).handle(
-  'Helloworld',
-  {
-    call: endpoint({
-      description: 'Says hello.',
-      request: Type.Object({ name: Type.String() }),
-      response: Message,
-      handle: ({ name }) => ({ message: `Hello ${name}` }),
-    }),
-    stream: endpoint({
-      description: 'Counts, a message a number.',
-      request: Type.Object({ count: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 3 }) }),
-      response: Message,
-      stream: 'server',
-      *handle({ count }) {
-        for (let n = 1; n <= count; n++) yield { message: `${n} of ${count}` }
-      },
-    }),
-  },
-)
+export const helloworld = new Service({ name: 'helloworld' }).handle('Helloworld', {
+  call: endpoint({
+    description: 'Says hello.',
+    request: Type.Object({ name: Type.String() }),
+    response: Message,
+    handle: ({ name }) => ({ message: `Hello ${name}` }),
+  }),
+  stream: endpoint({
+    description: 'Counts, a message a number.',
+    request: Type.Object({ count: Type.Integer({ minimum: 0, maximum: 1_000_000, default: 3 }) }),
+    response: Message,
+    stream: 'server',
+    *handle({ count }) {
+      for (let n = 1; n <= count; n++) yield { message: `${n} of ${count}` }
+    },
+  }),
+})

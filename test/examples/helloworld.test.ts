@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { ROOT } from '../../scripts/root.ts'
 import { Client } from '../../sdk/client.ts'
@@ -10,6 +11,9 @@ import { startMx } from '../fixtures/mx.ts'
 import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 
 const MAIN = join(ROOT, 'examples/helloworld/main.ts')
+/** Whether its types hold, the compiler says: `npm run check` has it read the examples. */
+const CLIENT = join(ROOT, 'examples/helloworld-client.ts')
+const SOURCES = join(ROOT, 'test/fixtures/tsconfig.sources.json')
 
 /** Starts the example from its sources; `mx` is the SDK's, not that of the last build. */
 function start(t: Test, address = '127.0.0.1:0') {
@@ -17,7 +21,7 @@ function start(t: Test, address = '127.0.0.1:0') {
     env: {
       ...process.env,
       MX_SERVICE_ADDRESS: address,
-      TSX_TSCONFIG_PATH: join(ROOT, 'test/fixtures/tsconfig.sources.json'),
+      TSX_TSCONFIG_PATH: SOURCES,
     },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -57,6 +61,16 @@ t.test('a dozen lines are a service: called, streamed, and ended in order', asyn
   child.kill('SIGTERM')
   t.equal(await ended, 0)
   t.equal(lines.at(-1)?.['msg'], 'service stopped')
+})
+
+t.test('a client in TypeScript knows it by its type', async (t) => {
+  const { ready } = start(t)
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', import.meta.resolve('tsx'), CLIENT, await ready(), 'Ann'],
+    { env: { ...process.env, TSX_TSCONFIG_PATH: SOURCES } },
+  )
+  t.equal(stdout, 'Hello Ann\n1 of 3\n2 of 3\n3 of 3\n')
 })
 
 t.test('at once callable through the gateway', async (t) => {
