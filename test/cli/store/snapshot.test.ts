@@ -60,7 +60,9 @@ t.test('a file that cannot be written is told, and what was there is left', asyn
   const folder = join(home, 'nowhere', 'backup')
   await t.rejects(store('snapshot', folder), { message: /nowhere\/backup cannot be written: / })
   await t.rejects(store('snapshot', home), { message: /it is no file; - is standard output/ })
-  await t.rejects(store('snapshot', 'backup', '-d', 'nobody'), { message: /database that has records/ })
+  await t.rejects(store('snapshot', 'backup', '-d', 'nobody'), {
+    message: /database that has records/,
+  })
   t.match(readFileSync(join(home, 'backup'), 'utf8'), /"records":3/)
 })
 
