@@ -3,6 +3,7 @@ import t from 'tap'
 import { endpoint } from '../../../sdk/endpoint.ts'
 import { checkAccessibility } from '../../fixtures/accessibility.ts'
 import { openDashboard } from '../../fixtures/dashboard.ts'
+import { eventually } from '../../fixtures/eventually.ts'
 import { createService } from '../../fixtures/sdk-services.ts'
 import { ADMIN, openServer } from '../../fixtures/server.ts'
 
@@ -27,12 +28,16 @@ t.test('servers that are linked are drawn, with what they have', async (t) => {
   const opened = await openDashboard(t, {
     path: '/network',
     words: [...shared, `--network_nodes=${one.proxy}`, '--server_id=two'],
+    ownClock: true,
   })
   if (opened === undefined) return
   const { page, server } = opened
   const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
+  const answers = async () => (await server.get('/greeter/hello')).status === 200
+  await eventually(answers)
+  await page.clock.fastForward('00:05')
 
   await page.getByRole('img', { name: '2 servers and 1 link, two in the middle' }).waitFor()
   const drawing = page.getByRole('region', { name: 'Drawing of the network' })
@@ -48,8 +53,9 @@ t.test('servers that are linked are drawn, with what they have', async (t) => {
   await page.getByRole('table', { name: 'Servers' }).getByText('this one').waitFor()
   await checkAccessibility(t, page, 'network')
 
-  t.equal((await server.get('/greeter/hello')).status, 200)
   await one.server.close()
+  await eventually(async () => !(await answers()))
+  await page.clock.fastForward('00:05')
   await link.getByText('waiting', { exact: true }).or(link.getByText('connecting')).waitFor()
   await services.waitFor({ state: 'detached' })
 })
