@@ -37,5 +37,8 @@ export function toWhy({
   }
   if (status === 503 && error.message.includes('no node'))
     return 'the service is registered, and none of its nodes can be used'
+  if (status === 503 && error.message.endsWith('the registry does not answer'))
+    return 'see whether the registry runs, at the address that --registry, or the environment of --server, names'
+  if (stages.length === 0) return 'it is refused where it comes in, before any plugin runs'
   return `${where} refuses it`
 }

@@ -4,7 +4,9 @@ import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
+import type { HeaderList } from '../core/headers.ts'
 import { inTime } from '../core/in-time.ts'
+import { Guard } from '../core/listener/guard.ts'
 import { toRoute } from '../core/route.ts'
 import type { Caller } from '../core/rpc/caller.ts'
 import type { Pool } from '../core/upstream/pool.ts'
@@ -104,7 +106,7 @@ export async function explain(
   { configuration, gate, registry: given, domains, log }: ExplainOptions,
   closing: Closing,
 ): Promise<Explanation> {
-  const request = toTestRequest(asked)
+  const { request, malformed } = toTestRequest(asked)
   let reach: (where: string) => void = () => {}
   const reached = new Promise<string>((resolve) => {
     reach = resolve
@@ -134,6 +136,7 @@ export async function explain(
   )
   const walk = async (): Promise<void> => {
     try {
+      if (malformed !== undefined) return x.fail(malformed)
       await runSteps(x.chain.steps, x)
     } catch (thrown) {
       x.giveUp(GatewayError.from(thrown, x.route?.service))
@@ -169,21 +172,36 @@ export async function explain(
   return { ...explanation, why: explanation.answer === undefined ? '' : toWhy(explanation) }
 }
 
-function toTestRequest({ method, path, headers, body }: AskedRequest): TestRequest {
-  const find = (wanted: string) =>
-    Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)
-  const [host, upgrade] = [find('host'), find('upgrade')]
-  const others = Object.entries(headers).filter(
-    ([name]) => name !== host?.[0] && name !== upgrade?.[0],
+/** As a listener hands it over: judged, and without the fields that end at the port. */
+function toTestRequest({ method, path, headers, body = '' }: AskedRequest): {
+  readonly request: TestRequest
+  readonly malformed: GatewayError | undefined
+} {
+  const fields = Object.entries(headers).flatMap(([name, values]) =>
+    [values].flat().map((value) => [name.toLowerCase(), value] as const),
   )
-  return {
-    method: method.toUpperCase(),
-    path,
-    headers: Object.fromEntries(others),
-    upgrade: String(upgrade?.[1]).toLowerCase() === 'websocket',
-    ...(host !== undefined && { host: String(host[1]) }),
-    ...(body !== undefined && body !== '' && { body }),
+  const has = (wanted: string) => fields.some(([name]) => name === wanted)
+  const guard = new Guard()
+  if (!has('host')) guard.add('host', 'localhost')
+  if (body !== '' && !has('content-length') && !has('transfer-encoding'))
+    guard.add('content-length', String(Buffer.byteLength(body)))
+  // Who asks for a WebSocket need not name it in Connection, too.
+  if (has('upgrade') && !has('connection')) guard.add('connection', 'upgrade')
+  for (const [name, value] of fields) guard.add(name, value)
+  const verb = method.toUpperCase()
+  const [target = '', ...query] = path.split('?')
+  const malformed = guard.judge(verb, target, query.join('?'))
+  const request = {
+    ...{ method: verb, path, headers: toRecord(guard.headers), host: guard.host },
+    upgrade: guard.websocket && verb === 'GET',
+    ...(body !== '' && { body }),
   }
+  return { request, malformed }
+}
+
+function toRecord(headers: HeaderList): Record<string, string[]> {
+  const names = new Set(headers.flat.filter((_, i) => i % 2 === 0))
+  return Object.fromEntries([...names].map((name) => [name, headers.getAll(name)]))
 }
 
 /** The steps of a chain, which tell that they are reached. */

@@ -44,6 +44,14 @@ t.test('why a gateway answers itself', (t) => {
       { answer: answer(401, 'no'), rulings: [{ ...DENIED, rule: undefined }], account: 'ann' },
       /^no rule grants it to ann$/,
     ],
+    [
+      { answer: answer(503, 'cannot look up a: the registry does not answer') },
+      /^see whether the registry runs, /,
+    ],
+    [
+      { stages: [], answer: answer(400, 'bad') },
+      /^it is refused where it comes in, before any plugin runs$/,
+    ],
     [{ answer: answer(503, 'no node of a is available') }, /^the service is registered, and none/],
     [
       { stages: [{ plugin: undefined, hook: 'route' }], answer: answer(400, 'bad') },

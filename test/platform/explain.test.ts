@@ -63,6 +63,28 @@ t.test('what rules say, with the one that decides', async (t) => {
   t.equal(told.sentTo, undefined)
 })
 
+t.test(
+  'what a listener refuses is refused before any plugin, and a WebSocket may be asked for',
+  async (t) => {
+    const words = [...WORDS, '--handler=proxy', '--max_body=3']
+    for (const request of [
+      { path: '/greeter/a%2fb' },
+      { path: '/greeter/../b' },
+      { path: '/greeter', headers: { host: ['a', 'b'] } },
+      { path: '/greeter', headers: { 'content-length': 'x' } },
+    ])
+      t.match(await ask(t, request, words), {
+        ...{ stages: [], route: undefined, sentTo: undefined, answer: { status: 400 } },
+        why: 'it is refused where it comes in, before any plugin runs',
+      })
+    t.match(await ask(t, { method: 'TRACE', path: '/greeter' }, words), { answer: { status: 405 } })
+    const long = await ask(t, { method: 'POST', path: '/greeter', body: 'long' }, words)
+    t.match(long.answer, { status: 413 })
+    const socket = { path: '/greeter', headers: { Upgrade: 'websocket' } }
+    t.ok((await ask(t, socket, [...WORDS, '--handler=web'])).sentTo)
+  },
+)
+
 t.test('an event is published nowhere', async (t) => {
   const request = { method: 'POST', path: '/user/created', body: '{}' }
   t.match(await ask(t, request, ['--handler=event']), {
