@@ -1,5 +1,6 @@
 import { type FSWatcher, readFileSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { createChangedCheck } from '../core/changed-files.ts'
 
 /** An editor writes in several steps, and some replace the file by a new one: wait until it is done. */
 const SETTLE_MS = 100
@@ -23,6 +24,7 @@ export function watchFiles(
 ): WatchedFiles {
   let contents = new Map<string, string | undefined>()
   const watchers = new Map<string, FSWatcher>()
+  const haveChanged = createChangedCheck()
   let timer: NodeJS.Timeout | undefined
 
   const compare = (): void => {
@@ -36,6 +38,7 @@ export function watchFiles(
     if (changed) onChange()
   }
   const settle = (): void => {
+    if (!haveChanged([...contents.keys()])) return
     clearTimeout(timer)
     timer = setTimeout(compare, SETTLE_MS)
   }

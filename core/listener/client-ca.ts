@@ -1,5 +1,6 @@
 import { watch } from 'node:fs'
 import { dirname } from 'node:path'
+import { createChangedCheck } from '../changed-files.ts'
 import { readAuthorities } from './read-authorities.ts'
 
 /** Who issues the certificates that clients show, replaced while a listener serves. */
@@ -52,8 +53,10 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
       warn(`${(error as Error).message}; the previous authorities stay in use`)
     }
   }
+  const hasChanged = createChangedCheck()
   // The folder, not the file: one that is replaced by a rename would be lost to its own watch.
   const watcher = watch(dirname(file), { persistent: false }, () => {
+    if (!hasChanged([file])) return
     clearTimeout(timer)
     timer = setTimeout(settle, settleMs).unref()
   })

@@ -3,6 +3,7 @@ import { type FSWatcher, mkdtempSync, readFileSync, rmSync, watch, writeFileSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Maybe } from '../chain.ts'
+import { createChangedCheck } from '../changed-files.ts'
 
 /** The two PEM files of a server certificate: the certificate with its chain, and its private key. */
 export interface TlsFiles {
@@ -100,7 +101,10 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
     }
   }
 
+  const names = files.flatMap(({ certFile, keyFile }) => [certFile, keyFile])
+  const haveChanged = createChangedCheck()
   const onEvent = (): void => {
+    if (!haveChanged(names)) return
     clearTimeout(timer)
     timer = setTimeout(settle, settleMs).unref()
   }
@@ -123,9 +127,7 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
       close()
       // The folders, not the files: a file that is replaced by a rename, or behind a symbolic link
       // that is switched over, would be lost to its own watch after the first change.
-      const folders = new Set(
-        files.flatMap(({ certFile, keyFile }) => [dirname(certFile), dirname(keyFile)]),
-      )
+      const folders = new Set(names.map((name) => dirname(name)))
       for (const folder of folders) {
         try {
           const watcher = watch(folder, { persistent: false }, onEvent)

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { watchFiles } from '../../platform/watch-files.ts'
@@ -77,6 +77,20 @@ t.test('another file of the folder, and the same content again, are no change', 
   await changed
   t.equal(watched.changes, 1)
 })
+
+t.test(
+  'a change is noticed while another file of the folder is written without a pause',
+  async (t) => {
+    const dir = t.testdir({ 'mx.yaml': 'a' })
+    const watched = watch(t, [join(dir, 'mx.yaml')])
+    const writing = setInterval(() => appendFileSync(join(dir, 'log'), 'x'), 5)
+    t.teardown(() => clearInterval(writing))
+    const changed = watched.next()
+    writeFileSync(join(dir, 'mx.yaml'), 'b')
+    await changed
+    t.equal(watched.changes, 1)
+  },
+)
 
 t.test('which files are watched may change', async (t) => {
   const dir = t.testdir({ 'a.yaml': 'a' })

@@ -1,6 +1,8 @@
 import {
+  appendFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -251,6 +253,21 @@ t.test('files that are watched', async (t) => {
     const change = changed()
     writeFileSync(files.keyFile, key)
     t.same(await change, ['5.test'])
+  })
+
+  await t.test('are told once, whatever else is written beside them', async (t) => {
+    warnings.length = 0
+    const good = readFileSync(files.certFile)
+    writeFileSync(files.certFile, 'junk')
+    const log = join(watched.path, 'log')
+    // As a log in the same folder does, which the warning is written to; more often than files settle.
+    const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
+    t.teardown(() => clearInterval(writing))
+    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    const { size } = statSync(log)
+    while (statSync(log).size < size + 40) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.equal(warnings.length, 1)
+    writeFileSync(files.certFile, good)
   })
 
   await t.test('may lie behind a link that is switched over', async (t) => {
