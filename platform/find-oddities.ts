@@ -7,6 +7,7 @@ import { listServices } from './services.ts'
 import type { Command, Settings } from './settings.ts'
 
 const VARIABLE = /^MX_/
+const BY_HOST_OR_TOPIC: ReadonlySet<string> = new Set(['host', 'subdomain', 'event'])
 const VERSION = /^v\d+$/
 
 /** What is right in a configuration and yet may not be what was meant, a line each for the log. */
@@ -19,7 +20,7 @@ export function findOddities(
   const services = listServices(configuration)
   const oddities = [...findHidden(configuration)]
   const hasOwnOnly = registry === 'static' || registry === 'memory'
-  if (command === 'api' && services.length === 0 && hasOwnOnly) {
+  if (command === 'api' && services.length === 0 && hasOwnOnly && handler !== 'event') {
     oddities.push(
       'no service is known: name one with --backend, under "services" in mx.yaml, or a registry with --registry',
     )
@@ -41,13 +42,24 @@ export function findOddities(
       'requests are in no trace, though OTEL_EXPORTER_OTLP_ENDPOINT is set: the plugins listed are without tracing; add it there',
     )
   }
+  const plugins = configuration.config.plugins
+  const isLeftOut = plugins?.every(({ specifier }) => specifier !== 'namespace')
+  const inForce = isLeftOut ? { ...settings, namespace: '' } : settings
+  const prefix = joinName(settings.namespace, '')
+  if (inForce !== settings && !BY_HOST_OR_TOPIC.has(toResolver(settings))) {
+    const lost = services.find(({ name }) => prefix !== '' && name.startsWith(prefix))
+    if (lost !== undefined)
+      oddities.push(
+        `no path leads to service ${lost.name}, unless a plugin of your own sets the namespace: the plugins listed are without namespace; add it there`,
+      )
+  }
   for (const service of services) {
     if ((handler === 'proxy' || handler === 'web') && isCalled(service)) {
       oddities.push(
         `service ${service.name} is at mx://, and the handler ${handler} forwards plain HTTP, not calls: only /rpc will call it; plain HTTP is written http://host:port`,
       )
     }
-    const unreachable = toUnreachable(service.name, settings)
+    const unreachable = toUnreachable(service.name, inForce)
     if (unreachable !== undefined) oddities.push(`service ${service.name} ${unreachable}`)
   }
   return [...new Set(oddities)]
@@ -71,11 +83,15 @@ function isCalled({ nodes }: Service): boolean {
   return nodes.some(({ metadata }) => metadata['protocol']?.startsWith('mx'))
 }
 
+/** Without its options. */
+function toResolver({ handler, resolver }: Settings): string {
+  return resolver === '' ? nameResolver(handler) : resolver.replace(/:.*/s, '')
+}
+
 /** Why paths do not lead to a service, by the resolver in force. */
 function toUnreachable(name: string, settings: Settings): string | undefined {
-  const { namespace, handler } = settings
-  const own = nameResolver(handler)
-  const resolver = settings.resolver === '' ? own : settings.resolver.replace(/:.*/s, '')
+  const { namespace } = settings
+  const resolver = toResolver(settings)
   if (resolver === 'host' || resolver === 'event') return undefined
   const prefix = joinName(namespace, '')
   if (!name.startsWith(prefix)) {

@@ -20,6 +20,8 @@ services:
 # plugins:
 #   - request-id
 #   - access-log
+#   - namespace
+#   - forwarded
 #   - body-limit: { limit: 1mb }
 `,
     'README.md': `# ${name}

@@ -47,6 +47,7 @@ plugins:
   - request-id
   - access-log
   - namespace
+  - forwarded
   - body-limit
   - ./${name}.ts:
       value: hello

@@ -12,7 +12,7 @@ function find(...words: string[]): readonly string[] {
 }
 
 t.test('plugins that are listed without tracing are odd where traces are exported', async (t) => {
-  const given = readFlags(['--backend', 'a=h:1'])
+  const given = readFlags(['--backend', 'a=h:1', '--namespace= '])
   const list = (...specifiers: string[]): readonly string[] => {
     const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
     const config = { ...NO_CONFIG, plugins }
@@ -24,6 +24,26 @@ t.test('plugins that are listed without tracing are odd where traces are exporte
   t.same(list('tracing', 'cors'), [])
   t.same(find('--backend', 'a=h:1'), [])
 })
+
+t.test(
+  'plugins that are listed without namespace are odd where services lie inside it',
+  async (t) => {
+    const list = (words: readonly string[], ...specifiers: string[]): readonly string[] => {
+      const given = readFlags(['--handler=proxy', ...words])
+      const plugins = specifiers.map((specifier) => ({ specifier, options: undefined, at: '' }))
+      const config = { ...NO_CONFIG, plugins }
+      return findOddities({ settings: mergeSettings(given), config, given, file: undefined })
+    }
+    const inside = ['--backend', 'a=h:1', '--backend', 'b=h:1']
+    const told = list(inside, './hello.ts')
+    t.match(told, [/^no path leads to service go\.mx\.api\.a, .* without namespace; add it there$/])
+    t.equal(told.length, 1)
+    t.same(list(inside, 'namespace', './hello.ts'), [])
+    t.same(list([...inside, '--namespace= '], './hello.ts'), [])
+    t.same(list([...inside, '--resolver=host'], './hello.ts'), [])
+    t.same(list(['--backend', 'x.y=h:1'], './hello.ts'), [], 'its path is its whole name')
+  },
+)
 
 t.test(
   'what a variable of the environment hides of the file is told, its value is not',
@@ -68,6 +88,7 @@ t.test('a configuration that can be meant as it is has none', async (t) => {
 t.test('no service at all', async (t) => {
   t.match(find(), [/^no service is known: /])
   t.match(find('--registry=memory'), [/^no service is known: /])
+  t.same(find('--handler=event', '--broker=nats://h:1'), [], 'topics need none')
 })
 
 t.test('events of which nobody can hear', async (t) => {
