@@ -69,6 +69,8 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
     changed()
   }
   const noteOutage = (watch: object, reason: Error | undefined): void => {
+    // That watches end is not that they go on.
+    if (closed) return
     const before = away.size
     if (reason === undefined) away.delete(watch)
     else away.add(watch)

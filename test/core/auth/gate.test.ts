@@ -81,6 +81,18 @@ t.test('while their source is away the last rules and keys stay in force', async
   await until(() => (judge() as Ruling).granted)
 })
 
+t.test('that it is closed while their source is away is not told as the end of that', async (t) => {
+  const outages: (string | undefined)[] = []
+  const { gate, isGranted, source } = open(t, {
+    onOutage: (reason) => void outages.push(reason?.message),
+  })
+  t.equal(await isGranted(), true)
+  source.leave(new Error('gone'))
+  await until(() => outages.length > 0)
+  gate.close()
+  t.same(outages, ['gone'])
+})
+
 t.test('before rules were ever had nothing is granted but logging in', async (t) => {
   const source = new MemoryAuthSource()
   source.leave()
