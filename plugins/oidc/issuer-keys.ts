@@ -121,6 +121,10 @@ async function fetchJson(url: string): Promise<Record<string, unknown>> {
     headers: { accept: 'application/json' },
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((error: Error) => {
+    // What is wrong with a connection it tells in the cause alone.
+    const { message } = (error.cause as Error | undefined) ?? error
+    throw new Error(`${url} does not answer: ${message}`, { cause: error })
   })
   if (reply.status !== 200) {
     await reply.body?.cancel()

@@ -67,3 +67,15 @@ t.test('an answer that is too long is none', async (t) => {
     cause: { message: /more than 1048576 bytes/ },
   })
 })
+
+t.test('why nobody answers is told, with where', async (t) => {
+  // The system lets nobody listen at port 0.
+  const jwksUri = 'https://127.0.0.1:0/keys'
+  const keys = createIssuerKeys({
+    ...{ issuer: 'https://127.0.0.1:0', jwksUri, log: createTestEnv().log },
+    ...{ nowMs: Date.now, onGone: () => {} },
+  })
+  await t.rejects(async () => keys.find({ alg: 'ES256', kid: 'one' }, {} as never), {
+    cause: { message: /^https:\/\/127\.0\.0\.1:0\/keys does not answer: (?!fetch failed).+/ },
+  })
+})
