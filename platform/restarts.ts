@@ -16,7 +16,10 @@ export function obeyRestarts(replace: (() => Promise<void>) | undefined, log: Lo
         await replaceAll()
         log.info('new processes serve; the old ones finish their requests')
       } catch (error) {
-        log.error({ err: error }, 'restart failed; the old processes keep serving')
+        // Why processes do not come up, they say themselves.
+        const { name, message } = error as Error
+        const why = name === 'WorkerStartError' ? { reason: message } : { err: error }
+        log.error(why, 'restart failed; the old processes keep serving')
       }
     }
     asked = 0
