@@ -21,15 +21,19 @@ export interface MemoryRegistry extends Registry {
   readonly close: () => void
 }
 
-/** One version, and by id what stands for each of its nodes in time. */
+/** One version, and by id what stands for each of its nodes in time: the one that last had something new to say is the last. */
 interface Entry {
   service: Service
+  /** What the last one says. */
+  description: Service
   readonly leases: Map<string, Lease>
 }
 
 interface Lease {
   readonly entry: Entry
   readonly id: string
+  /** What the node says about the service; shared by nodes that say the same. */
+  description: Service
 }
 
 /**
@@ -62,7 +66,8 @@ export function createMemoryRegistry({
       leases.delete(id)
       expiry.delete(lease)
     }
-    entry.service = { ...service, nodes }
+    entry.description = [...leases.values()].at(-1)?.description ?? entry.description
+    entry.service = { ...entry.description, nodes }
     if (nodes.length > 0) return emit({ type: 'update', service: entry.service })
     const versions = services.get(service.name)!
     versions.delete(service.version)
@@ -100,21 +105,33 @@ export function createMemoryRegistry({
       const expiryMs = ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY
       const old = find(service)
       const nodes = new Map(old?.service.nodes.map((node) => [node.id, node]))
-      let changed = old === undefined || !isSameDescription(old.service, service)
+      let changed = false
       for (const node of service.nodes) {
         const known = nodes.get(node.id)
         if (known !== undefined && isSameNode(known, node)) continue
         nodes.set(node.id, { ...node, metadata: { ...node.metadata } })
         changed = true
       }
-      const entry: Entry = old ?? { service, leases: new Map() }
+      const description =
+        old !== undefined && isSameDescription(old.description, service)
+          ? old.description
+          : { ...service, metadata: { ...service.metadata }, nodes: [] }
+      const entry: Entry = old ?? { service, description, leases: new Map() }
       for (const { id } of service.nodes) {
-        const lease = entry.leases.get(id) ?? { entry, id }
-        entry.leases.set(id, lease)
+        const known = entry.leases.get(id)
+        const lease = known ?? { entry, id, description }
         expiry.set(lease, expiryMs)
+        // A sign of life of an older node, or that it drains, does not take back what a newer one says.
+        if (known?.description === description) continue
+        if (known !== undefined && isSameDescription(known.description, service)) continue
+        lease.description = description
+        entry.leases.delete(id)
+        entry.leases.set(id, lease)
+        changed ||= entry.description !== description
+        entry.description = description
       }
       if (!changed) return
-      entry.service = { ...service, metadata: { ...service.metadata }, nodes: [...nodes.values()] }
+      entry.service = { ...entry.description, nodes: [...nodes.values()] }
       if (old === undefined) {
         const versions = services.get(service.name) ?? new Map<string, Entry>()
         services.set(service.name, versions.set(service.version, entry))

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createMemoryRegistry } from '../../../adapters/registry/memory.ts'
-import type { RegistryEvent } from '../../../core/contracts/registry.ts'
+import type { RegistryEvent, Service } from '../../../core/contracts/registry.ts'
 import { testRegistry } from '../../contracts/registry.ts'
 import { makeNode, makeService, replaceServices } from '../../fixtures/services.ts'
 
@@ -79,6 +79,35 @@ t.test('what a service says about itself may change', async (t) => {
   await registry.register?.({ ...service, endpoints: [endpoint] })
   t.same(told(), ['create latest 1', 'update latest 1', 'update latest 1'])
   t.same(await registry.getService('greeter'), [{ ...service, endpoints: [endpoint] }])
+})
+
+t.test('what a newer node says stays, whatever an older one does, and goes with it', async (t) => {
+  const { registry, clock, told } = openRegistry(t)
+  const value = { name: 'Request', type: 'Request', values: [] }
+  const describe = (name: string, address: string, metadata = {}): Service => ({
+    ...makeService('greeter', [makeNode(address, metadata)]),
+    endpoints: [{ name, request: value, response: value, metadata: {} }],
+  })
+  const names = async (): Promise<string[]> =>
+    (await registry.getService('greeter')).flatMap((s) => s.endpoints.map(({ name }) => name))
+  const old = describe('Greeter.Old', '127.0.0.1:9001')
+  const next = describe('Greeter.New', '127.0.0.1:9002')
+  await registry.register?.(old, { ttlSeconds: 90 })
+  await registry.register?.(next, { ttlSeconds: 30 })
+  t.same(await names(), ['Greeter.New'])
+  told()
+  await registry.register?.(old, { ttlSeconds: 90 })
+  t.same([await names(), told()], [['Greeter.New'], []], 'a sign of life')
+  const draining = describe('Greeter.Old', '127.0.0.1:9001', { state: 'draining' })
+  await registry.register?.(draining, { ttlSeconds: 90 })
+  t.same([await names(), told()], [['Greeter.New'], ['update latest 2']], 'it drains')
+  clock.seconds = 30
+  t.same(await names(), ['Greeter.Old'], 'the newer one is gone')
+  await registry.register?.(next)
+  await registry.register?.(describe('Greeter.Third', '127.0.0.1:9001'))
+  t.same(await names(), ['Greeter.Third'], 'the older one has something new to say')
+  await registry.deregister?.(old)
+  t.same(await names(), ['Greeter.New'])
 })
 
 t.test('what was registered cannot be changed from outside', async (t) => {
