@@ -16,6 +16,8 @@ export interface FailedCall {
   readonly token: string | undefined
   /** There is another one by now. @default false */
   readonly isRenewed?: boolean
+  /** The token was renewed just before. @default false */
+  readonly isNew?: boolean
 }
 
 /** What the service `auth` says of a wrong password. */
@@ -30,7 +32,7 @@ export function explainCall(error: unknown, call: FailedCall): Error {
 
 function toEnd(
   error: GatewayError,
-  { environment, service, endpoint, account, token, isRenewed = false }: FailedCall,
+  { environment, service, endpoint, account, token, isRenewed = false, isNew = false }: FailedCall,
 ): readonly [status: number, message: string] {
   const { code, message, id } = error
   const { name } = environment
@@ -47,6 +49,11 @@ function toEnd(
     const where = account === '' ? `nobody is logged in to ${name}` : `${account} is not logged in`
     const isUnknown = token === undefined || isNotTaken(error)
     const hint = isUnknown ? `${where}: mx login` : 'this account may not do it'
+    if (token !== undefined && isNew && isNotTaken(error))
+      return [
+        EXIT.unauthorized,
+        `Not authorized to perform this request: the server that has ${service} does not take tokens of ${name}: it has another signing key, or another time (mx doctor)`,
+      ]
     return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
   if (is(502, 'bad gateway: the RPC proxy'))

@@ -84,6 +84,8 @@ export interface TokenReply {
 
 /** A token that ends sooner is exchanged before it is used. */
 const RENEW_S = 60
+/** A stream whose token is refused so soon after that was renewed is not helped by another. */
+const NEW_MS = 5000
 
 /** Where the name of the account of an environment is remembered. */
 export function toAccountName(environment: Environment): string {
@@ -119,13 +121,14 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     endpoint: string,
     request: unknown,
     options?: SessionCall,
+    isNew = false,
   ): Promise<R> {
     try {
       return await client.call<R>(service, endpoint, request, { ...options, ...withToken(shown) })
     } catch (error) {
-      const next = await renewRefused(error, shown)
-      if (next !== shown) return callAs(next, service, endpoint, request, options)
-      throw explainCall(error, { environment, service, endpoint, account, token: shown })
+      const next = isNew ? shown : await renewRefused(error, shown)
+      if (next !== shown) return callAs(next, service, endpoint, request, options, true)
+      throw explainCall(error, { environment, service, endpoint, account, token: shown, isNew })
     }
   }
 
@@ -151,6 +154,7 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
     { resume, ...options }: StreamCall = {},
   ): AsyncGenerator<R, void, undefined> {
     let asked = requests
+    let renewedMs = Number.NEGATIVE_INFINITY
     for (let shown = await getToken(); ; asked = resume === undefined ? asked : resume()) {
       let hasBegun = false
       try {
@@ -161,16 +165,18 @@ export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): 
         }
         return
       } catch (error) {
-        const next = await renewRefused(error, shown)
+        const isNew = !hasBegun && performance.now() - renewedMs < NEW_MS
+        const next = isNew ? shown : await renewRefused(error, shown)
         // Of several requests nobody knows how many were taken.
         const mayGoOn = resume !== undefined || !(hasBegun || isIterable(asked))
         const isRenewed = next !== shown && next !== undefined
         if (next === shown || !mayGoOn)
           throw explainCall(error, {
-            ...{ environment, service, endpoint, account, isRenewed },
+            ...{ environment, service, endpoint, account, isRenewed, isNew },
             token: shown,
           })
         shown = next
+        renewedMs = performance.now()
       }
     }
   }

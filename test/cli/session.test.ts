@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
@@ -135,6 +138,34 @@ t.test(
     await resumed.return()
   },
 )
+
+t.test('a new token that is not taken either is told, and no other is asked for', async (t) => {
+  const { open, logInAs } = await openShell(t)
+  await logInAs('admin', 'mx')
+  const shown: (string | undefined)[] = []
+  // As a server that signs with another key, to which this one is linked.
+  const far = createServer((request, response) => {
+    shown.push(request.headers.authorization)
+    const error = { Id: 'far', Code: 401, Detail: 'access token not taken', Status: 'Unauthorized' }
+    response.writeHead(401, {
+      'content-type': 'application/json',
+      'www-authenticate': 'Bearer error="invalid_token"',
+    })
+    response.end(JSON.stringify(error))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => far.close())
+  await once(far, 'listening')
+  const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}`
+  const refused = { status: 2, message: /the server that has far does not take tokens of local/ }
+  const session = open()
+  await t.rejects(session.call('far', 'Far.Call', {}, { address }), refused)
+  t.equal(new Set(shown.splice(0)).size, 2, 'the token, and another')
+  const resume = () => ({})
+  for (const options of [{ address }, { address, resume }]) {
+    await t.rejects(session.stream('far', 'Far.Stream', {}, options).next(), refused)
+    t.equal(new Set(shown.splice(0)).size, 2)
+  }
+})
 
 t.test('a login that has ended is forgotten, and told', async (t) => {
   const { ask, open, logInAs } = await openShell(t)
