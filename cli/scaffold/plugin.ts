@@ -53,7 +53,7 @@ plugins:
       value: hello
 `,
     'package.json': formatPackage(name, {
-      scripts: { check: 'tsc', test: 'node --import tsx --test' },
+      scripts: { check: 'tsc', test: 'node --import tsx --test *.test.ts' },
     }),
     'tsconfig.json': TSCONFIG,
     '.gitignore': GITIGNORE,

@@ -11,7 +11,7 @@ import {
 const SCRIPTS = {
   dev: 'tsx watch main.ts',
   check: 'tsc',
-  test: 'node --import tsx --test',
+  test: 'node --import tsx --test *.test.ts',
 }
 
 /** A service in TypeScript: two endpoints, one of them a stream, and their test. */

@@ -20,11 +20,12 @@ function install(folder: string): void {
 }
 
 /** Compiles a project, and runs its tests. */
-async function check(folder: string): Promise<void> {
+async function check(t: Test, folder: string): Promise<void> {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
   await exec(process.execPath, [tsc, '-p', folder], { cwd: folder })
   const { NODE_OPTIONS: _, TAP: __, ...env } = process.env
-  await exec(process.execPath, ['--import', 'tsx', '--test'], { cwd: folder, env })
+  const { stdout } = await exec('npm', ['test'], { cwd: folder, env })
+  t.match(stdout, /^# pass [1-9]/m, 'npm test runs the tests there are')
 }
 
 async function create(t: Test, ...words: string[]): Promise<{ folder: string; stdout: string }> {
@@ -39,7 +40,7 @@ t.test('mx new: a service that compiles, passes its test, and runs on a server',
   t.match(stdout, /^Creating service mail-box\n\nmail-box\n├── mail-box\.ts\n/)
   t.match(stdout, /\n {2}cd mail-box +its folder\n/)
   install(folder)
-  await check(folder)
+  await check(t, folder)
 
   const server = await startServerProcess(t, ['--profile=test'])
   const env = { HOME: server.home, MX_ENV_LOCAL_ADDRESS: server.proxy }
@@ -55,7 +56,7 @@ t.test('mx new: a service that compiles, passes its test, and runs on a server',
 t.test('mx new plugin: one that compiles, passes its test, and runs in a gateway', async (t) => {
   const { folder } = await create(t, 'plugin', 'x-served')
   install(folder)
-  await check(folder)
+  await check(t, folder)
   const mx = startMx(['api', '--address=127.0.0.1:0'], { cwd: folder })
   t.teardown(async () => {
     mx.child.kill('SIGKILL')
