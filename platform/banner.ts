@@ -92,5 +92,6 @@ function formatList(names: readonly string[]): string {
 
 function toFirst(names: readonly string[], count: number): readonly string[] {
   const rest = names.length - count
-  return rest > 0 ? [...names.slice(0, count), `and ${rest} more`] : names
+  // One more is as short as its name.
+  return rest > 1 ? [...names.slice(0, count), `and ${rest} more`] : names
 }

@@ -47,6 +47,11 @@ t.test('the banner tells where it serves, what, and by which plugins', async (t)
   )
 })
 
+t.test('a name is not left out where that would be one alone', async (t) => {
+  const services = FACTS.services.slice(0, 9)
+  t.match(formatBanner({ ...FACTS, services }), 's6, s7, s8\n')
+})
+
 t.test(
   'a log line on a terminal is short, its fields readable, its level coloured where asked',
   async (t) => {
