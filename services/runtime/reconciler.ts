@@ -107,9 +107,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const isUnderWay = asked.id !== settled
     if (isUnderWay && deployments.get(key)?.asked !== asked.id) {
       await deployments.giveUp(key)
-      // What was given up may have come up just then.
+      // What was given up may have come up just then, and what is known of the store be behind: what is settled is not built again.
       const now = await objects.read(record)
-      if (now?.deleting === false) await begin(now)
+      if (now?.deleting === false && now.asked.id !== now.settled) await begin(now)
     } else if (current !== undefined && status !== 'error') {
       if (isUnderWay ? !applied.has(key) : applied.get(key) !== current.id)
         await applyCurrent(record, current)

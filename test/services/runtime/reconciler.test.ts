@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Store } from '../../../core/store/store.ts'
 import { createObjects } from '../../../services/runtime/objects.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
 import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
@@ -28,6 +29,39 @@ t.test('a service whose record was removed by somebody is ended', async (t) => {
   await createObjects(runtime.store).change(KEY, () => undefined)
   await until(() => runtime.doors.addresses.get('shop')?.length === 0)
   t.same(await runtime.read(), [])
+})
+
+t.test('what is settled is not built again where news of the store are late', async (t) => {
+  const left = makeLeft(t)
+  let late = 0
+  const store: Store = {
+    ...left.store,
+    watch: (table, prefix, { onEvent, onGap }) =>
+      left.store.watch(table, prefix, {
+        onGap,
+        onEvent(event) {
+          late++
+          setTimeout(() => {
+            late--
+            onEvent(event)
+          }, 200)
+        },
+      }),
+  }
+  const one = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...left, store })
+  await one.create('shop', toPlain('one'))
+  await until(async () => (await one.read())[0]?.status === 4)
+  await until(() => late === 0)
+  t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
+  t.notMatch(one.lines.join(''), /a deployment failed/)
+  await one.close()
+  const two = await openPlatformRuntime(t, {}, left)
+  t.match(
+    await two.settled('shop'),
+    { status: 4, metadata: { error: undefined } },
+    'its build is there',
+  )
+  t.equal(await two.doors.call('shop'), 'one')
 })
 
 t.test('a record of a newer version is left alone, and said to be', async (t) => {
