@@ -37,10 +37,15 @@ export function findEndpoint(
     })
   }
   const known = endpoints.map((each) => toWords(service, each))
+  const [word = '', ...more] = words
+  const begun = more.length === 0 ? undefined : known.find((each) => isAlike(each, word))
   const { subcommands = [] } = COMMANDS.find(({ name }) => name === service) ?? {}
-  const meant =
-    suggest(words.join(' ') || DEFAULT_METHOD, known) ?? suggest(words[0] ?? '', subcommands)
-  const hint = meant === undefined ? `. See 'mx ${service} --help'` : `, did you mean ${meant}?`
+  const meant = suggest(words.join(' ') || DEFAULT_METHOD, known) ?? suggest(word, subcommands)
+  const unknown = meant === undefined ? `. See 'mx ${service} --help'` : `, did you mean ${meant}?`
+  const hint =
+    begun === undefined
+      ? unknown
+      : `: fields of ${begun} are flags. See 'mx ${service} ${begun} --help'`
   throw new CliError(
     `Endpoint ${capitalize(handler)}.${capitalize(method)} not found for service ${service}${hint}`,
     { status: EXIT.unknownMethod },

@@ -27,6 +27,11 @@ t.test('what is not there, or not one, is told with what is', async (t) => {
   for (const [words, message, status] of [
     [['cal'], 'Endpoint Helloworld.Cal not found for service helloworld, did you mean call?', 5],
     [['mirror', 'shw'], /^Endpoint Mirror\.Shw not found .* did you mean mirror show\?/, 5],
+    [
+      ['call', 'John'],
+      /not found for service helloworld: fields of call are flags\. See 'mx helloworld call --help'/,
+      5,
+    ],
     [['zzzzzz'], /not found for service helloworld\. See 'mx helloworld --help'/, 5],
     [['both'], 'helloworld has several endpoints both: say a both or b both', 2],
     [['a', 'b', 'c'], /^Incorrect number of arguments/, 2],
