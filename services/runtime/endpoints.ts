@@ -26,7 +26,7 @@ import type { Operations, Order } from './operations.ts'
 import type { ServiceRecord } from './records.ts'
 import type { Servers } from './servers.ts'
 import { toAwayMessage, toServiceMessage, toUnreadMessage } from './told.ts'
-import type { Watches } from './watches.ts'
+import { STOPPING, type Watches } from './watches.ts'
 
 /** What happened to an object, by somebody's will. */
 export type Action = 'service.created' | 'service.updated' | 'service.deleted'
@@ -35,6 +35,8 @@ export interface RuntimeEndpointsOptions {
   readonly operations: Operations
   readonly objects: Objects
   readonly watches: Watches
+  /** Ends logs that are followed. */
+  readonly ending: AbortSignal
   readonly runtime: Runtime
   readonly servers: Servers
   readonly nowMs: () => number
@@ -50,6 +52,7 @@ const NONE = Type.Object({})
 /** What the handler `Runtime` offers (reference 7.1): to members what there is, to administrators of the namespace the rest (reference 2.2). */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
   const { operations, objects, watches, runtime, servers, nowMs, server, checks, tell } = options
+  const { ending } = options
 
   /** Undefined: it is about something this runtime does nothing for. */
   const toOrder = (
@@ -185,11 +188,15 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
         const lines = runtime.logs(record, {
           ...(count > 0 && { lines: count }),
           ...(since > 0 && { sinceMs: since * 1000 }),
-          ...{ follow: stream, signal: ctx.signal },
+          ...{
+            follow: stream,
+            signal: stream ? AbortSignal.any([ctx.signal, ending]) : ctx.signal,
+          },
         })
         ctx.start()
         for await (const { timestampMs, instance, stream, text } of lines)
           yield { timestamp: timestampMs, metadata: { instance, stream }, message: text }
+        if (stream && ending.aborted) throw unavailable(idOf(ctx), STOPPING)
       },
     }),
   }

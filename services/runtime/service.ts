@@ -77,7 +77,7 @@ export interface RuntimeService {
   readonly service: Service<object>
   /** Runs what is to run: to be called once services can register. */
   readonly begin: () => Promise<void>
-  /** Ends the streams of those who watch, and takes no more of them; other calls go on. */
+  /** Ends the streams of those who watch or follow an output, and takes no more of them; other calls go on. */
   readonly endStreams: () => void
   /** Ends what runs here, and what is on its way. */
   readonly end: () => Promise<void>
@@ -183,20 +183,30 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     otherServerMs,
   })
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
-  const ofSources = { objects, uploads, reconciler, folders, server, checks }
+  const ending = new AbortController()
+  const ofSources = {
+    ...{ objects, uploads, reconciler, folders, server, checks },
+    ending: ending.signal,
+  }
   service
     .handle(
       'Runtime',
       createRuntimeEndpoints({
         ...{ operations, objects, watches, runtime, servers, nowMs, server, checks, tell },
+        ending: ending.signal,
       }),
     )
     .handle('Source', createSourceEndpoints(ofSources))
     .handle('Build', createBuildEndpoints(ofSources))
 
+  function endStreams(): void {
+    ending.abort()
+    watches.close()
+  }
+
   return {
     service,
-    endStreams: watches.close,
+    endStreams,
     async end() {
       servers.close()
       await reconciler.close()
@@ -212,7 +222,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     },
 
     async close() {
-      watches.close()
+      endStreams()
       servers.close()
       await reconciler.close()
       await service.stop()

@@ -2,7 +2,7 @@ import { Type } from '../../core/schema.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
-import { badRequest } from '../../sdk/errors.ts'
+import { badRequest, unavailable } from '../../sdk/errors.ts'
 import { readBuildOutput } from './build-output.ts'
 import { mustBeHere } from './endpoints.ts'
 import type { Folders } from './folders.ts'
@@ -13,6 +13,7 @@ import { toUploadedSource } from './prepare.ts'
 import type { Reconciler } from './reconciler.ts'
 import { toObjectKey } from './records.ts'
 import type { Uploads } from './uploads.ts'
+import { STOPPING } from './watches.ts'
 
 export interface SourceEndpointsOptions {
   readonly objects: Objects
@@ -22,6 +23,8 @@ export interface SourceEndpointsOptions {
   /** Id of this server. */
   readonly server: string
   readonly checks: AccountChecks
+  /** Ends outputs of builds that are followed. */
+  readonly ending: AbortSignal
 }
 
 /** What the handler `Source` offers (reference 7.1) to administrators of the namespace. */
@@ -60,7 +63,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
 
 /** What the handler `Build` offers (reference 7.1) to administrators of the namespace. */
 export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
-  const { objects, reconciler, folders, server } = options
+  const { objects, reconciler, folders, server, ending } = options
   const adminOf = createAdminOf(options)
   return {
     read: endpoint({
@@ -72,12 +75,13 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
         const record = await objects.find(adminOf(options, ctx), service, idOf(ctx))
         mustBeHere(record, server, idOf(ctx))
         const deployment = reconciler.deployment(toObjectKey(record))
-        const parts =
-          deployment?.asked === record.asked.id
-            ? (await deployment.output).read(ctx.signal)
-            : readBuildOutput(folders.output(record, record.asked.id))
+        const isUnderWay = deployment?.asked === record.asked.id
+        const parts = isUnderWay
+          ? (await deployment.output).read(AbortSignal.any([ctx.signal, ending]))
+          : readBuildOutput(folders.output(record, record.asked.id))
         ctx.start()
         for await (const data of parts) yield { data }
+        if (isUnderWay && ending.aborted) throw unavailable(idOf(ctx), STOPPING)
       },
     }),
   }

@@ -35,7 +35,8 @@ export interface Watches {
 
 const MOST_WATCHERS = 10_000
 const MOST_WAITING = 10_000
-const STOPPING = 'the runtime is being stopped'
+/** What streams end with that the service does not go on with. */
+export const STOPPING = 'the runtime is being stopped'
 
 export interface WatchesOptions {
   readonly reconciler: Pick<Reconciler, 'records' | 'watch'>

@@ -66,6 +66,19 @@ t.test('logs are those of the last lines that are asked for', async (t) => {
   await t.rejects(logs({ service: 'none' }).next(), { code: 404 })
 })
 
+t.test('who follows a log is told that the service is stopped', async (t) => {
+  const runtime = await openPlatformRuntime(t)
+  await runtime.create('shop', toPlain('one'))
+  await runtime.settled('shop')
+  const followed = runtime.client.stream('runtime', 'Runtime.Logs', {
+    ...{ service: 'shop', stream: true },
+  })
+  await followed.next()
+  const next = t.rejects(followed.next(), { code: 503, message: 'the runtime is being stopped' })
+  runtime.endStreams()
+  await next
+})
+
 t.test('each change is told, with who did it', async (t) => {
   const events: unknown[] = []
   const runtime = await openPlatformRuntime(t, {
