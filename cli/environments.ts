@@ -2,6 +2,7 @@ import { parseServerAddress } from '../core/network/address.ts'
 import { suggest } from '../core/suggest.ts'
 import { CliError, EXIT } from './output.ts'
 import { type CliConfig, changeConfig, readConfig } from './state/config.ts'
+import { forgetCredentials } from './state/tokens.ts'
 
 /** A deployment the CLI talks to (specification: Environment). */
 export interface Environment {
@@ -85,18 +86,40 @@ export async function addEnvironment(name: string, address: string): Promise<voi
   ])
 }
 
-/** Deletes an added one; where it was selected, `local` is. @throws {CliError} for one that is built in, or unknown. */
+/**
+ * Deletes an added one, and who was logged in there; where it was selected, `local` is.
+ *
+ * @throws {CliError} for one that is built in, or unknown.
+ */
 export async function deleteEnvironment(name: string): Promise<void> {
   mustBeKnown(name)
+  let deleted = ''
   await changeConfig((config) => {
     const { [name]: address, ...rest } = parseAdded(config.get('envs'))
     if (address === undefined) throw usage(`Environment '${name}' is built in: it stays`)
+    deleted = address
     const isGone = config.get('env') === name && !BUILT_IN.some(([each]) => each === name)
+    const hasNamespace = config.get(toNamespaceName({ name })) !== ''
     return [
       ['envs', Object.keys(rest).length === 0 ? '' : JSON.stringify(rest)],
+      [name, ''],
+      ...(hasNamespace ? [[`namespaces.${name}`, ''] as const] : []),
       ...(isGone ? [['env', ''] as const] : []),
     ]
   })
+  const address = toProxyAddress(deleted)
+  const isUsed = listEnvironments().some((each) => toProxyAddress(each.address) === address)
+  if (address !== undefined && !isUsed) await forgetCredentials(address)
+}
+
+/** Where the name of the account of an environment is remembered. */
+export function toAccountName({ name }: Pick<Environment, 'name'>): string {
+  return `${name}.current-user`
+}
+
+/** Where the namespace of an environment is remembered. */
+export function toNamespaceName({ name }: Pick<Environment, 'name'>): string {
+  return `namespaces.${name}.current`
 }
 
 function suggestOne(name: string, all: readonly Environment[]): string {

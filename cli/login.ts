@@ -1,17 +1,11 @@
 import type { CAC } from 'cac'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import { readCommandLine } from './command-line.ts'
+import { toAccountName, toNamespaceName } from './environments.ts'
 import { OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, readInput } from './prompt.ts'
-import {
-  openSession,
-  SESSION_FLAGS,
-  type TokenReply,
-  toAccountName,
-  toCredentials,
-  toNamespaceName,
-} from './session.ts'
+import { openSession, SESSION_FLAGS, type TokenReply, toCredentials } from './session.ts'
 import { writeConfig } from './state/config.ts'
 import { writeCredentials } from './state/tokens.ts'
 

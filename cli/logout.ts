@@ -1,7 +1,8 @@
 import type { CAC } from 'cac'
 import { checkNoWords, readCommandLine } from './command-line.ts'
+import { toAccountName } from './environments.ts'
 import { printProblems } from './output.ts'
-import { openSession, SESSION_FLAGS, toAccountName } from './session.ts'
+import { openSession, SESSION_FLAGS } from './session.ts'
 import { writeConfig } from './state/config.ts'
 import { readCredentials, writeCredentials } from './state/tokens.ts'
 

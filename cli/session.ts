@@ -4,7 +4,12 @@ import { type CallOptions, Client } from '../sdk/client.ts'
 import { createContext } from '../sdk/context.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { CommandLine } from './command-line.ts'
-import { type Environment, findEnvironment } from './environments.ts'
+import {
+  type Environment,
+  findEnvironment,
+  toAccountName,
+  toNamespaceName,
+} from './environments.ts'
 import { explainCall } from './explain-call.ts'
 import { CliError, EXIT } from './output.ts'
 import { readConfig } from './state/config.ts'
@@ -86,16 +91,6 @@ export interface TokenReply {
 const RENEW_S = 60
 /** A stream whose token is refused so soon after that was renewed is not helped by another. */
 const NEW_MS = 5000
-
-/** Where the name of the account of an environment is remembered. */
-export function toAccountName(environment: Environment): string {
-  return `${environment.name}.current-user`
-}
-
-/** Where the namespace of an environment is remembered. */
-export function toNamespaceName(environment: Environment): string {
-  return `namespaces.${environment.name}.current`
-}
 
 /** @throws {CliError} for an environment that is none. */
 export function openSession(flags: CommandLine<typeof SESSION_FLAGS>['flags']): Session {

@@ -1,16 +1,10 @@
 import type { CAC } from 'cac'
 import { checkNoWords, readCommandLine } from './command-line.ts'
+import { toAccountName, toNamespaceName } from './environments.ts'
 import { findService } from './find-services.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, readInput } from './prompt.ts'
-import {
-  SESSION_FLAGS,
-  type TokenReply,
-  toAccountName,
-  toCredentials,
-  toNamespaceName,
-  withSession,
-} from './session.ts'
+import { SESSION_FLAGS, type TokenReply, toCredentials, withSession } from './session.ts'
 import { writeConfig } from './state/config.ts'
 import { writeCredentials } from './state/tokens.ts'
 

@@ -51,14 +51,28 @@ export async function changeCredentials(
   })
 }
 
+/** @param address of an RPC proxy, as owners have it: nobody is logged in there any more. */
+export async function forgetCredentials(address: string): Promise<void> {
+  const start = `${toProxy(address)}/`
+  await changeStateFile(toFile(), (text) =>
+    parseLines(text)
+      .filter(([key]) => !key.startsWith(start))
+      .map((line) => `${line.join(':')}\n`)
+      .join(''),
+  )
+}
+
 function toFile(): string {
   return toStatePath('tokens')
 }
 
 /** Reference 8.5: `mx://<proxy address>/<namespace>/<account>`. */
 function toKey({ address, namespace, account }: CredentialsOwner): string {
-  const proxy = address.includes('://') ? address : `mx://${address}`
-  return `${proxy}/${namespace}/${encodeURIComponent(account)}`
+  return `${toProxy(address)}/${namespace}/${encodeURIComponent(account)}`
+}
+
+function toProxy(address: string): string {
+  return address.includes('://') ? address : `mx://${address}`
 }
 
 function findCredentials(

@@ -1,5 +1,8 @@
 import t, { type Test } from 'tap'
 import { runEnv } from '../../cli/env.ts'
+import { toAccountName, toNamespaceName } from '../../cli/environments.ts'
+import { readConfig, writeConfig } from '../../cli/state/config.ts'
+import { readCredentials, writeCredentials } from '../../cli/state/tokens.ts'
 import { toCli } from '../fixtures/cli.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
@@ -62,6 +65,32 @@ t.test(
     t.match(await list(t), [String, '* local 127.0.0.1:8081', String])
   },
 )
+
+t.test('with one that is deleted goes who was logged in there, and nobody else', async (t) => {
+  const kept = { accessToken: 'a', refreshToken: 'r', expiry: 1 }
+  const owner = (address: string) => ({ address, namespace: 'shop', account: 'ann' })
+  const isKnown = (address: string) => readCredentials(owner(address)) !== undefined
+  for (const [name, address] of [
+    ['one', 'one.example.com'],
+    ['two', 'two.example.com:443'],
+    ['again', 'mx://two.example.com:443'],
+  ] as const) {
+    await env(t, 'add', name, address)
+    await writeConfig(toAccountName({ name }), 'ann')
+    await writeConfig(toNamespaceName({ name }), 'shop')
+  }
+  await writeCredentials(owner('one.example.com:443'), kept)
+  await writeCredentials(owner('two.example.com:443'), kept)
+  await env(t, 'del', 'one')
+  t.notOk(isKnown('one.example.com:443'))
+  t.equal(readConfig().get(toAccountName({ name: 'one' })), '')
+  t.equal(readConfig().get(toNamespaceName({ name: 'one' })), '')
+  t.equal(readConfig().get(toNamespaceName({ name: 'two' })), 'shop')
+  await env(t, 'del', 'two')
+  t.ok(isKnown('two.example.com:443'), 'another environment is at the same address')
+  await env(t, 'del', 'again')
+  t.notOk(isKnown('two.example.com:443'))
+})
 
 t.test('what cannot be is refused, with what can', async (t) => {
   for (const [words, message] of [
