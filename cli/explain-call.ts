@@ -65,6 +65,11 @@ function toEnd(
       EXIT.unknownMethod,
       `Service method "${endpoint}" not found. See 'mx ${service} --help'`,
     ]
+  if (code === 400 && message.startsWith(`${endpoint} answers with a stream`))
+    return [
+      EXIT.refused,
+      `${endpoint} answers with a stream: 'mx stream ${service} ${endpoint}' prints it`,
+    ]
   if (code === 408) return [EXIT.failed, `Request timed out. ${toLog(service)}`]
   if (code === 500) return [EXIT.refused, `${message}. ${toLog(service)}`]
   return [EXIT.refused, message]

@@ -2,6 +2,7 @@ import { CliError } from '../output.ts'
 import type { Session } from '../session.ts'
 import { followBuild } from './follow-build.ts'
 import { type RuntimeObject, toStatus } from './objects.ts'
+import { LATEST } from './source.ts'
 import type { Steps } from './steps.ts'
 
 interface Change {
@@ -127,7 +128,7 @@ async function explain(
   service: RuntimeObject,
   hasStarted: boolean,
 ): Promise<CliError> {
-  const { name, metadata } = service
+  const { name, version, metadata } = service
   const [reason = 'nobody knows why', ...rest] = (metadata['error'] ?? '').trim().split('\n')
   const tail = rest.length > 0 || hasStarted ? rest : await readBuild(session, service)
   const lines = tail
@@ -136,9 +137,9 @@ async function explain(
     .map((line) => `  ${line}\n`)
   const isUpdate = toStatus(service) === 'running'
   const what = isUpdate ? `the update of ${name} failed, what ran before goes on` : `${name} failed`
-  return new CliError(
-    `${what}: ${reason}${lines.length > 0 ? `\n${lines.join('').trimEnd()}` : ''}`,
-  )
+  if (lines.length > 0) return new CliError(`${what}: ${reason}\n${lines.join('').trimEnd()}`)
+  const object = version === LATEST ? name : `${name}@${version}`
+  return new CliError(`${what}: ${reason}${hasStarted ? `. See 'mx logs ${object}'` : ''}`)
 }
 
 /** What is kept of the last build's output; it has ended. */

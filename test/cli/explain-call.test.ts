@@ -53,6 +53,11 @@ t.test('texts and statuses are those of the original, and say what to do next', 
       'Request timed out. See the log of the server',
     ],
     [explain(500, 'internal error'), 127, "internal error. See 'mx logs mail'"],
+    [
+      explain(400, 'Mail.Send answers with a stream: request its path'),
+      127,
+      "Mail.Send answers with a stream: 'mx stream mail Mail.Send' prints it",
+    ],
     [explain(409, 'it is there already'), 127, 'it is there already'],
     [explain(404, 'service not found: x', {}, 'mail.Mail.Send'), 127, 'service not found: x'],
   ] as const)

@@ -46,7 +46,9 @@ t.test('what fails is told to fail, and nothing is guessed', async (t) => {
   const steps = openNotes()
   const hint = { text: 'it may be plain HTTP', afterMs: 3_600_000 }
   const waiting = untilRunning(session, { name: 'shop', version: 'latest' }, steps, hint)
-  await t.rejects(waiting, { message: 'shop failed: ended with exit code 3' })
+  await t.rejects(waiting, {
+    message: "shop failed: ended with exit code 3. See 'mx logs shop'",
+  })
   t.same(steps.notes, ['shop ended with exit code 3; it is started again'])
 })
 
