@@ -26,15 +26,17 @@ const COLUMNS: readonly Column<NetworkLink>[] = [
     render: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge>,
   },
   {
-    ...{ id: 'rtt', title: 'Round trip', align: 'end', sort: ({ rtt_ms }) => rtt_ms },
+    ...{ id: 'rtt', title: 'Round trip', align: 'end', minor: true },
+    sort: ({ rtt_ms }) => rtt_ms,
     render: ({ rtt_ms, state }) => (state === 'linked' ? formatDuration(rtt_ms) : '–'),
   },
   {
-    ...{ id: 'calls', title: 'Calls', align: 'end', sort: ({ calls }) => calls },
+    ...{ id: 'calls', title: 'Calls', align: 'end', minor: true, sort: ({ calls }) => calls },
     render: ({ calls }) => formatCount(calls),
   },
   {
-    ...{ id: 'failures', title: 'Failed', align: 'end', sort: ({ failures }) => failures },
+    ...{ id: 'failures', title: 'Failed', align: 'end', minor: true },
+    sort: ({ failures }) => failures,
     render: ({ failures }) => formatCount(failures),
   },
   {
@@ -48,8 +50,8 @@ const COLUMNS: readonly Column<NetworkLink>[] = [
     render: ({ received_bytes }) => formatBytes(received_bytes),
   },
   {
-    ...{ id: 'error', title: 'Why it does not stand', minor: true },
-    render: ({ error }) => <span title={error}>{error}</span>,
+    ...{ id: 'error', title: 'Why it does not stand' },
+    render: ({ error }) => error && <span class="network-why">{error}</span>,
   },
 ]
 

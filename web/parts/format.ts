@@ -26,10 +26,10 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${SIZES[unit]}`
 }
 
-/** `0.8 ms`, `42 ms`, `1.25 s`. */
+/** `0 ms`, `0.8 ms`, `42 ms`, `1.25 s`. */
 export function formatDuration(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`
-  return `${ms >= 10 || ms === 0 ? Math.round(ms) : ms.toFixed(1)} ms`
+  return `${ms >= 10 || ms < 0.05 ? Math.round(ms) : ms.toFixed(1)} ms`
 }
 
 /** `1,204`, `12.4 k`, `3.1 M`. */

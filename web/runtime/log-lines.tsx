@@ -130,15 +130,13 @@ interface LineProps {
 
 function Line({ line, pattern, isCurrent, onOpen }: LineProps): JSX.Element {
   const { message, timestamp, metadata } = line
-  const isError = metadata['stream'] === 'stderr'
   const shown = message.slice(0, SHOWN_CHARACTERS)
   const left = message.length - shown.length
-  const classes = ['log-line', isError && 'is-error', isCurrent && 'is-current']
   return (
-    <div class={classes.filter(Boolean).join(' ')}>
+    <div class={isCurrent ? 'log-line is-current' : 'log-line'}>
       <time title={new Date(timestamp).toISOString()}>{formatClock(timestamp)}</time>
       <span class="log-stream" title={`copy ${metadata['instance'] ?? ''}`}>
-        {isError ? 'err' : 'out'}
+        {metadata['stream']}
       </span>
       {left > 0 && (
         <button

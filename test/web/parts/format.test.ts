@@ -16,7 +16,14 @@ t.test('ages, sizes, durations and counts are short', async (t) => {
     '1.0 MiB',
     '200 KiB',
   ])
-  t.same([0, 0.84, 42.4, 1250].map(formatDuration), ['0 ms', '0.8 ms', '42 ms', '1.25 s'])
+  t.same([0, 0.04, 0.05, 0.84, 42.4, 1250].map(formatDuration), [
+    '0 ms',
+    '0 ms',
+    '0.1 ms',
+    '0.8 ms',
+    '42 ms',
+    '1.25 s',
+  ])
   t.same([0, 2.14, 1204, 12_400, 3_100_000].map(formatCount), [
     '0',
     '2.1',
