@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Store } from '../../../core/store/store.ts'
 import { createObjects } from '../../../services/runtime/objects.ts'
 import { toPlain } from '../../fixtures/deployer.ts'
+import { eventually } from '../../fixtures/eventually.ts'
 import { makeLeft, openPlatformRuntime } from '../../fixtures/platform-runtime.ts'
 import { until } from '../../fixtures/raw-backend.ts'
 
@@ -50,7 +51,7 @@ t.test('what is settled is not built again where news of the store are late', as
   }
   const one = await openPlatformRuntime(t, { everyMs: 60_000 }, { ...left, store })
   await one.create('shop', toPlain('one'))
-  await until(async () => (await one.read())[0]?.status === 4)
+  await eventually(async () => (await one.read())[0]?.status === 4)
   await until(() => late === 0)
   t.match(await one.settled('shop'), { status: 4, metadata: { error: undefined } })
   t.notMatch(one.lines.join(''), /a deployment failed/)
