@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Door, Doors } from '../adapters/runtime/process/doors.ts'
-import type { Node, Registry, Service } from '../core/contracts/registry.ts'
+import type { Node, Registry, RegistryEvent, Service } from '../core/contracts/registry.ts'
 import type { Workload } from '../core/contracts/runtime.ts'
 import { Client } from '../sdk/client.ts'
 import { createEventFeed } from '../sdk/event-feed.ts'
@@ -24,8 +24,9 @@ const SETTLE_MS = 300
 /** What a runtime of processes asks of the platform, answered from its registries and by the copies themselves. */
 export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Doors {
   return {
-    async whenReady({ namespace }, instance, signal) {
-      const { service, address } = await findInstance(registryOf(namespace), instance, signal)
+    async whenReady({ namespace, name }, instance, signal) {
+      const registry = registryOf(namespace)
+      const { service, address } = await findInstance(registry, name, instance, signal)
       const client = new Client({ address, inProcess: false, retries: 0 })
       try {
         while (!(await isHealthy(client, service))) {
@@ -83,9 +84,14 @@ function toDown(entry: Service): Service {
   return { ...entry, nodes }
 }
 
-/** Waits until a copy has registered, by whatever name. */
-async function findInstance(registry: Registry, instance: string, signal: AbortSignal) {
-  const changed = readServices(registry, signal)
+/** Waits until a copy has registered, by whatever name: mostly by that of its workload. */
+async function findInstance(
+  registry: Registry,
+  likely: string,
+  instance: string,
+  signal: AbortSignal,
+) {
+  const changed = readServices(registry, likely, signal)
   for await (const service of changed) {
     // Some registries do not tell the nodes of all services at once.
     const versions = service.nodes.length > 0 ? [service] : await askFor(registry, service.name)
@@ -98,12 +104,15 @@ async function findInstance(registry: Registry, instance: string, signal: AbortS
 }
 
 /** Services that are registered, then each that changes, until the signal. */
-async function* readServices(registry: Registry, signal: AbortSignal) {
+async function* readServices(registry: Registry, likely: string, signal: AbortSignal) {
   const feed = createEventFeed<Service>({ id: 'runtime', maxWaiting: 100_000, onClose() {} })
   const push = (service: Service): void => feed.push(`${service.name}:${service.version}`, service)
-  const stop = registry.watch?.(({ type, service }) => {
+  const hear = ({ type, service }: RegistryEvent): void => {
     if (type !== 'delete') push(service)
-  })
+  }
+  const stop = registry.watch?.(hear)
+  // Consul tells watchers of all services no new node of one that it lists already.
+  const stopLikely = registry.watch?.(hear, { service: likely })
   const end = (): void => void feed.return!()
   signal.addEventListener('abort', end)
   try {
@@ -112,6 +121,7 @@ async function* readServices(registry: Registry, signal: AbortSignal) {
     yield* feed
   } finally {
     stop?.()
+    stopLikely?.()
     signal.removeEventListener('abort', end)
   }
 }

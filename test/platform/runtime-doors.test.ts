@@ -71,6 +71,20 @@ t.test('a registry that tells nodes of one service only is asked for each', asyn
   await doors.whenReady(WORKLOAD, 'one', NEVER)
 })
 
+t.test('a copy is heard of where only who watches its service is told of new nodes', async (t) => {
+  const { doors, register } = open(t, (registry) => ({
+    ...registry,
+    watch: (listener, options) =>
+      options?.service === undefined ? () => {} : registry.watch!(listener, options),
+  }))
+  const address = await createService(t, { name: 'shop' }).start()
+  register('shop', '127.0.0.1:1', 'another')
+  const ready = doors.whenReady(WORKLOAD, 'one', NEVER)
+  t.ok(await isPending(ready))
+  register('shop', address, 'one')
+  await ready
+})
+
 t.test('a program without the SDK is registered, and leaves by draining first', async (t) => {
   const { doors, registry } = open(t)
   const states: unknown[] = []
