@@ -14,6 +14,7 @@ import { createUwsListener } from '../../../core/listener/uws.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
 import { createAuthority } from '../../fixtures/client-authority.ts'
 import { openListener } from '../../fixtures/open-listener.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import type { Teardown } from '../../fixtures/teardown.ts'
 
 const root = createAuthority('root')
@@ -199,7 +200,7 @@ t.test(
       () => clientCa.reload(),
       /^TLS client CA file .*clients.pem holds no certificate in PEM form$/,
     )
-    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => warnings.length > 0)
     t.match(warnings[0], /holds no certificate.*; the previous authorities stay in use$/)
     t.ok(await ask(port, alice))
     const changed = new Promise<void>((resolve) => clientCa.onChange(resolve))

@@ -20,6 +20,7 @@ import {
   withTlsFiles,
 } from '../../../core/listener/tls.ts'
 import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { until } from '../../fixtures/raw-backend.ts'
 import { UNSERVABLE } from '../../fixtures/unservable-certificates.ts'
 
 const folder = createCertificateFolder()
@@ -244,7 +245,7 @@ t.test('files that are watched', async (t) => {
     const { cert, key } = createCertificate(['5.test'], { ownKey: true })
     warnings.length = 0
     writeFileSync(files.certFile, cert)
-    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => warnings.length > 0)
     t.match(
       warnings[0],
       /does not belong to certificate .*; the previous certificates stay in use$/,
@@ -263,9 +264,9 @@ t.test('files that are watched', async (t) => {
     // As a log in the same folder does, which the warning is written to; more often than files settle.
     const writing = setInterval(() => appendFileSync(log, `${warnings.length}\n`), 5)
     t.teardown(() => clearInterval(writing))
-    while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => warnings.length > 0)
     const { size } = statSync(log)
-    while (statSync(log).size < size + 40) await new Promise((resolve) => setTimeout(resolve, 5))
+    await until(() => statSync(log).size >= size + 40)
     t.equal(warnings.length, 1)
     writeFileSync(files.certFile, good)
   })
