@@ -1,7 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { issueToken, nameKey } from '../../core/auth/access-token.ts'
 import { createGate } from '../../core/auth/gate.ts'
-import { compileChain, runSteps } from '../../core/chain.ts'
+import { type Chain, compileChain, type Maybe, type Plugin, runSteps } from '../../core/chain.ts'
 import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
 import { HeaderList } from '../../core/headers.ts'
 import { toRoute } from '../../core/route.ts'
@@ -20,7 +20,10 @@ const OPEN: Rule = {
 
 export interface AuthBench {
   /** One exchange through a chain with the plugin `auth`, or without. */
-  readonly createRun: (isJudged: boolean, takeField: (() => string) | undefined) => () => void
+  readonly createRun: (
+    isJudged: boolean,
+    takeField: (() => string) | undefined,
+  ) => () => Maybe<void>
   /** `Authorization` of the next of many accounts, as it comes with requests: a text nobody has looked at yet. */
   readonly takeField: () => string
   readonly close: () => void
@@ -28,28 +31,9 @@ export interface AuthBench {
 
 /** Rules that let everybody in, behind `count` for 1 000 services and scopes, and accounts that hold two of those scopes. */
 export async function createAuthBench(count: number): Promise<AuthBench> {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const key = { id: nameKey(publicKey), privateKey }
-  const rules = Array.from({ length: count }, (_, i): Rule => {
-    const resource = { type: 'service', name: `service${i % 1000}`, endpoint: 'Greeter.*' }
-    const scope = `scope${Math.floor(i / 1000) * 100 + (i % 100)}`
-    return { id: `rule${i}`, scope, access: 'GRANTED', priority: i % 3, resource }
-  })
-  const source: AuthSource = {
-    watchRules: (_, signal) => watch([...rules, OPEN], signal),
-    watchNamespaces: (signal) => watch(new Set<string>(), signal),
-    watchTokens: (signal) =>
-      watch({ keys: new Map([[key.id, publicKey]]), isRevoked: () => false }, signal),
-  }
+  const { source, issue } = createBenchSource(count)
   const gate = createGate(source)
-  const tokens = await Promise.all(
-    Array.from({ length: TOKENS }, (_, i) => {
-      const id = `account${i}`
-      const scopes = [`scope${i % 1000}`, 'scope7']
-      const account = { id, name: id, type: 'user', issuer: 'mx', scopes, metadata: {} } as const
-      return issueToken(account, { key, id, nowMs: Date.now(), lifeS: 3600 })
-    }),
-  )
+  const tokens = await issue(TOKENS)
   for (const token of tokens) await gate.identify(token)
   const resource = { type: 'service', name: ROUTE.service, endpoint: ROUTE.endpoint }
   await gate.judge({ namespace: 'mx', account: undefined, resource })
@@ -57,38 +41,12 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
   const bytes = Buffer.from(fields.map((field) => field.padEnd(TOKEN_MAX)).join(''), 'latin1')
   const lengths = fields.map(({ length }) => length)
   const plugin = createBenchPlugin('auth', {}, gate)
-  const upstream = new Upstream(ROUTE.service, {
-    createPool: () => {
-      throw new Error('nothing is sent')
-    },
-  })
   let next = 0
 
   return {
     createRun(isJudged, takeField) {
-      const chain = compileChain(
-        isJudged ? [plugin] : [],
-        (x) => {
-          x.route = ROUTE
-          x.upstream = upstream
-        },
-        (x) => x.send(200, new HeaderList(['cache-control', 'no-store']), BODY),
-      )
-      return () => {
-        const fields =
-          takeField === undefined
-            ? BROWSER_FIELDS
-            : [...BROWSER_FIELDS, 'authorization', takeField()]
-        const x = new BenchExchange(fields)
-        x.begin(
-          chain,
-          () => {},
-          (error) => {
-            throw error
-          },
-        )
-        void runSteps(chain.steps, x)
-      }
+      const chain = createBenchChain(isJudged ? [plugin] : [])
+      return () => passChain(chain, takeField?.())
     },
 
     takeField() {
@@ -102,6 +60,74 @@ export async function createAuthBench(count: number): Promise<AuthBench> {
       gate.close()
     },
   }
+}
+
+export interface BenchSource {
+  readonly source: AuthSource
+  readonly publicKey: KeyObject
+  /** Tokens of so many accounts. */
+  readonly issue: (count: number) => Promise<readonly string[]>
+}
+
+/** What a gate asks, with `count` rules before the one that lets everybody in. */
+export function createBenchSource(count: number): BenchSource {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const key = { id: nameKey(publicKey), privateKey }
+  const rules = Array.from({ length: count }, (_, i): Rule => {
+    const resource = { type: 'service', name: `service${i % 1000}`, endpoint: 'Greeter.*' }
+    const scope = `scope${Math.floor(i / 1000) * 100 + (i % 100)}`
+    return { id: `rule${i}`, scope, access: 'GRANTED', priority: i % 3, resource }
+  })
+  const source: AuthSource = {
+    watchRules: (_, signal) => watch([...rules, OPEN], signal),
+    watchNamespaces: (signal) => watch(new Set<string>(), signal),
+    watchTokens: (signal) =>
+      watch({ keys: new Map([[key.id, publicKey]]), isRevoked: () => false }, signal),
+  }
+  const issue = (length: number): Promise<readonly string[]> =>
+    Promise.all(
+      Array.from({ length }, (_, i) => {
+        const id = `account${i}`
+        const scopes = [`scope${i % 1000}`, 'scope7']
+        const account = { id, name: id, type: 'user', issuer: 'mx', scopes, metadata: {} } as const
+        return issueToken(account, { key, id, nowMs: Date.now(), lifeS: 3600 })
+      }),
+    )
+  return { publicKey, source, issue }
+}
+
+/** A chain that calls one endpoint and answers at once. */
+export function createBenchChain(plugins: readonly Plugin[]): Chain {
+  const upstream = new Upstream(ROUTE.service, {
+    createPool: () => {
+      throw new Error('nothing is sent')
+    },
+  })
+  return compileChain(
+    plugins,
+    (x) => {
+      x.route = ROUTE
+      x.upstream = upstream
+    },
+    (x) => x.send(200, new HeaderList(['cache-control', 'no-store']), BODY),
+  )
+}
+
+/** Sends one request through a chain; a promise where that takes until later. */
+export function passChain(chain: Chain, authorization: string | undefined): Maybe<void> {
+  const fields =
+    authorization === undefined
+      ? BROWSER_FIELDS
+      : [...BROWSER_FIELDS, 'authorization', authorization]
+  const x = new BenchExchange(fields)
+  x.begin(
+    chain,
+    () => {},
+    (error) => {
+      throw error
+    },
+  )
+  return runSteps(chain.steps, x)
 }
 
 async function* watch<T>(value: T, signal: AbortSignal): AsyncGenerator<T, void, undefined> {

@@ -27,16 +27,24 @@ export function admitCall(gate: Gate, call: GivenCall): Maybe<Session | undefine
   const authorization = findOnly(call, 'authorization')
   const token = authorization === undefined ? undefined : readBearer(authorization)
   if (token === undefined) return judge(gate, call, undefined)
-  const session = gate.identify(token)
+  let session: Maybe<Session>
+  try {
+    session = gate.identify(token)
+  } catch (error) {
+    return refuse(gate, call, error)
+  }
   if (!(session instanceof Promise)) return judge(gate, call, session)
   return session.then(
     (known) => judge(gate, call, known),
-    (error) => {
-      if (!(error instanceof TokenError)) throw error
-      if (isLoggingIn(call.resource)) return judge(gate, call, undefined)
-      throw toNotTaken(call.resource.name)
-    },
+    (error) => refuse(gate, call, error),
   )
+}
+
+/** @throws {GatewayError} unless it is a login, for which no token is needed. */
+function refuse(gate: Gate, call: GivenCall, error: unknown): Maybe<Session | undefined> {
+  if (!(error instanceof TokenError)) throw error
+  if (!isLoggingIn(call.resource)) throw toNotTaken(call.resource.name)
+  return judge(gate, call, undefined)
 }
 
 function judge(gate: Gate, call: GivenCall, session: Session | undefined) {

@@ -132,19 +132,28 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
     const book = await learn(watch, access)
     return book === undefined ? GRANTED : rule(book, access)
   }
-  const verify = async (token: string): Promise<Session> => {
-    if (tokens.value === undefined)
-      await tokens.first().catch((cause: unknown) => {
-        throw toUnknown('auth', 'the keys of access tokens are not known yet', cause)
-      })
-    return sessions.verify(token).catch((error: unknown) => {
-      const key = token.slice(-REFUSED_KEY)
-      if (error instanceof TokenError && !refused.has(key)) {
-        refused.set(key, true)
-        onRefused(error.message)
-      }
-      throw error
+  const verify = (token: string): Maybe<Session> => {
+    if (tokens.value === undefined) return verifyLater(token)
+    try {
+      const session = sessions.verify(token)
+      return session instanceof Promise ? session.catch((error) => refuse(token, error)) : session
+    } catch (error) {
+      return refuse(token, error)
+    }
+  }
+  const verifyLater = async (token: string): Promise<Session> => {
+    await tokens.first().catch((cause: unknown) => {
+      throw toUnknown('auth', 'the keys of access tokens are not known yet', cause)
     })
+    return verify(token)
+  }
+  const refuse = (token: string, error: unknown): never => {
+    const key = token.slice(-REFUSED_KEY)
+    if (error instanceof TokenError && !refused.has(key)) {
+      refused.set(key, true)
+      onRefused(error.message)
+    }
+    throw error
   }
 
   return {

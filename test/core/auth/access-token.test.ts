@@ -1,5 +1,6 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
 import t from 'tap'
-import { issueToken, verifyToken } from '../../../core/auth/access-token.ts'
+import { issueToken, verifyToken, verifyTokenSync } from '../../../core/auth/access-token.ts'
 import type { Account } from '../../../core/contracts/auth.ts'
 import { listTokenAttacks } from '../../fixtures/token-attacks.ts'
 import { createTokenKey, listPublicKeys } from '../../fixtures/token-keys.ts'
@@ -63,8 +64,33 @@ const { good, attacks: ATTACKS } = listTokenAttacks(key, NOW_S)
 
 t.test('no token is taken that is not genuine', async (t) => {
   t.equal((await verify(good)).account.id, 'jane', 'the one they are made from is')
-  for (const [what, token] of Object.entries(ATTACKS))
+  for (const [what, token] of Object.entries(ATTACKS)) {
     await t.rejects(verify(token), { name: 'TokenError' }, what)
+    t.throws(() => verifyTokenSync(token, keys, NOW_S * 1000), { name: 'TokenError' }, what)
+  }
+})
+
+t.test('at once or by the thread pool, a token says the same', async (t) => {
+  t.same(verifyTokenSync(good, keys, NOW_S * 1000), await verify(good))
+})
+
+t.test('no key of another kind proves a token, whatever its name', async (t) => {
+  for (const kind of ['rsa', 'ec'] as const) {
+    const { privateKey, publicKey } =
+      kind === 'rsa'
+        ? generateKeyPairSync(kind, { modulusLength: 512 })
+        : generateKeyPairSync(kind, { namedCurve: 'P-256' })
+    const text = good.slice(0, good.lastIndexOf('.'))
+    const by = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+    const signature = sign('sha256', Buffer.from(text), by).toString('base64url')
+    t.equal(signature.length, 86, 'as long as one of Ed25519')
+    const others = new Map([[key.id, publicKey]])
+    await t.rejects(
+      verifyToken(`${text}.${signature}`, others, NOW_S * 1000),
+      { name: 'TokenError', message: /another kind/ },
+      kind,
+    )
+  }
 })
 
 t.test('what is wrong with a token quotes nothing of it', async (t) => {
