@@ -15,7 +15,7 @@ const LENGTH = /^\d{1,15}$/
 /** Bytes that change what a path means after decoding: NUL, `/`, `\` and malformed escapes. */
 const ENCODED_TRAP = /%(?:00|2f|5c|(?![0-9a-f]{2}))/i
 /** A `.` or `..` segment, plainly or percent-encoded, also with path parameters behind it. */
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|$)/i
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:[/;]|%3b|$)/i
 /** Fields a `Connection` header may name without effect: ours, and those that decide who the client is and where the message ends. */
 const UNNAMEABLE =
   /^(?:host|content-length|authorization|cookie|client-cert.*|forwarded|via|x-forwarded-.*|x-real-ip|x-request-id|mx-.*)$/

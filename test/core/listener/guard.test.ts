@@ -263,6 +263,9 @@ t.test('targets that mean different things to different readers are refused', as
     '/.%2e/b',
     '/..;a/b',
     '/a/..;',
+    '/a/..%3b/b',
+    '/a/%2e%2E%3Bx/b',
+    '/a/.%3b',
   ]) {
     t.equal(judge('GET', target).code, 400, encodeURIComponent(target))
   }
