@@ -1,4 +1,5 @@
 import type { Rule, Ruling } from '../contracts/auth.ts'
+import { toCanonicalPath } from '../path/canonical.ts'
 
 interface Placed extends Ruling {
   readonly place: number
@@ -10,7 +11,7 @@ const NONE_APPLIES: Placed = { granted: false, rule: undefined, place: Number.PO
 
 /** The rules that apply to a caller and a resource's type and name: what is left is the endpoint. */
 export class EndpointRules {
-  /** By what they name, in lower case. */
+  /** By what they name, in lower case, without a slash at the end: which of two such paths a backend means is not known. */
   readonly #exact = new Map<string, Placed>()
   /** By what they name, up to the `/` or `.` before the `*`. */
   readonly #beginnings = new Map<string, Placed>()
@@ -21,23 +22,25 @@ export class EndpointRules {
     let all = NONE_APPLIES
     for (const [place, rule] of rules.entries()) {
       const ruling = { granted: rule.access === 'GRANTED', rule, place }
-      const endpoint = rule.resource.endpoint.toLowerCase()
+      const { endpoint } = rule.resource
       if (endpoint === '*') {
         all = ruling
         break
       }
       const isBeginning = endpoint.endsWith('/*') || endpoint.endsWith('.*')
       const rulings = isBeginning ? this.#beginnings : this.#exact
-      const key = isBeginning ? endpoint.slice(0, -1) : endpoint
+      const name = toJudged(isBeginning ? endpoint.slice(0, -1) : endpoint).toLowerCase()
+      const key = isBeginning ? name : trim(name)
       if (!rulings.has(key)) rulings.set(key, ruling)
     }
     this.#all = all
   }
 
+  /** @param endpoint as {@link toJudged} has it. */
   judge(endpoint: string): Ruling {
     if (this.#exact.size === 0 && this.#beginnings.size === 0) return this.#all
     const text = endpoint.toLowerCase()
-    let first = this.#exact.get(text) ?? NONE_APPLIES
+    let first = this.#exact.get(trim(text)) ?? NONE_APPLIES
     if (this.#beginnings.size > 0)
       for (let i = 0; i < text.length; i++) {
         const code = text.charCodeAt(i)
@@ -47,4 +50,13 @@ export class EndpointRules {
       }
     return first.place < this.#all.place ? first : this.#all
   }
+}
+
+/** The form in which endpoints are judged, of one as people write it. */
+export function toJudged(endpoint: string): string {
+  return endpoint.startsWith('/') ? toCanonicalPath(endpoint) : endpoint
+}
+
+function trim(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
 }

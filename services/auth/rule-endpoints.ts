@@ -1,3 +1,4 @@
+import { toJudged } from '../../core/auth/endpoint-rules.ts'
 import { RuleBook } from '../../core/auth/rule-book.ts'
 import type { AuthSource, Rule } from '../../core/contracts/auth.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
@@ -150,7 +151,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const judge = async (where: string) => {
           const book = new RuleBook(where, await rules.list(where, ctx.signal))
           const { type, name, endpoint } = resource
-          const { granted, rule } = book.caller(account).access(type, name, endpoint)
+          const { granted, rule } = book.caller(account).access(type, name, toJudged(endpoint))
           return rule === undefined
             ? { granted, namespace: where }
             : { granted, rule, namespace: where }

@@ -247,6 +247,34 @@ t.test('rules match the path of what is proxied in one form, however it is writt
     t.equal(await get(path), 401, path)
 })
 
+t.test(
+  'a rule names a path however it is written, with a slash at the end or without',
+  async (t) => {
+    const rules = [
+      '/app/%61dmin',
+      '//app/secret/',
+      '/app/v1%3Abatch',
+      '/app/a;v=1/*',
+      '/app/caf%C3%A9',
+    ].map((path) => createRule({ id: path, access: 'DENIED', resource: `service:app:${path}` }))
+    const { run } = await open(t, [createRule(), ...rules])
+    const get = async (path: string): Promise<number> =>
+      (await run({ path }, { route: toRoute('app', '') })).status
+    for (const path of [
+      '/app/admin',
+      '/app/admin/',
+      '/app/secret',
+      '/app/secret/',
+      '/app/%73ecret//',
+    ])
+      t.equal(await get(path), 401, path)
+    for (const path of ['/app/v1:batch', '/app/a/x', '/app/a/', '/app/caf%c3%a9'])
+      t.equal(await get(path), 401, path)
+    for (const path of ['/app', '/app/', '/app/admin/x', '/app/a'])
+      t.equal(await get(path), 200, path)
+  },
+)
+
 t.test('events of a topic are resources of their own', async (t) => {
   const { run } = await open(t, [createRule({ resource: 'topic:orders:*' })])
   const status = async (route: ReturnType<typeof toRoute>, topic: boolean) =>

@@ -117,7 +117,7 @@ t.test('the rules of the specification', async (t) => {
 })
 
 const PARTS = ['*', 'a', 'b', 'A'] as const
-const ENDPOINTS = ['*', 'H.M', 'h.n', 'H.*', '/*', '/a', '/a/*', '/a/b', '/A/b/c'] as const
+const ENDPOINTS = ['*', 'H.M', 'h.n', 'H.*', '/*', '/a', '/a/*', '/a/', '/a/b', '/A/b/c'] as const
 const SCOPES = ['', '*', '+', 'admin', 'staff'] as const
 
 const resource = fc.record({

@@ -91,6 +91,18 @@ t.test('it can be asked what the rules say of a call, and which of them', async 
   })
 })
 
+t.test('a path is judged as the gateway does, however it is written', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const resource = { type: 'service', name: 'site', endpoint: '/site/admin' }
+  await call('Rules.Create', { rule: { ...LOGIN, id: 'no', access: 'DENIED', resource } }, ADMIN)
+  for (const endpoint of ['/site/admin', '/site/%61dmin/', '//site/admin;v=1'])
+    t.match(
+      await call('Rules.Test', { resource: { ...resource, endpoint } }, ADMIN),
+      { granted: false, rule: { id: 'no' } },
+      endpoint,
+    )
+})
+
 t.test('what is called in another namespace is judged by the rules of both', async (t) => {
   const { call } = await openPlatformAuth(t)
   const options = { namespace: 'acme' }
