@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { isServiceName } from '../../core/service-name.ts'
+import { createAnnouncements } from './consul/announcements.ts'
 import type { Pace } from './consul/blocking-query.ts'
 import { createConsulClient } from './consul/client.ts'
 import { createConsulError } from './consul/errors.ts'
@@ -35,11 +37,17 @@ const PACE: Pace = {
   gapMs: 1000,
   burst: 3,
   waitSeconds: 60,
+  shortWaitSeconds: 10,
   retryMs: 100,
   maxRetryMs: 10_000,
   deniedMs: 60_000,
   lingerMs: 50,
 }
+
+/** Most announced services looked for at once: changes of the others the catalog tells. */
+const MAX_HEARD = 256
+/** Pauses before each question about one. */
+const LOOK_MS = [50, 150, 300, 900]
 
 /**
  * The services of a Consul cluster, by a local or remote agent (docs/registry.md). Loads the library `consul` when it is first
@@ -59,8 +67,8 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
   const client = createConsulClient({
     ...options,
-    // And one for the catalog.
-    maxWaiting: maxWaiting + 1,
+    // And one for the catalog, and one for announcements.
+    maxWaiting: maxWaiting + 2,
     maxAnswerBytes: options.maxAnswerBytes ?? 67_108_864,
   })
   const warn = createWarnings(onWarning)
@@ -72,7 +80,8 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
         : `Consul takes no more connections from this address: ${slots.places()} services are watched, the others are asked in turn; raise Consul's limits.http_max_conns_per_client, or lower consul://...?max_waiting= (maxWaiting) of all who share the address`,
     ),
   )
-  const registrations = createRegistrations(client, domain)
+  const announcements = createAnnouncements(client, { onHeard: (name) => void onHeard(name), warn })
+  const registrations = createRegistrations(client, domain, announcements.announce)
   let domains: ReadonlySet<string> = new Set()
   const questions = createQuestions(client, {
     domain,
@@ -85,6 +94,8 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   const watches = new Map<string, SharedWatch>()
   let ofAll: SharedWatch | undefined
   let guard: 'due' | 'asking' | 'done' = 'due'
+  /** Services announced, while they are looked for. */
+  const heard = new Map<string, 'once' | 'again'>()
   let closed = false
 
   function watchService(name: string): SharedWatch {
@@ -106,6 +117,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
 
   function watchAll(): SharedWatch {
+    announcements.listen()
     ofAll ??= createSharedWatch({
       ask: (question) => questions.askCatalog(question),
       read: questions.readCatalog,
@@ -116,6 +128,41 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
       },
     })
     return ofAll
+  }
+
+  /** Looks for what somebody says has changed, some times: whose agent may not have told the servers yet. */
+  async function look(name: string): Promise<void> {
+    const before = watches.get(name)?.services()
+    for (const pauseMs of LOOK_MS) {
+      await delay(pauseMs, undefined, { ref: false })
+      const watch = watches.get(name)
+      if (closed || (watch === undefined ? questions.isListed(name) : watch.services() !== before))
+        return
+      if (watch === undefined) await discover(name)
+      else watch.hurry()
+    }
+  }
+
+  /** Asks for a service the catalog does not list yet. */
+  async function discover(name: string): Promise<void> {
+    try {
+      const services = questions.note(name, await questions.askService(name))
+      if (services !== undefined) ofAll?.learn(services)
+    } catch {
+      // The watch of all services tells of outages.
+    }
+  }
+
+  async function onHeard(name: string): Promise<void> {
+    if (heard.has(name) || heard.size >= MAX_HEARD) {
+      if (heard.has(name)) heard.set(name, 'again')
+      return
+    }
+    do {
+      heard.set(name, 'once')
+      await look(name)
+    } while (heard.get(name) === 'again' && !closed)
+    heard.delete(name)
   }
 
   /** Before Consul is asked or told anything: what watchers are told begins with the state of before. */
@@ -168,6 +215,7 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
 
     close() {
       closed = true
+      announcements.stop()
       ofAll?.stop()
       for (const watch of watches.values()) watch.stop()
       watches.clear()

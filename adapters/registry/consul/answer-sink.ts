@@ -5,8 +5,8 @@ import { Writable } from 'node:stream'
 export interface AnswerSink {
   readonly stream: Writable
   readonly headers: () => IncomingHttpHeaders
-  /** What arrived. */
-  readonly read: () => Buffer
+  /** What arrived, in pieces: a long answer is not copied together, which would take as much memory again. */
+  readonly chunks: readonly Buffer[]
   /** Why it was cut short; undefined: it was not. */
   readonly problem: () => string | undefined
 }
@@ -45,7 +45,7 @@ export function createAnswerSink(maxBytes: number, cancel: () => void): AnswerSi
   return {
     stream,
     headers: () => headers,
-    read: () => Buffer.concat(chunks),
+    chunks,
     problem: () => problem,
   }
 }

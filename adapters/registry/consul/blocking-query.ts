@@ -37,8 +37,9 @@ export interface Pace {
   readonly gapMs: number
   /** Answers that may come together before that. */
   readonly burst: number
-  /** Seconds a question may wait, at most. */
+  /** Seconds a question may wait, at most: with a place for each, and without. */
   readonly waitSeconds: number
+  readonly shortWaitSeconds: number
   /** Milliseconds from a failure to the next question: the first time, and at most. */
   readonly retryMs: number
   readonly maxRetryMs: number
@@ -55,6 +56,8 @@ export interface BlockingQuery {
   readonly failure: () => Error | undefined
   /** The answer has changed: it is asked for soon. */
   readonly hurry: () => void
+  /** The next answer is told though it be the same as the last one. */
+  readonly doubt: () => void
   readonly stop: () => void
 }
 
@@ -78,7 +81,6 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
     settle = resolve
   })
   let failure: Error | undefined
-  let question = new AbortController()
   let seat: Seat | undefined
   /** Before there was a seat. */
   let isHurried = false
@@ -108,14 +110,14 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
 
   /** A function of its own, so that no answer is kept while the next one is waited for: there are thousands. */
   async function askOnce(mayWait: boolean): Promise<void> {
-    question = new AbortController()
-    const waitSeconds = toJittered(pace.waitSeconds, 0.25)
+    const { waitSeconds: longest, shortWaitSeconds } = pace
+    const waitSeconds = toJittered(slots.isShort() ? shortWaitSeconds : longest, 0.25)
     await hear(
       await ask({
         index: mayWait && index > 0n ? String(index) : undefined,
         era,
         waitSeconds,
-        signal: question.signal,
+        signal,
       }),
     )
   }
@@ -125,7 +127,7 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
     if (seat === undefined) await pause(pace.lingerMs, signal)
     signal.throwIfAborted()
     if (seat !== undefined) return seat
-    seat = slots.join({ idleMs, onTaken: () => question.abort() })
+    seat = slots.join({ idleMs })
     if (isHurried) seat.hurry()
     return seat
   }
@@ -154,11 +156,6 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
         }
       } catch (error) {
         if (signal.aborted) return
-        if (question.signal.aborted) {
-          // Its place is another's.
-          isWaiting = false
-          continue
-        }
         isRefused =
           isWaiting &&
           isConsulError(error) &&
@@ -190,10 +187,13 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
       seat?.hurry()
     },
 
+    doubt() {
+      digest = ''
+    },
+
     stop() {
       if (signal.aborted) return
       stopper.abort()
-      question.abort()
       settle()
       seat?.leave()
     },
@@ -219,9 +219,11 @@ function kindOf(failure: Error | undefined): 'none' | 'outage' | 'refusal' {
 }
 
 /** Empty for a long answer. */
-function toDigest({ body, filtered }: Answer): string {
-  if (body.length > MAX_HASHED) return ''
-  return createHash('sha1').update(body).digest('base64') + filtered
+function toDigest({ chunks, filtered }: Answer): string {
+  if (chunks.reduce((bytes, { length }) => bytes + length, 0) > MAX_HASHED) return ''
+  const hash = createHash('sha1')
+  for (const chunk of chunks) hash.update(chunk)
+  return hash.digest('base64') + filtered
 }
 
 /** Less by up to `share` of it, so that many do not come together. */

@@ -25,7 +25,7 @@ export interface Answer {
   readonly filtered: boolean
   /** {@link ConsulClient.era} when it came. */
   readonly era: number
-  readonly body: Buffer
+  readonly chunks: readonly Buffer[]
 }
 
 export interface AskOptions {
@@ -58,6 +58,11 @@ export interface ConsulClient {
   readonly era: () => number
   /** Ends the connections and what is under way on them. */
   readonly close: () => void
+}
+
+/** The whole of an answer. */
+export function joinChunks(chunks: readonly Buffer[]): Buffer {
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
 /** The library's hook before a request is made of its options. */
@@ -155,7 +160,8 @@ export function createConsulClient({
       if (closed) throw createConsulError('the registry is closed')
       if (sink.problem() !== undefined) throw createConsulError(sink.problem()!)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
-      if (status !== undefined) throw toAnswerError(status, hide(sink.read().toString()), needs)
+      if (status !== undefined)
+        throw toAnswerError(status, hide(joinChunks(sink.chunks).toString()), needs)
       era++
       throw error
     } finally {
@@ -167,7 +173,7 @@ export function createConsulClient({
       index: typeof index === 'string' ? index : '',
       filtered: headers()['x-consul-results-filtered-by-acls'] === 'true',
       era,
-      body: sink.read(),
+      chunks: sink.chunks,
     }
   }
 

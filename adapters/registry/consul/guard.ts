@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { ConsulClient } from './client.ts'
 import { isConsulError } from './errors.ts'
+import { callRaw } from './raw-call.ts'
 
 export interface GuardOptions {
   readonly host: string
@@ -22,7 +23,9 @@ export async function warnOfDanger(
   if (token !== undefined && !secure)
     warn(`Consul: the token goes to ${host} unencrypted; use consuls:// (HTTPS)`)
   try {
-    await client.ask((consul, call) => readOwnToken(consul, call), { needs: 'nothing' })
+    await client.ask((consul, call) => callRaw(consul, 'get', { path: '/acl/token/self' }, call), {
+      needs: 'nothing',
+    })
   } catch (error) {
     if (!isConsulError(error)) return false
     if (!error.message.includes('ACL support disabled')) return error.denied || error.gone
@@ -32,12 +35,6 @@ export async function warnOfDanger(
     )
   }
   return true
-}
-
-/** The library has no call for it, only the one all its calls are made of. */
-function readOwnToken(consul: unknown, call: object): Promise<unknown> {
-  const { _get } = consul as { _get: (options: object) => Promise<unknown> }
-  return _get.call(consul, { path: '/acl/token/self', ...call })
 }
 
 function isLoopback(host: string): boolean {

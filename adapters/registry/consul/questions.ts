@@ -1,8 +1,8 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { Question } from './blocking-query.ts'
-import type { Answer, AskOptions, ConsulClient } from './client.ts'
+import { type Answer, type AskOptions, type ConsulClient, joinChunks } from './client.ts'
 import { createConsulError } from './errors.ts'
-import { type CatalogOptions, createCatalogReader } from './read-catalog.ts'
+import { type CatalogOptions, type CatalogReader, createCatalogReader } from './read-catalog.ts'
 import { readHealth } from './read-health.ts'
 
 /** What a registry asks Consul, and what the answers mean. */
@@ -13,6 +13,10 @@ export interface Questions {
   readonly askCatalog: (question?: Question) => Promise<Answer>
   /** @throws {ConsulError} when the token may see no service. */
   readonly readCatalog: (answer: Answer) => Promise<readonly Service[]>
+  /** As {@link CatalogReader.has}. */
+  readonly isListed: CatalogReader['has']
+  /** As {@link CatalogReader.note}, for an answer about a service. */
+  readonly note: (name: string, answer: Answer) => readonly Service[] | undefined
 }
 
 /** Milliseconds an answer may take beyond what Consul was told to wait. */
@@ -20,7 +24,7 @@ const LATE_MS = 2000
 const CATALOG_NEEDS = 'service:read and node:read'
 
 export function createQuestions(client: ConsulClient, options: CatalogOptions): Questions {
-  const readCatalog = createCatalogReader(options)
+  const catalog = createCatalogReader(options)
 
   /** What comes after a lost connection must not wait for an index that another Consul may reach much later. */
   const mayWait = (question: Question): boolean =>
@@ -48,7 +52,7 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
       ),
 
     readService: (name, answer) =>
-      seen(readHealth(answer.body, name, options), answer, toServiceNeeds(name)),
+      seen(readHealth(joinChunks(answer.chunks), name, options), answer, toServiceNeeds(name)),
 
     askCatalog: (question) =>
       client.ask(
@@ -56,7 +60,14 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
         toAskOptions(CATALOG_NEEDS, question),
       ),
 
-    readCatalog: async (answer) => seen(await readCatalog(answer.body), answer, CATALOG_NEEDS),
+    readCatalog: async (answer) => seen(await catalog.read(answer), answer, CATALOG_NEEDS),
+
+    isListed: catalog.has,
+
+    note(name, answer) {
+      const services = readHealth(joinChunks(answer.chunks), name, options)
+      return services.length === 0 ? undefined : catalog.note(name, services, answer)
+    },
   }
 }
 

@@ -1,11 +1,13 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import { checkService } from '../../../core/service-entry.ts'
+import type { Answer } from './client.ts'
 import type { ReadOptions } from './read-health.ts'
 import { scanCatalog } from './scan-catalog.ts'
 import { findTagOddities } from './tag-oddities.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,
+  isRevision,
   parseTags,
   pickEndpoints,
   pickMetadata,
@@ -32,6 +34,24 @@ interface Known {
   readonly revision: number
   readonly services: readonly Service[]
   readonly domains: ReadonlySet<string>
+  /** Where it is not the catalog that told of them. */
+  readonly noted?: Pick<Answer, 'index' | 'era'>
+}
+
+export interface CatalogReader {
+  /** @throws {SyntaxError} when it is no JSON object. */
+  readonly read: (answer: Pick<Answer, 'chunks' | 'index' | 'era'>) => Promise<readonly Service[]>
+  /** Whether it lists a service, or one was noted. */
+  readonly has: (name: string) => boolean
+  /**
+   * The same list with the versions of a service the catalog has not told of yet; undefined: it has. They stay until it does,
+   * or is newer than they are.
+   */
+  readonly note: (
+    name: string,
+    services: readonly Service[],
+    answer: Pick<Answer, 'index' | 'era'>,
+  ) => readonly Service[] | undefined
 }
 
 /**
@@ -43,7 +63,7 @@ export function createCatalogReader({
   warn,
   onDomains,
   onChanged = () => {},
-}: CatalogOptions): (body: Buffer) => Promise<readonly Service[]> {
+}: CatalogOptions): CatalogReader {
   let known = new Map<string, Known>()
   let listed: readonly Service[] = []
 
@@ -76,37 +96,68 @@ export function createCatalogReader({
     return { services, domains: read.domains }
   }
 
-  /** @throws {SyntaxError} when the answer is no JSON object. */
-  return async (body) => {
-    // Another answer may be read between two turns of this one.
-    const before = { known, listed }
-    const read: typeof known = new Map()
-    let changes = 0
-    let isEmpty = true
-    await scanCatalog(body, ({ name, hash, revision, readTags }) => {
-      isEmpty = false
-      if (name === CONSUL_ITSELF) return
-      const old = before.known.get(name)
-      if (old?.hash !== hash || old.revision !== revision) onChanged(name)
-      if (old?.hash === hash) {
-        read.set(name, old.revision === revision ? old : { ...old, revision })
-        return
-      }
-      changes++
-      const tags = readTags()
-      // Consul collects them from all instances, in another order each time.
-      const sorted = Array.isArray(tags) ? tags.sort() : tags
-      read.set(name, { hash, revision, ...readService(name, sorted) })
-    })
-    // Consul before 1.11 does not tell what it hides from a token.
-    if (isEmpty) warn(NOTHING)
-    for (const name of before.known.keys()) if (!read.has(name)) onChanged(name)
-    known = read
-    if (changes === 0 && read.size === before.known.size) return before.listed
+  function list(): readonly Service[] {
     listed = [...known.values()].flatMap(({ services }) => services)
     onDomains?.(new Set([...known.values()].flatMap(({ domains }) => [...domains])))
     return listed
   }
+
+  return {
+    async read(answer) {
+      // Another answer may be read between two turns of this one.
+      const before = known
+      const read: typeof known = new Map()
+      let changes = 0
+      let isEmpty = true
+      await scanCatalog(answer.chunks, ({ name, hash, revision, readTags }) => {
+        isEmpty = false
+        if (name === CONSUL_ITSELF) return
+        const old = before.get(name)
+        if (old?.hash !== hash || old.revision !== revision) onChanged(name)
+        if (old?.hash === hash) {
+          read.set(name, old.revision === revision ? old : { ...old, revision })
+          return
+        }
+        changes++
+        const tags = readTags()
+        // Consul collects them from all instances, in another order each time.
+        const sorted = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)).sort() : tags
+        read.set(name, { hash, revision, ...readService(name, sorted) })
+      })
+      // Consul before 1.11 does not tell what it hides from a token.
+      if (isEmpty) warn(NOTHING)
+      for (const [name, old] of before) {
+        if (read.has(name)) continue
+        if (old.noted !== undefined && isOlder(answer, old.noted)) read.set(name, old)
+        else onChanged(name)
+      }
+      const isSame = changes === 0 && read.size === before.size && known === before
+      known = read
+      return isSame ? listed : list()
+    },
+
+    has: (name) => known.has(name),
+
+    note(name, services, { index, era }) {
+      if (known.has(name) || name === CONSUL_ITSELF) return undefined
+      known.set(name, {
+        hash: '',
+        revision: 0,
+        services: services.map((service) => ({ ...service, nodes: [] })),
+        domains: new Set([domain]),
+        noted: { index, era },
+      })
+      return list()
+    },
+  }
+}
+
+/** Whether an answer of the catalog tells of a state before that of another one. */
+function isOlder(
+  answer: Pick<Answer, 'index' | 'era'>,
+  noted: Pick<Answer, 'index' | 'era'>,
+): boolean {
+  return answer.era === noted.era && Number(answer.index) < Number(noted.index)
 }
 
 function listVersions({ marked, versions, domains }: ReadTags, domain: string): readonly string[] {

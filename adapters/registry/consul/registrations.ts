@@ -1,7 +1,7 @@
 import type { RegisterOptions, Service } from '../../../core/contracts/registry.ts'
 import { createExpiry } from '../../../core/expiry.ts'
 import { checkService } from '../../../core/service-entry.ts'
-import type { ConsulClient } from './client.ts'
+import { type ConsulClient, joinChunks } from './client.ts'
 import { createConsulError, isConsulError } from './errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
 
@@ -23,10 +23,14 @@ const REASON = 'mx: draining'
 /** Longest text of others repeated in a message. */
 const MAX_SHOWN = 80
 
-/** @param nowMs milliseconds that only grow. */
+/**
+ * @param announce told the name of a service of which a node came, went or changed.
+ * @param nowMs milliseconds that only grow.
+ */
 export function createRegistrations(
   client: ConsulClient,
   domain: string,
+  announce: (name: string) => Promise<void> = async () => {},
   nowMs: () => number = () => performance.now(),
 ): Registrations {
   const known = new Map<string, Known>()
@@ -50,7 +54,8 @@ export function createRegistrations(
     const text = JSON.stringify({ ...registration, draining: undefined })
     const old = known.get(id)
     if (old?.text === text && (await isKept(registration))) {
-      if (old.draining !== draining) await maintain(registration)
+      if (old.draining === draining) return renew(registration, text)
+      await maintain(registration)
     } else {
       known.delete(id)
       await put(registration)
@@ -59,6 +64,11 @@ export function createRegistrations(
       // An agent that is restarted remembers what passed, not what was registered as passing.
       if (ttlSeconds > 0) await pass(registration)
     }
+    renew(registration, text)
+    void announce(registration.name)
+  }
+
+  function renew({ id, draining, ttlSeconds }: Registration, text: string): void {
     known.set(id, { text, draining })
     expiry.set(id, ttlSeconds > 0 ? nowMs() + ttlSeconds * 1000 : Number.POSITIVE_INFINITY)
   }
@@ -91,15 +101,15 @@ export function createRegistrations(
       status: draining ? 'critical' : 'passing',
       deregistercriticalserviceafter: `${Math.max(MIN_DEREGISTER_SECONDS, ttlSeconds)}s`,
     }
-    const { body } = await client.ask(
+    const { chunks } = await client.ask(
       (consul, call) =>
         consul.agent.service.register({ ...entry, ...(ttlSeconds > 0 && { check }), ...call }),
       // The library knows no weights.
       { needs: toWrite(entry.name), extra: { Weights: { Passing: weight, Warning: 1 } } },
     )
     // Consul says nothing to it; a server that takes whatever it is sent does.
-    if (body.length > 0) {
-      const shown = JSON.stringify(body.toString().slice(0, MAX_SHOWN))
+    if (chunks.length > 0) {
+      const shown = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_SHOWN))
       throw createConsulError(`what answers a registration with ${shown} is no Consul`, {
         denied: true,
       })
@@ -123,7 +133,10 @@ export function createRegistrations(
       })
     } catch (error) {
       if (!isConsulError(error) || !error.gone) throw error
+      return
     }
+    // Whoever deregisters may end next.
+    await announce(name)
   }
 
   return {

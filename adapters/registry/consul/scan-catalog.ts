@@ -16,6 +16,8 @@ export interface ScannedService {
 const SLICE_MS = 4
 /** Bytes between two looks at the clock. */
 const LOOK_BYTES = 32_768
+/** Thrown where the pieces at hand end within a member: no fault, more of them are looked at. */
+const MORE = Symbol('more')
 /** A string that is a revision, with its quote. */
 const REVISION_START = Buffer.from(`"mx.${REVISION}`)
 const QUOTE = 0x22
@@ -28,12 +30,16 @@ const [COMMA, COLON] = [0x2c, 0x3a]
  * The members of a JSON object, told one after the other, with pauses: the catalog of a large datacenter is megabytes long, and
  * nearly all of it is as it was. Values are told apart by their strings alone.
  *
+ * @param chunks its text in pieces: only what is looked at is copied together.
  * @throws {SyntaxError} when it is no JSON object.
  */
 export async function scanCatalog(
-  body: Buffer,
+  chunks: readonly Buffer[],
   tell: (service: ScannedService) => void,
 ): Promise<void> {
+  /** What is looked at: it begins with a whole member or before it. */
+  let body = chunks[0] ?? Buffer.alloc(0)
+  let next = 1
   let at = 0
   let endMs = performance.now() + SLICE_MS
   let lookAt = LOOK_BYTES
@@ -43,8 +49,9 @@ export async function scanCatalog(
   /** Of the value skipped last. */
   let revision = 0
 
-  const skipBlanks = (): void => {
+  function skipBlanks(): void {
     while (body[at] === 0x20 || body[at] === 0x0a || body[at] === 0x0d || body[at] === 0x09) at++
+    if (at >= body.length) throw MORE
   }
 
   function expect(byte: number): void {
@@ -71,13 +78,13 @@ export async function scanCatalog(
         second = Math.imul(second ^ body[at]!, 0x5bd1e995)
       }
     }
-    throw new SyntaxError('Consul answers no catalog: a string has no end')
+    throw MORE
   }
 
   function isRevisionAt(start: number): boolean {
     // Seldom more than one byte is looked at: that behind `"mx.`.
     if (body[start + REVISION_LETTER] !== REVISION_START[REVISION_LETTER]) return false
-    return REVISION_START.compare(body, start, start + REVISION_START.length) === 0
+    return REVISION_START.equals(body.subarray(start, start + REVISION_START.length))
   }
 
   function readString(): string {
@@ -113,27 +120,59 @@ export async function scanCatalog(
       else if (byte !== COMMA) others = Math.imul(others ^ byte, 0x01000193)
       at++
     }
+    if (at >= body.length) throw MORE
     return `${strings} ${sum} ${mixed} ${others}`
   }
 
-  expect(OPEN)
-  skipBlanks()
-  if (body[at] === CLOSE) return
-  for (;;) {
+  /** @returns whether another member follows. */
+  function readMember(): boolean {
     const name = readString()
     expect(COLON)
     skipBlanks()
     const start = at
     const hash = skipValue()
     const end = at
-    tell({ name, hash, revision, readTags: () => JSON.parse(body.toString('utf8', start, end)) })
     skipBlanks()
-    if (body[at] === CLOSE) return
-    expect(COMMA)
+    const isLast = body[at] === CLOSE
+    if (!isLast) expect(COMMA)
+    tell({ name, hash, revision, readTags: () => JSON.parse(body.toString('utf8', start, end)) })
+    return !isLast
+  }
+
+  /** Reads what `read` reads from here, with as many pieces as that takes. */
+  function withMore<T>(read: () => T): T {
+    let start = at
+    for (let wanted = 1; ; wanted *= 2) {
+      at = start
+      try {
+        return read()
+      } catch (error) {
+        if (error !== MORE) throw error
+        if (next >= chunks.length) throw createCutOff()
+        // Twice as many each time: a member of megabytes is not read anew for every piece of it.
+        body = Buffer.concat([body.subarray(start), ...chunks.slice(next, next + wanted)])
+        next += wanted
+        lookAt -= start
+        start = 0
+      }
+    }
+  }
+
+  const isEmpty = withMore(() => {
+    expect(OPEN)
+    skipBlanks()
+    return body[at] === CLOSE
+  })
+  if (isEmpty) return
+  while (withMore(readMember)) {
     if (at < lookAt) continue
     lookAt = at + LOOK_BYTES
     if (performance.now() < endMs) continue
     await turn()
     endMs = performance.now() + SLICE_MS
   }
+}
+
+function createCutOff(): SyntaxError {
+  return new SyntaxError('Consul answers no catalog: it has no end')
 }

@@ -25,6 +25,8 @@ export interface SharedWatch {
   readonly services: () => readonly Service[] | undefined
   /** They have changed: they are asked for soon. */
   readonly hurry: () => void
+  /** Takes over what somebody else has been told of them. */
+  readonly learn: (services: readonly Service[]) => void
   readonly stop: () => void
 }
 
@@ -46,16 +48,18 @@ export function createSharedWatch({
   const query = startBlockingQuery({
     ...options,
     idleMs: () => Math.min(...[...outageListeners].map(({ idleMs }) => idleMs())),
-    async onAnswer(answer) {
-      const before = services
-      services = await read(answer)
-      if (before !== undefined && before !== services)
-        for (const event of findChanges(before.filter(isTold), services.filter(isTold))) emit(event)
-    },
+    onAnswer: async (answer) => take(await read(answer)),
     onOutage(reason) {
       for (const { tell } of outageListeners) tell(reason)
     },
   })
+
+  function take(told: readonly Service[]): void {
+    const before = services
+    services = told
+    if (before !== undefined && before !== told)
+      for (const event of findChanges(before.filter(isTold), told.filter(isTold))) emit(event)
+  }
 
   let isSettled = false
   void query.settled.then(() => {
@@ -68,6 +72,13 @@ export function createSharedWatch({
     services: () => (query.failure() === undefined ? services : undefined),
     hurry: query.hurry,
     stop: query.stop,
+
+    learn(told) {
+      // Before the first answer nothing is known, and what comes with it is no change.
+      if (services === undefined) return
+      query.doubt()
+      take(told)
+    },
 
     add(listener, { onOutage, idleMs = () => 0 } = {}) {
       const unwatch = watch(listener)

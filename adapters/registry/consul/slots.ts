@@ -2,12 +2,10 @@
 export interface Claim {
   /** Milliseconds since what it asks for was used. */
   readonly idleMs: () => number
-  /** Told that its place is another's now: what it waits for is to be given up. */
-  readonly onTaken: () => void
 }
 
 export interface Seat {
-  /** Whether the next question may wait; false: {@link Seat.turn} first. */
+  /** Whether the next question may wait; false: {@link Seat.turn} first. A place that is to be another's ends here. */
   readonly take: () => boolean
   /** Until there is a place, or it is time to ask without. */
   readonly turn: () => Promise<void>
@@ -16,17 +14,25 @@ export interface Seat {
   readonly leave: () => void
 }
 
-/** Who may hold a connection open for a question that waits. Those used last may; the others ask in turn. */
+/**
+ * Who may hold a connection open for a question that waits. Those used last may; the others ask in turn.
+ *
+ * No question is cut off for another: Consul counts its connection until it would have been answered.
+ */
 export interface Slots {
   readonly join: (claim: Claim) => Seat
   /** Consul takes no more connections: two places less, down to eight; one comes back each minute. */
   readonly refuse: () => void
   /** Places there are. */
   readonly places: () => number
+  /** Whether there are more questions than places: none is to wait for long. */
+  readonly isShort: () => boolean
 }
 
 interface Member extends Claim {
   held: boolean
+  /** Whether its place is another's once its question is answered. */
+  losing: boolean
   hurried: boolean
   askedMs: number
   wake: (() => void) | undefined
@@ -40,8 +46,6 @@ const USED_MS = 10_000
 const USED_POLL_MS = 500
 const TICK_MS = 100
 const REBALANCE_MS = 1000
-/** Most places that change hands each time. */
-const MAX_MOVES = 16
 const MIN_PLACES = 8
 const RESTORE_MS = 60_000
 
@@ -82,11 +86,10 @@ export function createSlots(
     held++
   }
 
-  function takeAway(member: Member): void {
+  function release(member: Member): void {
     member.held = false
+    member.losing = false
     held--
-    member.askedMs = performance.now()
-    member.onTaken()
   }
 
   function wake(member: Member): void {
@@ -96,18 +99,25 @@ export function createSlots(
 
   /** Gives free places, and those of services not used for long, to those used last. */
   function rebalance(): void {
-    const homeless = [...waiting].filter((member) => !member.held)
-    const claims = byIdle(homeless).slice(0, Math.max(MAX_MOVES, places - held))
-    const idlest = byIdle([...members].filter((member) => member.held)).reverse()
-    for (const { member, idleMs } of claims) {
-      if (held >= places) {
-        const last = idlest.shift()
-        if (last === undefined || last.idleMs - idleMs < USED_MS) return
-        takeAway(last.member)
-      }
-      give(member)
-      wake(member)
+    const claims = byIdle(waiting)
+    while (held < places) {
+      const claim = claims.shift()
+      if (claim === undefined) return
+      give(claim.member)
+      wake(claim.member)
     }
+    const staying = findStaying()
+    // Who is about to lose a place leaves it to the first of them.
+    for (const { idleMs } of claims.slice(Math.max(0, places - staying.length))) {
+      const last = staying.shift()
+      if (last === undefined || last.idleMs - idleMs < USED_MS) return
+      last.member.losing = true
+    }
+  }
+
+  /** Those whose place stays theirs; those used least recently come first. */
+  function findStaying(): { readonly member: Member; readonly idleMs: number }[] {
+    return byIdle([...members].filter(({ held, losing }) => held && !losing)).reverse()
   }
 
   function tick(): void {
@@ -137,11 +147,13 @@ export function createSlots(
 
   return {
     places: () => places,
+    isShort: () => members.size > places,
 
     join(claim) {
       const member: Member = {
         ...claim,
         held: false,
+        losing: false,
         hurried: false,
         askedMs: 0,
         wake: undefined,
@@ -150,8 +162,13 @@ export function createSlots(
       return {
         take() {
           member.askedMs = performance.now()
+          if (member.losing) {
+            release(member)
+            return false
+          }
           if (member.held) return true
-          if (held < places) {
+          // Those who wait for one come first; who has left takes none.
+          if (held < places && waiting.size === 0 && members.has(member)) {
             give(member)
             return true
           }
@@ -161,6 +178,7 @@ export function createSlots(
         },
 
         turn() {
+          if (!members.has(member)) return Promise.resolve()
           waiting.add(member)
           timer ??= setInterval(tick, TICK_MS).unref()
           return new Promise((resolve) => {
@@ -175,19 +193,20 @@ export function createSlots(
 
         leave() {
           if (!members.delete(member)) return
-          if (member.held) held--
+          if (member.held) release(member)
           wake(member)
         },
       }
     },
 
     refuse() {
-      places = Math.min(places, Math.max(MIN_PLACES, held - 2))
+      const staying = findStaying()
+      places = Math.min(places, Math.max(MIN_PLACES, staying.length - 2))
       tell('refused')
       loweredMs = performance.now()
       balancedMs = loweredMs
-      const idlest = byIdle([...members].filter((member) => member.held)).reverse()
-      for (const { member } of idlest.slice(0, Math.max(0, held - places))) takeAway(member)
+      for (const { member } of staying.slice(0, Math.max(0, staying.length - places)))
+        member.losing = true
     },
   }
 }

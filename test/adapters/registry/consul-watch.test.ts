@@ -1,13 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
+import { EVENT } from '../../../adapters/registry/consul/announcements.ts'
 import { until } from '../../contracts/registry.ts'
+import { startConsul } from '../../fixtures/consul.ts'
 import {
   type ConsulDouble,
   type DoubleRequest,
   sendJson,
   startConsulDouble,
 } from '../../fixtures/consul-double.ts'
-import { openConsulRegistry } from '../../fixtures/consul-registry.ts'
+import { openConsulRegistry, SYNC_MS } from '../../fixtures/consul-registry.ts'
+import { makeService } from '../../fixtures/services.ts'
 
 /** A Consul whose instances and index are what a test says; questions that wait for more hang until it says so. */
 async function startScripted(
@@ -87,6 +90,7 @@ t.test(
     const order: string[] = []
     const held: (() => void)[] = []
     const consul = await startConsulDouble(t, ({ path, query }, response) => {
+      if (path.includes('event')) return
       order.push(`${path.split('/')[2]} ${query.has('index')}`)
       const reply = (): void =>
         sendJson(response, path.includes('catalog') ? {} : [], { 'x-consul-index': 1 })
@@ -203,4 +207,47 @@ t.test('once closed nothing is asked any more', async (t) => {
   await until(() => consul.countConnections() === 0)
   await t.rejects(async () => registry.getService('web'), /the registry is closed/)
   registry.watch?.(() => t.fail('told'))?.()
+})
+
+t.test('a change that is announced is waited for, whoever has the places', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  // Registered by others: no tag tells of their changes.
+  const add = (name: string, id: string): Promise<unknown> =>
+    agent.call('PUT', '/agent/service/register', { Name: name, ID: id, Port: 80 })
+  const names = ['first', 'second', 'third']
+  for (const name of names) await add(name, `${name}-1`)
+  const registry = openConsulRegistry(t, agent, { maxWaiting: 1, pollMs: 100_000 })
+  const told: string[] = []
+  registry.watch?.(() => {})
+  await until(async () => (await registry.listServices()).length === 3, SYNC_MS)
+  for (const name of names) {
+    const options = { service: name, idleMs: () => 20_000 }
+    registry.watch?.(({ service }) => told.push(`${name} ${service.nodes.length}`), options)
+    await registry.getService(name)
+  }
+  await until(async () => {
+    await add('third', 'third-2')
+    await fetch(`http://${agent.host}:${agent.port}/v1/event/fire/${EVENT}`, {
+      method: 'PUT',
+      body: 'third',
+    })
+    return told.length > 0
+  }, SYNC_MS)
+  t.same(told, ['third 2'])
+})
+
+t.test('a service that is announced is told of before the catalog lists it', async (t) => {
+  const agent = await startConsul(t)
+  if (agent === undefined) return
+  const writer = openConsulRegistry(t, agent)
+  const registry = openConsulRegistry(t, agent, { pace: { gapMs: 100_000, burst: 1 } })
+  const told: string[] = []
+  registry.watch?.(({ type, service }) => told.push(`${type} ${service.name}`))
+  await registry.listServices()
+  await until(async () => {
+    await writer.register!(makeService('late', ['127.0.0.1:2']))
+    await writer.register!(makeService('late', ['127.0.0.1:1']))
+    return told.includes('create late')
+  }, SYNC_MS)
 })

@@ -5,7 +5,7 @@ import {
   type Question,
   startBlockingQuery,
 } from '../../../../adapters/registry/consul/blocking-query.ts'
-import type { Answer } from '../../../../adapters/registry/consul/client.ts'
+import { type Answer, joinChunks } from '../../../../adapters/registry/consul/client.ts'
 import { createConsulError } from '../../../../adapters/registry/consul/errors.ts'
 import { createSlots, type Slots } from '../../../../adapters/registry/consul/slots.ts'
 import { until } from '../../../contracts/registry.ts'
@@ -14,6 +14,7 @@ const PACE: Pace = {
   gapMs: 0,
   burst: 1,
   waitSeconds: 60,
+  shortWaitSeconds: 10,
   retryMs: 1,
   maxRetryMs: 4,
   deniedMs: 1,
@@ -54,15 +55,15 @@ function play(
           index: step[0],
           filtered: false,
           era: asked.length,
-          body: Buffer.from(step[1]),
+          chunks: [Buffer.from(step[1])],
         })
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('aborted'))),
       )
     },
     onAnswer(answer) {
-      if (answer.body.toString() === 'bad') throw new SyntaxError('no JSON')
-      told.push(answer.body.toString())
+      if (joinChunks(answer.chunks).toString() === 'bad') throw new SyntaxError('no JSON')
+      told.push(joinChunks(answer.chunks).toString())
     },
     onOutage: (reason) => told.push(reason === undefined ? 'back' : reason.message),
     idleMs: () => 0,
@@ -184,6 +185,25 @@ t.test('without a place, questions do not wait, and come in intervals', async (t
   first.stop()
   await until(() => second.asked.at(-1) !== undefined)
   t.equal(second.asked.at(-1), '7', 'a place that became free is taken')
+})
+
+t.test('where there are too few places none waits for long', async (t) => {
+  const slots = createSlots(1, 30, () => {})
+  const first = play(
+    t,
+    [
+      ['1', 'a'],
+      ['2', 'b'],
+    ],
+    { slots },
+  )
+  await until(() => first.waits.length === 3)
+  t.ok(first.waits.every((seconds) => seconds >= 45))
+  const other = slots.join({ idleMs: () => 0 })
+  t.teardown(other.leave)
+  const second = play(t, [['1', 'a']], { slots })
+  await until(() => second.waits.length > 0)
+  t.ok(second.waits.every((seconds) => seconds <= 10))
 })
 
 t.test('a question that is refused for want of connections is asked without waiting', async (t) => {

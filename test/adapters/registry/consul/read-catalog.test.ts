@@ -1,16 +1,39 @@
 import t from 'tap'
-import { createCatalogReader } from '../../../../adapters/registry/consul/read-catalog.ts'
+import {
+  type CatalogOptions,
+  type CatalogReader,
+  createCatalogReader,
+} from '../../../../adapters/registry/consul/read-catalog.ts'
+import type { Service } from '../../../../core/contracts/registry.ts'
+import { makeService } from '../../../fixtures/services.ts'
+
+/** Reads catalogs as Consul answers them, each newer than the one before. */
+function createReader(
+  options: CatalogOptions,
+): (catalog: unknown, index?: number) => ReturnType<CatalogReader['read']> {
+  return toRead(createCatalogReader(options))
+}
+
+function toRead({
+  read,
+}: CatalogReader): (catalog: unknown, index?: number) => ReturnType<CatalogReader['read']> {
+  let last = 0
+  return (catalog, index = last + 1) => {
+    last = index
+    return read({ chunks: [Buffer.from(JSON.stringify(catalog))], index: String(index), era: 0 })
+  }
+}
 
 function create(domain = 'mx'): {
   read: (catalog: unknown) => Promise<string[]>
   warnings: string[]
 } {
   const warnings: string[] = []
-  const reader = createCatalogReader({ domain, warn: (reason) => warnings.push(reason) })
+  const reader = createReader({ domain, warn: (reason) => warnings.push(reason) })
   return {
     warnings,
     read: async (catalog) =>
-      (await reader(Buffer.from(JSON.stringify(catalog)))).map(({ name, version, endpoints }) =>
+      (await reader(catalog)).map(({ name, version, endpoints }) =>
         `${name} ${version} ${endpoints.map((endpoint) => endpoint.name)}`.trim(),
       ),
   }
@@ -44,14 +67,14 @@ t.test('a service of several domains is in each with its own versions', async (t
 
 t.test('the domains of all services are told when they may have changed', async (t) => {
   const told: string[][] = []
-  const read = createCatalogReader({
+  const read = createReader({
     domain: 'mx',
     warn: () => {},
     onDomains: (domains) => void told.push([...domains].sort()),
   })
   const both = ['mx', 'mx.version=latest', 'mx.domain=shop', 'mx.domain=staging']
   for (const catalog of [{ both }, { both }, { both, plain: ['mx.domain=test'] }, { web: [] }])
-    await read(Buffer.from(JSON.stringify(catalog)))
+    await read(catalog)
   t.same(told, [['shop', 'staging'], ['shop', 'staging', 'test'], []])
 })
 
@@ -59,14 +82,14 @@ t.test(
   'services whose tags are other ones are told, whatever it is that has changed',
   async (t) => {
     let told: string[] = []
-    const read = createCatalogReader({
+    const read = createReader({
       domain: 'mx',
       warn: () => {},
       onChanged: (name) => told.push(name),
     })
     const take = async (catalog: object): Promise<string[]> => {
       told = []
-      await read(Buffer.from(JSON.stringify(catalog)))
+      await read(catalog)
       return told
     }
     const [a, b] = [
@@ -75,13 +98,9 @@ t.test(
     ]
     t.same(await take({ a, b }), ['a', 'b'])
     t.same(await take({ a, b }), [])
-    const before = await read(Buffer.from(JSON.stringify({ a, b })))
+    const before = await read({ a, b })
     t.same(await take({ a, b: [...b, 'mx.revision=3'] }), ['b'], 'a node more')
-    t.equal(
-      await read(Buffer.from(JSON.stringify({ a, b }))),
-      before,
-      'none is described otherwise',
-    )
+    t.equal(await read({ a, b }), before, 'none is described otherwise')
     t.same(await take({ a: [...a, 'x'], b }), ['a'])
     t.same(await take({ b }), ['a'], 'it is gone')
   },
@@ -110,24 +129,23 @@ t.test(
 )
 
 t.test('what a service says is read again when it says something else', async (t) => {
-  const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
-  const read = (tag: string) => reader(Buffer.from(JSON.stringify({ a: [tag], b: ['x'] })))
+  const reader = createReader({ domain: 'mx', warn: () => {} })
+  const read = (tag: string) => reader({ a: [tag], b: ['x'] })
   const [before, after] = [await read('mx.path=/a'), await read('mx.path=/b')]
   t.equal(before[1], after[1])
   t.match(after[0]?.endpoints[0]?.metadata, { path: '/b' })
 })
 
 t.test('the order of tags, another one each time, says nothing', async (t) => {
-  const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
+  const reader = createReader({ domain: 'mx', warn: () => {} })
   const tags = ['mx.path=/a', 'mx.path=/b', 'mx.host=x', 'blue']
-  const read = (list: readonly string[]) => reader(Buffer.from(JSON.stringify({ web: list })))
+  const read = (list: readonly string[]) => reader({ web: list })
   t.equal(await read(tags), await read(tags.toReversed()), 'the same list')
 })
 
 t.test('an answer says what is in it, whatever another one says meanwhile', async (t) => {
-  const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
-  const read = async (catalog: object) =>
-    (await reader(Buffer.from(JSON.stringify(catalog)))).map(({ name }) => name)
+  const reader = createReader({ domain: 'mx', warn: () => {} })
+  const read = async (catalog: object) => (await reader(catalog)).map(({ name }) => name)
   // Long enough to be read in several turns.
   const long = { a: ['x'.repeat(16_000_000)], b: [] }
   await read(long)
@@ -142,4 +160,35 @@ t.test('the version of a plain service is latest, whatever its tags say', async 
     'shop latest Http.Any',
     'plain latest',
   ])
+})
+
+t.test('a service the catalog does not list yet is noted until it does', async (t) => {
+  const told: string[] = []
+  const reader = createCatalogReader({
+    domain: 'mx',
+    warn: () => {},
+    onChanged: (name) => told.push(name),
+  })
+  const read = toRead(reader)
+  const names = (services: readonly Service[] | undefined): string[] | undefined =>
+    services?.map(({ name }) => name)
+  const late = makeService('late', ['127.0.0.1:1'])
+  await read({ a: [] }, 10)
+  const noted = reader.note('late', [late], { index: '12', era: 0 })
+  t.same(names(noted), ['a', 'late'])
+  t.same(noted?.[1], { ...late, nodes: [] })
+  t.equal(reader.note('late', [late], { index: '12', era: 0 }), undefined, 'once')
+  t.ok(reader.has('late'))
+  t.equal(await read({ a: [] }, 11), noted, 'the catalog tells of an earlier state')
+  t.same(names(await read({ a: [], late: ['x', 'y'] }, 12)), ['a', 'late'], 'now it lists it')
+  reader.note('later', [makeService('later', [])], { index: '14', era: 0 })
+  told.length = 0
+  t.same(names(await read({ a: [] }, 14)), ['a'], 'it was gone before the catalog was asked')
+  t.same(told.sort(), ['late', 'later'])
+})
+
+t.test('what was noted of a lost Consul is forgotten with the next catalog', async (t) => {
+  const reader = createCatalogReader({ domain: 'mx', warn: () => {} })
+  reader.note('late', [makeService('late', [])], { index: '12', era: 0 })
+  t.same(await reader.read({ chunks: [Buffer.from('{}')], index: '3', era: 1 }), [])
 })

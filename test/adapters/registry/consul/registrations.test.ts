@@ -13,7 +13,7 @@ const SERVICE = makeService('greeter', ['10.0.0.1:80'])
 function open(t: Test, double: ConsulDouble, nowMs?: () => number): Registrations {
   const client = createConsulClient({ ...double, maxWaiting: 4, maxCalls: 4, maxAnswerBytes: 1000 })
   t.teardown(client.close)
-  return createRegistrations(client, 'mx', nowMs)
+  return createRegistrations(client, 'mx', undefined, nowMs)
 }
 
 function told({ requests }: ConsulDouble): string[] {

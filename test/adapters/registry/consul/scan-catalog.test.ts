@@ -5,27 +5,44 @@ import {
   scanCatalog,
 } from '../../../../adapters/registry/consul/scan-catalog.ts'
 
-async function scan(text: string): Promise<ScannedService[]> {
-  const found: ScannedService[] = []
-  await scanCatalog(Buffer.from(text), (service) => found.push(service))
+/** Reads what describes each service at once: it is not there any longer afterwards. */
+async function scan(
+  text: string,
+  chunkBytes = 1000,
+): Promise<(Omit<ScannedService, 'readTags'> & { readonly tags: unknown })[]> {
+  const found: Awaited<ReturnType<typeof scan>> = []
+  await scanCatalog(toChunks(Buffer.from(text), chunkBytes), ({ readTags, ...service }) =>
+    found.push({ ...service, tags: readTags() }),
+  )
   return found
 }
 
-t.test('what any JSON object holds is found, however it is written', async (t) => {
-  const tags = fc.oneof(fc.array(fc.string({ unit: 'binary' })), fc.jsonValue())
-  await fc.assert(
-    fc.asyncProperty(
-      fc.dictionary(fc.string({ unit: 'binary' }), tags, { noNullPrototype: true }),
-      fc.nat(3),
-      async (catalog, indent) => {
-        const found = await scan(JSON.stringify(catalog, null, indent))
-        const read = found.map(({ name, readTags }) => [name, readTags()])
-        t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
-      },
-    ),
-    { numRuns: 200 },
+function toChunks(bytes: Buffer, chunkBytes: number): Buffer[] {
+  const count = Math.ceil(bytes.length / chunkBytes)
+  return Array.from({ length: count }, (_, i) =>
+    bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes),
   )
-})
+}
+
+t.test(
+  'what any JSON object holds is found, however it is written and cut into pieces',
+  async (t) => {
+    const tags = fc.oneof(fc.array(fc.string({ unit: 'binary' })), fc.jsonValue())
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.string({ unit: 'binary' }), tags, { noNullPrototype: true }),
+        fc.nat(3),
+        fc.integer({ min: 1, max: 60 }),
+        async (catalog, indent, chunkBytes) => {
+          const found = await scan(JSON.stringify(catalog, null, indent), chunkBytes)
+          const read = found.map(({ name, tags }) => [name, tags])
+          t.strictSame(read, Object.entries(JSON.parse(JSON.stringify(catalog))))
+        },
+      ),
+      { numRuns: 200 },
+    )
+  },
+)
 
 t.test('the hash is that of the tags in whatever order, and no other', async (t) => {
   const hashOf = async (tags: readonly string[]): Promise<string | undefined> =>
@@ -49,6 +66,8 @@ t.test('revisions are told apart from what describes a service', async (t) => {
   t.not(changed.hash, some.hash)
   t.equal(changed.revision, some.revision)
   t.strictSame(await scanOne('mx'), { hash: some.hash, revision: 0 })
+  const { hash } = await scanOne('mx.r')
+  t.not(hash, some.hash, 'the start of one, where the catalog ends')
 })
 
 t.test('what is cut off or no object is no catalog', async (t) => {
@@ -78,7 +97,7 @@ t.test('others get their turn while a long one is read', async (t) => {
   }
   setImmediate(count)
   let services = 0
-  await scanCatalog(body, () => services++)
+  await scanCatalog(toChunks(body, 65_536), () => services++)
   done = true
   t.equal(services, 20_000)
   t.ok(turns > 3, `${turns} turns`)

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Answer } from '../../../../adapters/registry/consul/client.ts'
+import { type Answer, joinChunks } from '../../../../adapters/registry/consul/client.ts'
 import {
   createSharedWatch,
   type SharedWatch,
@@ -13,6 +13,7 @@ const PACE = {
   gapMs: 0,
   burst: 1,
   waitSeconds: 1,
+  shortWaitSeconds: 1,
   retryMs: 1,
   maxRetryMs: 1,
   deniedMs: 1,
@@ -35,8 +36,8 @@ function open(t: Test): {
         reply = resolve
         refuse = reject
       }),
-    read: ({ body }) =>
-      (JSON.parse(body.toString()) as string[]).map((name) => makeService(name, [])),
+    read: ({ chunks }) =>
+      (JSON.parse(joinChunks(chunks).toString()) as string[]).map((name) => makeService(name, [])),
     slots: createSlots(1, 1, () => {}),
     pace: PACE,
     onIdle: () => idle++,
@@ -55,7 +56,7 @@ function open(t: Test): {
           index: String(index++),
           filtered: false,
           era: 0,
-          body: Buffer.from(JSON.stringify(names)),
+          chunks: [Buffer.from(JSON.stringify(names))],
         })
       await until(() => reply !== undefined)
     },

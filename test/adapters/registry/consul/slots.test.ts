@@ -2,9 +2,8 @@ import t, { type Test } from 'tap'
 import { createSlots, type Seat, type Slots } from '../../../../adapters/registry/consul/slots.ts'
 import { until } from '../../../contracts/registry.ts'
 
-function join(slots: Slots, idleMs: () => number = () => 0): { seat: Seat; taken: () => number } {
-  let taken = 0
-  return { seat: slots.join({ idleMs, onTaken: () => taken++ }), taken: () => taken }
+function join(slots: Slots, idleMs: () => number = () => 0): Seat {
+  return slots.join({ idleMs })
 }
 
 /** Asks whenever it is its turn, until it has a place. */
@@ -29,7 +28,7 @@ function poll(t: Test, seat: Seat): { turns: () => number; has: () => boolean } 
 t.test('places are given until there are none, which is told once', async (t) => {
   let told = 0
   const slots = createSlots(2, 10, () => told++)
-  const seats = [1, 2, 3, 4].map(() => join(slots).seat)
+  const seats = [1, 2, 3, 4].map(() => join(slots))
   t.same(
     seats.map((seat) => seat.take()),
     [true, true, false, false],
@@ -43,15 +42,18 @@ t.test('places are given until there are none, which is told once', async (t) =>
 
 t.test('those in use ask more often than the others', async (t) => {
   const slots = createSlots(0, 100_000, () => {})
-  const used = poll(t, join(slots).seat)
-  const unused = poll(t, join(slots, () => 20_000).seat)
+  const used = poll(t, join(slots))
+  const unused = poll(
+    t,
+    join(slots, () => 20_000),
+  )
   await until(() => used.turns() > 0)
   t.equal(unused.turns(), 0)
 })
 
 t.test('one whose answer has changed asks soon, once, and others as before', async (t) => {
   const slots = createSlots(0, 100_000, () => {})
-  const seats = [1, 2].map(() => join(slots, () => 20_000).seat)
+  const seats = [1, 2].map(() => join(slots, () => 20_000))
   const [changed, other] = seats.map((seat) => poll(t, seat))
   seats[0]!.hurry()
   await until(() => changed!.turns() === 1)
@@ -63,7 +65,10 @@ t.test('one whose answer has changed asks soon, once, and others as before', asy
 t.test('all together ask no more than two hundred times a second', async (t) => {
   const slots = createSlots(0, 1, () => {})
   const pollers = Array.from({ length: 400 }, (_, i) =>
-    poll(t, join(slots, () => (i < 200 ? 0 : 20_000)).seat),
+    poll(
+      t,
+      join(slots, () => (i < 200 ? 0 : 20_000)),
+    ),
   )
   const beganMs = performance.now()
   const count = (): number => pollers.reduce((sum, { turns }) => sum + turns(), 0)
@@ -78,14 +83,17 @@ t.test('a place goes from who is not used any more to who is', async (t) => {
   const slots = createSlots(1, 100_000, () => {})
   let idleMs = 0
   const holder = join(slots, () => idleMs)
-  t.ok(holder.seat.take())
-  const other = poll(t, join(slots).seat)
+  t.ok(holder.take())
+  t.notOk(slots.isShort())
+  const other = poll(t, join(slots))
+  t.ok(slots.isShort())
   await until(() => other.turns() > 1)
-  t.equal(holder.taken(), 0, 'not while both are in use')
+  t.ok(holder.take(), 'not while both are in use')
   idleMs = 20_000
+  await until(() => !holder.take())
+  t.notOk(other.has(), 'not before its question is answered')
   await until(() => other.has())
-  t.equal(holder.taken(), 1)
-  t.notOk(holder.seat.take())
+  t.notOk(holder.take())
 })
 
 t.test(
@@ -94,11 +102,11 @@ t.test(
     const told: string[] = []
     const slots = createSlots(20, 100_000, (why) => told.push(why))
     const members = Array.from({ length: 20 }, (_, i) => join(slots, () => i))
-    for (const { seat } of members.slice(0, 15)) t.ok(seat.take())
+    for (const seat of members.slice(0, 15)) t.ok(seat.take())
     slots.refuse()
     t.equal(slots.places(), 13)
     t.same(
-      members.slice(0, 15).filter(({ taken }) => taken() > 0),
+      members.slice(0, 15).filter((seat) => !seat.take()),
       members.slice(13, 15),
       'those used least recently lose theirs',
     )

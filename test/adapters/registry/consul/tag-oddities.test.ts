@@ -51,9 +51,9 @@ t.test('everything else is no oddity', (t) => {
 
 t.test('the catalog tells it once', async (t) => {
   const warnings: string[] = []
-  const read = createCatalogReader({ domain: 'mx', warn: (reason) => warnings.push(reason) })
-  const body = Buffer.from('{"shop":["mx.paht=/x"]}')
-  await read(body)
-  await read(body)
+  const { read } = createCatalogReader({ domain: 'mx', warn: (reason) => warnings.push(reason) })
+  const answer = { chunks: [Buffer.from('{"shop":["mx.paht=/x"]}')], index: '1', era: 0 }
+  await read(answer)
+  await read(answer)
   t.same(warnings, ['service shop: the tag "mx.paht=/x" means nothing, did you mean mx.path=?'])
 })
