@@ -1,4 +1,5 @@
 import type { Handler } from '../core/chain.ts'
+import { toConnectDetail } from '../core/connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { HeaderList } from '../core/headers.ts'
@@ -94,7 +95,7 @@ async function openTunnel(
 
 /** What the backend's connection said, where it said something. */
 function toCause({ message, cause }: GatewayError): string {
-  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
+  return cause instanceof Error ? `${message}: ${toConnectDetail(cause)}` : message
 }
 
 function inNameOf(service: string, cause: GatewayError): GatewayError {

@@ -1,5 +1,7 @@
 // One file, though long: one call, from its first byte to its trailers.
+
 import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2'
+import { describeConnectFault } from '../connect-fault.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
@@ -228,11 +230,8 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
     if (this.#goOn(node)) return
     if (kind === 'full')
       return this.#refuse(new GatewayError(service, 503, detail, { headers: ['retry-after', '1'] }))
-    const reason =
-      kind === 'connect-timeout' ? 'took no connection in time' : 'refused the connection'
-    this.#refuse(
-      new GatewayError(service, 502, `bad gateway: the backend ${reason}`, { cause: detail }),
-    )
+    const reason = describeConnectFault(detail, 'the backend')
+    this.#refuse(new GatewayError(service, 502, `bad gateway: ${reason}`, { cause: detail }))
   }
 
   /** Whether a stream is still that of the call. */

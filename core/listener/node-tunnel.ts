@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import proxyModule from 'http-proxy-3'
+import { describeConnectFault, toConnectDetail } from '../connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
@@ -76,7 +77,10 @@ export function openTunnel(
     }, target.connectTimeoutMs)
 
     stream.once('close', left)
-    request.on('error', (error) => fail(502, 'the backend cannot be reached', error))
+    request.on('error', (error) => {
+      const detail = describeConnectFault(toConnectDetail(error), 'the backend')
+      fail(502, detail, error)
+    })
     request.on('response', (reply) => {
       if (!settle()) return
       resolve()

@@ -1,7 +1,9 @@
 // One file, though long: connections, and the calls that wait for one, share their state.
+
 import { isIPv6, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
 import { clock } from '../clock.ts'
+import { toConnectDetail } from '../connect-fault.ts'
 import { WebSocket } from '../ws.ts'
 import type { Carrier, OutgoingCall } from './call.ts'
 import { ClientConnection, type ClientOwner } from './client-connection.ts'
@@ -227,7 +229,7 @@ export class Channel implements Carrier {
     }, connectTimeoutMs)
     const onError = (error: Error): void => {
       // The first one: what follows from it says less.
-      fault ||= error.message
+      fault ||= toConnectDetail(error)
       // What is no HTTP, and what upgrades to something else.
       isForeign ||=
         tcp !== undefined || (error as NodeJS.ErrnoException).code?.startsWith('HPE_') === true

@@ -1,3 +1,4 @@
+import { describeConnectFault } from '../connect-fault.ts'
 import { GatewayError } from '../errors.ts'
 import type { LostKind } from './call.ts'
 
@@ -18,7 +19,7 @@ export function toLostError(
     case 'timeout':
       return new GatewayError(service, 408, `${service} did not answer in time`, { cause: detail })
     case 'connect':
-      return new GatewayError(service, 502, `bad gateway: ${who} refused the connection`, {
+      return new GatewayError(service, 502, `bad gateway: ${describeConnectFault(detail, who)}`, {
         cause: detail,
       })
     case 'foreign':

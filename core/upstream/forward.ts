@@ -1,3 +1,4 @@
+import { describeConnectFault } from '../connect-fault.ts'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, Peer } from '../exchange.ts'
 import { forwardGrpc } from '../grpc/forward.ts'
@@ -157,7 +158,9 @@ class Forwarding implements Peer, UpstreamCall {
         return x.giveUp(new GatewayError(service, 504, detail))
       default:
         return x.giveUp(
-          new GatewayError(service, 502, `bad gateway: ${describe(kind)}`, { cause: detail }),
+          new GatewayError(service, 502, `bad gateway: ${describe(kind, detail)}`, {
+            cause: detail,
+          }),
         )
     }
   }
@@ -191,10 +194,10 @@ function isFault(kind: FailureKind, replying: boolean, fresh: boolean): boolean 
   return kind === 'closed' ? replying || fresh : kind !== 'full'
 }
 
-function describe(kind: 'connect' | 'closed' | 'malformed'): string {
+function describe(kind: 'connect' | 'closed' | 'malformed', detail: string): string {
   switch (kind) {
     case 'connect':
-      return 'the backend refused the connection'
+      return describeConnectFault(detail, 'the backend')
     case 'closed':
       return 'the backend closed the connection before the end of its reply'
     case 'malformed':

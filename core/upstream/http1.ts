@@ -1,7 +1,9 @@
 // One file, though long: reading and writing share the state of one connection.
+
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
+import { toConnectDetail } from '../connect-fault.ts'
 import { HeaderList } from '../headers.ts'
 import { flushAtTurnEnd } from '../turn-end.ts'
 import type { FailureKind, UpstreamCall } from './call.ts'
@@ -309,7 +311,7 @@ export class Http1Connection {
     if (this.closed) return
     const complete = this.#state === BODY_UNTIL_CLOSE && this.#ended && this.#error === undefined
     const kind = this.#connected ? 'closed' : 'connect'
-    const detail = this.#error?.message ?? 'connection closed'
+    const detail = this.#error === undefined ? 'connection closed' : toConnectDetail(this.#error)
     const [current, ...others] = this.#retire()
     if (complete) current?.onReplyEnd()
     else current?.onFailure({ kind, detail, collateral: false })

@@ -2,6 +2,7 @@ import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
+import { toConnectDetail } from '../connect-fault.ts'
 import type { UpstreamFailure } from './call.ts'
 import type { Http1Options } from './http1.ts'
 
@@ -158,7 +159,10 @@ export class Http2Connection {
       this.#error ??= error
     })
     session.once('close', () => {
-      const detail = this.#error?.message ?? 'the backend closed the connection'
+      const detail =
+        this.#error === undefined
+          ? 'the backend closed the connection'
+          : toConnectDetail(this.#error)
       this.#fail({ kind: 'connect', detail, collateral: false })
     })
   }

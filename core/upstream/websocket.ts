@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
+import { describeConnectFault, toConnectDetail } from '../connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
@@ -69,7 +70,10 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   }, target.connectTimeoutMs)
 
   backend.on('error', (error) => {
-    const detail = answer === undefined ? 'the backend cannot be reached' : WRONG_ANSWER
+    const detail =
+      answer === undefined
+        ? describeConnectFault(toConnectDetail(error), 'the backend')
+        : WRONG_ANSWER
     fail(502, detail, error)
   })
   backend.on('upgrade', (reply) => {

@@ -1,14 +1,18 @@
+import { type ConnectFault, findConnectFault } from '../../core/connect-fault.ts'
 import type { Exchange } from '../../core/exchange.ts'
 
-/** Why there was no connection, by what Node.js and OpenSSL say of it. */
-const CONNECT_ERRORS: readonly (readonly [said: RegExp, error: string])[] = [
-  [/\b(?:ENOTFOUND|EAI_NODATA|EAI_NONAME|EAI_FAIL)\b/, 'dns_error'],
-  [/\b(?:EAI_AGAIN|ETIMEOUT)\b/, 'dns_timeout'],
-  [/\b(?:ENETUNREACH|EHOSTUNREACH)\b/, 'destination_ip_unroutable'],
-  [/\bETIMEDOUT\b/, 'connection_timeout'],
-  [/certificate|altnames|issuer/i, 'tls_certificate_error'],
-  [/\b(?:SSL|TLS)\b|wrong version number|EPROTO/i, 'tls_protocol_error'],
-]
+/** Why there was no connection. */
+const CONNECT_ERRORS: Readonly<Record<ConnectFault, string>> = {
+  refused: 'connection_refused',
+  name: 'dns_error',
+  'name-timeout': 'dns_timeout',
+  route: 'destination_ip_unroutable',
+  timeout: 'connection_timeout',
+  certificate: 'tls_certificate_error',
+  tls: 'tls_protocol_error',
+  http2: 'http_protocol_error',
+  other: 'connection_refused',
+}
 
 /** What else the gateway says of itself, by status. */
 const STATUS_ERRORS: Readonly<Record<number, string>> = {
@@ -29,7 +33,7 @@ export function findProxyError(x: Exchange): string | undefined {
   if (status < 400 || x.upstreamReplyMs > 0) return undefined
   switch (failureKind) {
     case 'connect':
-      return CONNECT_ERRORS.find(([said]) => said.test(failure))?.[1] ?? 'connection_refused'
+      return CONNECT_ERRORS[findConnectFault(failure)]
     case 'connect-timeout':
       return 'connection_timeout'
     case 'full':

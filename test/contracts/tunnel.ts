@@ -529,7 +529,7 @@ export function testTunnel(subject: TunnelSubject): void {
     const failures = served.map(({ failure }) => failure).filter((failure) => failure !== '')
     t.ok(failures.length > 0)
     for (const failure of failures)
-      t.match(failure, /^the backend cannot be reached: .*ECONNREFUSED/)
+      t.match(failure, /^the backend refused the connection: .*ECONNREFUSED/)
   })
 
   t.test(`${name}: a backend that answers with the wrong key is not believed`, async (t) => {

@@ -28,7 +28,7 @@ t.test(
 
 t.test('it says who was called', async (t) => {
   const texts = (['connect', 'foreign', 'closed'] as const).map(
-    (kind) => toLostError('greeter', kind, '', 'the RPC proxy').message,
+    (kind) => toLostError('greeter', kind, 'connect ECONNREFUSED', 'the RPC proxy').message,
   )
   t.strictSame(texts, [
     'bad gateway: the RPC proxy refused the connection',

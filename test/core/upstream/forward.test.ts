@@ -130,6 +130,26 @@ for (const [name, listener] of Object.entries(LISTENERS)) {
       })
     })
 
+    t.test('a connection that does not come about is told for what it is', async (t) => {
+      const plain = await openRawBackend(t, answering(OK))
+      plain.server.on('connection', (socket) => socket.end(OK))
+      const backends = {
+        secure: [`https://127.0.0.1:${plain.port}`],
+        unknown: ['no-such-host.invalid:80'],
+      }
+      const { origin } = await openGateway(t, backends, { listener })
+      const tell = async (path: string): Promise<string> => {
+        const { status, body } = await get(origin, path)
+        t.equal(status, 502)
+        return JSON.parse(body).Detail
+      }
+      t.equal(await tell('/secure'), 'bad gateway: the TLS handshake with the backend failed')
+      t.match(
+        await tell('/unknown'),
+        /^bad gateway: the name of the backend (?:does|was) not resolve/,
+      )
+    })
+
     t.test(
       'a refused connection answers 502 on the last node, and goes to the next before',
       async (t) => {
