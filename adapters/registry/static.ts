@@ -27,6 +27,8 @@ const SCHEME = /^([^/]*):\/\//
 const SCHEMES = ['http', 'https', 'mx', 'mxs', 'grpc', 'grpcs']
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 const HAS_PORT = /:\d+$/
+/** What follows the address in a URL. */
+const MORE = /[/?#].*$/s
 
 /**
  * @param entries entries of the same name and version are one, their nodes merged by id.
@@ -108,6 +110,7 @@ function parseBackendNode(text: string): Node {
     }
     metadata['protocol'] = protocol
     address = id.slice(protocol.length + '://'.length)
+    checkBare(address, text)
     if (!HAS_PORT.test(address)) address += DEFAULT_PORT[protocol] ?? ''
   }
   for (const setting of settings) {
@@ -125,6 +128,15 @@ function parseBackendNode(text: string): Node {
   const wrong = parseNode(node)
   if (typeof wrong === 'string') throw new RangeError(`backend node ${show(text)}: ${wrong}`)
   return node
+}
+
+/** @throws {RangeError} for a URL with more than its address. */
+function checkBare(address: string, text: string): void {
+  const more = MORE.exec(address)?.[0]
+  if (more === undefined) return
+  throw new RangeError(
+    `backend node ${show(text)}: a backend is scheme://host:port, and requests keep their whole path: leave ${show(more)} out`,
+  )
 }
 
 function merge(entries: readonly Service[]): Services {

@@ -1,6 +1,8 @@
 import type { CAC } from 'cac'
+import { suggest } from '../../core/suggest.ts'
 import { addFlags } from '../flags.ts'
 import { inlineMore } from '../inline-more.ts'
+import { CliError, EXIT } from '../output.ts'
 
 /** Adds `mx api`: the gateway alone. */
 export async function registerApi(cli: CAC): Promise<void> {
@@ -20,9 +22,19 @@ export async function registerApi(cli: CAC): Promise<void> {
       const [first, ...rest] = cli.rawArgs.slice(3)
       if (first === 'check') return (await import('../api/check.ts')).runCheck(rest)
       if (first === 'explain') return (await import('../api/explain.ts')).runExplain(rest)
+      checkWord(first)
       const { runApi } = await import('../../platform/run-api.ts')
       inlineMore()
       await runApi(cli.rawArgs.slice(3), process.env)
     })
   await addFlags(cli, command, 'api')
+}
+
+/** What else is wrong with the words is told by who reads the flags. @throws {CliError} */
+function checkWord(first: string | undefined): void {
+  const meant =
+    first === undefined || first.startsWith('-') ? undefined : suggest(first, ['check', 'explain'])
+  if (meant === undefined) return
+  const message = `Unrecognized subcommand for mx api: ${first}, did you mean ${meant}? See 'mx api --help'`
+  throw new CliError(message, { status: EXIT.usage })
 }

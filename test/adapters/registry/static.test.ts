@@ -71,7 +71,12 @@ t.test('what is wrong with a backend is named', async (t) => {
       /^backend node "ftp:\/\/a:1": scheme must be http, https, mx, mxs, grpc or grpcs, got "ftp"$/,
     ],
     ['greeter=a:1,HTTP://a:1', /scheme must be .*, got "HTTP"$/],
-    ['greeter=https://a:1/path', /got "a:1\/path/],
+    ['greeter=https://a:1/path', /: a backend is .*host:port, .*: leave "\/path" out$/],
+    ['greeter=http://a/', /: leave "\/" out$/],
+    [
+      'greeter=http://me:se/cret@a:1',
+      /^backend node "http:\/\/\[hidden\]@a:1": .*: leave "\[hidden\]@a:1" out$/,
+    ],
     ['greeter=a:1,a:1', /^backend greeter lists a:1 twice$/],
   ]
   for (const [text, message] of cases) {
