@@ -251,7 +251,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     }
     if (chunk.length === 0) return true
     if (this.#length < 0) return this.#writePieces(chunk, false)
-    if (this.#wasSlow && this.#res.getWriteOffset() + chunk.length >= this.#length) {
+    if (this.#isChecked && this.#res.getWriteOffset() + chunk.length >= this.#length) {
       // As in `#endOfPiece`.
       if (chunk.length > 1) this.#tryPiece(chunk.subarray(0, -1))
       this.#tryPiece(chunk.subarray(-1))
@@ -294,12 +294,17 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
 
   /**
    * Of what the library gathers it cannot say whether the socket takes it: that shows with the next write. So the last byte is one of its own
-   * where the client has been slow: with the reply over while the library still has bytes, whoever drains the listener would close it on them.
+   * where that matters: with the reply over while the library still has bytes, whoever drains the listener would close it on them.
    */
   #endOfPiece(at: number, length: number): number {
     const left = length - at
     if (left > PIECE_BYTES) return at + PIECE_BYTES
-    return this.#wasSlow && left > 1 ? length - 1 : length
+    return this.#isChecked && left > 1 ? length - 1 : length
+  }
+
+  /** The client has been slow, or the listener is about to close. */
+  get #isChecked(): boolean {
+    return this.#wasSlow || this.#life.draining
   }
 
   protected transmitEnd(): void {

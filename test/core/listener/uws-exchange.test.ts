@@ -93,3 +93,45 @@ function toBody(reply: string): string {
     at = line + 2 + size + 2
   }
 }
+
+for (const isAnnounced of [false, true]) {
+  const what = isAnnounced ? 'a reply of known length' : 'a stream'
+  t.test(
+    `${what} whose last piece fills the socket is not over before the client has it`,
+    async (t) => {
+      const piece = Buffer.alloc(5000, 'x')
+      /** Sends until the socket is full, or as many pieces; tells how many those were. */
+      const send = async (most: number): Promise<number> => {
+        let pieces = 0
+        const { port, served, gateway, listener } = await openListener(
+          t,
+          createUwsListener,
+          (x) => {
+            x.start(200, x.replyHeaders, isAnnounced ? most * piece.length : -1)
+            x.attach({ onRequestBody: () => {}, onAbort: () => {}, onDrain: () => x.end() })
+            listener.drain()
+            while (pieces < most) {
+              pieces++
+              if (!x.write(piece)) return
+            }
+            x.end()
+          },
+        )
+        const client = new RawClient(port)
+        client.socket.pause()
+        client.send('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
+        await until(() => served.length === 1 && pieces > 0)
+        const closed = gateway.idle().then(() => listener.close())
+        await new Promise((resolve) => setImmediate(resolve))
+        client.socket.resume()
+        await closed
+        await client.ended()
+        const isWhole = client.text.split('x').length - 1 === most * piece.length
+        if (pieces === most) t.ok(isWhole, `${most} pieces`)
+        return pieces
+      }
+      const fit = await send(20_000)
+      for (let less = -1; less < 6; less++) await send(fit - less)
+    },
+  )
+}
