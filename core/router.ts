@@ -2,6 +2,7 @@ import type { Step } from './chain.ts'
 import type { Directory } from './directory.ts'
 import { GATEWAY_ID, GatewayError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import { METHODS } from './methods.ts'
 import type { Resolver, Route } from './route.ts'
 import { RouteCache } from './route-cache.ts'
 import type { Upstream } from './upstream/upstream.ts'
@@ -18,7 +19,6 @@ export interface RouterOptions {
 }
 
 /** What is served somewhere: the answer to `OPTIONS *` (RFC 9110 §9.3.7). Any other token is, too. */
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const VERSION_FIELDS = ['content-type', 'application/json', 'cache-control', 'no-store']
 /** Longest part of a path repeated in an error. */
 const MAX_SHOWN = 200

@@ -1,5 +1,6 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../headers.ts'
+import { refuseMethod } from '../methods.ts'
 import { TextMemo } from '../text-memo.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -187,7 +188,7 @@ export class Guard {
         return undefined
       case 'CONNECT':
       case 'TRACE':
-        return new GatewayError(GATEWAY_ID, 405, `method ${method} is not served here`)
+        return refuseMethod(method)
       default:
         this.closing = true
         return TOKEN.test(method) ? undefined : refuse('the method must be a token')

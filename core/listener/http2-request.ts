@@ -1,8 +1,9 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed } from '../headers.ts'
+import { refuseMethod } from '../methods.ts'
 import type { Guard } from './guard.ts'
 import { HEADER_MAX_BYTES } from './http-limits.ts'
-import { refuseConnect, tooLargeHead } from './node-refusals.ts'
+import { tooLargeHead } from './node-refusals.ts'
 
 /** What a head of HTTP/2 says besides what the guard keeps. */
 export interface Http2Request {
@@ -91,7 +92,7 @@ export function readHttp2Head(
   let malformed = guard.judge(method, isWhole ? '/' : path, query)
   if (bytes > HEADER_MAX_BYTES) malformed = tooLargeHead()
   // It has neither path nor scheme (RFC 9113 §8.5).
-  else if (method === 'CONNECT') malformed = refuseConnect()
+  else if (method === 'CONNECT') malformed = refuseMethod(method)
   else if (scheme !== 'http' && scheme !== 'https')
     malformed = refuse(':scheme must be http or https')
   else if (hosts > 1 || (host !== undefined && host.toLowerCase() !== named!.toLowerCase()))

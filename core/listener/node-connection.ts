@@ -180,11 +180,15 @@ export class NodeConnection {
 /** A reply for what never became a request. */
 function toRefusal(error: GatewayError): string {
   const { type, body } = formatError(error, '')
+  const fields = (error.headers ?? []).flatMap((name, i, flat) =>
+    i % 2 === 0 ? [`${name}: ${flat[i + 1]}`] : [],
+  )
   return [
     `HTTP/1.1 ${error.code} ${STATUS_CODES[error.code] ?? ''}`,
     `content-type: ${type}`,
     `content-length: ${Buffer.byteLength(body)}`,
     `date: ${new Date().toUTCString()}`,
+    ...fields,
     'connection: close',
     '',
     body,

@@ -6,8 +6,3 @@ export function tooLargeHead(): GatewayError {
   const detail = `request line and header fields must not exceed ${HEADER_MAX_BYTES} bytes`
   return new GatewayError(GATEWAY_ID, 431, detail)
 }
-
-/** The error of a request for a tunnel to anywhere (RFC 9110 §9.3.6). */
-export function refuseConnect(): GatewayError {
-  return new GatewayError(GATEWAY_ID, 405, 'method CONNECT is not served here')
-}

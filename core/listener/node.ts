@@ -9,6 +9,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
+import { refuseMethod } from '../methods.ts'
 import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
 import { addClientCert, isClientRefused } from './client-cert.ts'
 import { Guard } from './guard.ts'
@@ -19,7 +20,7 @@ import { toListenError } from './listen-error.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { NodeConnection } from './node-connection.ts'
 import { NodeExchange } from './node-exchange.ts'
-import { refuseConnect, tooLargeHead } from './node-refusals.ts'
+import { tooLargeHead } from './node-refusals.ts'
 import { createTlsServer } from './node-tls.ts'
 import { TunnelStream } from './tunnel-stream.ts'
 
@@ -119,7 +120,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   // RFC 9110 §10.1.1 allows to ignore expectations it does not define.
   server.on('checkExpectation', (req, res) => serve(req, res, false))
   server.on('connect', (req: IncomingMessage) => {
-    connections.get(req.socket)?.refuse(refuseConnect())
+    connections.get(req.socket)?.refuse(refuseMethod('CONNECT'))
   })
   server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = connections.get(socket)
