@@ -37,11 +37,11 @@ const plugin: PluginDefinition = definePlugin({
         if (given === undefined) {
           x.id = nextId()
           appendParsed(x.headers, name, x.id)
-        } else if (trust && WELL_FORMED.test(given)) x.id = given
-        else {
-          x.id = nextId()
-          x.headers.set(name, x.id)
+          return
         }
+        const isKept = trust && WELL_FORMED.test(given)
+        x.id = isKept ? given : nextId()
+        if (!isKept || isRepeated(x.headers.flat, name)) x.headers.set(name, x.id)
       },
       onReply(x) {
         // A request refused before the chain has no id yet.
@@ -54,6 +54,11 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
+
+/** Whether there may be several fields of that name: whoever reads another one than the log has would look for another request. */
+function isRepeated(flat: readonly string[], name: string): boolean {
+  return flat.indexOf(name) !== flat.lastIndexOf(name)
+}
 
 /**
  * Ids of 72 random bits: among a thousand million, two are the same once in ten thousand times. Twelve characters and no

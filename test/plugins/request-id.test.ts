@@ -44,6 +44,14 @@ t.test('an id that is empty, too long or holds other characters is replaced', as
   }
 })
 
+t.test('of several ids the first is kept, and goes on alone', async (t) => {
+  const { x } = await runPlugin(buildPlugin(plugin), {
+    headers: { 'x-request-id': ['abc', 'def'] },
+  })
+  t.equal(x.id, 'abc')
+  t.same(x.headers.getAll('x-request-id'), ['abc'])
+})
+
 t.test('with trust off every id is replaced', async (t) => {
   const { x } = await runPlugin(buildPlugin(plugin, { trust: false }), {
     headers: { 'x-request-id': ['abc', 'def'] },
