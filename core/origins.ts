@@ -1,4 +1,6 @@
 const ORIGIN = /^([a-z][a-z0-9+.-]*:\/\/)(\*\.)?([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/
+/** Browsers leave the port of the scheme out (WHATWG URL, origin serialization): such an entry would be nobody's. */
+const OWN_PORT = /^(?:http:.*:80|https:.*:443)$/
 const LABELS = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/
 
 /**
@@ -14,6 +16,11 @@ export function compileOrigins(origins: readonly string[]): (origin: string) => 
     if (match === null) {
       throw new RangeError(
         `origins must be like https://app.example.com, http://localhost:3000, https://*.example.com or *, got ${JSON.stringify(entry)}`,
+      )
+    }
+    if (OWN_PORT.test(entry)) {
+      throw new RangeError(
+        `origins must be without the port of their scheme, as browsers send them, got ${JSON.stringify(entry)}`,
       )
     }
     const [, scheme = '', wildcard, host = '', port = ''] = match

@@ -31,3 +31,10 @@ t.test('an entry that is no origin is named', async (t) => {
       message: `origins must be like https://app.example.com, http://localhost:3000, https://*.example.com or *, got ${JSON.stringify(entry)}`,
     })
 })
+
+t.test('an entry with the port of its scheme, which browsers leave out, is refused', async (t) => {
+  for (const entry of ['https://app.test:443', 'http://*.app.test:80'])
+    t.throws(() => compileOrigins([entry]), /^origins must be without the port of their scheme/)
+  for (const entry of ['https://app.test:80', 'http://app.test:443', 'https://app.test:8443'])
+    t.ok(compileOrigins([entry])(entry), entry)
+})
