@@ -7,6 +7,7 @@ import type { Registry } from '../core/contracts/registry.ts'
 import type { Directory } from '../core/directory.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { Gateway } from '../core/gateway.ts'
+import type { ClientCa } from '../core/listener/client-ca.ts'
 import type { Listener } from '../core/listener/listener.ts'
 import type { TlsPair, TlsSource } from '../core/listener/tls.ts'
 import type { RequestMetrics } from '../core/metrics/request-metrics.ts'
@@ -25,7 +26,7 @@ import { openListeners } from './listeners.ts'
 import { openClientCa } from './listening.ts'
 import type { Log } from './log.ts'
 import { openBroker } from './open-broker.ts'
-import { openTls, reloadTls } from './open-tls.ts'
+import { OWN_FOLDER, openTls, reloadTls } from './open-tls.ts'
 import { type PlannedPlugin, planPlugins } from './plan-plugins.ts'
 import { openRemoteGate } from './remote-gate.ts'
 import { reportReload } from './report-reload.ts'
@@ -52,6 +53,8 @@ export interface ApiParts {
   readonly metrics?: RequestMetrics
   /** Its certificates. @default by the settings */
   readonly tls?: TlsSource | undefined
+  /** Who issues those of clients. @default by the settings */
+  readonly clientCa?: ClientCa | undefined
 }
 
 export interface ApiOptions extends ApiParts {
@@ -127,8 +130,6 @@ const LINGER_MS = 100
 const NO_ANSWER = 'the registry has not answered yet'
 /** `service.name` of a gateway's spans, where no variable gives another. */
 const TRACED_AS = 'mx-api'
-/** Where files of whoever runs the gateway lie. */
-const OWN_FOLDER = '~/.mx'
 
 /**
  * Starts a gateway: plugins, registry, certificates, then the port.
@@ -189,8 +190,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   })
   closing.add(() => gateway.close())
   const tls = options.tls ?? (await openOwnTls(settings, log, closing))
-  const clientCa = openClientCa(settings, log)
-  closing.add(() => clientCa?.close())
+  const clientCa = options.clientCa ?? openOwnClientCa(settings, log, closing)
   if (routing.ready !== undefined) await orAborted(routing.ready, options.signal)
   options.signal?.throwIfAborted()
   const listener = await openListeners(
@@ -310,6 +310,12 @@ async function openOwnTls(
   const tls = await openTls(settings, log, { folder: OWN_FOLDER })
   closing.add(() => tls?.close())
   return tls
+}
+
+function openOwnClientCa(settings: Settings, log: Log, closing: Closing): ClientCa | undefined {
+  const clientCa = openClientCa(settings, log)
+  closing.add(() => clientCa?.close())
+  return clientCa
 }
 
 /** The configuration of a gateway whose rules are those of its process. */

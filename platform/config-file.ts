@@ -79,7 +79,7 @@ export function parseConfig(text: string, file: string, command: Command = 'api'
     }
   }
   if (source.problems.length > 0) throw new SettingsError(source.problems)
-  return { folder, settings, services, plugins }
+  return { folder, settings, services, plugins, text }
 }
 
 function readSetting(

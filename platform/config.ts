@@ -29,6 +29,8 @@ export interface ConfigFile {
   readonly services: readonly ServiceEntry[]
   /** Instead of the default plugins; undefined: those. */
   readonly plugins: readonly PluginEntry[] | undefined
+  /** As it was read; empty: there is none. */
+  readonly text: string
 }
 
 /** Where there is no file. */
@@ -37,4 +39,5 @@ export const NO_CONFIG: ConfigFile = {
   settings: new Map(),
   services: [],
   plugins: undefined,
+  text: '',
 }

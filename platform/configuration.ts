@@ -26,8 +26,12 @@ export interface Configuration {
   readonly file: string | undefined
 }
 
-/** Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults. */
-export type LoadConfiguration = () => Promise<Configuration>
+/**
+ * Reads everything again. Flags win over the environment, that over the file, that over the profile, that over defaults.
+ *
+ * @param text what the file is taken to hold, which is not read then; empty: there is none.
+ */
+export type LoadConfiguration = (text?: string) => Promise<Configuration>
 
 /**
  * Prepares {@link LoadConfiguration}, which is called at the start and at every reload.
@@ -45,10 +49,13 @@ export function configurationFrom(
   const named = (flags.get('config') ?? environment.get('config'))?.values[0]
   // Once used it is required: a file that vanishes is an accident, not the wish to serve nothing.
   let file = named
-  return async () => {
-    file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
+  return async (text) => {
+    if (text === undefined) file ??= existsSync(DEFAULT_FILE) ? DEFAULT_FILE : undefined
     const others = mergeGiven(flags, environment)
-    const config = file === undefined ? NO_CONFIG : await read(file, command, others, problems)
+    const config =
+      file === undefined || text === ''
+        ? NO_CONFIG
+        : await read({ file, text }, command, others, problems)
     const given = mergeGiven(flags, environment, config.settings)
     if (problems.length > 0) throw new SettingsError([...problems, ...findWrongValues(given)])
     const configuration = { settings: merge(given, command), config, given, file }
@@ -63,14 +70,14 @@ export function configurationFrom(
  * @throws {SettingsError} naming what is wrong with the values of other sources, too.
  */
 async function read(
-  file: string,
+  { file, text }: { readonly file: string; readonly text: string | undefined },
   command: Command,
   others: GivenSettings,
   problems: readonly string[],
 ): Promise<ConfigFile> {
-  const { readConfig } = await import('./config-file.ts')
+  const { parseConfig, readConfig } = await import('./config-file.ts')
   try {
-    return await readConfig(file, command)
+    return text === undefined ? await readConfig(file, command) : parseConfig(text, file, command)
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
     const all = [...problems, ...error.problems, ...findWrongValues(others)]

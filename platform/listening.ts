@@ -19,12 +19,18 @@ export function chooseListener(
   return createNode
 }
 
-/** Loads the authorities of clients, and again when their file changes; undefined: clients are asked for no certificate. @throws {Error} with one line. */
+/**
+ * Loads the authorities of clients, and again when their file changes; undefined: clients are asked for no certificate.
+ *
+ * @param last as of {@link loadClientCa}.
+ * @throws {Error} with one line.
+ */
 export function openClientCa(
   { tlsClientCa, tlsClientAuth }: Pick<Settings, 'tlsClientCa' | 'tlsClientAuth'>,
   log: Log,
+  last?: string,
 ): ClientCa | undefined {
   if (tlsClientCa === '') return undefined
   const isOptional = tlsClientAuth === 'optional'
-  return loadClientCa(tlsClientCa, { isOptional, warn: (message) => log.warn(message) })
+  return loadClientCa(tlsClientCa, { isOptional, last, warn: (message) => log.warn(message) })
 }

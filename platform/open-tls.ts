@@ -1,9 +1,12 @@
-import { loadTls, type TlsSource } from '../core/listener/tls.ts'
+import { loadTls, type TlsPair, type TlsSource } from '../core/listener/tls.ts'
 import type { Store } from '../core/store/store.ts'
 import type { SecretKeys } from './acme/records.ts'
 import type { Log } from './log.ts'
 import type { Settings } from './settings.ts'
 import { SELF_SIGNED } from './settings-tls.ts'
+
+/** Where files of whoever runs a gateway lie. */
+export const OWN_FOLDER = '~/.mx'
 
 /** What certificates that are no files of somebody else's are kept in. */
 export interface TlsParts {
@@ -11,6 +14,8 @@ export interface TlsParts {
   readonly kept?: { readonly store: Store; readonly secretKeys: SecretKeys }
   /** Where a self-signed one is, may begin with `~/`; undefined: in no file. */
   readonly folder: string | undefined
+  /** Served while the files of somebody else do not load, as of {@link loadTls}. @default nothing is */
+  readonly last?: readonly TlsPair[] | undefined
 }
 
 /**
@@ -21,7 +26,7 @@ export interface TlsParts {
 export async function openTls(
   settings: Settings,
   log: Log,
-  { kept, folder }: TlsParts,
+  { kept, folder, last }: TlsParts,
 ): Promise<TlsSource | undefined> {
   const { enableTls, enableAcme, tlsCertFiles, tlsKeyFiles } = settings
   if (!enableTls) return undefined
@@ -38,7 +43,7 @@ export async function openTls(
     return openSelfSigned({ folder, log })
   }
   const files = tlsCertFiles.map((certFile, i) => ({ certFile, keyFile: tlsKeyFiles[i]! }))
-  const tls = loadTls(files, { warn: (message) => log.warn(message) })
+  const tls = loadTls(files, { last, warn: (message) => log.warn(message) })
   tls.watch()
   return tls
 }

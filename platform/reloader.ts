@@ -18,11 +18,7 @@ export function createReloader(
     try {
       await apply(await load())
     } catch (error) {
-      if (!(error instanceof SettingsError))
-        log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
-      else
-        for (const problem of error.problems)
-          log.error(`configuration refused: ${problem}; the previous one keeps serving`)
+      logRefusal(error, log)
     }
   }
   const loop = async (): Promise<void> => {
@@ -37,4 +33,12 @@ export function createReloader(
     running ??= loop()
     return running
   }
+}
+
+/** Tells why a configuration is not taken. */
+export function logRefusal(error: unknown, log: Log): void {
+  if (!(error instanceof SettingsError))
+    return log.error({ err: error }, 'reload failed; the previous configuration keeps serving')
+  for (const problem of error.problems)
+    log.error(`configuration refused: ${problem}; the previous one keeps serving`)
 }

@@ -1,4 +1,4 @@
-import cluster from 'node:cluster'
+import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { isDoneIn } from '../core/done-in.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
@@ -15,17 +15,20 @@ import {
   type LoadConfiguration,
 } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
+import { askLastGood, keepLastGood, tellLastGood } from './last-good.ts'
+import { openClientCa } from './listening.ts'
 import { pluginFiles } from './load-plugin.ts'
 import { createLog, type Log } from './log.ts'
 import { obeyPrimary } from './obey-primary.ts'
-import { openTls } from './open-tls.ts'
+import { OWN_FOLDER, openTls } from './open-tls.ts'
 import { planPlugins } from './plan-plugins.ts'
 import { claimPort } from './port.ts'
 import { type Reloading, reloadOnChange } from './reload-on-change.ts'
-import { createReloader } from './reloader.ts'
+import { createReloader, logRefusal } from './reloader.ts'
 import { reportReload } from './report-reload.ts'
 import { obeyRestarts } from './restarts.ts'
 import { listNames } from './services.ts'
+import type { Settings } from './settings.ts'
 import { findMisspelt } from './settings-env.ts'
 import { parseFlags } from './settings-flags.ts'
 import { type Address, parseAddress } from './settings-values.ts'
@@ -37,6 +40,7 @@ import {
   ADDRESS_VARIABLE,
   explainVersion,
   HTTP2_ADDRESS_VARIABLE,
+  IN_PLACE_VARIABLE,
   startWorkers,
   type Workers,
 } from './workers.ts'
@@ -56,23 +60,27 @@ export async function runApi(
 ): Promise<Address | undefined> {
   const { given, problems } = parseFlags(words)
   const load = configurationFrom(given, env, 'api', problems)
+  const shared = env[ADDRESS_VARIABLE]
+  if (cluster.isWorker && shared !== undefined)
+    return runWorker(load, parseAddress(shared), env[HTTP2_ADDRESS_VARIABLE])
   const configuration = await load()
   const { settings } = configuration
-  const log = createLog(settings.logLevel)
-  logWarnings(log)
-  if (!cluster.isWorker) for (const problem of findMisspelt(env)) log.warn(problem)
+  const log = openLog(settings)
+  for (const problem of findMisspelt(env)) log.warn(problem)
   const count = settings.workers === 'auto' ? availableParallelism() : settings.workers
-  const shared = env[ADDRESS_VARIABLE]
   let port: number | undefined
-  if (cluster.isWorker && shared !== undefined)
-    port = await runWorker(load, parseAddress(shared), env[HTTP2_ADDRESS_VARIABLE], log)
-  else if (count > 1 || settings.hotRestart)
-    port = await runPrimary(load, configuration, count, log)
+  if (count > 1 || settings.hotRestart) port = await runPrimary(load, configuration, count, log)
   else port = await runAlone(load, configuration, log)
   return port === undefined ? undefined : { ...settings.address, port }
 }
 
-/** Each of the three returns the port; undefined: a signal came before it served. */
+function openLog({ logLevel }: Settings): Log {
+  const log = createLog(logLevel)
+  logWarnings(log)
+  return log
+}
+
+/** Both return the port; undefined: a signal came before it served. */
 async function runAlone(
   load: LoadConfiguration,
   configuration: Configuration,
@@ -131,10 +139,16 @@ async function runPrimary(
   const admin = createProcessAdmin(configuration, log)
   // Of all processes one orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
-  const attach = tls && shareTls(tls)
+  const share = tls && shareTls(tls)
+  const keep = keepLastGood()
+  const attach = (worker: Worker): void => {
+    share?.(worker)
+    keep(worker)
+  }
   const starting = admin.start(() =>
     startWorkers({
-      ...{ count, address, http2Address, config: file, log },
+      ...{ count, address, http2Address, log },
+      config: () => current.file,
       ...{ attach, drainTimeoutMs, signal },
     }),
   )
@@ -206,26 +220,45 @@ async function runWorker(
   load: LoadConfiguration,
   address: Address,
   http2: string | undefined,
-  log: Log,
-): Promise<number> {
+): Promise<Address> {
   const http2Address = http2 === undefined ? undefined : parseAddress(http2)
-  const loadShared = async (): Promise<Configuration> => {
-    const { settings, ...rest } = await load()
+  const loadShared: LoadConfiguration = async (text) => {
+    const { settings, ...rest } = await load(text)
     return { ...rest, settings: { ...settings, address, http2Address } }
   }
-  const shared = await loadShared()
+  // Others are to read what there is; a primary of another version may not know the question.
+  const last = IN_PLACE_VARIABLE in process.env ? await askLastGood() : undefined
+  const { configuration, refusal } = await loadOrKeep(loadShared, last?.config)
+  const { settings } = configuration
+  const log = openLog(settings)
+  if (refusal !== undefined) logRefusal(refusal, log)
   const version = explainVersion(process.env)
   if (version !== undefined) log.warn(version)
-  const { adminAddress, enableAcme } = shared.settings
+  const { adminAddress, enableAcme } = settings
+  const tls = enableAcme
+    ? await receiveTls()
+    : await openTls(settings, log, { folder: OWN_FOLDER, last: last?.pairs })
+  const clientCa = openClientCa(settings, log, last?.clientCa)
   const api = await startApi({
-    configuration: shared,
-    log,
-    shared: true,
-    tls: enableAcme ? await receiveTls() : undefined,
+    ...{ configuration, log, shared: true, tls, clientCa },
     ...toCounted(adminAddress),
   })
+  const tell = (pairs = tls?.pairs ?? []): void =>
+    tellLastGood({
+      config: api.inForce.configuration.config.text,
+      // Those of ACME are the primary's.
+      pairs: enableAcme ? [] : pairs,
+      clientCa: clientCa?.pem ?? '',
+    })
+  tell()
+  tls?.onChange(tell)
+  clientCa?.onChange(() => tell())
+  const reload = async (next: Configuration): Promise<void> => {
+    await api.reload(next)
+    tell()
+  }
   answerQuestions({ problems: api.problems, metrics: () => readAll(api.measured) })
-  const watched = reloadOnChange(createReloader(loadShared, api.reload, log), pluginFiles, log)
+  const watched = reloadOnChange(createReloader(loadShared, reload, log), pluginFiles, log)
   let draining = false
   const drain = (hasSuccessor?: boolean): void => {
     if (draining) return
@@ -244,7 +277,24 @@ async function runWorker(
   )
   process.on('disconnect', () => drain())
   obeyPrimary(api, { reload: watched.reload, drain })
-  return address.port
+  return address
+}
+
+/**
+ * What there is, or, while that is refused, what others served by.
+ *
+ * @throws {SettingsError} when they served by nothing.
+ */
+async function loadOrKeep(
+  load: LoadConfiguration,
+  last: string | undefined,
+): Promise<{ readonly configuration: Configuration; readonly refusal?: unknown }> {
+  try {
+    return { configuration: await load() }
+  } catch (refusal) {
+    if (last === undefined) throw refusal
+    return { configuration: await load(last), refusal }
+  }
 }
 
 /** What is told nowhere is not counted. */

@@ -17,8 +17,8 @@ export interface WorkersOptions {
   readonly address: Address
   /** That for HTTP/2, if there is one. */
   readonly http2Address?: Address | undefined
-  /** The configuration file they read, even if it is not there when one of them starts. */
-  readonly config: string | undefined
+  /** The configuration file they read, even if it is not there when one of them starts; undefined: none as yet. */
+  readonly config: () => string | undefined
   readonly log: Log
   /** Given each worker before it runs. @default nothing is done with them */
   readonly attach?: ((worker: Worker) => void) | undefined
@@ -52,6 +52,8 @@ export interface Workers {
 export const ADDRESS_VARIABLE = 'MX_WORKER_ADDRESS'
 /** The same of `http2_address`. */
 export const HTTP2_ADDRESS_VARIABLE = 'MX_WORKER_HTTP2_ADDRESS'
+/** Set for a worker in the place of one that ended: it may ask what that served by. */
+export const IN_PLACE_VARIABLE = 'MX_WORKER_IN_PLACE'
 /** The version the primary was started as. */
 const VERSION_VARIABLE = 'MX_WORKER_VERSION'
 
@@ -83,7 +85,6 @@ export async function startWorkers({
     [VERSION_VARIABLE]: readVersion(),
     ...(http2Address && { [HTTP2_ADDRESS_VARIABLE]: formatAddress(http2Address) }),
     [WORKER_COUNT_VARIABLE]: String(count),
-    ...(config === undefined ? {} : { MX_API_CONFIG: config }),
   }
   const running = new Set<Worker>()
   const serving = new Set<Worker>()
@@ -101,7 +102,12 @@ export async function startWorkers({
   let onAllGone: (() => void) | undefined
 
   const start = (waitMs: number, of = generation): Promise<Worker> => {
-    const worker = cluster.fork(environment)
+    const file = config()
+    const worker = cluster.fork({
+      ...environment,
+      ...(file && { MX_API_CONFIG: file }),
+      ...(waitMs > 0 && { [IN_PLACE_VARIABLE]: 'true' }),
+    })
     generations.set(worker, of)
     const startedMs = performance.now()
     const reloadsBefore = reloads

@@ -24,6 +24,8 @@ export interface ClientCaOptions {
   readonly warn?: (message: string) => void
   /** Milliseconds without another change before a changed file is read. @default 200 */
   readonly settleMs?: number
+  /** PEM text of the authorities while the file does not load at first; empty: there are none then. @default '' */
+  readonly last?: string | undefined
 }
 
 const WHAT = 'TLS client CA file'
@@ -34,12 +36,14 @@ const WHAT = 'TLS client CA file'
  * @throws {Error} with one line that names the file: it cannot be read, or holds no certificate.
  */
 export function loadClientCa(file: string, options: ClientCaOptions = {}): ClientCa {
-  const { isOptional = false, settleMs = 200 } = options
+  const { isOptional = false, settleMs = 200, last = '' } = options
   const { warn = (message: string) => process.emitWarning(message) } = options
   const listeners = new Set<() => void>()
-  let pem = readAuthorities(file, WHAT)
+  let pem = last
   let timer: NodeJS.Timeout | undefined
 
+  const warnOf = (error: unknown): void =>
+    warn(`${(error as Error).message}; the previous authorities stay in use`)
   const reload = (): void => {
     const fresh = readAuthorities(file, WHAT)
     if (fresh === pem) return
@@ -50,8 +54,14 @@ export function loadClientCa(file: string, options: ClientCaOptions = {}): Clien
     try {
       reload()
     } catch (error) {
-      warn(`${(error as Error).message}; the previous authorities stay in use`)
+      warnOf(error)
     }
+  }
+  try {
+    pem = readAuthorities(file, WHAT)
+  } catch (error) {
+    if (last === '') throw error
+    warnOf(error)
   }
   const hasChanged = createChangedCheck()
   // The folder, not the file: one that is replaced by a rename would be lost to its own watch.

@@ -52,6 +52,8 @@ export interface TlsOptions {
   readonly warn?: (message: string) => void
   /** Milliseconds without another change before {@link TlsSource.watch} reads: certificate and key are replaced one after the other. @default 200 */
   readonly settleMs?: number
+  /** What is served while the files do not load at first, as those that do not later: the certificates served before. @default nothing is */
+  readonly last?: readonly TlsPair[] | undefined
 }
 
 /** TLS 1.2 suites with forward secrecy and authenticated encryption (RFC 9325 §4.2); the suites of TLS 1.3 are all of that kind. */
@@ -79,14 +81,21 @@ const DNS_NAME = /^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)(\.[a-z0-9_]([a-z0-9
 export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): TlsSource {
   if (files.length === 0)
     throw new Error('TLS needs at least one certificate file and its key file')
-  const { warn = (message: string) => process.emitWarning(message), settleMs = 200 } = options
+  const { settleMs = 200, last = [] } = options
+  const { warn = (message: string) => process.emitWarning(message) } = options
   const listeners = new Set<(pairs: readonly TlsPair[]) => void>()
   const watchers: FSWatcher[] = []
-  let pairs = files.map((pair) => loadPair(pair, warn))
+  let pairs = last
   let timer: NodeJS.Timeout | undefined
 
+  const load = (): readonly TlsPair[] =>
+    files.map((pair, i) => keepSame(pairs[i], loadPair(pair, warn)))
+
+  const warnOf = (error: unknown): void =>
+    warn(`${(error as Error).message}; the previous certificates stay in use`)
+
   const reload = (): void => {
-    const fresh = files.map((pair, i) => keepSame(pairs[i]!, loadPair(pair, warn)))
+    const fresh = load()
     if (fresh.every((pair, i) => pair === pairs[i])) return
     // A listener that does not take them leaves them changed: the next reload tries again.
     for (const listener of listeners) listener(fresh)
@@ -97,8 +106,15 @@ export function loadTls(files: readonly TlsFiles[], options: TlsOptions = {}): T
     try {
       reload()
     } catch (error) {
-      warn(`${(error as Error).message}; the previous certificates stay in use`)
+      warnOf(error)
     }
+  }
+
+  try {
+    pairs = load()
+  } catch (error) {
+    if (last.length === 0) throw error
+    warnOf(error)
   }
 
   const names = files.flatMap(({ certFile, keyFile }) => [certFile, keyFile])
@@ -222,8 +238,8 @@ function loadPair({ certFile, keyFile }: TlsFiles, warn: (message: string) => vo
   return toTlsPair({ cert, key }, { cert: certFile, key: keyFile }, warn)
 }
 
-function keepSame(before: TlsPair, pair: TlsPair): TlsPair {
-  return pair.cert === before.cert && pair.key === before.key ? before : pair
+function keepSame(before: TlsPair | undefined, pair: TlsPair): TlsPair {
+  return pair.cert === before?.cert && pair.key === before.key ? before : pair
 }
 
 function readText(file: string, what: string): string {

@@ -20,7 +20,7 @@ async function open(t: Test, count: number, signal?: AbortSignal): Promise<Worke
   const starting = startWorkers({
     count,
     address: { host: '127.0.0.1', port: 0 },
-    config: undefined,
+    config: () => undefined,
     log: createLog('silent'),
     drainTimeoutMs: () => 30_000,
     ...(signal && { signal }),

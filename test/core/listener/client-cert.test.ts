@@ -223,6 +223,18 @@ t.test('a file that is missing, or damaged, is named', async (t) => {
   t.throws(() => loadClientCa(file), /holds a damaged certificate$/)
 })
 
+t.test('while the file does not load at first, the last authorities judge', async (t) => {
+  const folder = createCertificateFolder()
+  t.teardown(folder.remove)
+  const file = join(folder.path, 'a.pem')
+  const { cert } = createAuthority('kept')
+  const warnings: string[] = []
+  const clientCa = loadClientCa(file, { last: cert, warn: (message) => warnings.push(message) })
+  t.teardown(clientCa.close)
+  t.equal(clientCa.pem, cert)
+  t.match(warnings, [/cannot be read: .*; the previous authorities stay in use$/])
+})
+
 t.test('a listener that cannot ask for certificates does not open', async (t) => {
   const { clientCa } = await open(t, false)
   const options = { host: '127.0.0.1', port: 0, clientCa, handle: () => {} }

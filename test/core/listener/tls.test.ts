@@ -185,6 +185,21 @@ t.test('a reload that fails changes nothing, not even of the other pairs', (t) =
   t.end()
 })
 
+t.test('while files do not load at first, the last certificates are served', (t) => {
+  const files = folder.write('last', createCertificate(['one.test']))
+  const { pairs: last } = loadTls([files], noWarning(t))
+  t.equal(loadTls([files], { last, ...noWarning(t) }).pairs[0], last[0], 'the same certificate')
+  writeFileSync(files.certFile, 'none')
+  const warnings: string[] = []
+  const source = loadTls([files], { last, warn: (message) => warnings.push(message) })
+  t.equal(source.pairs, last)
+  t.match(warnings, [/holds no certificate in PEM form; the previous certificates stay in use$/])
+  folder.write('last', createCertificate(['two.test']))
+  source.reload()
+  t.same(source.pairs[0]!.names, ['two.test'])
+  t.end()
+})
+
 t.test('a reload that a listener does not take is no reload: the next one tries again', (t) => {
   const files = folder.write('untaken', createCertificate(['one.test']))
   const source = loadTls([files], noWarning(t))
