@@ -139,10 +139,10 @@ async function runPrimary(
   const admin = createProcessAdmin(configuration, log)
   // Of all processes one orders certificates.
   const tls = settings.enableAcme ? await openTls(settings, log, { folder: undefined }) : undefined
-  const share = tls && shareTls(tls)
+  const share = shareTls(tls)
   const keep = keepLastGood()
   const attach = (worker: Worker): void => {
-    share?.(worker)
+    share(worker)
     keep(worker)
   }
   const starting = admin.start(() =>

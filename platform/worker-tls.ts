@@ -21,8 +21,23 @@ interface Done {
   readonly serverName: string
 }
 
-/** Has workers, each of which is to be given to the function returned, serve the certificates of the primary. */
-export function shareTls(tls: TlsSource): (worker: Worker) => void {
+/** The primary has none to share: it was started without ACME. */
+interface NoTls {
+  readonly tls: 'none'
+}
+
+/** Has workers, each of which is to be given to the function returned, serve the certificates of the primary; undefined: it has none. */
+export function shareTls(tls: TlsSource | undefined): (worker: Worker) => void {
+  return tls === undefined ? refuseTls : sharePairs(tls)
+}
+
+function refuseTls(worker: Worker): void {
+  worker.on('message', (asked: Asked | undefined) => {
+    if (asked?.tls === 'all') send(worker, { tls: 'none' })
+  })
+}
+
+function sharePairs(tls: TlsSource): (worker: Worker) => void {
   const numbers = new WeakMap<TlsPair, number>()
   /** What each worker that has asked knows. */
   const known = new Map<Worker, ReadonlySet<number>>()
@@ -58,11 +73,15 @@ export function shareTls(tls: TlsSource): (worker: Worker) => void {
   }
 }
 
-function send(worker: Worker, told: Told | Done): void {
+function send(worker: Worker, told: Told | Done | NoTls): void {
   if (worker.isConnected()) worker.send(told)
 }
 
-/** The certificates of the primary, in a worker. */
+/**
+ * The certificates of the primary, in a worker.
+ *
+ * @throws {Error} with one line when it has none.
+ */
 export function receiveTls(): Promise<TlsSource> {
   const requests = new Map<string, () => void>()
   const known = new Map<number, TlsPair>()
@@ -83,9 +102,15 @@ export function receiveTls(): Promise<TlsSource> {
     return all.map((number) => known.get(number)!)
   }
 
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     // From before the question on: the answer may have the next change right behind it.
-    process.on('message', (told: Told | Done | undefined) => {
+    process.on('message', (told: Told | Done | NoTls | undefined) => {
+      if (told?.tls === 'none')
+        reject(
+          new Error(
+            'enable_acme was not set when the first process was started: restart it as a whole',
+          ),
+        )
       if (told?.tls === 'done') {
         requests.get(told.serverName)?.()
         requests.delete(told.serverName)

@@ -105,6 +105,17 @@ t.test('names that are asked for have nothing sent but that it is done', async (
   t.same(hostsOf(received), ['a.test', 'yes.test'])
 })
 
+t.test(
+  'a worker that is to have certificates of a primary without any does not start',
+  async (t) => {
+    const { worker, deliver } = openChannel(t)
+    shareTls(undefined)(worker)
+    const receiving = receiveTls()
+    deliver()
+    await t.rejects(receiving, /^enable_acme was not set when the first process was started/)
+  },
+)
+
 t.test('a worker is answered by a primary that has no certificates on demand', async (t) => {
   const { worker, deliver } = openChannel(t)
   shareTls(createTlsPairs())(worker)
