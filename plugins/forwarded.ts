@@ -3,6 +3,7 @@ import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { createHeaderBlock, type HeaderBlock } from '../core/headers.ts'
+import { METHODS } from '../core/methods.ts'
 import { Type } from '../core/schema.ts'
 
 const options = Type.Object({
@@ -42,6 +43,9 @@ const CLAIMS: ReadonlySet<string> = new Set([
 /** `X-Forwarded` and all that begins like these are claims too. */
 const CLAIM_PREFIXES: readonly string[] = ['x-forwarded', 'x-envoy-']
 
+/** The fields of a client, and of what they tell. */
+type Told = Pick<Exchange, 'host' | 'secure' | 'httpVersion'> & { readonly block: HeaderBlock }
+
 /** Clients whose fields are kept joined: some 5 MB at most. */
 const BLOCKS_MAX = 10_000
 
@@ -49,10 +53,12 @@ const BLOCKS_MAX = 10_000
 const WALK_MAX = 32
 
 const VIA_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z:[\]]*$/i
+const COUNT = /^\d{1,9}$/
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
 
 /**
- * Tells backends who the client is and that a gateway is between (RFC 7239; RFC 9110 §7.6.3).
+ * Tells backends who the client is and that a gateway is between (RFC 7239; RFC 9110 §7.6.3). An `OPTIONS` whose `Max-Forwards` is
+ * used up is answered here.
  *
  * What the peer claims about earlier hops is deleted unless the peer is a trusted proxy; then the client is the
  * last address of `X-Forwarded-For` that is no trusted proxy, read from the right.
@@ -65,22 +71,28 @@ const plugin: PluginDefinition = definePlugin({
     if (!VIA_NAME.test(via))
       throw new RangeError(`via must be a host name or a token, got ${JSON.stringify(via)}`)
     const proxies = createAddressSet(trusted, 'trusted')
-    const viaValue = `1.1 ${via}`
+    const viaValues = { '1.1': `1.1 ${via}`, '2': `2 ${via}` }
     const loop = new GatewayError(GATEWAY_ID, 508, `request loop: passed ${via} ${hops} times`)
     // Clients come back, to the same host: what is told about them is joined once.
-    const blocks = new Map<KnownAddress, { host: string; secure: boolean; block: HeaderBlock }>()
-    const findBlock = (peer: KnownAddress, host: string, secure: boolean): HeaderBlock => {
+    const blocks = new Map<KnownAddress, Told>()
+    const findBlock = (peer: KnownAddress, x: Exchange): HeaderBlock => {
+      const { host, secure, httpVersion } = x
       const before = blocks.get(peer)
-      if (before !== undefined && before.host === host && before.secure === secure)
+      if (
+        before !== undefined &&
+        before.host === host &&
+        before.secure === secure &&
+        before.httpVersion === httpVersion
+      )
         return before.block
       if (blocks.size >= BLOCKS_MAX) blocks.clear()
-      const block = createHeaderBlock(describe(peer, host, secure))
-      blocks.set(peer, { host, secure, block })
+      const block = createHeaderBlock(describe(peer, x))
+      blocks.set(peer, { host, secure, httpVersion, block })
       return block
     }
-    const describe = (peer: KnownAddress, host: string, secure: boolean): string[] => {
+    const describe = (peer: KnownAddress, { host, secure, httpVersion }: Exchange): string[] => {
       const proto = secure ? 'https' : 'http'
-      const fields = via === '' ? [] : ['via', viaValue]
+      const fields = via === '' ? [] : ['via', viaValues[httpVersion]]
       if (peer.address !== '') fields.push('x-forwarded-for', peer.address)
       fields.push('x-forwarded-proto', proto)
       if (host !== '') fields.push('x-forwarded-host', host)
@@ -89,7 +101,7 @@ const plugin: PluginDefinition = definePlugin({
     }
     const keepClaims = (x: Exchange, peer: KnownAddress): void => {
       const { headers } = x
-      if (via !== '') headers.append('via', viaValue)
+      if (via !== '') headers.append('via', viaValues[x.httpVersion])
       const addresses = takeAddresses(x, proxies.look, peer)
       if (addresses !== '') headers.append('x-forwarded-for', addresses)
       const proto = x.secure ? 'https' : 'http'
@@ -101,6 +113,7 @@ const plugin: PluginDefinition = definePlugin({
     }
     return {
       onRequest(x) {
+        if (x.method === 'OPTIONS' && isAskedHere(x)) return x.reply(204, '', ['allow', METHODS])
         const peer = proxies.look(x.remoteAddress)
         const { flat } = x.headers
         let passes = 0
@@ -122,7 +135,7 @@ const plugin: PluginDefinition = definePlugin({
         x.relayed = claims || chained
         if (claims && peer.inside) return keepClaims(x, peer)
         if (claims) dropClaims(x)
-        const block = findBlock(peer, x.host, x.secure)
+        const block = findBlock(peer, x)
         // A block may be written first: behind the Via of those before, ours has to stay.
         if (chained) x.headers.appendAll(block)
         else x.headers.appendBlock(block)
@@ -132,6 +145,15 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
+
+/** Counts `Max-Forwards` down; whether the gateway is the one that is asked (RFC 9110 §7.6.2). */
+function isAskedHere({ headers }: Exchange): boolean {
+  const left = headers.get('max-forwards')
+  if (left === undefined || !COUNT.test(left)) return false
+  if (Number(left) === 0) return true
+  headers.set('max-forwards', String(Number(left) - 1))
+  return false
+}
 
 function isClaim(name: string): boolean {
   return CLAIMS.has(name) || CLAIM_PREFIXES.some((prefix) => name.startsWith(prefix))

@@ -1,7 +1,12 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import t from 'tap'
+import { createNodeListener } from '../../core/listener/node.ts'
 import { formatRequestHead } from '../../core/upstream/request-head.ts'
 import plugin from '../../plugins/forwarded.ts'
 import { buildPlugin, runPlugin, type TestRequest } from '../../sdk/testing.ts'
+import { openGateway } from '../fixtures/gateway.ts'
+import { openRawBackend } from '../fixtures/raw-backend.ts'
 
 const PROXY = '10.0.0.1'
 const trusting = buildPlugin(plugin, { trusted: ['10.0.0.0/8', '2001:db8::/32'] })
@@ -174,6 +179,41 @@ t.test('Via of earlier proxies stays and this gateway is added', async (t) => {
   const { x, all } = await forward({ headers: { via: '1.0 fred, 1.1 p.example (Apache)' } })
   t.same(all('via'), ['1.0 fred, 1.1 p.example (Apache)', '1.1 mx'])
   t.match(formatRequestHead(x), /\r\nvia: 1.0 fred, .*\r\nvia: 1.1 mx\r\n/, 'in that order')
+})
+
+t.test('Via tells the version of HTTP that the client speaks', async (t) => {
+  const backend = await openRawBackend(t, { onRequest: (connection) => connection.reply() })
+  const { origin } = await openGateway(
+    t,
+    { app: [backend.port] },
+    {
+      listener: (options) => createNodeListener({ ...options, http2: 'cleartext' }),
+      plugins: [buildPlugin(plugin)],
+    },
+  )
+  await (await fetch(`${origin}/app`)).text()
+  const session = connect(origin)
+  t.teardown(() => session.destroy())
+  const stream = session.request({ ':path': '/app' })
+  stream.resume()
+  await once(stream, 'end')
+  const text = backend.connections.map((each) => each.text).join('')
+  t.same(text.match(/(?<=\r\nvia: ).*/g), ['1.1 mx', '2 mx'])
+})
+
+t.test('an OPTIONS that may go no further is answered here', async (t) => {
+  const ask = (method: string, value: string) =>
+    runPlugin(buildPlugin(plugin), { method, headers: { 'max-forwards': value } })
+  const { status, headers, forwarded } = await ask('OPTIONS', '0')
+  t.match([status, headers.get('allow'), forwarded], [204, /^GET, HEAD, /, false])
+  for (const [method, value, passed] of [
+    ['OPTIONS', '3', '2'],
+    ['OPTIONS', 'many', 'many'],
+    ['GET', '0', '0'],
+  ] as const) {
+    const { x } = await ask(method, value)
+    t.same([x.status, x.headers.get('max-forwards')], [200, passed])
+  }
 })
 
 t.test('a request that passed ten times is a loop and is answered 508', async (t) => {
