@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import { createRequire } from 'node:module'
 import { isIP, type Socket } from 'node:net'
-import proxyModule from 'http-proxy-3'
+import type * as Library from 'http-proxy-3'
 import { describeConnectFault, toConnectDetail } from '../connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
@@ -26,15 +27,18 @@ type Join = (reply: IncomingMessage, socket: Socket, head: Buffer) => void
 /** The request that carries the handshake of a stream to a backend. */
 const requests = new WeakMap<object, ClientRequest>()
 
-// For upgrades only: its way with plain requests lets a chunked DELETE through as two requests.
-const proxy = new proxyModule.ProxyServer({
-  ws: true,
-  toProxy: true,
-  prependPath: false,
-})
-proxy.on('proxyReqWs', (request, _req, socket) => requests.set(socket, request))
-// Failures reach the attempt they belong to; this one hears of them a second time.
-proxy.on('error', () => {})
+/** For upgrades only: its way with plain requests lets a chunked DELETE through as two requests. */
+let proxy: Library.ProxyServer | undefined
+
+/** The library, loaded by the first tunnel. */
+function createProxy(): Library.ProxyServer {
+  const { ProxyServer } = createRequire(import.meta.url)('http-proxy-3') as typeof Library
+  const proxy = new ProxyServer({ ws: true, toProxy: true, prependPath: false })
+  proxy.on('proxyReqWs', (request, _req, socket) => requests.set(socket, request))
+  // Failures reach the attempt they belong to; this one hears of them a second time.
+  proxy.on('error', () => {})
+  return proxy
+}
 
 /**
  * Carries the client's WebSocket to `target`. An answer other than 101 is relayed as the reply.
@@ -130,6 +134,7 @@ function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarg
     target: { host, port, protocol },
     ssl: { servername: isIP(host) > 0 ? '' : host },
   }
+  proxy ??= createProxy()
   proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})
   const request = requests.get(stream)!
   // As received: the library takes queries apart, and not all come together again.

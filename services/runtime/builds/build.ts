@@ -14,7 +14,7 @@ import { go } from './go.ts'
 import type { Builder, Language, Project } from './language.ts'
 import { node } from './node.ts'
 import { parseProcfile } from './procfile.ts'
-import { PROJECT_FILE, type ProjectSettings, parseProjectFile } from './project-file.ts'
+import type { ProjectSettings } from './project-file.ts'
 import { python } from './python.ts'
 import { toCommand, toShell } from './shell.ts'
 
@@ -48,6 +48,7 @@ export interface BuiltProgram {
 }
 
 const ID = 'runtime'
+const PROJECT_FILE = 'mx.yaml'
 const TIMEOUT_MS = 10 * 60_000
 /** In the order they are looked for. */
 const LANGUAGES: readonly Language[] = [node, go, python, executable]
@@ -121,13 +122,19 @@ async function findProject(root: string, entrypoint: string): Promise<Project> {
   return { root, folder: join(root, ...names.slice(0, -1)), file: names.at(-1) }
 }
 
+/** Its library is loaded by those only who have such a file. */
+async function parseOwnFile(text: string): Promise<ProjectSettings> {
+  const { parseProjectFile } = await import('./project-file.ts')
+  return parseProjectFile(text)
+}
+
 /** What is said of how it is built and run, the nearest word last. */
 async function readSettings(
   { folder, file }: Project,
   overrides: ProjectSettings = {},
 ): Promise<ProjectSettings> {
   const ownFile = await readIfThere(join(folder, PROJECT_FILE))
-  const own = ownFile === undefined ? {} : parseProjectFile(ownFile)
+  const own = ownFile === undefined ? {} : await parseOwnFile(ownFile)
   const line =
     file === undefined
       ? parseProcfile((await readIfThere(join(folder, 'Procfile'))) ?? '')

@@ -21,7 +21,7 @@ export interface ProjectSettings {
 
 type Reader = (value: unknown, name: string) => Partial<ProjectSettings>
 
-export const PROJECT_FILE = 'mx.yaml'
+const PROJECT_FILE = 'mx.yaml'
 const ID = 'runtime'
 const MAX_INSTANCES = 1000
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import type { ReadEntry } from 'tar'
 import { formatSize } from '../../../core/units.ts'
 import { badRequest, ServiceError } from '../../../sdk/errors.ts'
-import { readTar } from './read-tar.ts'
 import { toSafePath } from './safe-path.ts'
 
 /** What an archive may hold. */
@@ -85,6 +84,8 @@ async function unpackInto(
     return open(join(folder, path), FRESH, isProgram ? 0o755 : 0o644).catch(refuseTwice(path))
   }
 
+  // Its library is loaded by the first upload.
+  const { readTar } = await import('./read-tar.ts')
   let file: FileHandle | undefined
   try {
     for await (const item of readTar(chunks, maxBytes + maxFiles * HEADER_BYTES + END_BYTES)) {
