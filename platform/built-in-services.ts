@@ -16,7 +16,12 @@ import type { SecretKey } from '../services/config/secret-key.ts'
 import { AUDIT_TOPIC } from '../services/events/reserved.ts'
 import type { EventsService } from '../services/events/service.ts'
 import type { StoreService } from '../services/store/service.ts'
-import { type AdminPassword, forgetPassword, openFirstAccounts } from './first-accounts.ts'
+import {
+  type AdminPassword,
+  forgetPassword,
+  forgetStalePassword,
+  openFirstAccounts,
+} from './first-accounts.ts'
 import { openEvents } from './open-events.ts'
 import { openStore } from './open-store.ts'
 import type { ServerRegistries } from './server-registries.ts'
@@ -128,7 +133,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'auth',
     async create(context) {
-      const { settings, made, ownFolder: folder } = context
+      const { settings, made, ownFolder: folder, onWarning } = context
       const { authPrivateKey, profile } = settings
       const { openAuthService } = await import('../services/auth/service.ts')
       // What is audited before events are there is kept then.
@@ -156,12 +161,20 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         },
       )
       const settled = ready.catch(() => {})
+      let forgotten = Promise.resolve()
       return {
         ...auth,
         ready,
-        begin: async () => begin(),
+        async begin() {
+          begin()
+          if (made.adminPassword !== undefined) return
+          forgotten = forgetStalePassword(auth.accounts, folder).catch((error) =>
+            onWarning(`the file of the first password is not looked at: ${error.message}`),
+          )
+        },
         async close() {
           await settled
+          await forgotten
           await auth.close()
         },
       }

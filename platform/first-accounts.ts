@@ -69,11 +69,26 @@ export async function forgetPassword(
     await removeFile(join(folder, PASSWORD_FILE))
 }
 
+/**
+ * Removes that file, too, when another server of the store has changed the password. It takes as long as a login: nothing has to wait
+ * for it.
+ */
+export async function forgetStalePassword(
+  accounts: Accounts,
+  folder: string | undefined,
+): Promise<void> {
+  if (folder === undefined) return
+  const file = join(folder, PASSWORD_FILE)
+  const password = (await readOwnerFile(file))?.trim()
+  if (password === undefined) return
+  if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id !== ADMIN) return
+  if (!(await isPassword(accounts, password))) await removeFile(file)
+}
+
 async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword | undefined> {
   const { accounts, settings, folder } = options
   const { adminPassword, disableAdmin, profile } = settings
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
-    if (folder !== undefined) await forgetStale(accounts, join(folder, PASSWORD_FILE))
     if (isReachedByOthers(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
       refuseKnown(settings, `the password of the account ${ADMIN}`)
     return undefined
@@ -133,12 +148,6 @@ async function hasAdministrator(accounts: Accounts): Promise<boolean> {
     after = page.next
   } while (after !== undefined)
   return false
-}
-
-/** Another server of the store may have changed it. */
-async function forgetStale(accounts: Accounts, file: string): Promise<void> {
-  const password = (await readOwnerFile(file))?.trim()
-  if (password !== undefined && !(await isPassword(accounts, password))) await removeFile(file)
 }
 
 async function isPassword(accounts: Accounts, password: string): Promise<boolean> {
