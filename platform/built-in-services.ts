@@ -10,12 +10,18 @@ import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
-import type { ApiServiceOptions } from '../services/api/service.ts'
-import type { AuthService } from '../services/auth/service.ts'
+import { type ApiServiceOptions, createApiService } from '../services/api/service.ts'
+import { type AuthService, openAuthService } from '../services/auth/service.ts'
+import { createBrokerService } from '../services/broker/service.ts'
+import { openSecretKey } from '../services/config/open-secret-key.ts'
 import type { SecretKey } from '../services/config/secret-key.ts'
+import { createConfigService } from '../services/config/service.ts'
 import { AUDIT_TOPIC } from '../services/events/reserved.ts'
-import type { EventsService } from '../services/events/service.ts'
-import type { StoreService } from '../services/store/service.ts'
+import { createEventsService, type EventsService } from '../services/events/service.ts'
+import { createNetworkService } from '../services/network/service.ts'
+import { createRegistryService } from '../services/registry/service.ts'
+import { createRuntimeService } from '../services/runtime/service.ts'
+import { createStoreService, type StoreService } from '../services/store/service.ts'
 import {
   type AdminPassword,
   forgetPassword,
@@ -23,6 +29,7 @@ import {
   openFirstAccounts,
 } from './first-accounts.ts'
 import { openEvents } from './open-events.ts'
+import { openRuntime, openRuntimeFolder } from './open-runtime.ts'
 import { openStore } from './open-store.ts'
 import type { ServerRegistries } from './server-registries.ts'
 import type { Settings } from './settings.ts'
@@ -94,7 +101,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'registry',
     async create({ settings, registries, broker, host, gate, toLog }) {
-      const { createRegistryService } = await import('../services/registry/service.ts')
       const { create, list } = registries
       return createRegistryService({
         createRegistry: create,
@@ -111,7 +117,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     name: 'store',
     async create(context) {
       const { settings, onWarning, toFolder, made } = context
-      const { createStoreService } = await import('../services/store/service.ts')
       const adapter = await openStore({ settings, folder: toFolder('store'), onWarning })
       made.store = createStoreService({ ...toOptions('store', context), adapter })
       return made.store
@@ -121,8 +126,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     name: 'config',
     async create(context) {
       const { made } = context
-      const { createConfigService } = await import('../services/config/service.ts')
-      const { openSecretKey } = await import('../services/config/open-secret-key.ts')
       const { store } = made.store!
       const secretKey = await openSecretKey({ store, ...toKeyOptions(context) })
       made.secretKey = secretKey
@@ -135,7 +138,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     async create(context) {
       const { settings, made, ownFolder: folder, onWarning } = context
       const { authPrivateKey, profile } = settings
-      const { openAuthService } = await import('../services/auth/service.ts')
       // What is audited before events are there is kept then.
       let begin = (): void => {}
       const begun = new Promise<void>((resolve) => {
@@ -183,7 +185,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'broker',
     async create(context) {
-      const { createBrokerService } = await import('../services/broker/service.ts')
       return createBrokerService({ ...toOptions('broker', context), broker: context.broker })
     },
   },
@@ -191,7 +192,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     name: 'events',
     async create(context) {
       const { settings, onWarning, toFolder, made } = context
-      const { createEventsService } = await import('../services/events/service.ts')
       const adapter = await openEvents({ settings, folder: toFolder('events'), onWarning })
       made.events = createEventsService({
         ...toOptions('events', context),
@@ -209,7 +209,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
     name: 'network',
     async create(context) {
       const { settings, network, host } = context
-      const { createNetworkService } = await import('../services/network/service.ts')
       const { leave, ...rest } = createNetworkService({
         ...toOptions('network', context),
         network,
@@ -225,7 +224,6 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'api',
     async create(context) {
-      const { createApiService } = await import('../services/api/service.ts')
       const { metrics, inFlight, gateway } = context.gateway
       return createApiService({ ...toOptions('api', context), metrics, inFlight, gateway })
     },
@@ -244,8 +242,6 @@ export function listBuiltIns(settings: Settings): readonly BuiltInEntry[] {
 
 async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   const { settings, registries, network, host, made, toLog } = context
-  const { createRuntimeService } = await import('../services/runtime/service.ts')
-  const { openRuntime, openRuntimeFolder } = await import('./open-runtime.ts')
   const kept = context.hasFolder ? undefined : await openRuntimeFolder()
   const folder = kept?.path ?? context.toFolder('runtime')
   const log = toLog('runtime')

@@ -13,7 +13,7 @@ export interface Start {
   readonly megabytes: number
 }
 
-const MAIN = join(ROOT, 'dist/cli/main.js')
+const MAIN = join(ROOT, 'dist/cli/bundle/mx.js')
 const SETTLE_MS = 1500
 export const READY_MS = 1000
 const MEGABYTES = 150

@@ -88,6 +88,29 @@ t.test('mx api serves on both listeners, with a plugin in TypeScript', async (t)
   }
 })
 
+t.test('packages that a plugin stands on have the classes of the gateway', async (t) => {
+  const refusing = join(home, 'node_modules/refusing')
+  mkdirSync(refusing, { recursive: true })
+  symlinkSync(join(modules, 'mx'), join(home, 'node_modules/mx'))
+  writeFileSync(join(refusing, 'package.json'), '{"type":"module","exports":"./index.js"}')
+  writeFileSync(
+    join(refusing, 'index.js'),
+    `import { GatewayError } from 'mx'
+export function refuse() { throw new GatewayError('shop', 410, 'sold out') }
+`,
+  )
+  writeFileSync(
+    join(home, 'sold-out.ts'),
+    `import { refuse } from 'refusing'
+export default { onRequest: () => refuse() }
+`,
+  )
+  const { entry } = await start(t, ['api', ...ANY, '--plugin=./sold-out.ts'], 'gateway ready')
+  const reply = await fetch(String(entry['url']))
+  t.equal(reply.status, 410)
+  t.match(await reply.json(), { Id: 'shop', Detail: 'sold out' })
+})
+
 t.test(
   'mx server serves its services and its dashboard, and keeps its state at home',
   async (t) => {

@@ -106,12 +106,12 @@ t.test(
 t.test('the package opens these three entries and its own description', async (t) => {
   const { exports, bin } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
   t.same(exports, {
-    '.': { types: './dist/sdk/index.d.ts', default: './dist/sdk/index.js' },
+    '.': { types: './dist/sdk/index.d.ts', default: './dist/bundle/index.js' },
     './registry': {
       types: './dist/platform/registry.d.ts',
-      default: './dist/platform/registry.js',
+      default: './dist/bundle/registry.js',
     },
-    './testing': { types: './dist/sdk/testing.d.ts', default: './dist/sdk/testing.js' },
+    './testing': { types: './dist/sdk/testing.d.ts', default: './dist/bundle/testing.js' },
     './package.json': './package.json',
   })
   t.same(bin, { mx: 'dist/cli/bundle/mx.js' })
