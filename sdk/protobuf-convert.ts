@@ -6,6 +6,7 @@ import {
   INT32,
   INT64,
   isWellKnown,
+  keyTypeOf,
   type Long,
   messageOf,
 } from './protobuf-fields.ts'
@@ -89,15 +90,17 @@ class ReaderCompiler extends Compiler {
 
   #field(field: Field): Convert {
     const read = this.#value(field)
-    if (field.map)
+    if (field.map) {
+      const long = INT64.get(keyTypeOf(field))
       return (map) => {
         const value: Fields = {}
         for (const [key, item] of Object.entries(map as Fields)) {
           if (key === FORBIDDEN) throw new TypeError(`${field.name} must not hold ${FORBIDDEN}`)
-          value[key] = read(item)
+          value[long === undefined ? key : readLongKey(key, long.min === 0n)] = read(item)
         }
         return value
       }
+    }
     return field.repeated ? (list) => (list as unknown[]).map(read) : read
   }
 
@@ -114,6 +117,13 @@ class ReaderCompiler extends Compiler {
 function readLong(value: unknown): unknown {
   const number = typeof value === 'number' ? value : (value as Long).toNumber()
   return Number.isSafeInteger(number) ? number : String(value)
+}
+
+/** The digits of a key of 64 bits, which protobufjs decodes to eight characters, one a byte; what was not sent is `0`. */
+function readLongKey(key: string, isUnsigned: boolean): string {
+  if (key.length !== 8) return key
+  const bytes = Buffer.from(key, 'latin1')
+  return String(isUnsigned ? bytes.readBigUInt64LE() : bytes.readBigInt64LE())
 }
 
 function readBytes(value: unknown): unknown {
@@ -143,9 +153,16 @@ class WriterCompiler extends Compiler {
 
   #field(field: Field): Convert {
     const write = this.#value(field)
-    if (field.map)
+    if (field.map) {
+      const isKey = createKeyCheck(keyTypeOf(field))
       return (map) =>
-        Object.fromEntries(Object.entries(map as Fields).map(([key, item]) => [key, write(item)]))
+        Object.fromEntries(
+          Object.entries(map as Fields).map(([key, item]) => {
+            if (!isKey(key)) throw refuse(field, `a map of ${keyTypeOf(field)}`, key)
+            return [key, write(item)]
+          }),
+        )
+    }
     if (!field.repeated) return write
     return (list) => {
       if (!Array.isArray(list)) throw refuse(field, 'a list', list)
@@ -205,6 +222,18 @@ function createScalarWriter(field: Field): Convert {
         return value
       }
   }
+}
+
+/** What is no key the encoder makes a zero of, or cuts. */
+function createKeyCheck(type: string): (key: string) => boolean {
+  const bounds = INT32.get(type) ?? INT64.get(type)
+  if (bounds === undefined) return type === 'bool' ? isBoolean : () => true
+  const { min, max } = bounds
+  return (key) => DIGITS.test(key) && BigInt(key) >= min && BigInt(key) <= max
+}
+
+function isBoolean(key: string): boolean {
+  return key === 'true' || key === 'false'
 }
 
 /** A safe integer as it is, a longer one as 32 bits and 32 bits: what the encoder takes without a library for them. */

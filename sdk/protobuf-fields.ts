@@ -1,4 +1,4 @@
-import type { Enum, Field, Type } from 'protobufjs'
+import type { Enum, Field, MapField, Type } from 'protobufjs'
 
 /** A 64-bit integer as protobufjs decodes it. */
 export interface Long {
@@ -45,6 +45,11 @@ export function enumOf(field: Field): Enum | undefined {
 export function messageOf(field: Field): Type | undefined {
   const { resolvedType } = field
   return resolvedType !== null && 'fields' in resolvedType ? resolvedType : undefined
+}
+
+/** Type of the keys of a map: an integer, `bool` or `string`. */
+export function keyTypeOf(field: Field): string {
+  return (field as unknown as MapField).keyType
 }
 
 /** Whether a field that was not sent has its zero value (or is empty): there is nothing that tells the two apart. */

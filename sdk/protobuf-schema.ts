@@ -7,6 +7,7 @@ import {
   INT32,
   INT64,
   isWellKnown,
+  keyTypeOf,
   messageOf,
 } from './protobuf-fields.ts'
 import { Bytes, Int64, Uint64 } from './schema-types.ts'
@@ -71,11 +72,17 @@ function toObject(type: Message, toInner: ToInner | undefined): TSchema {
 
 function toField(field: Field, toInner: ToInner): TSchema {
   const options = field.comment == null ? {} : { description: field.comment }
-  if (field.map)
-    return Type.Record(Type.String(), toItem(field, toInner, {}), { ...options, default: {} })
+  if (field.map) return toMap(field, toItem(field, toInner, {}), { ...options, default: {} })
   if (field.repeated) return Type.Array(toItem(field, toInner, {}), { ...options, default: [] })
   if (!hasZero(field)) return Type.Optional(toItem(field, toInner, options))
   return toItem(field, toInner, { ...options, default: zeroOf(field) })
+}
+
+function toMap(field: Field, item: TSchema, options: TSchemaOptions): TSchema {
+  const type = keyTypeOf(field)
+  if (type === 'string') return Type.Record(Type.String(), item, options)
+  const pattern = type === 'bool' ? '^(?:true|false)$' : '^-?(?:0|[1-9][0-9]{0,19})$'
+  return Type.Record(Type.String({ pattern }), item, { ...options, additionalProperties: false })
 }
 
 function toItem(field: Field, toInner: ToInner, options: TSchemaOptions): TSchema {

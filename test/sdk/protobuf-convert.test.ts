@@ -39,6 +39,11 @@ const FULL = {
   named: { x: { limit: 2, deep: false } },
   delta: -3,
   palette: ['RED', 'NONE'],
+  by_id: { '0': 'zero', '12345678': 'eight digits', '-9223372036854775808': 'least' },
+  by_size: { '18446744073709551615': 'most' },
+  by_delta: { '-3': { limit: 3, deep: false } },
+  by_small: { '-5': 'small' },
+  by_flag: { true: 'yes', false: 'no' },
 }
 
 t.test('every kind of field, there and back', async (t) => {
@@ -69,6 +74,11 @@ t.test('fields without presence have their zero value, others are left out', asy
     named: {},
     delta: 0,
     palette: [],
+    by_id: {},
+    by_size: {},
+    by_delta: {},
+    by_small: {},
+    by_flag: {},
   }
   t.strictSame(decode(new Uint8Array(0)), empty)
   t.equal(encode({}).length, 0)
@@ -111,10 +121,21 @@ t.test('what does not fit its field is refused, not cut', async (t) => {
     [{ colour: 'GREEN' }, 'colour'],
     [{ colour: 'toString' }, 'colour'],
     [{ options: 5 }, 'Options'],
+    [{ by_id: { x: '' } }, 'by_id'],
+    [{ by_id: { '9223372036854775808': '' } }, 'by_id'],
+    [{ by_size: { '-1': '' } }, 'by_size'],
+    [{ by_small: { '2147483648': '' } }, 'by_small'],
+    [{ by_flag: { '1': '' } }, 'by_flag'],
   ] as const) {
     t.throws(() => encode(value), { name: 'TypeError', message: new RegExp(`^${field} must be`) })
   }
   t.throws(() => encode('text'), /^Kinds must be an object/)
+})
+
+t.test('a key that was not sent is its zero', async (t) => {
+  // Field 25, an entry that holds only its value.
+  const bytes = Buffer.from('ca0103120161', 'hex')
+  t.match(decode(bytes), { by_id: { '0': 'a' } })
 })
 
 t.test('a map cannot reach into prototypes', async (t) => {

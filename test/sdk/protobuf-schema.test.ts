@@ -44,6 +44,8 @@ t.test('what the message cannot hold does not fit', async (t) => {
     { data: '*' },
     { created_at: 'yesterday' },
     { tree: { kids: [{ name: 5 }] } },
+    { by_id: { x: 'no integer' } },
+    { by_flag: { maybe: 'no boolean' } },
   ])
     t.throws(() => decode(wrong), /^request\./, JSON.stringify(wrong))
 })
@@ -83,5 +85,6 @@ t.test('the registry is told the types of the file', async (t) => {
     tree: 'Tree',
     more: '[]Options',
     named: 'map[string]Options',
+    by_id: 'map[string]string',
   })
 })
