@@ -12,6 +12,7 @@ import {
   type FoundCredentials,
   findCredentials,
   isServerText,
+  readLeft,
   toPlatform,
 } from './credentials.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
@@ -23,7 +24,7 @@ import { readProxyAddress } from './proxy-address.ts'
 import type { Service } from './service.ts'
 import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
 import { type Requests, StreamCall } from './stream-call.ts'
-import { createFixedToken, createTokenSource, type LoginReply } from './token-source.ts'
+import { createFixedToken, createTokenSource, isRefused, type LoginReply } from './token-source.ts'
 import type { Traces } from './traces.ts'
 import { UnaryCall } from './unary-call.ts'
 
@@ -224,7 +225,7 @@ export class Client {
   ) {
     if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
-    const { id, secret, namespace, isGuess } = credentials
+    const { namespace, isGuess } = credentials
     // Nobody has a token before; the namespace is the account's, wherever calls go.
     const metadata = formatCallMetadata({ namespace }, '')
     const askAt = (request: object, options: CallOptions): Promise<LoginReply> =>
@@ -245,9 +246,21 @@ export class Client {
         throw error
       }
     }
+    /** Of a guess: the one that was wrong; at first, that nobody has left any. */
+    let wrong = ''
+    const logIn = async (): Promise<LoginReply> => {
+      // A server that was started later, or anew, has left others since.
+      const { id, secret } = isGuess ? readLeft() : credentials
+      if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account of its own')
+      try {
+        return await ask({ id, secret })
+      } catch (error) {
+        if (isGuess && isRefused(GatewayError.from(error))) wrong = secret
+        throw tellWhose(error, credentials)
+      }
+    }
     return createTokenSource({
-      logIn: () =>
-        ask({ id, secret }).catch((error) => Promise.reject(tellWhose(error, credentials))),
+      logIn,
       refresh: (refresh_token) => ask({ refresh_token }),
       isGuess,
     })

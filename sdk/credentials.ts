@@ -17,13 +17,17 @@ export interface Credentials {
 
 /** Credentials, and where they are from. */
 export interface FoundCredentials extends Required<Credentials> {
-  /** Nobody gave them: those of whoever runs a server here, who may run another. What they are no good for is done without. */
+  /**
+   * Nobody gave them: those of whoever runs a server here, who may run another. What they are no good for is done without.
+   * Empty where nobody has left any yet.
+   */
   readonly isGuess: boolean
 }
 
 const LOOPBACK = /^(?:mxs?:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d+$/
 const SERVER = /^mxs?:\/\//
 const FILE = 'service_credentials'
+const NONE: Credentials = { id: '', secret: '' }
 
 /**
  * The credentials of a program: its option, else `MX_AUTH_ID` and `MX_AUTH_SECRET`, of the namespace `MX_NAMESPACE`, else, for a platform on this machine, those
@@ -44,8 +48,12 @@ export function findCredentials(
     return check(credentials, 'MX_AUTH_ID and MX_AUTH_SECRET', 'MX_NAMESPACE')
   }
   if (!LOOPBACK.test(platform.trim())) return undefined
-  const found = readFile(join(homedir(), '.mx', FILE))
-  return found && { ...found, namespace: DEFAULT_DOMAIN, isGuess: true }
+  return { ...readLeft(), namespace: DEFAULT_DOMAIN, isGuess: true }
+}
+
+/** What a server of the same user left on this machine; empty: nothing, so far. */
+export function readLeft(): Credentials {
+  return readFile(join(homedir(), '.mx', FILE)) ?? NONE
 }
 
 /** Where a platform is whose registry this is; undefined: nowhere else. */

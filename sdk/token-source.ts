@@ -20,7 +20,7 @@ export interface TokenSourceOptions {
   readonly logIn: () => Promise<LoginReply>
   /** By a refresh token, which takes next to nothing. */
   readonly refresh: (refreshToken: string) => Promise<LoginReply>
-  /** Whether a log-in that is refused is no error: it goes without then. */
+  /** Whether a log-in that is refused is no error: it goes without then, and tries again later. */
   readonly isGuess: boolean
   /** Milliseconds that only grow. @default performance.now */
   readonly nowMs?: () => number
@@ -80,10 +80,11 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       endsMs = now + Math.max(lifeMs - SPARE_MS, lifeMs / 2)
       renewMs = now + lifeMs / 2
       failure = undefined
+      isWithout = false
       backOff.reset()
     } catch (error) {
       const reason = GatewayError.from(error, 'auth')
-      isWithout = isGuess && reason.code < 500 && reason.code !== 408 && reason.code !== 429
+      isWithout = isGuess && isRefused(reason)
       failure = reason
       retryMs = nowMs() + backOff.next()
       if (!isWithout) throw reason
@@ -103,8 +104,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     leftMs: () => (isWithout ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),
 
     ready() {
-      if (isWithout) return undefined
       const now = nowMs()
+      if (isWithout && now < retryMs) return undefined
       if (now < endsMs) {
         // What becomes of it is told to whoever comes when it has ended.
         if (now >= renewMs && now >= retryMs) begin().catch(() => {})
@@ -120,4 +121,9 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       return !isWithout
     },
   }
+}
+
+/** Whether logging in was refused, and not only put off. */
+export function isRefused({ code }: GatewayError): boolean {
+  return code < 500 && code !== 408 && code !== 429
 }

@@ -1,7 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { metadata } from '../../sdk/context.ts'
 import { type Credentials, findCredentials, toPlatform } from '../../sdk/credentials.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { badRequest } from '../../sdk/errors.ts'
+import { eventually } from '../fixtures/eventually.ts'
+import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+import { makeNode, makeService } from '../fixtures/services.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 const GIVEN = { id: 'orders', secret: 's' }
@@ -19,9 +26,10 @@ function arrange(t: Test, { env = {}, file }: { env?: Record<string, string>; fi
       else process.env[name] = before
     })
   }
-  if (file === undefined) return
   mkdirSync(join(home, '.mx'))
-  writeFileSync(join(home, '.mx', 'service_credentials'), file)
+  const leave = (text: string) => writeFileSync(join(home, '.mx', 'service_credentials'), text)
+  if (file !== undefined) leave(file)
+  return leave
 }
 
 t.test('the option goes before the variables, those before the file', (t) => {
@@ -74,7 +82,8 @@ t.test('the file is for platforms on this machine', (t) => {
 for (const file of [undefined, '', '{', '[]', 'null', '{"id":"a"}', '{"id":1,"secret":"s"}'])
   t.test(`a file that holds none is none: ${file}`, (t) => {
     arrange(t, file === undefined ? {} : { file })
-    t.equal(findCredentials(undefined, '127.0.0.1:8081'), undefined)
+    const none = { id: '', secret: '', namespace: 'mx', isGuess: true }
+    t.same(findCredentials(undefined, '127.0.0.1:8081'), none)
     t.end()
   })
 
@@ -96,4 +105,43 @@ t.test('a registry that is called by an address says where the platform is', (t)
   t.equal(toPlatform('memory'), undefined)
   t.equal(toPlatform(undefined), undefined)
   t.end()
+})
+
+t.test('what a server leaves later, or anew, is found by programs that run', async (t) => {
+  const leave = arrange(t, {})
+  let valid = 'first'
+  let asked = 0
+  const auth = createService(t, { name: 'auth' }).handle('Auth', {
+    token: endpoint({
+      handle(request) {
+        asked++
+        const { secret } = request as Credentials
+        if (secret !== valid) throw badRequest('auth', 'Secret not correct')
+        return { token: { access_token: secret, created: 0, expiry: 900 } }
+      },
+    }),
+  })
+  const greeter = createService(t).handle('Greeter', {
+    seen: endpoint({
+      handle: (_, ctx) => ({ seen: metadata.get(ctx, 'authorization')[0] || 'nothing' }),
+    }),
+  })
+  const { address, registry } = await openPlatformRegistry(t)
+  for (const service of [auth, greeter]) {
+    const node = makeNode(await service.start(), { protocol: 'mx' })
+    await registry.register!(makeService(service.name, [node]))
+  }
+  const client = openClient(t, { registry: `mx://${address}` })
+  const look = () => client.call<{ seen: string }>('greeter', 'Greeter.Seen')
+  t.same(await look(), { seen: 'nothing' })
+  t.equal(asked, 0, 'nobody to log in as')
+  leave(JSON.stringify({ id: 'local', secret: 'wrong' }))
+  await eventually(async () => {
+    t.same(await look(), { seen: 'nothing' })
+    return asked === 1
+  })
+  valid = 'second'
+  leave(JSON.stringify({ id: 'local', secret: 'second' }))
+  await eventually(async () => (await look()).seen === 'Bearer second')
+  t.equal(asked, 2, 'one that was refused is not shown again')
 })

@@ -141,6 +141,17 @@ t.test(
   },
 )
 
+t.test('what was refused of credentials that were only found is tried again later', async (t) => {
+  const { state, tokens } = open({ isGuess: true })
+  state.error = new GatewayError('auth', 400, 'Secret not correct')
+  await tokens.ready()
+  t.equal(tokens.ready(), undefined, 'not at once')
+  state.nowMs = 1000
+  state.error = undefined
+  await tokens.ready()
+  t.equal(tokens.current(), 't2')
+})
+
 t.test('a token that was not taken is not shown again', async (t) => {
   const { tokens } = open()
   await tokens.ready()
