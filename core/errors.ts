@@ -40,7 +40,8 @@ export class GatewayError extends Error {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     Error.stackTraceLimit = limit
     this.name = 'GatewayError'
-    this.id = id
+    // Programs without types may give what no reply could say: an object that holds itself, a bigint.
+    this.id = typeof id === 'string' ? id : String(id ?? '')
     this.code = code
     this.headers = options.headers
     this.repeatable = options.repeatable ?? true

@@ -274,6 +274,8 @@ export class ServedCall implements CallReceiver, CallScope {
       const pending = responses.next()
       const step = isPromise(pending) ? await pending : pending
       if (this.#over) return
+      if (typeof step !== 'object' || step === null)
+        throw new TypeError(`an iterator must give { done, value }, got ${typeof step}`)
       if (step.done === true) break
       const encoded = this.#encode(step.value)
       const body = isPromise(encoded) ? await encoded : encoded
@@ -374,16 +376,18 @@ function toTyped(thrown: unknown): GatewayError | undefined {
   return isA(thrown, GatewayError) && findFault(thrown) === undefined ? thrown : undefined
 }
 
-/** What is wrong with an error; undefined: nothing. */
-function findFault({ code, headers }: GatewayError): string | undefined {
-  // No error yields 200 (specification: Errors 3).
-  if (!isErrorCode(code)) return `the code of an error must be from 400 to 599, got ${code}`
-  if (headers === undefined) return undefined
+/** What is wrong with an error, which may be anything in a program without types; undefined: nothing. */
+function findFault(error: GatewayError): string | undefined {
   try {
-    formatMetadata(toFailFields(headers))
+    const { code, message, headers } = error
+    // No error yields 200 (specification: Errors 3).
+    if (!isErrorCode(code)) return `the code of an error must be from 400 to 599, got ${code}`
+    if (typeof message !== 'string')
+      return `the detail of an error must be text, got ${typeof message}`
+    if (headers !== undefined) formatMetadata(toFailFields(headers))
     return undefined
-  } catch (error) {
-    return `the headers of an error must be names and values: ${(error as Error).message}`
+  } catch (fault) {
+    return `the headers of an error must be names and values: ${(fault as Error).message}`
   }
 }
 

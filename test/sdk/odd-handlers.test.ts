@@ -1,0 +1,156 @@
+import t from 'tap'
+import type { CallStream } from '../../sdk/call-stream.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { badRequest, conflict, tooManyRequests } from '../../sdk/errors.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
+
+// Handlers do what they like: their callers get an answer all the same, and the service goes on.
+
+const LOOP: Record<string, unknown> = {}
+LOOP['self'] = LOOP
+
+/** A value that lets nobody look at it. */
+const SHUT = new Proxy(
+  {},
+  {
+    get: () => throwIt('get'),
+    has: () => throwIt('has'),
+    getPrototypeOf: () => throwIt('getPrototypeOf'),
+  },
+)
+
+function throwIt(thrown: unknown): never {
+  throw thrown
+}
+
+/** A typed error with something odd about it. */
+function spoil(change: PropertyDescriptorMap): Error {
+  return Object.defineProperties(badRequest('odd', 'spoilt'), change)
+}
+
+function iterate(iterator: object): Iterable<unknown> {
+  return { [Symbol.iterator]: () => iterator } as Iterable<unknown>
+}
+
+const THROWN: Record<string, unknown> = {
+  nothing: undefined,
+  null: null,
+  text: 'password is hunter2',
+  frozen: Object.freeze(new Error('hunter2')),
+  record: { code: 404, message: 'hunter2' },
+  shut: SHUT,
+  'a circular detail': spoil({ message: { value: LOOP } }),
+  'a detail that throws': spoil({ message: { get: () => throwIt('hunter2') } }),
+  'a field of two lines': tooManyRequests('odd', 'hunter2', { headers: ['x-a', 'a\r\nb: c'] }),
+}
+
+const RETURNED: Record<string, unknown> = {
+  'a symbol': Symbol('s'),
+  'a function': () => 1,
+  NaN: Number.NaN,
+  circular: LOOP,
+  'too deep': Array.from({ length: 100_000 }).reduce<unknown>((inner) => ({ inner }), {}),
+  shut: SHUT,
+  'JSON that throws': { toJSON: () => throwIt('hunter2') },
+}
+
+const STREAMED: Record<string, unknown> = {
+  nothing: undefined,
+  'a number': 5,
+  'no iterator': iterate(null as unknown as object),
+  'an iterator of nothing': iterate({ next: () => undefined }),
+  'an iterator of numbers': iterate({ next: () => 5 }),
+  'a value that is none': [Symbol('s')],
+}
+
+const odd = createService(t, { name: 'odd' }).handle('Odd', {
+  throws: endpoint({ handle: (name) => throwIt(THROWN[name as string]) }),
+  rejects: endpoint({ handle: async (name) => throwIt(THROWN[name as string]) }),
+  returns: endpoint({ handle: (name) => RETURNED[name as string] }),
+  streams: endpoint({
+    stream: 'server',
+    handle: (name) => STREAMED[name as string] as Iterable<unknown>,
+  }),
+  breaks: endpoint({
+    stream: 'server',
+    *handle(name) {
+      yield 1
+      throw THROWN[name as string]
+    },
+  }),
+  long: endpoint({ handle: () => throwIt(badRequest('odd', '\u{1f600}'.repeat(100_000))) }),
+  strange: endpoint({
+    handle: async () => throwIt(conflict(10n as unknown as string, 'why')),
+  }),
+  never: endpoint({
+    stream: 'server',
+    handle: () =>
+      iterate({
+        next: () => ({ done: false, value: 1 }),
+        return: () => new Promise(() => {}),
+      }),
+  }),
+})
+const address = await odd.start()
+const INTERNAL = { Id: 'odd', Code: 500, Detail: 'internal error', Status: 'Internal Server Error' }
+
+async function readAll(stream: CallStream<unknown, unknown>): Promise<unknown[]> {
+  const all: unknown[] = []
+  for await (const value of stream) all.push(value)
+  return all
+}
+
+for (const [way, options] of Object.entries({
+  'over a socket': { address },
+  'in process': { services: [odd], inProcess: true },
+})) {
+  const client = openClient(t, { ...options, retries: 0 })
+  const toError = async (answer: Promise<unknown>) => {
+    try {
+      return await answer
+    } catch (error) {
+      return (error as { toBody(): unknown }).toBody()
+    }
+  }
+
+  t.test(`${way}: whatever is thrown is 500, and tells nothing`, async (t) => {
+    for (const name of Object.keys(THROWN)) {
+      t.strictSame(await toError(client.call('odd', 'Odd.Throws', name)), INTERNAL, name)
+      t.strictSame(await toError(client.call('odd', 'Odd.Rejects', name)), INTERNAL, name)
+      const stream = client.stream('odd', 'Odd.Breaks', name)
+      t.same((await stream.next()).value, 1)
+      t.strictSame(await toError(readAll(stream)), INTERNAL, name)
+    }
+  })
+
+  t.test(`${way}: what is no message, or no stream, is 500`, async (t) => {
+    for (const name of Object.keys(RETURNED))
+      t.strictSame(await toError(client.call('odd', 'Odd.Returns', name)), INTERNAL, name)
+    for (const name of Object.keys(STREAMED)) {
+      const stream = client.stream('odd', 'Odd.Streams', name)
+      t.strictSame(await toError(readAll(stream)), INTERNAL, name)
+    }
+  })
+
+  t.test(`${way}: of a typed error the detail may be long, and the id is made text`, async (t) => {
+    const long = await toError(client.call('odd', 'Odd.Long'))
+    t.match(long, { Id: 'odd', Code: 400, Detail: /^(?:\u{1f600})+$/u })
+    t.match(await toError(client.call('odd', 'Odd.Strange')), {
+      Id: '10',
+      Code: 409,
+      Detail: 'why',
+    })
+  })
+
+  t.test(`${way}: a stream whose end never ends is left all the same`, async (t) => {
+    for await (const value of client.stream('odd', 'Odd.Never', {})) {
+      t.equal(value, 1)
+      break
+    }
+    t.strictSame(await client.call('odd', 'Debug.Health'), { status: 'ok' })
+  })
+}
+
+t.test('none of these calls is waited for when the service stops', async () => {
+  await odd.stop({ timeoutMs: 3_600_000 })
+})
