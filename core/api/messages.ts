@@ -45,7 +45,7 @@ export interface ApiResponse {
 export interface ApiEvent {
   /** `created` */
   readonly name: string
-  /** `<topic>-<event>-<uuid>` */
+  /** A UUID: what the request is answered with, too. */
   readonly id: string
   /** Seconds since 1970. */
   readonly timestamp: number
