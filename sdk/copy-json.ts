@@ -38,11 +38,12 @@ function copy(value: unknown, depth: number): unknown {
 }
 
 function copyList(list: readonly unknown[], depth: number): unknown {
-  const copies: unknown[] = []
+  // Of its length from the start: the first `push` makes room for 17.
+  const copies = new Array<unknown>(list.length)
   for (let i = 0; i < list.length; i++) {
     const item = copy(list[i], depth)
     if (item === NOT_PLAIN) return NOT_PLAIN
-    copies.push(item === undefined ? null : item)
+    copies[i] = item === undefined ? null : item
   }
   return copies
 }

@@ -77,6 +77,9 @@ export function toLocalValue(value: unknown, id: string): unknown {
   return copied === NOT_PLAIN ? parseJson(json.encode(value), 'request body', id) : copied
 }
 
+/** What follows it is a microtask, for half of what `queueMicrotask` takes. */
+const NOW = Promise.resolve()
+
 /** A call within the process, as its service has it. */
 class LocalCall implements ServableCall {
   readonly service: string
@@ -122,7 +125,7 @@ class LocalCall implements ServableCall {
     call.started = false
     call.answering = false
     // As over a socket: nothing of the service runs before the caller's function has returned.
-    queueMicrotask(() => this.#serve())
+    void NOW.then(() => this.#serve())
   }
 
   #serve(): void {
