@@ -21,7 +21,8 @@ import type { ServableCall } from './served-call.ts'
 /** What a call has that may stay in this process: `RoutedCall`. */
 interface LocalCalling {
   readonly isLocal: boolean
-  readonly value: unknown
+  /** The request; the service's own from then on. */
+  takeValue(): unknown
 }
 
 /**
@@ -104,12 +105,12 @@ class LocalCall implements ServableCall {
   #down: Credit | undefined = undefined
 
   constructor(call: OutgoingCall, dispatcher: Dispatcher, calls: Set<LocalCall>) {
-    const { isLocal = false, value } = call as Partial<LocalCalling>
+    const isLocal = (call as Partial<LocalCalling>).isLocal === true
     this.service = call.service
     this.endpoint = call.endpoint
     this.metadata = call.metadata
     this.timeoutMs = call.timeoutMs
-    this.body = isLocal ? value : call.body
+    this.body = isLocal ? (call as OutgoingCall & LocalCalling).takeValue() : call.body
     this.stream = call.stream
     this.more = call.more
     this.#call = call

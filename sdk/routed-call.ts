@@ -13,6 +13,7 @@ import { type Abortable, unwatchAbort, watchAbort } from './abort-watch.ts'
 import type { CallOwner, CallPlan, LocalService } from './call-plan.ts'
 import { beginCall, carrySpan, endCall, tellNode } from './call-span.ts'
 import { CLIENT_LEFT } from './client-left.ts'
+import { toLocalValue } from './in-process.ts'
 
 /** Back-off before the second repetition; doubled for each one more. */
 const BACK_OFF_MS = 100
@@ -29,7 +30,7 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
   /** It stays in this process: bodies are {@link value}s. */
   isLocal = false
   /** The request, of a call that stays in this process. */
-  value: unknown = undefined
+  protected value: unknown = undefined
   /** The answer is complete, or nobody waits for one. */
   protected over = false
   private readonly owner: CallOwner
@@ -105,6 +106,11 @@ export abstract class RoutedCall extends OutgoingCall implements Abortable {
     } catch (error) {
       this.fail(error)
     }
+  }
+
+  /** The request, for a service of this process, which may change what it gets: what may be sent again is a copy. */
+  takeValue(): unknown {
+    return this.retries > 0 ? toLocalValue(this.value, this.service) : this.value
   }
 
   /** Fills in the body. What it throws is what the caller gets. */

@@ -223,6 +223,26 @@ t.test('500 and 408 are repeated here, too, unless the endpoint says otherwise',
   t.equal(calls, 3)
 })
 
+t.test('a call is repeated with the request it was made with', async (t) => {
+  let calls = 0
+  const clients = await openAll(t, {
+    b: endpoint({
+      request: Type.Object({ data: Bytes(), id: Int64(), list: Type.Array(Type.String()) }),
+      handle({ data, id, list }) {
+        list.push('changed by the service')
+        if (++calls % 2 === 1) throw new Error('not the first time')
+        return { text: Buffer.from(data).toString(), id: String(id), list }
+      },
+    }),
+  })
+  for (const client of clients) {
+    const request = { data: 'aGVsbG8=', id: '7', list: ['a'] }
+    const reply = call(client, 'B', request)
+    request.list.push('changed by the caller')
+    t.strictSame(await reply, { text: 'hello', id: '7', list: ['a', 'changed by the service'] })
+  }
+})
+
 t.test('a service that stops: calls under way are lost, no more are taken', async (t) => {
   const service = createService(t).handle('A', {
     wait: endpoint({ handle: () => new Promise(() => {}) }),
