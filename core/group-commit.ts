@@ -1,8 +1,8 @@
 import type { Maybe } from './chain.ts'
 
 export interface GroupCommitOptions<T, R> {
-  /** Does what is given, in order; told of each what became of it. Not called again before it has settled. */
-  readonly commit: (items: readonly T[]) => Maybe<readonly R[]>
+  /** Does what is given, in order; tells of each what became of it, an error where it failed alone. Not called again before it has settled. */
+  readonly commit: (items: readonly T[]) => Maybe<readonly (R | Error)[]>
   /** Bytes an item takes while it waits. */
   readonly sizeOf: (item: T) => number
   /** Most bytes that wait. @default 67108864 */
@@ -16,7 +16,7 @@ export interface GroupCommit<T, R> {
   /**
    * Has an item committed with what else is waiting then.
    *
-   * @throws {Error} `tooMuch`
+   * @throws {Error} `tooMuch`, or what became of it.
    */
   readonly push: (item: T) => Promise<R>
   /** Resolves when nothing is waiting and nothing is being committed. */
@@ -64,7 +64,11 @@ export function createGroupCommit<T, R>({
   async function commitAll(taken: readonly Waiting<T, R>[]): Promise<void> {
     try {
       const outcomes = await commit(taken.map(({ item }) => item))
-      for (const [index, { resolve }] of taken.entries()) resolve(outcomes[index]!)
+      for (let i = 0; i < taken.length; i++) {
+        const outcome = outcomes[i]!
+        if (outcome instanceof Error) taken[i]!.reject(outcome)
+        else taken[i]!.resolve(outcome)
+      }
     } catch (error) {
       for (const { reject } of taken) reject(error)
     }

@@ -7,7 +7,6 @@ import type {
   EventsAdapter,
   EventTopic,
   GroupState,
-  NewEvent,
   TopicState,
 } from '../contracts/events.ts'
 import type { GatewayError } from '../errors.ts'
@@ -113,7 +112,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   const retention = { ...RETENTION, ...options.retention }
   const own = new Map(Object.entries(options.topics ?? {}))
   const ownMaxBytes = Math.min(options.maxPayloadBytes ?? 1024 * 1024, MOST_PAYLOAD_BYTES)
-  const queue = createGroupCommit<EventAppend, number | GatewayError>({
+  const queue = createGroupCommit<EventAppend, number>({
     commit: (batch) => adapter.append(batch),
     sizeOf: ({ event }) => sizeOfEvent(event),
     tooMuch: () => refuse(503, 'too many events are waiting'),
@@ -149,12 +148,6 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     await Promise.all([...consumers].map((consumer) => consumer.leave()))
   }
 
-  async function append(topic: EventTopic, event: NewEvent): Promise<number> {
-    const outcome = await queue.push({ topic, event })
-    if (typeof outcome !== 'number') throw outcome
-    return outcome
-  }
-
   /** The time; it is not set back, so that events published without one have theirs in order. */
   function now(): number {
     lastMs = Math.max(lastMs, nowMs())
@@ -169,7 +162,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   ): Promise<void> {
     const { namespace } = topic
     const dead = { namespace, topic: toDeadTopic(topic.topic) }
-    await append(dead, toDeadLetter(topic, group, delivery, reason, now()))
+    await queue.push({ topic: dead, event: toDeadLetter(topic, group, delivery, reason, now()) })
     // Only now: the end of the process in between leaves it in both places, not in none.
     await delivery.ack()
   }
@@ -195,7 +188,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       const event = { id, timestampMs, metadata, payload }
       checkEvent(event, getMaxPayloadBytes())
       const isNew = !known.has(topic) && (await known.admit(topic))
-      const sequence = await append(topic, event)
+      const sequence = await queue.push({ topic, event })
       if (isNew) retainer.begin(topic)
       return { id, sequence, timestampMs }
     },

@@ -111,13 +111,17 @@ const MOST_VALUE_BYTES = 8 * 1024 * 1024
 /** What a change takes besides its key, value and metadata. */
 const CHANGE_BYTES = 200
 const NO_METADATA = {}
+const NOTHING: Promise<readonly number[]> = Promise.resolve([])
 
 /** Puts what all stores have in common in front of an adapter, which is its own from then on. */
 export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): Store {
   const { maxWaitingBytes, purgeMs = 1000, nowMs = Date.now, onError = warn } = options
   const maxValueBytes = Math.min(options.maxValueBytes ?? 1024 * 1024, MOST_VALUE_BYTES)
-  const queue = createGroupCommit<StoreGroup, StoreOutcome>({
-    commit: (groups) => adapter.commit(groups, nowMs()),
+  const queue = createGroupCommit<StoreGroup, readonly number[]>({
+    commit: async (groups) => {
+      const outcomes = await adapter.commit(groups, nowMs())
+      return outcomes.map((outcome, i) => conclude(groups[i]!, outcome))
+    },
     sizeOf,
     tooMuch: () => refuse(503, 'too many writes are waiting'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
@@ -150,8 +154,14 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
     return change
   }
 
+  /** What whoever wrote a group is told, once those who watch were. */
+  function conclude(group: StoreGroup, outcome: StoreOutcome): readonly number[] | GatewayError {
+    if ('index' in outcome) return toConflict(group[outcome.index]!, outcome.version)
+    if (adapter.watch === undefined && watchers.size > 0) tell(group, outcome)
+    return outcome
+  }
+
   function tell(group: StoreGroup, versions: readonly number[]): void {
-    if (adapter.watch !== undefined || watchers.size === 0) return
     for (const [index, { table, key, value }] of group.entries()) {
       if (value !== undefined) watchers.onEvent({ type: 'write', table, key })
       else if (versions[index]! > 0) watchers.onEvent({ type: 'delete', table, key })
@@ -177,15 +187,15 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
       return readPage(adapter, table, query, isThere, signal)
     },
 
-    async commit(writes) {
-      checkOpen()
-      const group = writes.map(toChange)
-      checkApart(group)
-      if (group.length === 0) return []
-      const outcome = await queue.push(group)
-      if ('index' in outcome) throw toConflict(group[outcome.index]!, outcome.version)
-      tell(group, outcome)
-      return outcome
+    commit(writes) {
+      try {
+        checkOpen()
+        const group = writes.map(toChange)
+        checkApart(group)
+        return group.length === 0 ? NOTHING : queue.push(group)
+      } catch (error) {
+        return Promise.reject(error)
+      }
     },
 
     async listTables(query = {}, signal) {

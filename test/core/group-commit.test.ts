@@ -103,3 +103,14 @@ t.test('it is drained when nothing waits and nothing is being committed', async 
   await drained
   t.ok(isDrained)
 })
+
+t.test('an error that became of one is told to it alone', async (t) => {
+  const queue = createGroupCommit<Item, string>({
+    commit: (items) => items.map(({ name }) => (name === 'b' ? new Error('not b') : `${name}!`)),
+    sizeOf: ({ bytes }) => bytes,
+    tooMuch: () => new Error('too much'),
+  })
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => queue.push(item(name)))
+  await t.rejects(b!, { message: 'not b' })
+  t.strictSame(await Promise.all([a, c]), ['a!', 'c!'])
+})

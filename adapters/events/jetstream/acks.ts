@@ -59,7 +59,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
   /** Noted since a group was joined. */
   const records = new WeakMap<NotedGroup, number>()
 
-  const queue = createGroupCommit<Ack, GatewayError | undefined>({
+  const queue = createGroupCommit<Ack, void>({
     commit: (acks) => sessions.use((session) => commit(session, acks)),
     sizeOf: ({ reply }) => reply.length + 64,
     tooMuch: () => refuse(503, 'too many acknowledgements are waiting'),
@@ -144,10 +144,7 @@ export function createAcks(sessions: Sessions, prefix: string, replicas: number)
   }
 
   return {
-    async note(group, sequence, reply) {
-      const failure = await queue.push({ group, sequence, reply })
-      if (failure !== undefined) throw failure
-    },
+    note: (group, sequence, reply) => queue.push({ group, sequence, reply }),
 
     async follow(session, group) {
       const done = createSequenceSet()
