@@ -75,5 +75,7 @@ function toWire(value: unknown): unknown {
 
 function toBase64(value: unknown): unknown {
   if (!(value instanceof Uint8Array)) return value
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
+  const { buffer, byteOffset, byteLength } = value
+  const bytes = Buffer.isBuffer(value) ? value : Buffer.from(buffer, byteOffset, byteLength)
+  return bytes.toString('base64')
 }

@@ -64,6 +64,7 @@ export function formatMetadata(fields: readonly string[]): string {
 
 /** First value of a name (lower case) in a block, without reading the rest of it; undefined: none. */
 export function findMetadata(text: string, name: string): string | undefined {
+  if (text === '') return undefined
   const start = `${name}:`
   let at = 0
   if (!text.startsWith(start)) {

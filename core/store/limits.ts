@@ -33,7 +33,8 @@ export function isTableName(name: unknown): name is string {
 /** Bytes of metadata as JSON; infinite when they are no texts. */
 export function sizeOfMetadata(metadata: Readonly<Record<string, string>>): number {
   let size = 2
-  for (const [name, text] of Object.entries(metadata)) {
+  for (const name of Object.keys(metadata)) {
+    const text = metadata[name]
     if (typeof text !== 'string') return Number.POSITIVE_INFINITY
     size += Buffer.byteLength(JSON.stringify(name)) + Buffer.byteLength(JSON.stringify(text)) + 2
   }
