@@ -132,10 +132,21 @@ const DELETE: KnownOptions<StoreDeleteOptions> = { ...CALL, version: true }
 const WRITE: KnownOptions<StoreWriteOptions> = { ...DELETE, expirySeconds: true, metadata: true }
 const WATCH: KnownOptions<StoreWatchOptions> = { ...CALL, prefix: true }
 const SERVICE = 'store'
+const DEFAULT = {}
+
+/** How the service is called, and what it is sent besides the request proper. */
+interface Options {
+  readonly call: CallOptions
+  readonly sent: Readonly<Record<string, unknown>>
+}
 
 interface WirePage {
   readonly records: readonly WireRecord[]
   readonly next?: string
+}
+
+interface WireVersion {
+  readonly version: number
 }
 
 interface WireEvent {
@@ -163,8 +174,17 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   const client = owner instanceof Service ? owner.client : owner
 
   /** Options of one method: how it is called, and what is sent. */
-  function split<T extends StoreCallOptions>(what: string, given: T, known: KnownOptions<T>) {
+  function split<T extends StoreCallOptions>(
+    what: string,
+    given: T,
+    known: KnownOptions<T>,
+  ): Options {
+    if (given === DEFAULT) return own
     refuseUnknown(`store.${what}`, given, known)
+    return toOptions(given)
+  }
+
+  function toOptions(given: StoreCallOptions): Options {
     const call: Record<string, unknown> = { ...base }
     const sent: Record<string, unknown> = {}
     for (const [name, value] of Object.entries(given))
@@ -177,42 +197,44 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
     }
   }
 
+  /** Of calls without options. */
+  const own = toOptions(DEFAULT)
+
   return {
-    async read(key, options = {}) {
+    async read(key, options = DEFAULT) {
       const { call, sent } = split<StoreReadOptions>('read', options, LIST)
-      const records: StoreRecord[] = []
       const { limit = 0 } = options
-      let query: Record<string, unknown> = sent
+      const readPage = (query: object): Promise<WirePage> =>
+        client.call(SERVICE, 'Store.Read', { key, options: query }, call)
+      let { records: found, next } = await readPage(sent)
+      const records = found.map(toStoreRecord)
       for (;;) {
-        const request = { key, options: query }
-        const page = await client.call<WirePage>(SERVICE, 'Store.Read', request, call)
-        for (const record of page.records) records.push(toStoreRecord(record))
         const left = limit - records.length
-        if (page.next === undefined || left === 0) return records
-        query = { ...sent, after: page.next, offset: 0, limit: limit === 0 ? 0 : left }
+        if (next === undefined || left === 0) return records
+        const rest = { after: next, offset: 0, limit: limit === 0 ? 0 : left }
+        ;({ records: found, next } = await readPage({ ...sent, ...rest }))
+        for (const record of found) records.push(toStoreRecord(record))
       }
     },
 
-    async write(key, value, options = {}) {
-      const { call, sent } = split('write', options, WRITE)
-      const { expirySeconds, metadata, ...rest } = sent as StoreWriteOptions
-      const record = toWire(key, value, expirySeconds, metadata)
-      const request = { record, options: rest }
-      const { version } = await client.call<{ version: number }>(
-        SERVICE,
-        'Store.Write',
-        request,
-        call,
-      )
-      return version
+    write(key, value, options = DEFAULT) {
+      try {
+        const { call, sent } = split<StoreWriteOptions>('write', options, WRITE)
+        const { expirySeconds, metadata, ...rest } = sent as StoreWriteOptions
+        const record = toWire(key, value, expirySeconds, metadata)
+        const request = { record, options: rest }
+        return client.call<WireVersion>(SERVICE, 'Store.Write', request, call).then(toVersion)
+      } catch (error) {
+        return Promise.reject(error)
+      }
     },
 
-    async delete(key, options = {}) {
+    async delete(key, options = DEFAULT) {
       const { call, sent } = split('delete', options, DELETE)
       await client.call(SERVICE, 'Store.Delete', { key, options: sent }, call)
     },
 
-    async list(options = {}) {
+    async list(options = DEFAULT) {
       const { call, sent } = split('list', options, LIST)
       const keys: string[] = []
       const request = { options: sent }
@@ -226,7 +248,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
       return keys
     },
 
-    watch(options = {}) {
+    watch(options = DEFAULT) {
       const { call, sent } = split('watch', options, WATCH)
       const request = { options: sent }
       return toWatchStream<WireEvent, StoreEvent>({
@@ -237,6 +259,10 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
       })
     },
   }
+}
+
+function toVersion({ version }: WireVersion): number {
+  return version
 }
 
 /** A stream is never repeated. */

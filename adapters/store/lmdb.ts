@@ -88,15 +88,18 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   }
 
   function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
-    const keys = group.map(({ table, key }) => toKey(table, key))
-    for (const [index, { ifVersion }] of group.entries()) {
+    for (let index = 0; index < group.length; index++) {
+      const { table, key, ifVersion } = group[index]!
       if (ifVersion === undefined) continue
-      const version = toVersion(findHead(keys[index]!), nowMs)
+      const version = toVersion(findHead(toKey(table, key)), nowMs)
       if (version !== ifVersion) return { index, version }
     }
-    return group.map((change, i) =>
-      change.value === undefined ? remove(keys[i]!) : write(keys[i]!, change),
-    )
+    return group.map(commitChange)
+  }
+
+  function commitChange(change: StoreChange): number {
+    const key = toKey(change.table, change.key)
+    return change.value === undefined ? remove(key) : write(key, change)
   }
 
   /** Runs changes; what fails is told as callers should have it. */

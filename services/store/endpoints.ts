@@ -1,4 +1,5 @@
-import type { StoreTable } from '../../core/contracts/store.ts'
+import type { Maybe } from '../../core/chain.ts'
+import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { Type } from '../../core/schema.ts'
 import { MAX_PAGE, type StoreQuery } from '../../core/store/page.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -24,7 +25,7 @@ import {
   Watching,
 } from './messages.ts'
 import { mustBeThere } from './named-database.ts'
-import { toExpiresMs, toMessage, toMetadata } from './records.ts'
+import { type RecordMessage, toExpiresMs, toMessage, toMetadata } from './records.ts'
 import { refuseReserved } from './reserved.ts'
 import type { Watches } from './watches.ts'
 
@@ -33,6 +34,12 @@ const NextName = Type.Optional(
 )
 
 const IN_OPTIONS = 'request.options.database'
+
+/** A page of records. */
+interface RecordsMessage {
+  readonly records: RecordMessage[]
+  readonly next?: string
+}
 
 /** What the handler `Store` offers (reference 4), to administrators of the database: its name is that of a namespace. */
 export function createStoreEndpoints(
@@ -49,6 +56,37 @@ export function createStoreEndpoints(
     refuseReserved(table, id)
     return table
   }
+  /** The reply with one record, or the error for none. */
+  const tellOne = (
+    record: StoreRecord | undefined,
+    key: string,
+    { database }: TableOptions,
+    ctx: Context,
+  ): Maybe<RecordsMessage> =>
+    record === undefined
+      ? refuseMissing(key, database, ctx)
+      : { records: [toMessage(record, nowMs())] }
+
+  async function refuseMissing(key: string, database: string, ctx: Context): Promise<never> {
+    await mustBeThere(store, database, IN_OPTIONS, ctx)
+    throw notFound(idOf(ctx), `not found: ${key}`)
+  }
+
+  async function readList(
+    table: StoreTable,
+    key: string,
+    options: ReadOptions,
+    ctx: Context,
+  ): Promise<RecordsMessage> {
+    const { limit, offset } = options
+    const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
+    const { records, next } = await store.list(table, query, ctx.signal)
+    if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
+    const now = nowMs()
+    const told = records.map((record) => toMessage(record, now))
+    return next === undefined ? { records: told } : { records: told, next }
+  }
+
   return {
     read: endpoint({
       description: 'The record of a key, or those whose keys begin or end alike, a page at a time.',
@@ -59,28 +97,18 @@ export function createStoreEndpoints(
           Type.String({ description: 'There are more: read again, after this key.' }),
         ),
       }),
-      async handle({ key = '', options }, ctx) {
+      handle({ key = '', options }, ctx) {
         const table = tableOf(options, ctx)
-        if (!isList(options)) {
-          if (key === '')
-            throw badRequest(
-              idOf(ctx),
-              'request.key must not be empty, or request.options.prefix, suffix, from or to must say what to read',
-            )
-          const record = await store.read(table, key)
-          if (record === undefined) {
-            await mustBeThere(store, options.database, IN_OPTIONS, ctx)
-            throw notFound(idOf(ctx), `not found: ${key}`)
-          }
-          return { records: [toMessage(record, nowMs())] }
-        }
-        const { limit, offset } = options
-        const query = { ...toParts(key, options, idOf(ctx)), ...toBounds(options), limit, offset }
-        const { records, next } = await store.list(table, query, ctx.signal)
-        if (records.length === 0) await mustBeThere(store, options.database, IN_OPTIONS, ctx)
-        const now = nowMs()
-        const told = records.map((record) => toMessage(record, now))
-        return next === undefined ? { records: told } : { records: told, next }
+        if (isList(options)) return readList(table, key, options, ctx)
+        if (key === '')
+          throw badRequest(
+            idOf(ctx),
+            'request.key must not be empty, or request.options.prefix, suffix, from or to must say what to read',
+          )
+        const record = store.read(table, key)
+        return record instanceof Promise
+          ? record.then((found) => tellOne(found, key, options, ctx))
+          : tellOne(record, key, options, ctx)
       },
     }),
 
@@ -88,23 +116,21 @@ export function createStoreEndpoints(
       description: 'Writes a record, over one of its key.',
       request: Type.Object({ record: GivenRecord, options: Condition }),
       response: Type.Object({ version: Type.Integer({ description: 'Of what was written.' }) }),
-      async handle({ record: { key, value, expiry, metadata }, options }, ctx) {
+      handle({ record: { key, value, expiry, metadata }, options }, ctx) {
         if (value.length > store.maxValueBytes)
           throw badRequest(
             idOf(ctx),
             `request.record.value must be at most ${store.maxValueBytes} bytes, got ${value.length}`,
           )
-        const [version] = await store.commit([
-          {
-            table: tableOf(options, ctx),
-            key,
-            value,
-            metadata: toMetadata(metadata),
-            expiresMs: toExpiresMs(expiry, nowMs()),
-            ...toCondition(options),
-          },
-        ])
-        return { version: version! }
+        const write = {
+          table: tableOf(options, ctx),
+          key,
+          value,
+          metadata: toMetadata(metadata),
+          expiresMs: toExpiresMs(expiry, nowMs()),
+          ...toCondition(options),
+        }
+        return store.commit([write]).then(toVersion)
       },
     }),
 
@@ -201,6 +227,10 @@ function idOf(ctx: Context): string {
 /** Namespaces are apart: each has a database of its own. */
 function toTable({ database, table }: TableOptions, ctx: Context): StoreTable {
   return { database: database || toNamespace(ctx, idOf(ctx)), table: table || DEFAULT_TABLE }
+}
+
+function toVersion([version]: readonly number[]): { readonly version: number } {
+  return { version: version! }
 }
 
 function toPageLimit(limit: number): number {

@@ -24,7 +24,7 @@ const SEPARATOR = ':'
 export function toMessage(record: StoreRecord, nowMs: number): RecordMessage {
   const { key, value, expiresMs, version } = record
   const metadata: Record<string, Field> = {}
-  for (const [name, text] of Object.entries(record.metadata)) metadata[name] = parseField(text)
+  for (const name in record.metadata) metadata[name] = parseField(record.metadata[name]!)
   const expiry = expiresMs === 0 ? 0 : Math.max(1, Math.ceil((expiresMs - nowMs) / 1000))
   return { key, value, expiry, metadata, version }
 }
@@ -37,8 +37,10 @@ export function toExpiresMs(expiry: number, nowMs: number): number {
 /** Metadata as stores have them. */
 export function toMetadata(fields: RecordMessage['metadata']): StoreRecord['metadata'] {
   const metadata: Record<string, string> = {}
-  for (const [name, { type, value }] of Object.entries(fields))
+  for (const name in fields) {
+    const { type, value } = fields[name]!
     metadata[name] = `${type}${SEPARATOR}${value}`
+  }
   return metadata
 }
 

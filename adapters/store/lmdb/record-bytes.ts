@@ -44,9 +44,11 @@ export function parseRecord(
   const { version, expiresMs } = parseHead(bytes)
   if (keysOnly) return { key, value: EMPTY, metadata: NO_METADATA, expiresMs, version }
   const valueAt = HEAD_BYTES + bytes.readUInt32LE(16)
+  const value = Buffer.allocUnsafe(length - valueAt)
+  bytes.copy(value, 0, valueAt, length)
   return {
     key,
-    value: Buffer.from(bytes.subarray(valueAt, length)),
+    value,
     metadata:
       valueAt === HEAD_BYTES
         ? NO_METADATA
