@@ -5,6 +5,7 @@ import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'
 import type { Contestant } from './broker/contestant.ts'
 import { openMemory, openNats, openService } from './broker/mx.ts'
+import { reportRows } from './rows.ts'
 
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
 const BODY = Buffer.from('x'.repeat(128))
@@ -88,8 +89,10 @@ try {
         await contestant.close()
       }
     }
-  process.stdout.write(`messages of ${BODY.length} bytes, medians of ${rounds} rounds\n`)
-  console.table(
+  reportRows(
+    'broker',
+    'Messages of the broker',
+    `Messages of ${BODY.length} bytes, medians of ${rounds} rounds`,
     [...figures].map(([broker, { rates, latencies }]) => ({
       broker,
       'messages/s': median(rates),

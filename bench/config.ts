@@ -6,6 +6,7 @@ import { findProgram } from '../test/fixtures/servers.ts'
 import { openConsul } from './config/consul.ts'
 import type { Contestant } from './config/contestant.ts'
 import { type MxOptions, openMx } from './config/mx.ts'
+import { type Row, reportRows } from './rows.ts'
 
 const CALLERS = 100
 const [values = 1000, seconds = 2] = process.argv.slice(2).map(Number)
@@ -58,7 +59,7 @@ if (consul !== undefined) contestants.push(() => openConsul(consul))
 else process.stdout.write('consul is not installed (scripts/test-servers.sh installs it)\n')
 
 try {
-  const rows: Record<string, string | number>[] = []
+  const rows: Row[] = []
   for (const openContestant of contestants) {
     const contestant = await openContestant()
     try {
@@ -67,8 +68,8 @@ try {
       await contestant.close()
     }
   }
-  process.stdout.write(`${values} values of 64 bytes in one tree, ${CALLERS} callers at a time\n`)
-  console.table(rows)
+  const how = `${values} values of 64 bytes in one tree, ${CALLERS} callers at a time`
+  reportRows('config', 'Values of the configuration', how, rows)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

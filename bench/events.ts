@@ -8,6 +8,7 @@ import { openBareJetStream } from './events/bare-jetstream.ts'
 import type { Contestant, EventsGoals } from './events/contestant.ts'
 import { openJetStream, openLmdb } from './events/mx.ts'
 import { guardGoals } from './goals.ts'
+import { reportRows } from './rows.ts'
 
 const CALLERS = 1000
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
@@ -94,16 +95,14 @@ try {
         await contestant.close()
       }
     }
-  process.stdout.write(
-    `events of ${PAYLOAD.length} bytes, ${CALLERS} callers at a time, medians of ${rounds} rounds\n`,
-  )
   const rows = [...figures].map(([events, runs]) => ({
     events,
     [PUBLISHED]: median(runs.map(([published]) => published!)),
     [REPLAYED]: median(runs.map(([, replayed]) => replayed!)),
     'consumed by a group/s': median(runs.map(([, , consumed]) => consumed!)),
   }))
-  console.table(rows)
+  const how = `Events of ${PAYLOAD.length} bytes, ${CALLERS} callers at a time, medians of ${rounds} rounds`
+  reportRows('events', 'Durable events, called within the process', how, rows)
   guardGoals(
     rows.flatMap(({ events, [PUBLISHED]: published, [REPLAYED]: replayed }) => {
       const goals = goalsOf.get(events)

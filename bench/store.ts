@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '../test/fixtures/servers.ts'
 import { type Goal, guardGoals } from './goals.ts'
+import { type Row, reportRows } from './rows.ts'
 import type { Contestant } from './store/contestant.ts'
 import { openMx } from './store/mx.ts'
 import { openRedis } from './store/redis.ts'
@@ -87,7 +88,7 @@ if (redis !== undefined)
 else process.stdout.write('redis-server is not installed (scripts/test-servers.sh installs it)\n')
 
 try {
-  const rows: object[] = []
+  const rows: Row[] = []
   const goals: Goal[] = []
   for (const open of contestants) {
     const contestant = await open()
@@ -99,8 +100,8 @@ try {
       await contestant.close()
     }
   }
-  process.stdout.write(`${records} records of 128 bytes, ${CALLERS} callers at a time\n`)
-  console.table(rows)
+  const how = `${records} records of 128 bytes, ${CALLERS} callers at a time`
+  reportRows('store', 'The store, called within the process', how, rows)
   guardGoals(goals)
 } finally {
   rmSync(folder, { recursive: true, force: true })
