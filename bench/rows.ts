@@ -14,7 +14,8 @@ export function reportRows(name: string, title: string, how: string, rows: reado
   process.stdout.write(`Written to ${path}.md and .json\n`)
 }
 
-function formatRows(rows: readonly Row[]): string {
+/** A table of Markdown: a column for each name of the first row. */
+export function formatRows(rows: readonly Row[]): string {
   const columns = Object.keys(rows[0] ?? {})
   const lines = [
     columns,
