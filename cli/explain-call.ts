@@ -56,7 +56,7 @@ function toEnd(
       ]
     return [EXIT.unauthorized, `Not authorized to perform this request: ${message} (${hint})`]
   }
-  if (is(502, 'bad gateway: the RPC proxy'))
+  if (is(502, 'bad gateway: ') && message.includes('the RPC proxy'))
     return [EXIT.unreachable, toUnreachable(error, environment)]
   if (is(404, 'service not found: '))
     return [EXIT.unreachable, `Service "${service}" not found. See 'mx services'`]

@@ -13,7 +13,7 @@ function explain(code: number, detail: string, call: Partial<FailedCall> = {}, i
 
 t.test('texts and statuses are those of the original, and say what to do next', (t) => {
   const platform = { name: 'platform', address: 'h:443' }
-  const away = 'bad gateway: the RPC proxy is away'
+  const away = 'bad gateway: there is no route to the RPC proxy'
   for (const [error, status, message] of [
     [
       explain(401, 'no', { account: '', token: undefined }),
@@ -71,9 +71,14 @@ t.test(
     const cause = 'no connection to h:443: certificate has expired'
     const tell = (name: string) => {
       const environment = { name, address: 'mxs://h:443' }
-      const error = new GatewayError('mail', 502, 'bad gateway: the RPC proxy refused it', {
-        cause,
-      })
+      const error = new GatewayError(
+        'mail',
+        502,
+        'bad gateway: the certificate of the RPC proxy is not trusted',
+        {
+          cause,
+        },
+      )
       return explainCall(error, { ...CALL, environment })
     }
     const failed = 'Failed to connect to mx server at mxs://h:443'
