@@ -195,11 +195,12 @@ async function loadKubernetes(): Promise<Registry> {
 
 function createShared(source: Source, domain: string): Shared {
   const all: TokenSource[] = []
+  const find = (): TokenSource | undefined => all.find(({ isGuess }) => isGuess !== true) ?? all[0]
   const tokens: TokenSource = {
-    current: () => all[0]?.current(),
-    leftMs: () => all[0]?.leftMs() ?? Number.POSITIVE_INFINITY,
-    ready: () => all[0]?.ready(),
-    refused: (token) => all[0]?.refused(token) ?? false,
+    current: () => find()?.current(),
+    leftMs: () => find()?.leftMs() ?? Number.POSITIVE_INFINITY,
+    ready: () => find()?.ready(),
+    refused: (token) => find()?.refused(token) ?? false,
   }
   const shared: Shared = { ...createLazy(source, tokens, domain), users: 0, tokens: all }
   return shared

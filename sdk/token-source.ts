@@ -99,6 +99,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   }
 
   return {
+    isGuess,
+
     current: () => (nowMs() < endsMs ? token : undefined),
 
     leftMs: () => (isWithout ? Number.POSITIVE_INFINITY : Math.max(0, endsMs - nowMs())),

@@ -1,5 +1,7 @@
 /** Whom a program is, for the platform it calls. */
 export interface TokenSource {
+  /** Whether nobody gave what it logs in with: whoever was given an account comes before. @default false */
+  readonly isGuess?: boolean
   /** The access token at present; undefined: there is none yet, or none can be had. */
   readonly current: () => string | undefined
   /** Milliseconds until another is needed; 0: now. Infinity: never, as far as is known. */
