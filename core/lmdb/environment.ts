@@ -1,8 +1,10 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { isDoneIn } from '../done-in.ts'
 import { checkFile } from './check-file.ts'
 import { createFailures } from './failures.ts'
+import { findReason } from './find-reason.ts'
 import { reserveLock } from './reserve-lock.ts'
 import { silenceFailures } from './silence-failures.ts'
 
@@ -29,6 +31,8 @@ export interface EnvironmentOptions {
 
 /** Of the data, and of those who read it. */
 const FILES = ['data.mdb', 'lock.mdb'] as const
+/** What became of a transaction that failed lmdb-js may notice only with the next one: after this long one is made for that. */
+const OVERDUE_MS = 5000
 const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
 
 /**
@@ -69,7 +73,9 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
     const known = failures.findReason()
     if (known !== undefined) throw known
     try {
-      const result = await root.transaction(change)
+      const changing = root.transaction(change)
+      if (!(await isDoneIn(changing, OVERDUE_MS))) void root.transaction(() => {}).catch(() => {})
+      const result = await changing
       hasFailed = false
       failures.onSuccess()
       return result
@@ -96,10 +102,4 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
       await root.close()
     },
   }
-}
-
-/** It is a promise of its own: unhandled, it would end the process (kriszyp/lmdb-js#368). */
-async function findReason(error: unknown): Promise<unknown> {
-  const { commitError } = error as { readonly commitError?: Promise<never> }
-  return (await commitError?.catch((reason: unknown) => reason)) ?? error
 }

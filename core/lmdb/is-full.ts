@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs'
 /** ENOSPC, EDQUOT, EFBIG of errno.h, and LMDB's own: the map, or a transaction, is full. */
 const FULL = new Set([28, 122, 27, -30792, -30788])
 /** EIO, which is also what LMDB says of a write that was cut short. */
-const IO_ERROR = 5
+export const IO_ERROR = 5
 /** With less than this free, a write that was cut short was so for want of room. */
 const LITTLE_ROOM_BYTES = 16 * 1024 * 1024
 
