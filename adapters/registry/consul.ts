@@ -154,10 +154,11 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   }
 
   async function onHeard(name: string): Promise<void> {
-    if (heard.has(name) || heard.size >= MAX_HEARD) {
-      if (heard.has(name)) heard.set(name, 'again')
+    if (heard.has(name)) {
+      heard.set(name, 'again')
       return
     }
+    if (heard.size >= MAX_HEARD) return
     do {
       heard.set(name, 'once')
       await look(name)

@@ -47,11 +47,18 @@ export function createAnnouncements(
   const { signal } = stopper
   const queued = new Set<string>()
   let sending: Promise<void> | undefined
+  /** When the next event may be sent. */
+  let nextMs = 0
   let deniedMs = Number.NEGATIVE_INFINITY
   let isListening = false
 
-  async function send(): Promise<void> {
-    while (queued.size > 0) {
+  async function sendAll(): Promise<void> {
+    for (;;) {
+      // Only ahead of the next one: whoever deregisters waits for what is sent, not for the pause behind it.
+      const pauseMs = nextMs - performance.now()
+      if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => queued.clear())
+      if (queued.size === 0) return
+      nextMs = performance.now() + GAP_MS
       const names = takeNames(queued)
       try {
         await client.ask(
@@ -71,7 +78,16 @@ export function createAnnouncements(
         warn(`changes of services are not announced, and take longer to arrive: ${error.message}`)
         return
       }
-      await delay(GAP_MS, undefined, { signal }).catch(() => queued.clear())
+      if (queued.size === 0) return
+    }
+  }
+
+  async function send(): Promise<void> {
+    try {
+      await sendAll()
+    } finally {
+      // Not later: what is announced meanwhile would be sent by nobody.
+      sending = undefined
     }
   }
 
@@ -125,9 +141,7 @@ export function createAnnouncements(
       if (signal.aborted || performance.now() - deniedMs < DENIED_MS) return
       if (queued.size >= MAX_QUEUED) return
       queued.add(name)
-      sending ??= send().finally(() => {
-        sending = undefined
-      })
+      sending ??= send()
       await sending
     },
 
