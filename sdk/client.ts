@@ -1,8 +1,8 @@
 import type { Registry } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
-import { GatewayError } from '../core/errors.ts'
 import { findMetadata } from '../core/rpc/metadata.ts'
 import { isServiceName } from '../core/service-name.ts'
+import { createAccountTokens } from './account-tokens.ts'
 import { type CallDetails, formatCallMetadata } from './call-metadata.ts'
 import type { CallOwner, CallPlan } from './call-plan.ts'
 import { CallStream } from './call-stream.ts'
@@ -11,8 +11,6 @@ import {
   type Credentials,
   type FoundCredentials,
   findCredentials,
-  isServerText,
-  readLeft,
   toPlatform,
 } from './credentials.ts'
 import { type KnownOptions, refuseUnknown } from './known-options.ts'
@@ -24,7 +22,7 @@ import { readProxyAddress } from './proxy-address.ts'
 import type { Service } from './service.ts'
 import { createServiceProxy, type ServiceProxy } from './service-proxy.ts'
 import { type Requests, StreamCall } from './stream-call.ts'
-import { createFixedToken, createTokenSource, isRefused, type LoginReply } from './token-source.ts'
+import { createFixedToken, type LoginReply } from './token-source.ts'
 import type { Traces } from './traces.ts'
 import { UnaryCall } from './unary-call.ts'
 
@@ -225,45 +223,17 @@ export class Client {
   ) {
     if (token !== undefined) return createFixedToken(checkToken(token))
     if (credentials === undefined) return undefined
-    const { namespace, isGuess } = credentials
     // Nobody has a token before; the namespace is the account's, wherever calls go.
-    const metadata = formatCallMetadata({ namespace }, '')
-    const askAt = (request: object, options: CallOptions): Promise<LoginReply> =>
+    const metadata = formatCallMetadata({ namespace: credentials.namespace }, '')
+    const ask = (request: object, address?: string): Promise<LoginReply> =>
       new Promise((resolve, reject) => {
+        const options = address === undefined ? DEFAULT : { address }
         const plan = this.#plan('auth', 'Auth.Token', options, this.#timeoutMs)
         const own = { ...plan, metadata, tokens: undefined }
         const resolveReply = resolve as (reply: unknown) => void
         new UnaryCall(this.#owner, own, request, resolveReply, reject).begin()
       })
-    const ask = async (request: object): Promise<LoginReply> => {
-      if (platform === undefined || !isServerText(platform)) return askAt(request, DEFAULT)
-      try {
-        // Straight: its registry may be for those alone who have logged in.
-        return await askAt(request, { address: platform.trim() })
-      } catch (error) {
-        // It is a registry alone, which knows where `auth` is.
-        if (error instanceof GatewayError && error.code === 404) return askAt(request, DEFAULT)
-        throw error
-      }
-    }
-    /** Of a guess: the one that was wrong; at first, that nobody has left any. */
-    let wrong = ''
-    const logIn = async (): Promise<LoginReply> => {
-      // A server that was started later, or anew, has left others since.
-      const { id, secret } = isGuess ? readLeft() : credentials
-      if (isGuess && secret === wrong) throw new GatewayError('auth', 401, 'no account of its own')
-      try {
-        return await ask({ id, secret })
-      } catch (error) {
-        if (isGuess && isRefused(GatewayError.from(error))) wrong = secret
-        throw tellWhose(error, credentials)
-      }
-    }
-    return createTokenSource({
-      logIn,
-      refresh: (refresh_token) => ask({ refresh_token }),
-      isGuess,
-    })
+    return createAccountTokens({ credentials, platform, ask })
   }
 
   #plan(service: string, endpoint: string, options: CallOptions, defaultMs: number): CallPlan {
@@ -320,13 +290,6 @@ function findOwnCredentials(
 /** The RPC proxy that a registry is reached through; undefined: it is another kind of registry. */
 function toProxy(source: Registry | string | undefined): string | undefined {
   return typeof source === 'string' && /^\s*mxs?:/.test(source) ? source.trim() : undefined
-}
-
-/** An account that is refused may be one of another namespace, of which nobody thinks. */
-function tellWhose(error: unknown, { id, namespace }: FoundCredentials): unknown {
-  if (!(error instanceof GatewayError) || error.code !== 400) return error
-  const detail = `${error.message}: ${id} in the namespace ${namespace} (MX_NAMESPACE names another)`
-  return new GatewayError(error.id, error.code, detail, { cause: error })
 }
 
 /** Not shown in the error: it may be one, with a blank. */
