@@ -23,17 +23,39 @@ export interface GroupCommit<T, R> {
   readonly drained: () => Promise<void>
 }
 
-interface Waiting<T, R> {
-  readonly item: T
-  readonly bytes: number
-  readonly resolve: (outcome: R) => void
-  readonly reject: (error: unknown) => void
-}
-
 /** Items of one commit: what is done in one turn of the event loop has to be short. */
 const MAX_ITEMS = 2000
 /** Bytes of one commit; a single item may be longer. */
 const MAX_BYTES = 16 * 1024 * 1024
+
+/** What one commit takes. A promise for all of it: each item has but what follows from that. */
+class Batch<T, R> {
+  readonly items: T[] = []
+  bytes = 0
+  readonly outcomes: Promise<readonly (R | Error)[]>
+  /** How {@link outcomes} turn out. */
+  settle!: (outcomes: Promise<readonly (R | Error)[]>) => void
+
+  constructor() {
+    this.outcomes = new Promise((resolve) => {
+      this.settle = resolve
+    })
+  }
+
+  get isFull(): boolean {
+    return this.items.length >= MAX_ITEMS || this.bytes >= MAX_BYTES
+  }
+
+  add(item: T, bytes: number): Promise<R> {
+    const at = this.items.push(item) - 1
+    this.bytes += bytes
+    return this.outcomes.then((outcomes) => {
+      const outcome = outcomes[at]!
+      if (outcome instanceof Error) throw outcome
+      return outcome
+    })
+  }
+}
 
 /**
  * Joins what comes in one turn of the event loop, and while another commit is under way: a commit costs about the same for one
@@ -45,37 +67,25 @@ export function createGroupCommit<T, R>({
   maxWaitingBytes = 64 * 1024 * 1024,
   tooMuch,
 }: GroupCommitOptions<T, R>): GroupCommit<T, R> {
-  let waiting: Waiting<T, R>[] = []
+  const waiting: Batch<T, R>[] = []
   let waitingBytes = 0
   let isBusy = false
   let onDrained: (() => void)[] = []
 
-  function take(): Waiting<T, R>[] {
-    let count = 0
-    let bytes = 0
-    while (count < waiting.length && count < MAX_ITEMS && bytes < MAX_BYTES)
-      bytes += waiting[count++]!.bytes
-    waitingBytes -= bytes
-    const taken = waiting.slice(0, count)
-    waiting = waiting.slice(count)
-    return taken
-  }
-
-  async function commitAll(taken: readonly Waiting<T, R>[]): Promise<void> {
-    try {
-      const outcomes = await commit(taken.map(({ item }) => item))
-      for (let i = 0; i < taken.length; i++) {
-        const outcome = outcomes[i]!
-        if (outcome instanceof Error) taken[i]!.reject(outcome)
-        else taken[i]!.resolve(outcome)
-      }
-    } catch (error) {
-      for (const { reject } of taken) reject(error)
-    }
+  function findRoom(): Batch<T, R> {
+    const last = waiting.at(-1)
+    if (last !== undefined && !last.isFull) return last
+    const batch = new Batch<T, R>()
+    waiting.push(batch)
+    return batch
   }
 
   const run = async (): Promise<void> => {
-    await commitAll(take())
+    const batch = waiting.shift()!
+    waitingBytes -= batch.bytes
+    batch.settle((async () => commit(batch.items))())
+    // What failed was told to whom it concerns.
+    await batch.outcomes.catch(() => {})
     if (waiting.length > 0) {
       setImmediate(run)
       return
@@ -87,19 +97,17 @@ export function createGroupCommit<T, R>({
   }
 
   return {
-    push: (item) =>
-      new Promise((resolve, reject) => {
-        if (waitingBytes > maxWaitingBytes) {
-          reject(tooMuch())
-          return
-        }
-        const bytes = sizeOf(item)
-        waitingBytes += bytes
-        waiting.push({ item, bytes, resolve, reject })
-        if (isBusy) return
+    push(item) {
+      if (waitingBytes > maxWaitingBytes) return Promise.reject(tooMuch())
+      const bytes = sizeOf(item)
+      waitingBytes += bytes
+      const outcome = findRoom().add(item, bytes)
+      if (!isBusy) {
         isBusy = true
         setImmediate(run)
-      }),
+      }
+      return outcome
+    },
 
     drained: () => (isBusy ? new Promise((resolve) => onDrained.push(resolve)) : Promise.resolve()),
   }

@@ -52,7 +52,9 @@ function copyObject(object: object, depth: number): unknown {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== Object.prototype && prototype !== null) return NOT_PLAIN
   const copies: Record<string, unknown> = {}
-  for (const name of Object.keys(object)) {
+  // `for in` makes no list of the names.
+  for (const name in object) {
+    if (!Object.hasOwn(object, name)) continue
     if (name === '__proto__') return NOT_PLAIN
     const member = copy((object as Record<string, unknown>)[name], depth)
     if (member === NOT_PLAIN) return NOT_PLAIN

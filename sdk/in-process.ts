@@ -81,6 +81,15 @@ export function toLocalValue(value: unknown, id: string): unknown {
 /** What follows it is a microtask, for half of what `queueMicrotask` takes. */
 const NOW = Promise.resolve()
 
+/** Calls whose service gets them once the function that made them has returned: one microtask for all of them. */
+let begun: LocalCall[] = []
+
+function serveBegun(): void {
+  const calls = begun
+  begun = []
+  for (const call of calls) call.serve()
+}
+
 /** A call within the process, as its service has it. */
 class LocalCall implements ServableCall {
   readonly service: string
@@ -126,10 +135,11 @@ class LocalCall implements ServableCall {
     call.started = false
     call.answering = false
     // As over a socket: nothing of the service runs before the caller's function has returned.
-    void NOW.then(() => this.#serve())
+    if (begun.push(this) === 1) void NOW.then(serveBegun)
   }
 
-  #serve(): void {
+  /** Never throws. */
+  serve(): void {
     if (this.over) return
     const call = this.#call
     this.#dispatched = true

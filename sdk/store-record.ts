@@ -39,6 +39,8 @@ export interface WireRecord {
   readonly version: number
 }
 
+const NO_FIELDS: WireRecord['metadata'] = {}
+
 /** A class, since pages have thousands: their methods are not made anew for each. */
 class ReadRecord implements StoreRecord {
   readonly key: string
@@ -77,12 +79,19 @@ export function toWire(
   key: string,
   value: unknown,
   expiry = 0,
-  metadata: Readonly<Record<string, string | StoreField>> = {},
+  metadata?: Readonly<Record<string, string | StoreField>>,
 ): Omit<WireRecord, 'version'> {
+  const fields = metadata === undefined ? NO_FIELDS : toFields(metadata)
+  return { key, value: toBytes(value).toString('base64'), expiry, metadata: fields }
+}
+
+function toFields(
+  metadata: Readonly<Record<string, string | StoreField>>,
+): Readonly<Record<string, StoreField>> {
   const fields: Record<string, StoreField> = {}
   for (const [name, field] of Object.entries(metadata))
     fields[name] = typeof field === 'string' ? { type: 'string', value: field } : field
-  return { key, value: toBytes(value).toString('base64'), expiry, metadata: fields }
+  return fields
 }
 
 function toBytes(value: unknown): Buffer {

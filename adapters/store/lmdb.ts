@@ -12,9 +12,9 @@ import { openEnvironment } from '../../core/lmdb/environment.ts'
 import { isFull } from '../../core/lmdb/is-full.ts'
 import { storeAway, storeFull } from '../../core/store/errors.ts'
 import {
+  ALL,
   fromExpiryKey,
   parseKey,
-  parseOwnKey,
   toDatabaseBounds,
   toExpiryKey,
   toKey,
@@ -37,7 +37,6 @@ export interface LmdbStoreOptions {
 
 const LAST_VERSION = Buffer.from('last version')
 const NOTHING = Buffer.alloc(0)
-const NO_BOUNDS = [undefined, undefined] as const
 
 /**
  * Keeps records in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
@@ -46,13 +45,13 @@ const NO_BOUNDS = [undefined, undefined] as const
  */
 export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   const { folder, sync = 'os', onWarning } = options
-  const { openTable, transact, close } = openEnvironment(folder, {
+  const { openTable, openTextTable, transact, close } = openEnvironment(folder, {
     what: 'the store',
     isFlushed: sync === 'always',
     ...(onWarning && { onWarning }),
   })
   /** By `keys.ts`. */
-  const records = openTable('records')
+  const records = openTextTable('records')
   /** What expires, by time, with nothing behind it. */
   const expiries = openTable('expiries')
   /** What the store remembers of itself. */
@@ -61,12 +60,12 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  const findHead = (key: Buffer): RecordHead | undefined => {
+  const findHead = (key: string): RecordHead | undefined => {
     const bytes = records.getBinaryFast(key)
     return bytes === undefined ? undefined : parseHead(bytes)
   }
 
-  function write(key: Buffer, { value, metadata, expiresMs }: StoreChange): number {
+  function write(key: string, { value, metadata, expiresMs }: StoreChange): number {
     const version = ++lastVersion
     forgetExpiry(key, findHead(key))
     void records.put(key, formatRecord({ value: value!, metadata, expiresMs, version }))
@@ -74,7 +73,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     return version
   }
 
-  function remove(key: Buffer): number {
+  function remove(key: string): number {
     const head = findHead(key)
     if (head === undefined) return 0
     forgetExpiry(key, head)
@@ -82,7 +81,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     return head.version
   }
 
-  function forgetExpiry(key: Buffer, head: RecordHead | undefined): void {
+  function forgetExpiry(key: string, head: RecordHead | undefined): void {
     if (head !== undefined && head.expiresMs > 0)
       void expiries.remove(toExpiryKey(head.expiresMs, key))
   }
@@ -127,13 +126,13 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     },
 
     scan(table, range) {
-      const first = toKey(table, '')
+      const ownAt = toKey(table, '').length
       const found: StoreRecord[] = []
       let bytes = 0
       for (const { key, value } of records.getRange(toBounds(table, range))) {
         if (found.length === range.limit || bytes >= range.maxBytes)
           return { records: found, more: true }
-        found.push(parseRecord(parseOwnKey(key, first), value, value.length, range.keysOnly))
+        found.push(parseRecord(key.slice(ownAt), value, value.length, range.keysOnly))
         bytes += value.length
       }
       return { records: found, more: false }
@@ -143,14 +142,10 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
 
     listTables({ database, after, limit }) {
       const tables: StoreTable[] = []
-      const [first, end] = database === undefined ? NO_BOUNDS : toDatabaseBounds(database)
+      const [first, end] = database === undefined ? ALL : toDatabaseBounds(database)
       let start = after === undefined ? first : toTableEnd(after)
       while (tables.length < limit) {
-        const [key] = records.getKeys({
-          ...(start !== undefined && { start }),
-          ...(end !== undefined && { end }),
-          limit: 1,
-        })
+        const [key] = records.getKeys({ start, end, limit: 1 })
         if (key === undefined) break
         const { table } = parseKey(key)
         tables.push(table)
@@ -162,7 +157,7 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
     purge: (nowMs, limit) =>
       change(() => {
         const purged: StorePlace[] = []
-        const notes = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, NOTHING), limit })]
+        const notes = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, ''), limit })]
         for (const note of notes) {
           const key = fromExpiryKey(note)
           void expiries.remove(note)

@@ -1,20 +1,26 @@
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, open, type RootDatabase } from 'lmdb'
+import { type Database, type DatabaseOptions, open, type RootDatabase } from 'lmdb'
 import { isDoneIn } from '../done-in.ts'
 import { checkFile } from './check-file.ts'
 import { createFailures } from './failures.ts'
 import { findReason } from './find-reason.ts'
 import { reserveLock } from './reserve-lock.ts'
 import { silenceFailures } from './silence-failures.ts'
+import { textKeys } from './text-keys.ts'
 
 /** A table of the file: bytes by bytes, in their order. */
 export type LmdbTable = Database<Buffer, Buffer>
+
+/** As {@link LmdbTable}, by texts; a range of it has two ends. */
+export type LmdbTextTable = Database<Buffer, string>
 
 /** An open file. */
 export interface Environment {
   /** @throws {Error} when it is not there, and there is no room for it. */
   readonly openTable: (name: string) => LmdbTable
+  /** @throws {Error} as {@link openTable}. */
+  readonly openTextTable: (name: string) => LmdbTextTable
   /** Runs `change` in a transaction of its own: all of its writes or none are there afterwards. */
   readonly transact: <T>(change: () => T) => Promise<T>
   readonly close: () => Promise<void>
@@ -34,6 +40,7 @@ const FILES = ['data.mdb', 'lock.mdb'] as const
 /** What became of a transaction that failed lmdb-js may notice only with the next one: after this long one is made for that. */
 const OVERDUE_MS = 5000
 const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
+const TEXTS = { encoding: 'binary', keyEncoder: textKeys, cache: false } as const
 
 /**
  * Opens the file in a folder, which is made where it is missing, for its owner alone.
@@ -69,6 +76,17 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
   const failures = createFailures({ what, folder, onWarning })
   let hasFailed = false
 
+  function openDatabase<K extends Buffer | string>(
+    name: string,
+    options: DatabaseOptions,
+  ): Database<Buffer, K> {
+    try {
+      return root.openDB<Buffer, K>(name, options)
+    } catch (cause) {
+      throw cannotOpen(cause)
+    }
+  }
+
   const transact = async <T>(change: () => T): Promise<T> => {
     const known = failures.findReason()
     if (known !== undefined) throw known
@@ -88,13 +106,8 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
   }
 
   return {
-    openTable(name) {
-      try {
-        return root.openDB({ name, ...BYTES })
-      } catch (cause) {
-        throw cannotOpen(cause)
-      }
-    },
+    openTable: (name) => openDatabase<Buffer>(name, BYTES),
+    openTextTable: (name) => openDatabase<string>(name, TEXTS),
     transact,
     async close() {
       // Closing waits for the last transaction to be flushed: one that failed never is.

@@ -1,8 +1,8 @@
 import t from 'tap'
 import {
+  ALL,
   fromExpiryKey,
   parseKey,
-  parseOwnKey,
   toDatabaseBounds,
   toExpiryKey,
   toKey,
@@ -15,30 +15,34 @@ const LONGEST = 1978
 
 t.test('a place is read as it was written', (t) => {
   for (const key of ['a', '\u{1f600}', '\u0001', 'a/b']) {
-    const bytes = toKey(TABLE, key)
-    t.strictSame(parseKey(bytes), { table: TABLE, key })
-    t.equal(parseOwnKey(bytes, toKey(TABLE, '')), key)
-    t.strictSame(fromExpiryKey(toExpiryKey(5, bytes)), bytes)
+    const place = toKey(TABLE, key)
+    t.strictSame(parseKey(place), { table: TABLE, key })
+    t.equal(fromExpiryKey(toExpiryKey(5, place)), place)
   }
   t.end()
 })
 
+/** As their bytes in UTF-8, which is how the file has them. */
+const compare = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
 t.test('records of a table, and of a database, are neighbours', (t) => {
   const inside = toKey(TABLE, '\u{10ffff}')
-  t.equal(Buffer.compare(inside, toTableEnd(TABLE)), -1)
+  t.equal(compare(inside, toTableEnd(TABLE)), -1)
   const next = toKey({ database: 'mx', table: 'things.' }, 'a')
-  t.equal(Buffer.compare(toTableEnd(TABLE), next), -1)
+  t.equal(compare(toTableEnd(TABLE), next), -1)
   const [from, to] = toDatabaseBounds('mx')
-  t.equal(Buffer.compare(from, toKey({ database: 'mx', table: '0' }, 'a')), -1)
-  t.equal(Buffer.compare(inside, to), -1)
-  t.equal(Buffer.compare(to, toKey({ database: 'mx-', table: '0' }, 'a')), -1)
+  t.equal(compare(from, toKey({ database: 'mx', table: '0' }, 'a')), -1)
+  t.equal(compare(inside, to), -1)
+  t.equal(compare(to, toKey({ database: 'mx-', table: '0' }, 'a')), -1)
+  for (const name of ['0', 'Z', 'zz']) {
+    t.equal(compare(ALL[0], toDatabaseBounds(name)[0]), -1)
+    t.equal(compare(toDatabaseBounds(name)[1], ALL[1]), -1)
+  }
   t.end()
 })
 
 t.test('what expires later is behind', (t) => {
-  const times = [1, 255, 256, 2 ** 32, 1.7e12, 8.64e15].map((ms) =>
-    toExpiryKey(ms, Buffer.from('a')),
-  )
+  const times = [1, 255, 256, 2 ** 32, 1.7e12, 8.64e15].map((ms) => toExpiryKey(ms, 'a'))
   t.strictSame(times.toSorted(Buffer.compare), times)
   t.end()
 })
