@@ -5,6 +5,7 @@ import { findProgram } from '../test/fixtures/servers.ts'
 import { openBareNats } from './broker/bare-nats.ts'
 import type { Contestant } from './broker/contestant.ts'
 import { openMemory, openNats, openService } from './broker/mx.ts'
+import { median } from './median.ts'
 import { reportRows } from './rows.ts'
 
 const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
@@ -14,8 +15,6 @@ const WINDOW = 5000
 const BURST = 500
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 /** Messages a second that were published and delivered. */
 async function measureRate(publish: Contestant['publish'], count: () => number): Promise<number> {

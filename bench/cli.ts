@@ -1,4 +1,5 @@
 // How soon commands end: `npm run bench:cli [-- runs]`. Beside them node's own start, in the same interleaved run.
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,6 +9,7 @@ import { type Goal, guardGoals } from './goals.ts'
 import { findPort, startProgram } from './http/processes.ts'
 import { waitUntilReady } from './http/ready.ts'
 import { readOrigin, writeResult } from './http/results.ts'
+import { median } from './median.ts'
 import { ROOT } from './rivals/rival.ts'
 
 const [runs = 20] = process.argv.slice(2).map(Number)
@@ -32,10 +34,6 @@ async function measure(words: readonly string[]): Promise<number> {
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`${words.join(' ')} ended with status ${code}`)
   return performance.now() - startMs
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 }
 
 async function untilFound(): Promise<void> {

@@ -1,4 +1,5 @@
 // Events beside the bare client of NATS JetStream, in the same run: `npm run bench:events [-- seconds rounds]`.
+
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { openBareJetStream } from './events/bare-jetstream.ts'
 import type { Contestant, EventsGoals } from './events/contestant.ts'
 import { openJetStream, openLmdb } from './events/mx.ts'
 import { guardGoals } from './goals.ts'
+import { median } from './median.ts'
 import { reportRows } from './rows.ts'
 
 const CALLERS = 1000
@@ -15,9 +17,6 @@ const [seconds = 2, rounds = 3] = process.argv.slice(2).map(Number)
 const PUBLISHED = 'published/s'
 const REPLAYED = 'replayed/s'
 const PAYLOAD = Buffer.from('x'.repeat(128))
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 /** Events a second, and how many, of many callers who each wait for their acknowledgement. */
 async function measurePublish(publish: Contestant['publish']): Promise<[number, number]> {

@@ -1,16 +1,14 @@
 // How soon `mx server` is ready, and what it takes: `npm run bench:server [-- starts]`. Beside it the gateway alone, in the same run.
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { guardGoals } from './goals.ts'
 import { readOrigin, writeResult } from './http/results.ts'
+import { median } from './median.ts'
 import { measureServer, measureStart, type Start, toStartGoals } from './server/measure-start.ts'
 
 const [starts = 5] = process.argv.slice(2).map(Number)
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
-}
 
 const folder = mkdtempSync(join(tmpdir(), 'mx-bench-server-'))
 const inFolder = (name: string): string => `--data_dir=${join(folder, name)}`

@@ -1,3 +1,4 @@
+import { median } from '../median.ts'
 import type { Rival } from '../rivals/rival.ts'
 import type { BackendPorts } from './backend.ts'
 import { type Measurement, measureRival } from './measure.ts'
@@ -88,13 +89,4 @@ function toRow(
     ratio: median(rounds.map((round, i) => round.cpuMicros / (base[i]?.cpuMicros ?? Number.NaN))),
     ...(problem === undefined ? {} : { problem }),
   }
-}
-
-/** The middle value; the mean of the two in the middle for an even number; NaN for none. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length / 2
-  return sorted.length % 2 === 1
-    ? sorted[Math.floor(middle)]!
-    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
 }

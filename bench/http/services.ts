@@ -1,9 +1,9 @@
+import { median } from '../median.ts'
 import { IDLE_NODES, mx } from '../rivals/mx.ts'
 import type { Backend } from './backend.ts'
 import { type Measurement, measureRival } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { readOrigin, writeResult } from './results.ts'
-import { median } from './rounds.ts'
 import { SCENARIOS } from './scenarios.ts'
 
 const KINDS = [0, 4999] as const

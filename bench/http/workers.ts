@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
+import { median } from '../median.ts'
 import { mx } from '../rivals/mx.ts'
 import type { Backend } from './backend.ts'
 import { startRival } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { readOrigin, writeResult } from './results.ts'
-import { median } from './rounds.ts'
 import { SCENARIOS } from './scenarios.ts'
 import { runWrk } from './wrk.ts'
 

@@ -6,9 +6,15 @@ export interface StoreGoals {
   readonly pageMs: number
 }
 
+/** What the stores are called in results. */
+export type ContestantName =
+  | 'mx, sync os'
+  | 'mx, sync always'
+  | 'redis, appendfsync everysec'
+  | 'redis, appendfsync always'
+
 /** A store as the benchmark uses it. */
 export interface Contestant {
-  readonly name: string
   /** Undefined: it is there to be compared with. */
   readonly goals?: StoreGoals
   /** Resolves when it is acknowledged. */

@@ -18,7 +18,6 @@ export async function openMx(folder: string, sync: 'os' | 'always'): Promise<Con
   const client = new Client({ services: [service] })
   const store = createStore(client, { table: 'bench' })
   return {
-    name: `mx, sync ${sync}`,
     goals: { ...GOALS, writesPerSecond: sync === 'os' ? 80_000 : 60_000 },
     write: (key, value) => store.write(key, value),
     read: async (key) => (await store.read(key))[0]!.text(),

@@ -30,7 +30,6 @@ export async function openRedis(
   const closed = once(child, 'close')
   const { call, close } = await connectResp(port)
   return {
-    name: `redis, appendfsync ${sync}`,
     write(key, value) {
       void call('MULTI')
       void call('SET', key, value)

@@ -3,10 +3,11 @@ import { parseH2load, readLatencies } from '../../bench/http/h2load.ts'
 import type { Machine } from '../../bench/http/machine.ts'
 import type { Measurement } from '../../bench/http/measure.ts'
 import { parseOptions } from '../../bench/http/options.ts'
-import { median, type Row } from '../../bench/http/rounds.ts'
+import type { Row } from '../../bench/http/rounds.ts'
 import { findScenario, SCENARIOS } from '../../bench/http/scenarios.ts'
 import { formatTable } from '../../bench/http/table.ts'
 import { parseWrk } from '../../bench/http/wrk.ts'
+import { median } from '../../bench/median.ts'
 import { compareRatios, type Recorded } from '../../bench/ratios.ts'
 
 const WRK = `Running 1s test @ http://127.0.0.1:9100/

@@ -1,0 +1,8 @@
+/** The middle value; the mean of the two in the middle for an even number; NaN for none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length / 2
+  return sorted.length % 2 === 1
+    ? sorted[Math.floor(middle)]!
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2
+}
