@@ -109,12 +109,18 @@ export class BodyStream implements AsyncIterableIterator<unknown> {
     this.#next = 0
   }
 
-  async #take(body: unknown): Promise<IteratorResult<unknown>> {
-    const bytes = body instanceof Uint8Array ? body.length : 0
-    // Decoded before the first `await`: the memory of a body that just came in is somebody else's afterwards.
-    const value = this.#source.decode(body)
-    this.#source.onConsumed(bytes)
-    return { done: false, value: await value }
+  /** Decoded at once: the memory of a body that just came in is somebody else's afterwards. */
+  #take(body: unknown): Promise<IteratorResult<unknown>> {
+    try {
+      const bytes = body instanceof Uint8Array ? body.length : 0
+      const value = this.#source.decode(body)
+      this.#source.onConsumed(bytes)
+      return value instanceof Promise
+        ? value.then((decoded: unknown) => ({ done: false, value: decoded }))
+        : Promise.resolve({ done: false, value })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 }
 

@@ -118,6 +118,7 @@ export function openChannel(options: ChannelOptions): EventChannel {
 
   /** Whoever asks for the next one is done with those before, unless the program says itself what became of each. */
   function endSpans(): void {
+    if (spans.size === 0) return
     for (const span of spans.values()) endMessage(span)
     spans.clear()
   }
@@ -157,8 +158,10 @@ export function openChannel(options: ChannelOptions): EventChannel {
   return {
     async next() {
       if (acks !== 'program') endSpans()
-      await unanswered?.()
-      unanswered = undefined
+      if (unanswered !== undefined) {
+        await unanswered()
+        unanswered = undefined
+      }
       while (!isOver) {
         try {
           const from = stream ?? (await connect())

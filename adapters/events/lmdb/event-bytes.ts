@@ -34,11 +34,9 @@ export function parseMark(bytes: Buffer): LogMark {
   }
 }
 
-/** @param bytes those of an event; they may be used again afterwards. */
+/** @param bytes those of an event; the payload is part of them. */
 export function parseEvent(sequence: number, bytes: Buffer): StoredEvent {
   const payloadAt = HEAD_BYTES + bytes.readUInt32LE(32)
-  const payload = Buffer.allocUnsafe(bytes.length - payloadAt)
-  bytes.copy(payload, 0, payloadAt)
   return {
     sequence,
     id: bytes.toString('latin1', ID_AT, HEAD_BYTES),
@@ -47,7 +45,7 @@ export function parseEvent(sequence: number, bytes: Buffer): StoredEvent {
       payloadAt === HEAD_BYTES
         ? NO_METADATA
         : (JSON.parse(bytes.toString('utf8', HEAD_BYTES, payloadAt)) as NewEvent['metadata']),
-    payload,
+    payload: bytes.subarray(payloadAt),
   }
 }
 

@@ -15,13 +15,3 @@ t.test('an event and its mark are what they were', (t) => {
   }
   t.end()
 })
-
-t.test('the payload is a copy', (t) => {
-  const mark = { storedMs: 0, highestMs: 0, startBytes: 0 }
-  const event = { id: ID, timestampMs: 5, metadata: {}, payload: Buffer.from('a') }
-  const bytes = formatEvent(event, mark)
-  const { payload } = parseEvent(1, bytes)
-  bytes.fill(0)
-  t.equal(Buffer.from(payload).toString(), 'a')
-  t.end()
-})
