@@ -112,14 +112,14 @@ export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery
   async function askOnce(mayWait: boolean): Promise<void> {
     const { waitSeconds: longest, shortWaitSeconds } = pace
     const waitSeconds = toJittered(slots.isShort() ? shortWaitSeconds : longest, 0.25)
-    await hear(
-      await ask({
-        index: mayWait && index > 0n ? String(index) : undefined,
-        era,
-        waitSeconds,
-        signal,
-      }),
-    )
+    const answer = await ask({
+      index: mayWait && index > 0n ? String(index) : undefined,
+      era,
+      waitSeconds,
+      signal,
+    })
+    await hear(answer)
+    answer.release()
   }
 
   /** Takes a seat once there is an answer, and somebody still wants the next one. */

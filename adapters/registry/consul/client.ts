@@ -26,6 +26,8 @@ export interface Answer {
   /** {@link ConsulClient.era} when it came. */
   readonly era: number
   readonly chunks: readonly Buffer[]
+  /** Read to the end: nobody looks at the chunks any more, whose memory the next answers may have. */
+  readonly release: () => void
 }
 
 export interface AskOptions {
@@ -161,7 +163,7 @@ export function createConsulClient({
       if (sink.problem() !== undefined) throw createConsulError(sink.problem()!)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined)
-        throw toAnswerError(status, hide(joinChunks(sink.chunks).toString()), needs)
+        throw toAnswerError(status, hide(joinChunks(sink.chunks()).toString()), needs)
       era++
       throw error
     } finally {
@@ -173,7 +175,8 @@ export function createConsulClient({
       index: typeof index === 'string' ? index : '',
       filtered: headers()['x-consul-results-filtered-by-acls'] === 'true',
       era,
-      chunks: sink.chunks,
+      chunks: sink.chunks(),
+      release: sink.release,
     }
   }
 

@@ -25,6 +25,8 @@ export interface ConsulAddress {
 
 /** How long after the last byte the other side of a connection is looked for, milliseconds. */
 const PROBE_MS = 10_000
+/** Of all connections. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
  * The connections to a Consul agent, kept and bounded.
@@ -48,6 +50,7 @@ export function createAgent(
     // The library leaves an IPv6 address in its brackets, and would ask the DNS for it.
     ...(isIPv6(host) && { host }),
   })
+  shareReads(agent, onLost)
   agent.on('free', (socket: Socket) => {
     if (known.has(socket)) return
     known.add(socket)
@@ -57,6 +60,28 @@ export function createAgent(
     })
   })
   return agent
+}
+
+/**
+ * Has the connections of an agent read into the same memory: the parser copies what it takes from a read before the next one. By
+ * itself Node.js takes 64 KiB for each read, however little comes, and of thousands of answers that lies around until it is collected.
+ */
+function shareReads(agent: http.Agent, onLost: () => void): void {
+  const connect = agent.createConnection
+  agent.createConnection = (options, done) => {
+    const onread = {
+      buffer: READ_BUFFER,
+      callback(length: number): boolean {
+        if (socket.emit('data', READ_BUFFER.subarray(0, length))) return true
+        // What nobody asked for must not be taken for the answer to the next question.
+        onLost()
+        socket.destroy()
+        return true
+      },
+    }
+    const socket = connect.call(agent, { ...options, onread } as http.ClientRequestArgs, done)!
+    return socket
+  }
 }
 
 function readTls({ caFile, certFile, keyFile }: ConsulAddress): https.AgentOptions {

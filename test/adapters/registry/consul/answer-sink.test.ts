@@ -19,7 +19,7 @@ t.test('an answer is collected, with its header', async (t) => {
   response.push('def')
   response.push(null)
   await finished(sink.stream)
-  t.equal(Buffer.concat(sink.chunks).toString(), 'abcdef')
+  t.equal(Buffer.concat(sink.chunks()).toString(), 'abcdef')
   t.equal(sink.headers()['x-consul-index'], '7')
   t.equal(sink.problem(), undefined)
 })
@@ -28,7 +28,7 @@ t.test('more than it takes is not kept, and cancelled once', async (t) => {
   let cancelled = 0
   const sink = createAnswerSink(4, () => cancelled++)
   for (let i = 0; i < 3; i++) sink.stream.write('abc')
-  t.equal(Buffer.concat(sink.chunks).toString(), 'abc')
+  t.equal(Buffer.concat(sink.chunks()).toString(), 'abc')
   t.equal(sink.problem(), "Consul's answer is longer than 4 bytes")
   t.equal(cancelled, 1)
 })
@@ -44,4 +44,35 @@ t.test('a connection that ends in the middle cancels', async (t) => {
     response.destroy()
   })
   await cancelled
+})
+
+t.test('a long answer comes in pieces, whole', async (t) => {
+  const sink = createAnswerSink(1_000_000, () => t.fail('cancelled'))
+  const body = Buffer.from(Array.from({ length: 30_000 }, (_, i) => i).join())
+  for (let at = 0; at < body.length; at += 4093) sink.stream.write(body.subarray(at, at + 4093))
+  t.ok(body.length > 131_072, 'more than two of them')
+  t.equal(sink.chunks().length, 3)
+  t.same(Buffer.concat(sink.chunks()), body)
+})
+
+t.test('an answer that was read gives its memory to the next one', async (t) => {
+  const collect = (text: string): ReturnType<typeof createAnswerSink> => {
+    const sink = createAnswerSink(100, () => t.fail('cancelled'))
+    sink.stream.write(Buffer.from(text))
+    return sink
+  }
+  const first = collect('abc')
+  const [memory] = first.chunks()
+  const other = collect('def')
+  t.not(other.chunks()[0]?.buffer, memory?.buffer, 'not before')
+  first.release()
+  first.release()
+  t.same(first.chunks(), [])
+  const [next, last] = [collect('ghi'), collect('jkl')]
+  t.equal(next.chunks()[0]?.buffer, memory?.buffer)
+  t.not(last.chunks()[0]?.buffer, memory?.buffer, 'given once')
+  t.same(
+    [other, next, last].map((sink) => Buffer.concat(sink.chunks()).toString()),
+    ['def', 'ghi', 'jkl'],
+  )
 })

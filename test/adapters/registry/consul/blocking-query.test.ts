@@ -34,6 +34,8 @@ function play(
   waits: number[]
   atMs: number[]
   told: string[]
+  /** Answers whose memory others may have. */
+  released: string[]
   stop: () => void
   settled: Promise<void>
 } {
@@ -42,6 +44,7 @@ function play(
   const waits: number[] = []
   const atMs: number[] = []
   const told: string[] = []
+  const released: string[] = []
   const query = startBlockingQuery({
     ask({ index, era, waitSeconds, signal }: Question): Promise<Answer> {
       const step = steps[asked.length]
@@ -56,14 +59,16 @@ function play(
           filtered: false,
           era: asked.length,
           chunks: [Buffer.from(step[1])],
+          release: () => void released.push(step[1]),
         })
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => reject(new Error('aborted'))),
       )
     },
     onAnswer(answer) {
-      if (joinChunks(answer.chunks).toString() === 'bad') throw new SyntaxError('no JSON')
-      told.push(joinChunks(answer.chunks).toString())
+      const text = joinChunks(answer.chunks).toString()
+      if (text === 'bad') throw new SyntaxError('no JSON')
+      told.push(text)
     },
     onOutage: (reason) => told.push(reason === undefined ? 'back' : reason.message),
     idleMs: () => 0,
@@ -71,11 +76,11 @@ function play(
     pace: { ...PACE, ...pace },
   })
   t.teardown(query.stop)
-  return { asked, eras, waits, atMs, told, stop: query.stop, settled: query.settled }
+  return { asked, eras, waits, atMs, told, released, stop: query.stop, settled: query.settled }
 }
 
 t.test('each question waits for something newer than the last answer', async (t) => {
-  const { asked, told, waits, eras } = play(t, [
+  const { asked, told, released, waits, eras } = play(t, [
     ['7', 'a'],
     ['9', 'b'],
   ])
@@ -83,6 +88,7 @@ t.test('each question waits for something newer than the last answer', async (t)
   t.same(asked, [undefined, '7', '9'])
   t.same(eras.slice(1), [1, 2], 'and says whose index it is')
   t.same(told, ['a', 'b'])
+  t.same(released, ['a', 'b'])
   t.ok(waits.every((seconds) => seconds > 45 && seconds <= 60))
   t.ok(new Set(waits).size > 1, 'and not all of them equally long')
 })

@@ -57,6 +57,7 @@ function open(t: Test): {
           filtered: false,
           era: 0,
           chunks: [Buffer.from(JSON.stringify(names))],
+          release: () => {},
         })
       await until(() => reply !== undefined)
     },
