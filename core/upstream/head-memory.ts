@@ -4,6 +4,9 @@ import type { LineMemory, ReplyHead } from './reply-head.ts'
 /** Longest head kept, bytes. */
 const HEAD_MAX_BYTES = 1024
 const NO_BLOCK: HeaderBlock = createHeaderBlock([])
+// One for all: of many nodes most are asked seldom.
+const NO_BYTES = new Uint8Array(0)
+const NO_WORDS = new Float64Array(0)
 
 /**
  * What the last reply heads from a node looked like; shared by its connections.
@@ -13,12 +16,12 @@ const NO_BLOCK: HeaderBlock = createHeaderBlock([])
  */
 export class HeadMemory {
   readonly lines: LineMemory = []
-  #bytes: Uint8Array = new Uint8Array(0)
+  #bytes: Uint8Array = NO_BYTES
   /**
    * The same, eight bytes at a time; up to seven bytes at the end are left out. Two numbers are equal if their bytes are, but for
    * zeros, which a head has none of, and those that are none (NaN), which are not equal to themselves: then it is parsed.
    */
-  #words: Float64Array = new Float64Array(0)
+  #words: Float64Array = NO_WORDS
   #block = NO_BLOCK
   #status = 0
   #length = 0

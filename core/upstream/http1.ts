@@ -62,6 +62,15 @@ const DISCARD_MAX_BYTES = 256 * 1024
 const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
 const READ_WORDS = new Float64Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
+/** Every connection reads its heads into the same one, too, and takes what it needs at once: thousands may be idle. */
+const REPLY: ReplyHead = {
+  status: 0,
+  headers: new HeaderList(),
+  length: 0,
+  persistent: true,
+  idleSeconds: 0,
+  repeated: false,
+}
 
 const HEAD = 0
 const BODY_LENGTH = 1
@@ -99,14 +108,9 @@ export class Http1Connection {
   #left = 0
   #decoder: ChunkedDecoder | undefined = undefined
   #informational = 0
-  readonly #head: ReplyHead = {
-    status: 0,
-    headers: new HeaderList(),
-    length: 0,
-    persistent: true,
-    idleSeconds: 0,
-    repeated: false,
-  }
+  /** Of the reply read last. */
+  #persistent = true
+  #idleSeconds = 0
   #paused = false
   #ended = false
   // Writing
@@ -378,14 +382,16 @@ export class Http1Connection {
 
   /** Offset behind the head and a body that came along whole; -1: more must come, or the connection failed. */
   #readHead(bytes: Buffer, at: number, to: number): number {
-    const head = this.#head
+    const head = REPLY
     const words = bytes === READ_BUFFER ? READ_WORDS : undefined
     const known = this.#owner.memory.recall(bytes, words, at, to, head)
     this.replying = true
     const stop = known > 0 ? known : this.#parseHead(bytes, at, to)
     if (stop < 0) return -1
     const from = at + stop
-    const { status } = head
+    const { status, headers, length } = head
+    this.#persistent = head.persistent
+    this.#idleSeconds = head.idleSeconds
     if (status < 200) {
       // 100, 102 and 103 are for the gateway; nobody asked for an upgrade (RFC 9110 §15.2).
       if (status === 101 || ++this.#informational > INFORMATIONAL_MAX) {
@@ -398,15 +404,13 @@ export class Http1Connection {
     const call = this.#calls[0]!
     if (call.method === 'HEAD' || status === 204 || status === 304) {
       // What a 204 announces may follow, and would be taken for the next reply.
-      if (status === 204 && head.length !== 0 && head.length !== UNTIL_CLOSE)
-        head.persistent = false
-      call.onReplyHead(status, head.headers, head.length >= 0 ? head.length : -1)
+      if (status === 204 && length !== 0 && length !== UNTIL_CLOSE) this.#persistent = false
+      call.onReplyHead(status, headers, length >= 0 ? length : -1)
       this.#finish(true)
       return from
     }
-    const { length } = head
     if (length >= 0 && length <= to - from) {
-      call.onReply(status, head.headers, viewOf(bytes, from, length))
+      call.onReply(status, headers, viewOf(bytes, from, length))
       this.#finish(false)
       return from + length
     }
@@ -419,15 +423,15 @@ export class Http1Connection {
       this.#decoder = new ChunkedDecoder()
     } else if (length === UNTIL_CLOSE) {
       this.#state = BODY_UNTIL_CLOSE
-      head.persistent = false
+      this.#persistent = false
     } else this.#state = BODY_LENGTH
-    call.onReplyHead(status, head.headers, length >= 0 ? length : -1)
+    call.onReplyHead(status, headers, length >= 0 ? length : -1)
     return from
   }
 
   /** Length of the head at `at`; -1: more must come, or the connection failed. */
   #parseHead(bytes: Buffer, at: number, to: number): number {
-    const head = this.#head
+    const head = REPLY
     const { memory } = this.#owner
     let text = bytes.toString('latin1', at, Math.min(to, at + HEAD_GUESS_BYTES))
     let stop = parseReplyHead(text, head, memory.lines)
@@ -485,7 +489,7 @@ export class Http1Connection {
     if (call === undefined) return
     // A reply that came before the end of the request leaves the rest of it without a reader.
     const requestSent = this.#bodyLeft === 0 && this.#heldHead === ''
-    if (!this.#head.persistent || !requestSent || this.#ended) {
+    if (!this.#persistent || !requestSent || this.#ended) {
       const others = this.#retire()
       if (streamed) call.onReplyEnd()
       this.#failAll(others, 'closed', true)
@@ -494,7 +498,7 @@ export class Http1Connection {
     // The client may still be slow with the last piece; the next reply is not for it.
     this.resume()
     if (streamed) call.onReplyEnd()
-    const { idleSeconds } = this.#head
+    const idleSeconds = this.#idleSeconds
     if (this.#calls.length > 0) this.#limit(this.#timeouts.replyMs)
     else {
       this.#deadlineMs = 0

@@ -22,19 +22,14 @@ export interface PoolOptions extends Http1Options {
 }
 
 /** The connections to one node. Those in use are bounded, those unused are kept for a while, the latest used first. */
-export class Pool implements ClockedPool {
+export class Pool implements ClockedPool, ConnectionOwner {
+  readonly memory: HeadMemory = new HeadMemory()
   readonly #options: PoolOptions
   readonly #connections = new Set<Http1Connection>()
   readonly #idle: Http1Connection[] = []
   /** Connections that take several calls at a time. */
   readonly #pipelined: Http1Connection[] = []
   readonly #waiting: { readonly call: UpstreamCall; readonly untilMs: number }[] = []
-  readonly #owner: ConnectionOwner = {
-    memory: new HeadMemory(),
-    onIdle: (connection) => this.#reuse(connection),
-    onGone: (connection) => this.#forget(connection),
-    onUnsent: (call) => this.dispatch(call),
-  }
   #closed = false
 
   constructor(options: PoolOptions) {
@@ -93,6 +88,28 @@ export class Pool implements ClockedPool {
     this.#serveWaiting()
   }
 
+  onIdle(connection: Http1Connection): void {
+    if (this.#closed && this.#waiting.length === 0) {
+      if (connection.load === 0) connection.destroy()
+      return
+    }
+    if (this.#options.pipeline === 1 || !this.#pipelined.includes(connection))
+      this.#idle.push(connection)
+    this.#serveWaiting()
+  }
+
+  onGone(connection: Http1Connection): void {
+    if (!this.#connections.delete(connection)) return
+    returnConnection(this.#options.budget)
+    remove(this.#idle, connection)
+    remove(this.#pipelined, connection)
+    this.#serveWaiting()
+  }
+
+  onUnsent(call: UpstreamCall): void {
+    this.dispatch(call)
+  }
+
   #refuse(call: UpstreamCall): void {
     const detail = `all ${this.#options.maxConnections} connections to the backend are busy`
     call.onFailure({ kind: 'full', detail, collateral: false })
@@ -134,28 +151,10 @@ export class Pool implements ClockedPool {
     const { budget, maxConnections } = this.#options
     if (this.#connections.size >= maxConnections) return undefined
     if (!takeConnection(budget)) return undefined
-    const connection = new Http1Connection(this.#options, this.#owner)
+    const connection = new Http1Connection(this.#options, this)
     this.#connections.add(connection)
     watchPool(this)
     return connection
-  }
-
-  #reuse(connection: Http1Connection): void {
-    if (this.#closed && this.#waiting.length === 0) {
-      if (connection.load === 0) connection.destroy()
-      return
-    }
-    if (this.#options.pipeline === 1 || !this.#pipelined.includes(connection))
-      this.#idle.push(connection)
-    this.#serveWaiting()
-  }
-
-  #forget(connection: Http1Connection): void {
-    if (!this.#connections.delete(connection)) return
-    returnConnection(this.#options.budget)
-    remove(this.#idle, connection)
-    remove(this.#pipelined, connection)
-    this.#serveWaiting()
   }
 
   #serveWaiting(): void {

@@ -1,4 +1,5 @@
 import { appendParsed, HeaderList } from '../headers.ts'
+import { TextMemo } from '../text-memo.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DIGITS = /^\d{1,15}$/
@@ -56,11 +57,13 @@ interface Line {
  */
 export type LineMemory = Line[]
 
+/** Lines of all nodes, seen first lately: those of most nodes are the same, and each is kept once. */
+const LINES = new TextMemo<Line>()
 /** Lines kept, and the longest one. */
 const MEMORY_LINES = 32
 const MEMORY_LINE_LENGTH = 256
 
-/** A parsed reply head. One per connection, filled anew for every reply. */
+/** A parsed reply head, filled anew for every reply. */
 export interface ReplyHead {
   status: number
   /** End-to-end fields. */
@@ -95,7 +98,9 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
       const stop = text.indexOf('\r\n', at)
       if (stop < 0) return BARE_LINE_FEED.test(text) ? 'bare line feed in the head' : 0
       if (stop === at && i > 0) break
-      const parsed = i === 0 ? parseStatusLine(text, stop) : parseField(text, at, stop)
+      // Where another line stood, more of them are likely to come: none is worth more than parsing.
+      const isNew = line === undefined && i < MEMORY_LINES && stop - at < MEMORY_LINE_LENGTH - 2
+      const parsed = isNew ? findLine(text, at, stop) : parseLine(text, at, stop, i === 0)
       if (typeof parsed === 'string') return parsed
       line = parsed
       repeated = false
@@ -139,6 +144,22 @@ export function parseReplyHead(text: string, head: ReplyHead, memory: LineMemory
   if (connection !== '') readConnection(connection.toLowerCase(), head)
   if (keepAlive !== '') readKeepAlive(keepAlive, head)
   return at + 2
+}
+
+/** A line as other nodes sent it, or a new one that does not keep all the text it stands in. */
+function findLine(text: string, start: number, stop: number): Line | string {
+  const isFirst = start === 0
+  const line = text.slice(start, stop + 2)
+  const known = LINES.find(line)
+  if (known !== undefined && (known.meaning === STATUS) === isFirst) return known
+  const own = Buffer.from(line, 'latin1').toString('latin1')
+  const parsed = parseLine(own, 0, stop - start, isFirst)
+  if (typeof parsed !== 'string') LINES.keep(own, parsed)
+  return parsed
+}
+
+function parseLine(text: string, start: number, stop: number, isFirst: boolean): Line | string {
+  return isFirst ? parseStatusLine(text, stop) : parseField(text, start, stop)
 }
 
 function parseStatusLine(text: string, stop: number): Line | string {

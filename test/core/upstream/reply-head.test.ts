@@ -108,6 +108,26 @@ t.test('the memory is bounded', async (t) => {
   t.equal(long.filter(Boolean).length, 1)
 })
 
+t.test('nodes that say the same share what is remembered of it', async (t) => {
+  const [a, b]: LineMemory[] = [[], []]
+  const long = `X: ${'x'.repeat(300)}\r\n`
+  for (const memory of [a!, b!]) parse(`${OK}Server: shared\r\n${long}\r\n`, memory)
+  t.equal(a!.length, 2)
+  t.equal(a![0], b![0])
+  t.equal(a![1], b![1])
+  parse(`${OK}Server: other\r\n\r\n`, b)
+  t.match([a![1], b![1]], [{ value: 'shared' }, { value: 'other' }])
+  t.equal(
+    parse(`${OK}${OK}\r\n`).result,
+    'field without a colon',
+    'a first line is none of the others',
+  )
+  t.equal(
+    parse('Server: shared\r\n\r\n').result,
+    'status line must be HTTP/1.1, a code of three digits and a reason',
+  )
+})
+
 t.test('what is malformed is named', async (t) => {
   const cases: [string, string][] = [
     ['HTTP/2 200\r\n', 'status line must be HTTP/1.1, a code of three digits and a reason'],
