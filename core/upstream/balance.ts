@@ -68,6 +68,27 @@ export function createBalancer(
 }
 
 function createRoundRobin(nodes: readonly UpstreamNode[]): Balancer {
+  const [{ weight }] = nodes as [UpstreamNode]
+  return nodes.every((node) => node.weight === weight)
+    ? createTurns(nodes)
+    : createWeightedTurns(nodes)
+}
+
+function createTurns(nodes: readonly UpstreamNode[]): Balancer {
+  const { length } = nodes
+  let next = 0
+  return {
+    pick(_x, tried) {
+      for (;;) {
+        const node = nodes[next]!
+        next = next + 1 === length ? 0 : next + 1
+        if (node !== tried) return node
+      }
+    },
+  }
+}
+
+function createWeightedTurns(nodes: readonly UpstreamNode[]): Balancer {
   const sequence = buildSequence(nodes)
   const { length } = sequence
   let next = 0

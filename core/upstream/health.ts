@@ -1,4 +1,4 @@
-import type { UpstreamNode } from './node.ts'
+import { type UpstreamNode, WELL } from './node.ts'
 
 /** When a node that fails is left out, and for how long. */
 export interface EjectionOptions {
@@ -59,9 +59,9 @@ export class Health {
     if (nowMs < this.nextTrialMs) return undefined
     for (const node of this.nodes) {
       if (node.ejectedUntilMs === 0 || node.ejectedUntilMs > nowMs || node === tried) continue
-      node.onTrial = true
       // Should nobody report how the trial went, there is another one after the same time.
-      node.ejectedUntilMs = nowMs + this.#awayMs(Math.max(0, node.ejections - 1))
+      const ejectedUntilMs = nowMs + this.#awayMs(Math.max(0, node.ejections - 1))
+      node.record = { ...node.record, onTrial: true, ejectedUntilMs }
       this.#refresh()
       return node
     }
@@ -70,13 +70,16 @@ export class Health {
 
   /** @returns whether the usable nodes changed. */
   succeeded(node: UpstreamNode): boolean {
-    node.failuresInRow = 0
-    if (node.ejectedUntilMs === 0) {
-      node.ejections = 0
+    const { record } = node
+    if (record.ejectedUntilMs === 0) {
+      node.record = WELL
       return false
     }
     // A reply that was under way before the ejection says nothing about new requests.
-    if (!node.onTrial) return false
+    if (!record.onTrial) {
+      node.record = { ...record, failuresInRow: 0 }
+      return false
+    }
     this.#readmit(node)
     this.#refresh()
     return true
@@ -84,11 +87,12 @@ export class Health {
 
   /** @returns whether the usable nodes changed. */
   failed(node: UpstreamNode, kind: 'connect' | 'gateway', nowMs: number): boolean {
-    if (node.ejectedUntilMs !== 0) {
-      if (node.onTrial) this.#eject(node, nowMs)
+    const { record } = node
+    if (record.ejectedUntilMs !== 0) {
+      if (record.onTrial) this.#eject(node, nowMs)
       return false
     }
-    node.failuresInRow++
+    node.record = { ...record, failuresInRow: record.failuresInRow + 1 }
     if (kind !== 'connect' && node.failuresInRow < this.#failuresInRow) return false
     // A node of an older list: its last requests are still ending.
     if (!this.usable.includes(node)) return false
@@ -106,24 +110,27 @@ export class Health {
   }
 
   #eject(node: UpstreamNode, nowMs: number): void {
-    const forMs = this.#awayMs(node.ejections)
-    node.ejections++
-    node.onTrial = false
-    node.ejectedUntilMs = nowMs + forMs
+    const { failuresInRow, ejections } = node.record
+    const forMs = this.#awayMs(ejections)
+    node.record = {
+      failuresInRow,
+      ejections: ejections + 1,
+      ejectedUntilMs: nowMs + forMs,
+      onTrial: false,
+    }
     this.#refresh()
     this.#onEject?.(node, forMs)
   }
 
   #readmit(node: UpstreamNode): void {
-    node.failuresInRow = 0
-    node.ejections = 0
-    node.ejectedUntilMs = 0
-    node.onTrial = false
+    node.record = WELL
     this.#onReturn?.(node)
   }
 
   #refresh(): void {
-    this.usable = this.nodes.filter((node) => node.ejectedUntilMs === 0)
+    const isAway = this.nodes.some((node) => node.ejectedUntilMs !== 0)
+    // Mostly the same list: another one for each of many services takes memory.
+    this.usable = isAway ? this.nodes.filter((node) => node.ejectedUntilMs === 0) : this.nodes
     this.nextTrialMs = Number.POSITIVE_INFINITY
     for (const { ejectedUntilMs } of this.nodes) {
       if (ejectedUntilMs !== 0) this.nextTrialMs = Math.min(this.nextTrialMs, ejectedUntilMs)

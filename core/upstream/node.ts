@@ -7,11 +7,41 @@ import type { UpstreamOptions } from './upstream.ts'
 /** How a node is reached. */
 export type NodeOptions = Pick<UpstreamOptions, 'createPool' | 'createHttp2Pool' | 'findCaller'>
 
+/** The failures of a node. */
+export interface NodeRecord {
+  /** Gateway errors since its last success. */
+  readonly failuresInRow: number
+  /** Times it was ejected since its last success: each doubles the time it stays away. */
+  readonly ejections: number
+  /** When it is tried again, on the upstream's clock; 0: it takes part. */
+  readonly ejectedUntilMs: number
+  /** Ejected, and one request is finding out whether it is back. */
+  readonly onTrial: boolean
+}
+
+/** Of all nodes that have not failed since their last success. */
+export const WELL: NodeRecord = {
+  failuresInRow: 0,
+  ejections: 0,
+  ejectedUntilMs: 0,
+  onTrial: false,
+}
+
+/** What leads to a node: made for the first request. */
+interface Links {
+  pool: Pool | undefined
+  http2: Http2Pool | undefined
+  caller: Caller | undefined
+  /** The caller is that of a service of this process, and not the node's to close. */
+  isShared: boolean
+  retired: boolean
+}
+
 /**
  * A backend address requests can be sent to, with what is known about it. One object as long as its service lists it unchanged.
  *
- * Connections are what costs memory: what holds them is made for the first request, since most nodes of many are never
- * picked here (bench/registry-scale.ts).
+ * Memory counts, of 100 000 of them: what leads to one is made for the first request, since most are never picked here, and
+ * those that are well share their record (bench/registry-scale.ts).
  */
 export class UpstreamNode {
   readonly id: string
@@ -31,21 +61,10 @@ export class UpstreamNode {
   draining: boolean
   /** Requests in flight. */
   active = 0
-  /** Gateway errors since its last success. */
-  failuresInRow = 0
-  /** Times it was ejected since its last success: each doubles the time it stays away. */
-  ejections = 0
-  /** When it is tried again, on the upstream's clock; 0: it takes part. */
-  ejectedUntilMs = 0
-  /** Ejected, and one request is finding out whether it is back. */
-  onTrial = false
+  /** Its failures; {@link WELL}: it has none. */
+  record: NodeRecord = WELL
   readonly #options: NodeOptions
-  #pool: Pool | undefined = undefined
-  #http2: Http2Pool | undefined = undefined
-  #caller: Caller | undefined = undefined
-  /** The caller is that of a service of this process, and not the node's to close. */
-  #isShared = false
-  #retired = false
+  #links: Links | undefined = undefined
 
   constructor(service: string, id: string, settings: NodeSettings, options: NodeOptions) {
     this.id = id
@@ -60,55 +79,85 @@ export class UpstreamNode {
     this.#options = options
   }
 
+  /** Gateway errors since its last success. */
+  get failuresInRow(): number {
+    return this.record.failuresInRow
+  }
+
+  /** Times it was ejected since its last success: each doubles the time it stays away. */
+  get ejections(): number {
+    return this.record.ejections
+  }
+
+  /** When it is tried again, on the upstream's clock; 0: it takes part. */
+  get ejectedUntilMs(): number {
+    return this.record.ejectedUntilMs
+  }
+
   /** Open connections for HTTP. */
   get connections(): number {
-    return (this.#pool?.size ?? 0) + (this.#http2?.size ?? 0)
+    return (this.#links?.pool?.size ?? 0) + (this.#links?.http2?.size ?? 0)
   }
 
   /** Its connections for HTTP. */
   get pool(): Pool {
-    return this.#pool ?? this.#openPool()
+    return this.#links?.pool ?? this.#openPool()
   }
 
   /** Its connections for HTTP/2; undefined: whoever made the node has no use for them. */
   get http2(): Http2Pool | undefined {
-    return this.#http2 ?? this.#openHttp2()
+    return this.#links?.http2 ?? this.#openHttp2()
   }
 
   /** Carries calls to it, in the form of the protocol that it speaks. */
   get caller(): Caller {
-    return this.#caller ?? this.#openCaller()
+    return this.#links?.caller ?? this.#openCaller()
   }
 
   /** Closes its connections, once what is under way is over. */
   retire(): void {
-    this.#retired = true
-    this.#pool?.close()
-    this.#http2?.close()
-    if (!this.#isShared) this.#caller?.drain()
+    const links = this.#openLinks()
+    links.retired = true
+    links.pool?.close()
+    links.http2?.close()
+    if (!links.isShared) links.caller?.drain()
+  }
+
+  #openLinks(): Links {
+    this.#links ??= {
+      pool: undefined,
+      http2: undefined,
+      caller: undefined,
+      isShared: false,
+      retired: false,
+    }
+    return this.#links
   }
 
   #openPool(): Pool {
     const { host, port, secure, pipeline } = this
+    const links = this.#openLinks()
     const pool = this.#options.createPool({ host, port, secure, pipeline })
-    this.#pool = pool
-    if (this.#retired) pool.close()
+    links.pool = pool
+    if (links.retired) pool.close()
     return pool
   }
 
   #openHttp2(): Http2Pool | undefined {
     const { host, port, secure, pipeline } = this
-    this.#http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline })
-    if (this.#retired) this.#http2?.close()
-    return this.#http2
+    const links = this.#openLinks()
+    links.http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline })
+    if (links.retired) links.http2?.close()
+    return links.http2
   }
 
   #openCaller(): Caller {
+    const links = this.#openLinks()
     const shared = this.#options.findCaller?.(this)
-    this.#isShared = shared !== undefined
+    links.isShared = shared !== undefined
     const caller = shared ?? createCaller(this)
-    this.#caller = caller
-    if (this.#retired && !this.#isShared) caller.drain()
+    links.caller = caller
+    if (links.retired && !links.isShared) caller.drain()
     return caller
   }
 }

@@ -1,6 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Node } from '../contracts/registry.ts'
 import { hideSecret } from '../hide-secret.ts'
+import { toOwnText } from '../own-text.ts'
+import { TextMemo } from '../text-memo.ts'
 
 /** A registry node, read and checked. */
 export interface NodeSettings {
@@ -33,6 +35,8 @@ const HOST = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?$/
 /** WHATWG URL, "ends in a number checker". */
 const ENDS_IN_NUMBER = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i
 const DIGITS = /^[1-9]\d{0,4}$/
+/** Hosts named lately: many nodes run on each. */
+const HOSTS = new TextMemo<string>()
 
 /** Splits `host:port` or `[IPv6]:port`; undefined when it is neither, or the port is not 1 to 65535. */
 export function parseAddress(address: string): { host: string; port: number } | undefined {
@@ -47,7 +51,15 @@ export function parseAddress(address: string): { host: string; port: number } | 
   if (!HOST.test(host) || host.includes('..')) return undefined
   // 10.0.0.256 is a mistyped address, not a name to ask the DNS for; so is every name that ends in a number to those who read URLs.
   if (ENDS_IN_NUMBER.test(host) && !isIPv4(host)) return undefined
-  return { host, port: Number(port) }
+  return { host: toShared(host), port: Number(port) }
+}
+
+function toShared(host: string): string {
+  const known = HOSTS.find(host)
+  if (known !== undefined) return known
+  const own = toOwnText(host)
+  HOSTS.keep(own, own)
+  return own
 }
 
 /** The address and the known metadata of a node, or the reason why it cannot be used. */

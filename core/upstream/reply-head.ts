@@ -1,4 +1,5 @@
 import { appendParsed, HeaderList } from '../headers.ts'
+import { toOwnText } from '../own-text.ts'
 import { TextMemo } from '../text-memo.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -152,7 +153,7 @@ function findLine(text: string, start: number, stop: number): Line | string {
   const line = text.slice(start, stop + 2)
   const known = LINES.find(line)
   if (known !== undefined && (known.meaning === STATUS) === isFirst) return known
-  const own = Buffer.from(line, 'latin1').toString('latin1')
+  const own = toOwnText(line)
   const parsed = parseLine(own, 0, stop - start, isFirst)
   if (typeof parsed !== 'string') LINES.keep(own, parsed)
   return parsed

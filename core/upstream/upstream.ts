@@ -5,7 +5,7 @@ import { DEFAULT_DOMAIN } from '../service-entry.ts'
 import { type BalanceOptions, type Balancer, createBalancer } from './balance.ts'
 import { type EjectionOptions, Health } from './health.ts'
 import type { Http2Pool } from './http2-pool.ts'
-import { UpstreamNode } from './node.ts'
+import { UpstreamNode, WELL } from './node.ts'
 import { isDown, type NodeSettings, parseNode } from './parse-node.ts'
 import type { Pool } from './pool.ts'
 import { createSticky, type Sticky } from './sticky.ts'
@@ -43,6 +43,7 @@ export interface UpstreamOptions {
 }
 
 const NO_CHOICE: Balancer = { pick: () => undefined }
+const NOTHING: ReadonlyMap<string, string> = new Map()
 
 /**
  * The nodes of one service and the choice among them (all versions take part).
@@ -69,7 +70,7 @@ export class Upstream {
   #grpc = false
   #balancer: Balancer = NO_CHOICE
   /** Why nodes were left out of the last update, by id. */
-  #skipped: ReadonlyMap<string, string> = new Map()
+  #skipped: ReadonlyMap<string, string> = NOTHING
 
   constructor(name: string, options: UpstreamOptions) {
     this.name = name
@@ -147,7 +148,7 @@ export class Upstream {
         next.set(entry.id, node)
       }
     }
-    this.#skipped = skipped
+    this.#skipped = skipped.size === 0 ? NOTHING : skipped
     this.#grpc = grpc
     const nodes = [...next.values()]
     changed ||= nodes.length !== this.#nodes.length
@@ -193,7 +194,7 @@ export class Upstream {
 
   /** The node answered, and not with a gateway error. */
   succeeded(node: UpstreamNode): void {
-    if (node.failuresInRow === 0 && node.ejectedUntilMs === 0) return
+    if (node.record === WELL) return
     if (this.#health.succeeded(node)) this.#regroup()
   }
 
@@ -219,7 +220,8 @@ export class Upstream {
    */
   #regroup(): void {
     const { findCaller } = this.#options
-    const staying = this.#nodes.filter(({ draining }) => !draining)
+    const isLeaving = this.#nodes.some(({ draining }) => draining)
+    const staying = isLeaving ? this.#nodes.filter(({ draining }) => !draining) : this.#nodes
     const near = staying.filter((node) => findCaller?.(node) !== undefined)
     const enough = staying.some(({ ejectedUntilMs }) => ejectedUntilMs === 0)
     this.#health.update(near.length > 0 ? near : enough ? staying : this.#nodes)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Health } from '../../../core/upstream/health.ts'
-import type { UpstreamNode } from '../../../core/upstream/node.ts'
+import { type UpstreamNode, WELL } from '../../../core/upstream/node.ts'
 import { makeUpstream } from '../../fixtures/services.ts'
 
 const SECOND = 1000
@@ -189,4 +189,20 @@ t.test('limits and times can be set', async (t) => {
   health.takeTrial(100, undefined)
   health.failed(nodes[0]!, 'gateway', 100)
   t.equal(health.nextTrialMs, 250)
+})
+
+t.test('of nodes that are well nothing is kept', async (t) => {
+  const { health, nodes } = watchNodes(3)
+  t.equal(health.usable, health.nodes)
+  health.failed(nodes[0]!, 'gateway', 0)
+  t.equal(nodes[0]!.failuresInRow, 1)
+  health.succeeded(nodes[0]!)
+  health.failed(nodes[1]!, 'connect', 0)
+  t.match(nodes[1], { failuresInRow: 1, ejections: 1, ejectedUntilMs: 10 * SECOND })
+  health.succeeded(nodes[1]!)
+  t.match(nodes[1], { failuresInRow: 0, ejections: 1 }, 'as long as it is away')
+  health.takeTrial(10 * SECOND, undefined)
+  health.succeeded(nodes[1]!)
+  for (const node of nodes) t.equal(node.record, WELL)
+  t.equal(health.usable, health.nodes)
 })
