@@ -44,6 +44,9 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
     return { needs, signal, ...(mayWait(question) && { timeoutMs, waits: true }) }
   }
 
+  const read = (name: string, { chunks }: Answer): Service[] =>
+    readHealth(joinChunks(chunks), name, options, catalog.find(name))
+
   return {
     askService: (name, question) =>
       client.ask(
@@ -51,8 +54,7 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
         toAskOptions(toServiceNeeds(name), question),
       ),
 
-    readService: (name, answer) =>
-      seen(readHealth(joinChunks(answer.chunks), name, options), answer, toServiceNeeds(name)),
+    readService: (name, answer) => seen(read(name, answer), answer, toServiceNeeds(name)),
 
     askCatalog: (question) =>
       client.ask(
@@ -65,7 +67,7 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
     isListed: catalog.has,
 
     note(name, answer) {
-      const services = readHealth(joinChunks(answer.chunks), name, options)
+      const services = read(name, answer)
       return services.length === 0 ? undefined : catalog.note(name, services, answer)
     },
   }

@@ -43,6 +43,8 @@ export interface CatalogReader {
   readonly read: (answer: Pick<Answer, 'chunks' | 'index' | 'era'>) => Promise<readonly Service[]>
   /** Whether it lists a service, or one was noted. */
   readonly has: (name: string) => boolean
+  /** The versions it lists of a service, or that were noted. */
+  readonly find: (name: string) => readonly Service[]
   /**
    * The same list with the versions of a service the catalog has not told of yet; undefined: it has. They stay until it does,
    * or is newer than they are.
@@ -137,6 +139,8 @@ export function createCatalogReader({
     },
 
     has: (name) => known.has(name),
+
+    find: (name) => known.get(name)?.services ?? [],
 
     note(name, services, { index, era }) {
       if (known.has(name) || name === CONSUL_ITSELF) return undefined

@@ -1,9 +1,11 @@
 import type { Node, Service } from '../../../core/contracts/registry.ts'
+import { toOwnText } from '../../../core/own-text.ts'
 import { checkService, isSameMap } from '../../../core/service-entry.ts'
 import { isRecord, readMap, readText } from './json.ts'
 import {
   DEFAULT_DOMAIN,
   DEFAULT_VERSION,
+  formatEndpoint,
   isRevision,
   parseTags,
   pickEndpoints,
@@ -39,13 +41,19 @@ const MAX_TAGS_TEXT = 512
  * The versions of a service from an answer of `/v1/health/service/<name>`, with their nodes by id: those whose checks all pass. A
  * version of which none does is there without nodes.
  *
+ * @param known versions of it that were read before: an endpoint that is the same is theirs.
  * @throws {SyntaxError} when the answer is no JSON list.
  */
-export function readHealth(body: Buffer, name: string, options: ReadOptions): Service[] {
+export function readHealth(
+  body: Buffer,
+  name: string,
+  options: ReadOptions,
+  known: readonly Service[] = [],
+): Service[] {
   const rows: unknown = JSON.parse(body.toString())
   if (!Array.isArray(rows)) throw new SyntaxError('Consul answers no list of instances')
   const versions = new Map<string, Instance[]>()
-  const readTags = createTagsReader(options.domain)
+  const readTags = createTagsReader(options.domain, known)
   for (const row of rows) {
     const instance = readRow(row, name, options, readTags)
     if (instance === undefined) continue
@@ -74,17 +82,26 @@ function merge(instances: Instance[]): Service {
 type TagsReader = (tags: unknown, warn: (reason: string) => void) => ReadTags
 
 /** Instances of a service mostly have the same tags, long ones, but for their revision: those of the one before are not read again. */
-function createTagsReader(domain: string): TagsReader {
+function createTagsReader(domain: string, services: readonly Service[]): TagsReader {
+  const endpoints = new Map(
+    services.flatMap(({ version, endpoints }) =>
+      endpoints.map((endpoint) => [
+        formatEndpoint(version, endpoint),
+        { version: version === DEFAULT_VERSION ? '' : version, endpoint },
+      ]),
+    ),
+  )
   let before: readonly unknown[] | undefined
   let known: ReadTags | undefined
   return (tags, warn) => {
     const list = Array.isArray(tags) ? tags.filter((tag) => !isRevision(tag)) : undefined
     if (known !== undefined && list !== undefined && isSameList(list, before!)) return known
     let warned = false
-    const read = parseTags(list, domain, (reason) => {
+    const tell = (reason: string): void => {
       warned = true
       warn(reason)
-    })
+    }
+    const read = parseTags(list, domain, tell, endpoints)
     before = list
     known = warned || before === undefined ? undefined : read
     return read
@@ -128,7 +145,7 @@ function readRow(
         endpoints: pickEndpoints(tags, version || DEFAULT_VERSION, true),
         nodes: [
           {
-            id: id.startsWith(`${name}:`) ? id.slice(name.length + 1) : id,
+            id: id.startsWith(`${name}:`) ? toOwnText(id.slice(name.length + 1)) : id,
             address,
             metadata: { ...omit(meta, OWN_META), ...tags.nodeMetadata },
           },

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Node, Service } from '../../../core/contracts/registry.ts'
 import { parseAddress } from '../../../core/upstream/parse-node.ts'
-import { DEFAULT_DOMAIN, DEFAULT_VERSION, formatTag, MARKER, MAX_TAG, REVISION } from './tags.ts'
+import {
+  DEFAULT_DOMAIN,
+  DEFAULT_VERSION,
+  formatEndpoint,
+  formatTag,
+  MARKER,
+  MAX_TAG,
+  REVISION,
+} from './tags.ts'
 
 /** A node as Consul is told of it. */
 export interface Registration {
@@ -56,12 +64,8 @@ export function toRegistration(
     MARKER,
     ...(domain === DEFAULT_DOMAIN ? [] : [`mx.domain=${domain}`]),
     formatTag('version', domain, version),
-    ...endpoints.map(({ name, request, response, metadata }) =>
-      formatTag(
-        'endpoint',
-        domain,
-        JSON.stringify({ name, ...ofVersion, request, response, metadata }),
-      ),
+    ...endpoints.map((endpoint) =>
+      formatTag('endpoint', domain, formatEndpoint(version, endpoint)),
     ),
     ...(Object.keys(metadata).length === 0
       ? []

@@ -8,6 +8,12 @@ export const MARKER = 'mx'
 /** The version that goes without saying. */
 export const DEFAULT_VERSION = 'latest'
 
+/** An endpoint, and the version its tag names; empty: none. */
+export interface ReadEndpoint {
+  readonly version: string
+  readonly endpoint: Endpoint
+}
+
 /** What the tags of a service, of one instance or of all its instances together, say. */
 export interface ReadTags {
   /** Whether mx registered it. */
@@ -17,7 +23,7 @@ export interface ReadTags {
   /** Versions in the domain asked for. */
   readonly versions: readonly string[]
   /** By version; empty: none is named. */
-  readonly endpoints: readonly { readonly version: string; readonly endpoint: Endpoint }[]
+  readonly endpoints: readonly ReadEndpoint[]
   readonly metadata: ReadonlyMap<string, Readonly<Record<string, string>>>
   /** Metadata of the node Consul's Meta cannot hold. */
   readonly nodeMetadata: Readonly<Record<string, string>>
@@ -48,16 +54,33 @@ export function formatTag(key: string, domain: string, value: string): string {
   return `mx.${key}${domain === DEFAULT_DOMAIN ? '' : `@${domain}`}=${value}`
 }
 
+/** What the tag of an endpoint says: JSON, without the default version. */
+export function formatEndpoint(
+  version: string,
+  { name, request, response, metadata }: Endpoint,
+): string {
+  const ofVersion = version === DEFAULT_VERSION ? {} : { version }
+  return JSON.stringify({ name, ...ofVersion, request, response, metadata })
+}
+
 /** Whether a tag is a {@link REVISION}: it describes nothing. */
 export function isRevision(tag: unknown): boolean {
   return typeof tag === 'string' && tag.startsWith(REVISION_START)
 }
 
-/** @param warn told what is left out, and why. */
-export function parseTags(tags: unknown, domain: string, warn: (reason: string) => void): ReadTags {
+/**
+ * @param warn told what is left out, and why.
+ * @param known endpoints that were read before, by {@link formatEndpoint}: kept once, and not read again.
+ */
+export function parseTags(
+  tags: unknown,
+  domain: string,
+  warn: (reason: string) => void,
+  known?: ReadonlyMap<string, ReadEndpoint>,
+): ReadTags {
   const domains = new Set<string>()
   const versions = new Set<string>()
-  const endpoints: { version: string; endpoint: Endpoint }[] = []
+  const endpoints: ReadEndpoint[] = []
   const metadata = new Map<string, Record<string, string>>()
   const routes = new Map<string, string[]>()
   const others: string[] = []
@@ -68,6 +91,11 @@ export function parseTags(tags: unknown, domain: string, warn: (reason: string) 
   const read: Readonly<Record<string, (text: string) => void>> = {
     version: (text) => versions.add(text),
     endpoint(text) {
+      const same = known?.get(text)
+      if (same !== undefined) {
+        endpoints.push(same)
+        return
+      }
       const value: unknown = JSON.parse(text)
       if (!isRecord(value)) throw new SyntaxError('it must be a JSON object')
       const { version = '' } = value

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { readHealth } from '../../../../adapters/registry/consul/read-health.ts'
-import type { Service } from '../../../../core/contracts/registry.ts'
+import { toRegistration } from '../../../../adapters/registry/consul/registration.ts'
+import type { Endpoint, Service } from '../../../../core/contracts/registry.ts'
 
 const warnings: string[] = []
 function read(rows: unknown, domain = 'mx'): Service[] {
@@ -124,4 +125,34 @@ t.test('a version none of whose checks pass is there without nodes', async (t) =
     ),
     ['a@n1'],
   )
+})
+
+t.test('endpoints that were read before are kept once', async (t) => {
+  const nothing = { name: '', type: '', values: [] }
+  const endpoint = (name: string, path: string): Endpoint => ({
+    name,
+    request: nothing,
+    response: { name: 'R', type: 'R', values: [nothing] },
+    metadata: { path },
+  })
+  const versions = ['latest', '2'].map((version) => {
+    const node = { id: version, address: '10.0.0.1:80', metadata: {} }
+    const endpoints = [endpoint('A.B', `/${version}`), endpoint('A.C', '/c')]
+    return { name: 'web', version, metadata: {}, endpoints, nodes: [node] }
+  })
+  const rows = versions.map((service) => {
+    const { tags } = toRegistration(service, service.nodes[0]!, 'mx', 0)
+    return row({ ID: service.version, Tags: tags })
+  })
+  const body = Buffer.from(JSON.stringify(rows))
+  const options = { domain: 'mx', warn: () => t.fail('warned') }
+  const known = readHealth(body, 'web', options)
+  const again = readHealth(body, 'web', options, known)
+  t.same(again, known)
+  t.equal(again.length, 2)
+  for (const [i, { endpoints }] of again.entries())
+    for (const [k, endpoint] of endpoints.entries())
+      t.equal(endpoint, known[i]!.endpoints[k], `${i} ${k}`)
+  const other = known.map((service) => ({ ...service, endpoints: [endpoint('A.B', '/other')] }))
+  t.same(readHealth(body, 'web', options, other), known, 'what is another one now is read')
 })
