@@ -73,130 +73,160 @@ const MAX_HASHED = 262_144
  * is below 1, answers that come too fast are paced, failures back off, and an answer may say nothing new.
  */
 export function startBlockingQuery(options: BlockingQueryOptions): BlockingQuery {
-  const { ask, onAnswer, onOutage, idleMs, slots, pace } = options
-  const stopper = new AbortController()
-  const { signal } = stopper
-  let settle = (): void => {}
-  const settled = new Promise<void>((resolve) => {
-    settle = resolve
-  })
-  let failure: Error | undefined
-  let seat: Seat | undefined
+  return new Query(options)
+}
+
+/** There are thousands: one whose turn is yet to come holds neither a promise nor a signal. */
+class Query implements BlockingQuery {
+  readonly settled: Promise<void>
+  readonly #options: BlockingQueryOptions
+  #settle: () => void = () => {}
+  #failure: Error | undefined = undefined
+  /** Failures one after the other. */
+  #failures = 0
+  #seat: Seat | undefined = undefined
   /** Before there was a seat. */
-  let isHurried = false
-  let index = 0n
-  let era = 0
-  let digest = ''
+  #isHurried = false
+  #index = 0n
+  #era = 0
+  #digest = ''
+  #wait: ReturnType<typeof createPacer>
+  /** Whether the next question may wait. */
+  #isWaiting = false
+  #isRefused = false
+  #isStopped = false
+  /** Of what is under way. */
+  #stopper: AbortController | undefined = undefined
 
-  function report(reason: Error | undefined): void {
-    const before = failure
-    failure = reason
-    if (kindOf(before) !== kindOf(reason) && !signal.aborted) onOutage(reason)
-  }
-
-  async function hear(answer: Answer): Promise<void> {
-    era = answer.era
-    const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
-    // Restored from a snapshot, or another state altogether, which may know less than there is.
-    if (next > 0n && next < index) report(createConsulError('Consul has started anew'))
-    // Zero: a known fault, and would not wait.
-    index = next < index ? 0n : next === 0n ? 1n : next
-    const found = toDigest(answer)
-    if (found === '' || found !== digest) await onAnswer(answer)
-    digest = found
-    report(undefined)
-    settle()
-  }
-
-  /** A function of its own, so that no answer is kept while the next one is waited for: there are thousands. */
-  async function askOnce(mayWait: boolean): Promise<void> {
-    const { waitSeconds: longest, shortWaitSeconds } = pace
-    const waitSeconds = toJittered(slots.isShort() ? shortWaitSeconds : longest, 0.25)
-    const answer = await ask({
-      index: mayWait && index > 0n ? String(index) : undefined,
-      era,
-      waitSeconds,
-      signal,
+  constructor(options: BlockingQueryOptions) {
+    this.#options = options
+    this.#wait = createPacer(options.pace)
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve
     })
-    await hear(answer)
-    answer.release()
+    this.#run()
   }
 
-  /** Takes a seat once there is an answer, and somebody still wants the next one. */
-  async function sit(): Promise<Seat> {
-    if (seat === undefined) await pause(pace.lingerMs, signal)
-    signal.throwIfAborted()
-    if (seat !== undefined) return seat
-    seat = slots.join({ idleMs })
-    if (isHurried) seat.hurry()
-    return seat
+  failure(): Error | undefined {
+    return this.#failure
   }
 
-  async function run(): Promise<void> {
-    let failures = 0
-    let isWaiting = false
-    let isRefused = false
-    let wait = createPacer(pace)
+  hurry(): void {
+    this.#isHurried = this.#seat === undefined
+    this.#seat?.hurry()
+  }
+
+  doubt(): void {
+    this.#digest = ''
+  }
+
+  stop(): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#stopper?.abort()
+    this.#settle()
+    this.#seat?.leave()
+  }
+
+  #run(): void {
+    this.#askInTurn().catch((error: unknown) => {
+      if (!this.#isStopped) process.emitWarning(error instanceof Error ? error : String(error))
+    })
+  }
+
+  readonly #onTurn = (): void => {
+    if (this.#isStopped) return
+    this.#isWaiting = this.#seat!.take()
+    this.#run()
+  }
+
+  /** Asks until it is to wait for its turn. */
+  async #askInTurn(): Promise<void> {
+    this.#stopper = new AbortController()
+    const { signal } = this.#stopper
     for (;;) {
-      await pause(wait(performance.now()), signal)
+      await pause(this.#wait(performance.now()), signal)
       const askedMs = performance.now()
       try {
         // Its place may have been taken meanwhile.
-        isWaiting &&= seat?.take() === true
-        await askOnce(isWaiting)
-        failures = 0
+        this.#isWaiting &&= this.#seat?.take() === true
+        await this.#askOnce(signal)
+        this.#failures = 0
         // Consul answers, but not to one who wants to wait.
-        if (isRefused) slots.refuse()
-        const place = await sit()
-        isWaiting = !isRefused && place.take()
-        isRefused = false
-        if (!isWaiting) {
-          await place.turn()
-          isWaiting = place.take()
-        }
+        if (this.#isRefused) this.#options.slots.refuse()
+        const seat = await this.#sit(signal)
+        this.#isWaiting = !this.#isRefused && seat.take()
+        this.#isRefused = false
+        if (this.#isWaiting) continue
+        this.#stopper = undefined
+        seat.turn(this.#onTurn)
+        return
       } catch (error) {
-        if (signal.aborted) return
-        isRefused =
-          isWaiting &&
-          isConsulError(error) &&
-          error.crowded &&
-          performance.now() - askedMs < REFUSED_MS
-        isWaiting = false
-        if (isRefused) continue
-        report(error instanceof Error ? error : new Error(String(error)))
-        settle()
-        // Whatever comes next may be another Consul: its state at once, not after it was waited for.
-        index = 0n
-        wait = createPacer(pace)
-        const denied = kindOf(failure) === 'refusal'
-        const backOffMs = Math.min(pace.maxRetryMs, pace.retryMs * 2 ** Math.min(failures++, 20))
-        await pause(toJittered(denied ? pace.deniedMs : backOffMs, 0.5), signal)
+        if (this.#isStopped) return
+        await this.#fail(error, performance.now() - askedMs, signal)
       }
     }
   }
 
-  run().catch((error: unknown) => {
-    if (!signal.aborted) process.emitWarning(error instanceof Error ? error : String(error))
-  })
+  /** A function of its own, so that no answer is kept while the next one is waited for: there are thousands. */
+  async #askOnce(signal: AbortSignal): Promise<void> {
+    const { slots, pace } = this.#options
+    const waitSeconds = toJittered(slots.isShort() ? pace.shortWaitSeconds : pace.waitSeconds, 0.25)
+    const answer = await this.#options.ask({
+      index: this.#isWaiting && this.#index > 0n ? String(this.#index) : undefined,
+      era: this.#era,
+      waitSeconds,
+      signal,
+    })
+    await this.#hear(answer)
+    answer.release()
+  }
 
-  return {
-    settled,
-    failure: () => failure,
-    hurry() {
-      isHurried = seat === undefined
-      seat?.hurry()
-    },
+  async #hear(answer: Answer): Promise<void> {
+    this.#era = answer.era
+    const next = INDEX.test(answer.index) ? BigInt(answer.index) : 0n
+    // Restored from a snapshot, or another state altogether, which may know less than there is.
+    if (next > 0n && next < this.#index) this.#report(createConsulError('Consul has started anew'))
+    // Zero: a known fault, and would not wait.
+    this.#index = next < this.#index ? 0n : next === 0n ? 1n : next
+    const digest = toDigest(answer)
+    if (digest === '' || digest !== this.#digest) await this.#options.onAnswer(answer)
+    this.#digest = digest
+    this.#report(undefined)
+    this.#settle()
+  }
 
-    doubt() {
-      digest = ''
-    },
+  /** Takes a seat once there is an answer, and somebody still wants the next one. */
+  async #sit(signal: AbortSignal): Promise<Seat> {
+    if (this.#seat === undefined) await pause(this.#options.pace.lingerMs, signal)
+    signal.throwIfAborted()
+    if (this.#seat !== undefined) return this.#seat
+    this.#seat = this.#options.slots.join(this.#options)
+    if (this.#isHurried) this.#seat.hurry()
+    return this.#seat
+  }
 
-    stop() {
-      if (signal.aborted) return
-      stopper.abort()
-      settle()
-      seat?.leave()
-    },
+  /** Tells of a failure, and waits for as long as it takes until the next question. */
+  async #fail(error: unknown, afterMs: number, signal: AbortSignal): Promise<void> {
+    const { pace } = this.#options
+    this.#isRefused =
+      this.#isWaiting && isConsulError(error) && error.crowded && afterMs < REFUSED_MS
+    this.#isWaiting = false
+    if (this.#isRefused) return
+    this.#report(error instanceof Error ? error : new Error(String(error)))
+    this.#settle()
+    // Whatever comes next may be another Consul: its state at once, not after it was waited for.
+    this.#index = 0n
+    this.#wait = createPacer(pace)
+    const denied = kindOf(this.#failure) === 'refusal'
+    const backOffMs = Math.min(pace.maxRetryMs, pace.retryMs * 2 ** Math.min(this.#failures++, 20))
+    await pause(toJittered(denied ? pace.deniedMs : backOffMs, 0.5), signal)
+  }
+
+  #report(reason: Error | undefined): void {
+    const before = this.#failure
+    this.#failure = reason
+    if (kindOf(before) !== kindOf(reason) && !this.#isStopped) this.#options.onOutage(reason)
   }
 }
 
@@ -223,7 +253,7 @@ function toDigest({ chunks, filtered }: Answer): string {
   if (chunks.reduce((bytes, { length }) => bytes + length, 0) > MAX_HASHED) return ''
   const hash = createHash('sha1')
   for (const chunk of chunks) hash.update(chunk)
-  return hash.digest('base64') + filtered
+  return hash.update(String(filtered)).digest('base64')
 }
 
 /** Less by up to `share` of it, so that many do not come together. */

@@ -1,9 +1,15 @@
 import type { Maybe } from '../../../core/chain.ts'
 import type { RegistryEvent, Service, WatchOptions } from '../../../core/contracts/registry.ts'
 import { findChanges } from '../../../core/registry-changes.ts'
-import { createWatchers } from '../../../core/registry-watchers.ts'
-import { type BlockingQueryOptions, startBlockingQuery } from './blocking-query.ts'
+import {
+  type BlockingQuery,
+  type BlockingQueryOptions,
+  type Pace,
+  type Question,
+  startBlockingQuery,
+} from './blocking-query.ts'
 import type { Answer } from './client.ts'
+import type { Slots } from './slots.ts'
 
 export interface SharedWatchOptions extends Pick<BlockingQueryOptions, 'ask' | 'slots' | 'pace'> {
   /** The services an answer tells of. What it throws is an outage. */
@@ -30,86 +36,120 @@ export interface SharedWatch {
   readonly stop: () => void
 }
 
-export function createSharedWatch({
-  read,
-  onIdle,
-  isTold = () => true,
-  ...options
-}: SharedWatchOptions): SharedWatch {
-  const { watch, emit } = createWatchers()
-  const outageListeners = new Set<{
-    readonly tell: (reason: Error | undefined) => void
-    readonly idleMs: () => number
-  }>()
-  let listeners = 0
+export function createSharedWatch(options: SharedWatchOptions): SharedWatch {
+  return new Shared(options)
+}
+
+/** Whoever wants to hear of it. */
+interface Listener {
+  readonly tell: (event: RegistryEvent) => void
+  readonly onOutage: WatchOptions['onOutage']
+  readonly idleMs: WatchOptions['idleMs']
+}
+
+/** There are thousands: one object, which the question is asked for, too. */
+class Shared implements SharedWatch, BlockingQueryOptions {
+  readonly #options: SharedWatchOptions
+  readonly #query: BlockingQuery
+  /** Another list for each change: it may change while they are told. */
+  #listeners: readonly Listener[] = []
+  #isSettled = false
   /** Undefined: not asked yet. What the first answer tells is no change. */
-  let services: readonly Service[] | undefined
+  #services: readonly Service[] | undefined = undefined
 
-  const query = startBlockingQuery({
-    ...options,
-    idleMs: () => Math.min(...[...outageListeners].map(({ idleMs }) => idleMs())),
-    onAnswer: async (answer) => take(await read(answer)),
-    onOutage(reason) {
-      for (const { tell } of outageListeners) tell(reason)
-    },
-  })
-
-  function take(told: readonly Service[]): void {
-    const before = services
-    services = told
-    if (before !== undefined && before !== told)
-      for (const event of findChanges(before.filter(isTold), told.filter(isTold))) emit(event)
+  constructor(options: SharedWatchOptions) {
+    this.#options = options
+    this.#query = startBlockingQuery(this)
+    void this.#query.settled.then(() => {
+      this.#isSettled = true
+    })
   }
 
-  let isSettled = false
-  void query.settled.then(() => {
-    isSettled = true
-  })
+  get slots(): Slots {
+    return this.#options.slots
+  }
 
-  return {
-    settled: query.settled,
-    isSettled: () => isSettled,
-    services: () => (query.failure() === undefined ? services : undefined),
-    hurry: query.hurry,
-    stop: query.stop,
+  get pace(): Pace {
+    return this.#options.pace
+  }
 
-    learn(told) {
-      // Before the first answer nothing is known, and what comes with it is no change.
-      if (services === undefined) return
-      query.doubt()
-      take(told)
-    },
+  get settled(): Promise<void> {
+    return this.#query.settled
+  }
 
-    add(listener, { onOutage, idleMs = () => 0 } = {}) {
-      const unwatch = watch(listener)
-      const entry = { tell: toSafe(onOutage), idleMs }
-      let stopped = false
-      listeners++
-      outageListeners.add(entry)
-      if (query.failure() !== undefined)
-        queueMicrotask(() => {
-          if (!stopped && query.failure() !== undefined) entry.tell(query.failure())
-        })
-      return () => {
-        if (stopped) return
-        stopped = true
-        unwatch()
-        outageListeners.delete(entry)
-        if (--listeners > 0) return
-        query.stop()
-        onIdle()
-      }
-    },
+  ask(question: Question): Promise<Answer> {
+    return this.#options.ask(question)
+  }
+
+  async onAnswer(answer: Answer): Promise<void> {
+    this.#take(await this.#options.read(answer))
+  }
+
+  onOutage(reason: Error | undefined): void {
+    for (const { onOutage } of this.#listeners) attempt(() => onOutage?.(reason))
+  }
+
+  idleMs(): number {
+    return Math.min(...this.#listeners.map(({ idleMs }) => idleMs?.() ?? 0))
+  }
+
+  isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  services(): readonly Service[] | undefined {
+    return this.#query.failure() === undefined ? this.#services : undefined
+  }
+
+  hurry(): void {
+    this.#query.hurry()
+  }
+
+  learn(told: readonly Service[]): void {
+    // Before the first answer nothing is known, and what comes with it is no change.
+    if (this.#services === undefined) return
+    this.#query.doubt()
+    this.#take(told)
+  }
+
+  add(tell: (event: RegistryEvent) => void, options: WatchOptions = {}): () => void {
+    const { onOutage, idleMs } = options
+    const listener = { tell, onOutage, idleMs }
+    this.#listeners = [...this.#listeners, listener]
+    if (this.#query.failure() !== undefined)
+      queueMicrotask(() => {
+        const failure = this.#query.failure()
+        if (failure !== undefined && this.#listeners.includes(listener))
+          attempt(() => onOutage?.(failure))
+      })
+    return () => {
+      if (!this.#listeners.includes(listener)) return
+      this.#listeners = this.#listeners.filter((other) => other !== listener)
+      if (this.#listeners.length > 0) return
+      this.#query.stop()
+      this.#options.onIdle()
+    }
+  }
+
+  stop(): void {
+    this.#query.stop()
+  }
+
+  #take(told: readonly Service[]): void {
+    const before = this.#services
+    this.#services = told
+    if (before === undefined || before === told) return
+    const { isTold = () => true } = this.#options
+    for (const event of findChanges(before.filter(isTold), told.filter(isTold)))
+      for (const { tell } of this.#listeners) attempt(() => tell(event))
   }
 }
 
-/** A listener whose fault costs the others nothing. */
-function toSafe(onOutage: WatchOptions['onOutage']): (reason: Error | undefined) => void {
-  return (reason) => {
-    try {
-      onOutage?.(reason)
-    } catch (error) {
-      process.emitWarning(error instanceof Error ? error : String(error))
-    }
+/** A listener's fault costs the others nothing. */
+function attempt(tell: () => void): void {
+  try {
+    tell()
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error))
   }
 }

@@ -7,8 +7,8 @@ export interface Claim {
 export interface Seat {
   /** Whether the next question may wait; false: {@link Seat.turn} first. A place that is to be another's ends here. */
   readonly take: () => boolean
-  /** Until there is a place, or it is time to ask without. */
-  readonly turn: () => Promise<void>
+  /** Calls `onTurn`, once, when there is a place, or it is time to ask without, or the seat was left. */
+  readonly turn: (onTurn: () => void) => void
   /** What it asks for has changed: without a place it is its turn soon. */
   readonly hurry: () => void
   readonly leave: () => void
@@ -29,7 +29,9 @@ export interface Slots {
   readonly isShort: () => boolean
 }
 
-interface Member extends Claim {
+/** The state of a seat. */
+interface Member extends Seat {
+  readonly claim: Claim
   held: boolean
   /** Whether its place is another's once its question is answered. */
   losing: boolean
@@ -72,8 +74,8 @@ export function createSlots(
 
   const pauses = { hurried: 0, used: Math.min(USED_POLL_MS, minPollMs), unused: minPollMs }
 
-  const kindOf = ({ hurried, idleMs }: Member): keyof typeof PER_SECOND =>
-    hurried ? 'hurried' : idleMs() < USED_MS ? 'used' : 'unused'
+  const kindOf = ({ hurried, claim }: Member): keyof typeof PER_SECOND =>
+    hurried ? 'hurried' : claim.idleMs() < USED_MS ? 'used' : 'unused'
 
   function tell(why: 'full' | 'refused'): void {
     if (!told.has(why)) onShort(why)
@@ -93,8 +95,10 @@ export function createSlots(
   }
 
   function wake(member: Member): void {
+    const { wake } = member
     waiting.delete(member)
-    member.wake?.()
+    member.wake = undefined
+    wake?.()
   }
 
   /** Gives free places, and those of services not used for long, to those used last. */
@@ -145,58 +149,66 @@ export function createSlots(
     timer = undefined
   }
 
+  /** A class, in place of functions of each: there are thousands. */
+  class Place implements Member {
+    readonly claim: Claim
+    held = false
+    losing = false
+    hurried = false
+    askedMs = 0
+    wake: (() => void) | undefined = undefined
+
+    constructor(claim: Claim) {
+      this.claim = claim
+    }
+
+    take(): boolean {
+      this.askedMs = performance.now()
+      if (this.losing) {
+        release(this)
+        return false
+      }
+      if (this.held) return true
+      // Those who wait for one come first; who has left takes none.
+      if (held < places && waiting.size === 0 && members.has(this)) {
+        give(this)
+        return true
+      }
+      // Where Consul has refused some, that is told.
+      if (told.size === 0) tell('full')
+      return false
+    }
+
+    turn(onTurn: () => void): void {
+      if (!members.has(this)) {
+        onTurn()
+        return
+      }
+      waiting.add(this)
+      timer ??= setInterval(tick, TICK_MS).unref()
+      this.wake = onTurn
+    }
+
+    // One with a place is told by Consul.
+    hurry(): void {
+      this.hurried = !this.held
+    }
+
+    leave(): void {
+      if (!members.delete(this)) return
+      if (this.held) release(this)
+      wake(this)
+    }
+  }
+
   return {
     places: () => places,
     isShort: () => members.size > places,
 
     join(claim) {
-      const member: Member = {
-        ...claim,
-        held: false,
-        losing: false,
-        hurried: false,
-        askedMs: 0,
-        wake: undefined,
-      }
-      members.add(member)
-      return {
-        take() {
-          member.askedMs = performance.now()
-          if (member.losing) {
-            release(member)
-            return false
-          }
-          if (member.held) return true
-          // Those who wait for one come first; who has left takes none.
-          if (held < places && waiting.size === 0 && members.has(member)) {
-            give(member)
-            return true
-          }
-          // Where Consul has refused some, that is told.
-          if (told.size === 0) tell('full')
-          return false
-        },
-
-        turn() {
-          if (!members.has(member)) return Promise.resolve()
-          waiting.add(member)
-          timer ??= setInterval(tick, TICK_MS).unref()
-          return new Promise((resolve) => {
-            member.wake = resolve
-          })
-        },
-
-        // One with a place is told by Consul.
-        hurry() {
-          member.hurried = !member.held
-        },
-
-        leave() {
-          if (!members.delete(member)) return
-          if (member.held) release(member)
-          wake(member)
-        },
-      }
+      const place = new Place(claim)
+      members.add(place)
+      return place
     },
 
     refuse() {
@@ -214,6 +226,6 @@ export function createSlots(
 /** Those used last come first. */
 function byIdle(members: Iterable<Member>): { readonly member: Member; readonly idleMs: number }[] {
   return [...members]
-    .map((member) => ({ member, idleMs: member.idleMs() }))
+    .map((member) => ({ member, idleMs: member.claim.idleMs() }))
     .sort((a, b) => a.idleMs - b.idleMs)
 }

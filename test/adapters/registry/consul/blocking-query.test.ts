@@ -75,8 +75,9 @@ function play(
     slots,
     pace: { ...PACE, ...pace },
   })
-  t.teardown(query.stop)
-  return { asked, eras, waits, atMs, told, released, stop: query.stop, settled: query.settled }
+  const stop = (): void => query.stop()
+  t.teardown(stop)
+  return { asked, eras, waits, atMs, told, released, stop, settled: query.settled }
 }
 
 t.test('each question waits for something newer than the last answer', async (t) => {

@@ -42,7 +42,7 @@ function open(t: Test): {
     pace: PACE,
     onIdle: () => idle++,
   })
-  t.teardown(watch.stop)
+  t.teardown(() => watch.stop())
   return {
     watch,
     idle: () => idle,

@@ -15,7 +15,7 @@ function poll(t: Test, seat: Seat): { turns: () => number; has: () => boolean } 
     for (; !stopped; turns++) {
       has = seat.take()
       if (has) return
-      await seat.turn()
+      await new Promise<void>((resolve) => seat.turn(resolve))
     }
   })()
   t.teardown(() => {
