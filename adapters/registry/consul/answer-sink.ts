@@ -1,82 +1,80 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { Writable } from 'node:stream'
+import { Stream } from 'node:stream'
 import { returnMemory, takeMemory } from '../../../core/upstream/send-memory.ts'
-
-/** Where the library puts an answer. */
-export interface AnswerSink {
-  readonly stream: Writable
-  readonly headers: () => IncomingHttpHeaders
-  /** What arrived, in pieces: a long answer is not copied together, which would take as much memory again. */
-  readonly chunks: () => readonly Buffer[]
-  /** Gives their memory to the next answers: nobody may look at them any more. Without it, it is left to the garbage collector. */
-  readonly release: () => void
-  /** Why it was cut short; undefined: it was not. */
-  readonly problem: () => string | undefined
-}
 
 /** What is collected in one piece, bytes. */
 const PIECE_BYTES = 65_536
 
 /**
- * Collects an answer of at most `maxBytes`. The library by itself takes answers of any size, and waits until its timeout for
- * one whose connection ends in the middle.
+ * Where the library puts an answer of at most `maxBytes`. By itself it takes answers of any size, and waits until its timeout for
+ * one whose connection ends in the middle. Emits `cancel` when the answer is not to be waited for any longer.
  *
- * Its last piece, of most answers the only one, lies in memory that other answers have been in: of thousands of them, that of each
- * would be freed long after it was read.
- *
- * @param cancel called when the answer is not to be waited for any longer.
+ * The last piece of an answer, of most the only one, lies in memory that other answers have been in: of thousands of them, that
+ * of each would be freed long after it was read. For the same reason it is the simplest stream there is.
  */
-export function createAnswerSink(maxBytes: number, cancel: () => void): AnswerSink {
-  const full: Buffer[] = []
-  let memory: Buffer | undefined
+export class AnswerSink extends Stream {
+  /** The library asks for it. */
+  readonly writable = true
+  headers: IncomingHttpHeaders = {}
+  /** Why it was cut short; undefined: it was not. */
+  problem: string | undefined = undefined
+  readonly #maxBytes: number
+  readonly #full: Buffer[] = []
+  #memory: Buffer | undefined = undefined
   /** Bytes of it. */
-  let filled = 0
-  let bytes = 0
-  let headers: IncomingHttpHeaders = {}
-  let problem: string | undefined
+  #filled = 0
+  #bytes = 0
 
-  const fail = (reason: string): void => {
-    if (problem !== undefined) return
-    problem = reason
-    cancel()
+  constructor(maxBytes: number) {
+    super()
+    this.#maxBytes = maxBytes
+    this.once('pipe', (response: IncomingMessage) => {
+      this.headers = response.headers
+      response.once('close', () => {
+        if (!response.complete)
+          this.#fail('the connection to Consul ended in the middle of an answer')
+      })
+    })
   }
 
-  function collect(chunk: Buffer): void {
+  /** What arrived, in pieces: a long answer is not copied together, which would take as much memory again. */
+  get chunks(): readonly Buffer[] {
+    const memory = this.#memory
+    return memory === undefined ? this.#full : [...this.#full, memory.subarray(0, this.#filled)]
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#bytes += chunk.length
+    if (this.#bytes <= this.#maxBytes) this.#collect(chunk)
+    else this.#fail(`Consul's answer is longer than ${this.#maxBytes} bytes`)
+    return true
+  }
+
+  /** Called where it ends. */
+  end(): void {}
+
+  /** Gives memory to the next answers: nobody may look at the chunks any more. Without it, it is left to the garbage collector. */
+  release(): void {
+    if (this.#memory !== undefined) returnMemory(this.#memory)
+    this.#memory = undefined
+  }
+
+  #collect(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
-      memory ??= takeMemory(PIECE_BYTES)
-      const copied = chunk.copy(memory, filled, at)
+      this.#memory ??= takeMemory(PIECE_BYTES)
+      const copied = chunk.copy(this.#memory, this.#filled, at)
       at += copied
-      filled += copied
-      if (filled < memory.length) continue
-      full.push(memory)
-      memory = undefined
-      filled = 0
+      this.#filled += copied
+      if (this.#filled < this.#memory.length) continue
+      this.#full.push(this.#memory)
+      this.#memory = undefined
+      this.#filled = 0
     }
   }
 
-  const stream = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length
-      if (bytes <= maxBytes) collect(chunk)
-      else fail(`Consul's answer is longer than ${maxBytes} bytes`)
-      done()
-    },
-  })
-  stream.on('pipe', (response: IncomingMessage) => {
-    headers = response.headers
-    response.once('close', () => {
-      if (!response.complete) fail('the connection to Consul ended in the middle of an answer')
-    })
-  })
-  return {
-    stream,
-    headers: () => headers,
-    chunks: () => (memory === undefined ? full : [...full, memory.subarray(0, filled)]),
-    problem: () => problem,
-
-    release() {
-      if (memory !== undefined) returnMemory(memory)
-      memory = undefined
-    },
+  #fail(reason: string): void {
+    if (this.problem !== undefined) return
+    this.problem = reason
+    this.emit('cancel')
   }
 }

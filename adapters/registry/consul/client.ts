@@ -1,10 +1,10 @@
-import { EventEmitter } from 'node:events'
+import type { EventEmitter } from 'node:events'
 import type { Agent, IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Consul from 'consul'
 import { explainTls } from '../../../core/explain-tls.ts'
-import { createAnswerSink } from './answer-sink.ts'
+import { AnswerSink } from './answer-sink.ts'
 import { createConsulError, isConsulError, toAnswerError } from './errors.ts'
 import { type ConsulAddress, createAgent } from './http-agent.ts'
 
@@ -77,11 +77,17 @@ interface Hooked {
 
 interface HookedRequest {
   readonly opts: { pipe?: unknown; body?: Record<string, unknown> }
-  readonly ctx: Context
+  readonly ctx: Attempt
 }
 
-interface Context extends EventEmitter {
-  readonly prepare: (request: HookedRequest) => void
+/** What the library knows of an attempt: its sink, which cancels it, too. */
+class Attempt extends AnswerSink {
+  readonly extra: AskOptions['extra']
+
+  constructor(maxBytes: number, extra: AskOptions['extra']) {
+    super(maxBytes)
+    this.extra = extra
+  }
 }
 
 const TIMEOUT_MS = 5000
@@ -131,8 +137,9 @@ export function createConsulClient({
       },
     })
     const hooked = consul as unknown as Hooked
-    hooked._ext('onCreate', (request, next) => {
-      request.ctx.prepare(request)
+    hooked._ext('onCreate', ({ opts, ctx }, next) => {
+      opts.pipe = ctx
+      if (opts.body !== undefined) Object.assign(opts.body, ctx.extra)
       next()
     })
     return consul
@@ -145,13 +152,7 @@ export function createConsulClient({
     const kind = waits ? 'waits' : 'calls'
     libraries[kind] ??= load(agents[kind])
     const library = await libraries[kind]
-    const sink = createAnswerSink(maxAnswerBytes, () => ctx.emit('cancel'))
-    const ctx: Context = Object.assign(new EventEmitter(), {
-      prepare({ opts }: HookedRequest) {
-        opts.pipe = sink.stream
-        if (opts.body !== undefined) Object.assign(opts.body, extra)
-      },
-    })
+    const ctx = new Attempt(maxAnswerBytes, extra)
     const abort = (): boolean => ctx.emit('cancel')
     signal?.throwIfAborted()
     signal?.addEventListener('abort', abort)
@@ -160,23 +161,23 @@ export function createConsulClient({
     } catch (error) {
       signal?.throwIfAborted()
       if (closed) throw createConsulError('the registry is closed')
-      if (sink.problem() !== undefined) throw createConsulError(sink.problem()!)
+      if (ctx.problem !== undefined) throw createConsulError(ctx.problem)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined)
-        throw toAnswerError(status, hide(joinChunks(sink.chunks()).toString()), needs)
+        throw toAnswerError(status, hide(joinChunks(ctx.chunks).toString()), needs)
       era++
       throw error
     } finally {
       signal?.removeEventListener('abort', abort)
     }
-    const { headers } = sink
-    const index = headers()['x-consul-index']
+    const { headers, chunks } = ctx
+    const index = headers['x-consul-index']
     return {
       index: typeof index === 'string' ? index : '',
-      filtered: headers()['x-consul-results-filtered-by-acls'] === 'true',
+      filtered: headers['x-consul-results-filtered-by-acls'] === 'true',
       era,
-      chunks: sink.chunks(),
-      release: sink.release,
+      chunks,
+      release: () => ctx.release(),
     }
   }
 

@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
-import { finished } from 'node:stream/promises'
+import type { Writable } from 'node:stream'
 import t from 'tap'
-import { createAnswerSink } from '../../../../adapters/registry/consul/answer-sink.ts'
+import { AnswerSink } from '../../../../adapters/registry/consul/answer-sink.ts'
 
 function makeResponse(complete: boolean): IncomingMessage {
   const response = new IncomingMessage(new Socket())
@@ -11,68 +12,72 @@ function makeResponse(complete: boolean): IncomingMessage {
   return response
 }
 
+function createSink(maxBytes: number, cancel: () => void): AnswerSink {
+  return new AnswerSink(maxBytes).on('cancel', cancel)
+}
+
 t.test('an answer is collected, with its header', async (t) => {
-  const sink = createAnswerSink(6, () => t.fail('cancelled'))
+  const sink = createSink(6, () => t.fail('cancelled'))
   const response = makeResponse(true)
-  response.pipe(sink.stream)
+  response.pipe(sink as unknown as Writable)
   response.push('abc')
   response.push('def')
   response.push(null)
-  await finished(sink.stream)
-  t.equal(Buffer.concat(sink.chunks()).toString(), 'abcdef')
-  t.equal(sink.headers()['x-consul-index'], '7')
-  t.equal(sink.problem(), undefined)
+  await once(response, 'end')
+  t.equal(Buffer.concat(sink.chunks).toString(), 'abcdef')
+  t.equal(sink.headers['x-consul-index'], '7')
+  t.equal(sink.problem, undefined)
 })
 
 t.test('more than it takes is not kept, and cancelled once', async (t) => {
   let cancelled = 0
-  const sink = createAnswerSink(4, () => cancelled++)
-  for (let i = 0; i < 3; i++) sink.stream.write('abc')
-  t.equal(Buffer.concat(sink.chunks()).toString(), 'abc')
-  t.equal(sink.problem(), "Consul's answer is longer than 4 bytes")
+  const sink = createSink(4, () => cancelled++)
+  for (let i = 0; i < 3; i++) sink.write(Buffer.from('abc'))
+  t.equal(Buffer.concat(sink.chunks).toString(), 'abc')
+  t.equal(sink.problem, "Consul's answer is longer than 4 bytes")
   t.equal(cancelled, 1)
 })
 
 t.test('a connection that ends in the middle cancels', async (t) => {
   const cancelled = new Promise<void>((resolve) => {
-    const sink = createAnswerSink(4, () => {
-      t.match(sink.problem(), /ended in the middle/)
+    const sink = createSink(4, () => {
+      t.match(sink.problem, /ended in the middle/)
       resolve()
     })
     const response = makeResponse(false)
-    response.pipe(sink.stream)
+    response.pipe(sink as unknown as Writable)
     response.destroy()
   })
   await cancelled
 })
 
 t.test('a long answer comes in pieces, whole', async (t) => {
-  const sink = createAnswerSink(1_000_000, () => t.fail('cancelled'))
+  const sink = createSink(1_000_000, () => t.fail('cancelled'))
   const body = Buffer.from(Array.from({ length: 30_000 }, (_, i) => i).join())
-  for (let at = 0; at < body.length; at += 4093) sink.stream.write(body.subarray(at, at + 4093))
+  for (let at = 0; at < body.length; at += 4093) sink.write(body.subarray(at, at + 4093))
   t.ok(body.length > 131_072, 'more than two of them')
-  t.equal(sink.chunks().length, 3)
-  t.same(Buffer.concat(sink.chunks()), body)
+  t.equal(sink.chunks.length, 3)
+  t.same(Buffer.concat(sink.chunks), body)
 })
 
 t.test('an answer that was read gives its memory to the next one', async (t) => {
-  const collect = (text: string): ReturnType<typeof createAnswerSink> => {
-    const sink = createAnswerSink(100, () => t.fail('cancelled'))
-    sink.stream.write(Buffer.from(text))
+  const collect = (text: string): AnswerSink => {
+    const sink = createSink(100, () => t.fail('cancelled'))
+    sink.write(Buffer.from(text))
     return sink
   }
   const first = collect('abc')
-  const [memory] = first.chunks()
+  const [memory] = first.chunks
   const other = collect('def')
-  t.not(other.chunks()[0]?.buffer, memory?.buffer, 'not before')
+  t.not(other.chunks[0]?.buffer, memory?.buffer, 'not before')
   first.release()
   first.release()
-  t.same(first.chunks(), [])
+  t.same(first.chunks, [])
   const [next, last] = [collect('ghi'), collect('jkl')]
-  t.equal(next.chunks()[0]?.buffer, memory?.buffer)
-  t.not(last.chunks()[0]?.buffer, memory?.buffer, 'given once')
+  t.equal(next.chunks[0]?.buffer, memory?.buffer)
+  t.not(last.chunks[0]?.buffer, memory?.buffer, 'given once')
   t.same(
-    [other, next, last].map((sink) => Buffer.concat(sink.chunks()).toString()),
+    [other, next, last].map((sink) => Buffer.concat(sink.chunks).toString()),
     ['def', 'ghi', 'jkl'],
   )
 })
