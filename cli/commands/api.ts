@@ -24,8 +24,8 @@ export async function registerApi(cli: CAC): Promise<void> {
       if (first === 'explain') return (await import('../api/explain.ts')).runExplain(rest)
       checkWord(first)
       const { runApi } = await import('../../platform/run-api.ts')
-      inlineMore()
       await runApi(cli.rawArgs.slice(3), process.env)
+      inlineMore()
     })
   await addFlags(cli, command, 'api')
 }

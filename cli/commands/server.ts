@@ -16,8 +16,8 @@ export async function registerServer(cli: CAC): Promise<void> {
     .allowUnknownOptions()
     .action(async () => {
       const { runServer } = await import('../../platform/run-server.ts')
-      inlineMore()
       await runServer(cli.rawArgs.slice(3), process.env)
+      inlineMore()
     })
   await addFlags(cli, command, 'server')
 }
