@@ -60,31 +60,35 @@ export async function scanCatalog(
     at++
   }
 
-  /** FNV-1a, twice. */
+  /** FNV-1a, twice. What is looked at again and again is local: the variables around are not kept in registers. */
   function skipString(): void {
-    first = 0x811c9dc5
-    second = 0x1b873593
-    for (at++; at < body.length; at++) {
-      const byte = body[at]!
-      if (byte === QUOTE) {
-        at++
-        return
-      }
-      first = Math.imul(first ^ byte, 0x01000193)
-      second = Math.imul(second ^ byte, 0x5bd1e995) ^ (second >>> 15)
+    const bytes = body
+    const { length } = bytes
+    let [a, b] = [0x811c9dc5, 0x1b873593]
+    let i = at + 1
+    for (; i < length; i++) {
+      const byte = bytes[i]!
+      if (byte === QUOTE) break
+      a = Math.imul(a ^ byte, 0x01000193)
+      b = Math.imul(b ^ byte, 0x5bd1e995) ^ (b >>> 15)
       if (byte === BACKSLASH) {
-        at++
-        first = Math.imul(first ^ body[at]!, 0x01000193)
-        second = Math.imul(second ^ body[at]!, 0x5bd1e995)
+        i++
+        a = Math.imul(a ^ bytes[i]!, 0x01000193)
+        b = Math.imul(b ^ bytes[i]!, 0x5bd1e995)
       }
     }
-    throw MORE
+    if (i >= length) throw MORE
+    at = i + 1
+    first = a
+    second = b
   }
 
   function isRevisionAt(start: number): boolean {
     // Seldom more than one byte is looked at: that behind `"mx.`.
     if (body[start + REVISION_LETTER] !== REVISION_START[REVISION_LETTER]) return false
-    return REVISION_START.equals(body.subarray(start, start + REVISION_START.length))
+    for (let i = 0; i < REVISION_START.length; i++)
+      if (body[start + i] !== REVISION_START[i]) return false
+    return true
   }
 
   function readString(): string {
