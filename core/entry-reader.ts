@@ -6,7 +6,7 @@ export type OnWrong = (path: string, must: string) => void
 type Fields = Readonly<Record<string, unknown>>
 
 /** Deeper values describe nothing. */
-const MAX_DEPTH = 32
+export const MAX_DEPTH = 32
 const NO_VALUE: Value = { name: '', type: '', values: [] }
 const leaveOut: OnWrong = () => {}
 
@@ -37,14 +37,21 @@ export function readMap(
     onWrong(path, 'must be an object')
     return read
   }
-  for (const [key, text] of Object.entries(map)) {
+  for (const key of Object.keys(map)) {
+    const text = map[key]
     if (typeof text !== 'string') onWrong(`${path}.${key}`, 'must be a string')
     else if (key !== '__proto__') read[key] = text
   }
   return read
 }
 
-function readValue(value: unknown, path: string, onWrong: OnWrong, depth = MAX_DEPTH): Value {
+/** A description of an endpoint's input or output, at most 32 deep; what is missing is empty. */
+export function readValue(
+  value: unknown,
+  path = '',
+  onWrong: OnWrong = leaveOut,
+  depth: number = MAX_DEPTH,
+): Value {
   if (value === undefined || value === null) return NO_VALUE
   if (!isRecord(value)) {
     onWrong(path, 'must be an object')

@@ -42,10 +42,31 @@ t.test('an endpoint has a name, and what else is missing is empty', async (t) =>
 })
 
 t.test('values nest 32 deep', async (t) => {
-  let value: object = {}
-  for (let i = 0; i < 100; i++) value = { name: 'x', values: [value] }
+  let value: object = { name: 'x', type: 'x', values: [] }
+  for (let i = 0; i < 100; i++) value = { name: 'x', type: 'x', values: [value] }
   let depth = 0
   let inner = readEndpoint({ name: 'A', request: value }).request
   for (; inner.values[0] !== undefined; inner = inner.values[0]) depth++
   t.equal(depth, 32)
 })
+
+t.test(
+  'a value is taken as it is where nothing of it is wrong, and else read part by part',
+  async (t) => {
+    const inner = { name: 'id', type: 'string', values: [] }
+    const right = { name: 'R', type: 'R', values: [inner] }
+    t.equal(readEndpoint({ name: 'A', request: right }).request, right)
+    const read = (request: unknown): string =>
+      JSON.stringify(readEndpoint({ name: 'A', request }).request)
+    const { name, type, values } = right
+    for (const wrong of [
+      { values, type, name },
+      { ...right, extra: 1 },
+      { ...right, values: [{ ...inner, extra: 1 }] },
+      JSON.parse('{"name":"R","type":"R","values":[{"name":"id","type":"string"}],"__proto__":1}'),
+    ])
+      t.equal(read(wrong), JSON.stringify(right))
+    t.equal(read({ name, type: 7, values }), JSON.stringify({ name, type: '', values }))
+    t.equal(read({ name, type, values: 'x' }), JSON.stringify({ name, type, values: [] }))
+  },
+)
