@@ -25,6 +25,8 @@ const MAX_SHOWN = 100
 /** `{name}` or `{name=segments}`. */
 const VARIABLE = /\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)(?:=([^{}]*))?\}/y
 const PLAIN = /[^/{}:]+/y
+/** A literal that says what it is: most are. */
+const WORD = /^[A-Za-z0-9_-]+$/
 /** RFC 3986 §3.3 without `:`, which begins a verb, `*`, and `,`, which separates templates. */
 const LITERAL = /^(?:[A-Za-z0-9._~!$&'()+;=@-]|%[0-9A-Fa-f]{2})+$/
 const VERB = /^[A-Za-z0-9_-]+$/
@@ -77,7 +79,7 @@ export function parseTemplate(text: string): PathTemplate {
 }
 
 function toSegment(text: string): string {
-  if (text === '*' || text === '**') return text
+  if (text === '*' || text === '**' || WORD.test(text)) return text
   if (text === '') throw new RangeError('a segment is empty')
   if (!LITERAL.test(text)) {
     throw new RangeError(`a segment must be a literal, *, ** or {name}, got ${show(text)}`)
