@@ -1,15 +1,7 @@
-import { HeaderList } from '../../core/headers.ts'
-import { type LineMemory, parseReplyHead, type ReplyHead } from '../../core/upstream/reply-head.ts'
+import { createReplyHead, type LineMemory, parseReplyHead } from '../../core/upstream/reply-head.ts'
 import type { Micro } from './micro.ts'
 
-const head: ReplyHead = {
-  status: 0,
-  headers: new HeaderList(),
-  length: 0,
-  persistent: true,
-  idleSeconds: 0,
-  repeated: false,
-}
+const head = createReplyHead()
 const fields = [
   ...['HTTP/1.1 200 OK', 'Server: nginx/1.22.1', 'Date: Fri, 20 Nov 2026 14:00:00 GMT'],
   ...['Content-Type: application/json', 'Content-Length: 62', 'Connection: keep-alive'],

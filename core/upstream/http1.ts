@@ -4,12 +4,11 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
 import { toConnectDetail } from '../connect-fault.ts'
-import { HeaderList } from '../headers.ts'
 import { flushAtTurnEnd } from '../turn-end.ts'
 import type { FailureKind, UpstreamCall } from './call.ts'
 import { ChunkedDecoder } from './chunked.ts'
 import type { HeadMemory } from './head-memory.ts'
-import { CHUNKED, parseReplyHead, type ReplyHead, UNTIL_CLOSE } from './reply-head.ts'
+import { CHUNKED, createReplyHead, parseReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 import { isPooled, returnMemory, takeMemory } from './send-memory.ts'
 
 /** How long a backend may take, milliseconds. Read anew each time: changed in place, it holds for open connections too. */
@@ -63,14 +62,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(128 * 1024)
 const READ_WORDS = new Float64Array(READ_BUFFER.buffer)
 const NOTHING = Buffer.alloc(0)
 /** Every connection reads its heads into the same one, too, and takes what it needs at once: thousands may be idle. */
-const REPLY: ReplyHead = {
-  status: 0,
-  headers: new HeaderList(),
-  length: 0,
-  persistent: true,
-  idleSeconds: 0,
-  repeated: false,
-}
+const REPLY = createReplyHead()
 
 const HEAD = 0
 const BODY_LENGTH = 1

@@ -79,6 +79,17 @@ export interface ReplyHead {
   repeated: boolean
 }
 
+export function createReplyHead(): ReplyHead {
+  return {
+    status: 0,
+    headers: new HeaderList(),
+    length: 0,
+    persistent: true,
+    idleSeconds: 0,
+    repeated: false,
+  }
+}
+
 /**
  * Parses a status line and its fields (RFC 9112 §4, §5, §6.3).
  *

@@ -1,21 +1,9 @@
 import t from 'tap'
-import { HeaderList } from '../../../core/headers.ts'
 import { HeadMemory } from '../../../core/upstream/head-memory.ts'
-import { parseReplyHead, type ReplyHead } from '../../../core/upstream/reply-head.ts'
+import { createReplyHead, parseReplyHead, type ReplyHead } from '../../../core/upstream/reply-head.ts'
 
 const HEAD =
   'HTTP/1.1 200 OK\r\nServer: a\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nKeep-Alive: timeout=7\r\n\r\n'
-
-function createHead(): ReplyHead {
-  return {
-    status: 0,
-    headers: new HeaderList(),
-    length: 0,
-    persistent: true,
-    idleSeconds: 0,
-    repeated: false,
-  }
-}
 
 /** A buffer that can be read as words, with `text` at `at`. */
 function toMemory(text: string, at = 0): { bytes: Buffer; words: Float64Array; to: number } {
@@ -30,7 +18,7 @@ function toMemory(text: string, at = 0): { bytes: Buffer; words: Float64Array; t
 
 /** As a connection does it: from memory, else parsed and offered to the memory. */
 function read(memory: HeadMemory, text: string, at = 0): { recalled: number; head: ReplyHead } {
-  const head = createHead()
+  const head = createReplyHead()
   const { bytes, words, to } = toMemory(text, at)
   const recalled = memory.recall(bytes, words, at, to, head)
   if (recalled > 0) return { recalled, head }
@@ -62,9 +50,9 @@ t.test('one other byte, or one missing, makes another head', async (t) => {
   for (let i = 0; i < HEAD.length; i++) {
     const other = `${HEAD.slice(0, i)}#${HEAD.slice(i + 1)}`
     const { bytes, words, to } = toMemory(other)
-    t.equal(memory.recall(bytes, words, 0, to, createHead()), 0, `byte ${i}`)
+    t.equal(memory.recall(bytes, words, 0, to, createReplyHead()), 0, `byte ${i}`)
     const part = toMemory(HEAD.slice(0, i))
-    t.equal(memory.recall(part.bytes, part.words, 0, i, createHead()), 0, `${i} bytes`)
+    t.equal(memory.recall(part.bytes, part.words, 0, i, createReplyHead()), 0, `${i} bytes`)
   }
 })
 

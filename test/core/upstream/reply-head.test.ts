@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { HeaderList } from '../../../core/headers.ts'
 import {
   CHUNKED,
+  createReplyHead,
   type LineMemory,
   parseReplyHead,
   type ReplyHead,
@@ -11,14 +11,7 @@ import {
 import { REPLIES } from '../../fixtures/replies.ts'
 
 function parse(text: string, memory: LineMemory = []): ReplyHead & { result: number | string } {
-  const head = {
-    status: 0,
-    headers: new HeaderList(),
-    length: 0,
-    persistent: true,
-    idleSeconds: 0,
-    repeated: false,
-  }
+  const head = createReplyHead()
   const result = parseReplyHead(text, head, memory)
   return { ...head, result }
 }
