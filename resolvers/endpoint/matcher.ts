@@ -9,7 +9,7 @@ const MAX_COST = 1000
 const MAX_SLOTS = 500_000
 /** Longest host looked at, characters (RFC 1035 §2.3.4). */
 const MAX_HOST = 255
-const ANY_HOST: readonly string[] = ['*']
+const NO_PATTERNS: readonly string[] = []
 
 /** A place in the tree of templates: what the segments so far lead to. */
 interface TreeNode {
@@ -18,7 +18,9 @@ interface TreeNode {
   single: TreeNode | undefined
   /** After any number of segments, by how many follow them, most first. */
   multi: Tail[] | undefined
-  /** Ends here, by host pattern. */
+  /** Ends here, for any host. */
+  any: Slot | undefined
+  /** The same by host pattern, for others. */
   slots: Map<string, Slot> | undefined
   /** Most nodes visited from here on, this one included, whatever the path is. */
   cost: number
@@ -61,7 +63,7 @@ export class EndpointMatcher {
   // What the running `find` looks for.
   #segments: readonly string[] = []
   #method = ''
-  #patterns: readonly string[] = ANY_HOST
+  #patterns: readonly string[] = NO_PATTERNS
   #namespace = ''
   readonly #allowed = new Set<string>()
 
@@ -75,11 +77,8 @@ export class EndpointMatcher {
     if (costWith(root, segments, 0) > MAX_COST) return false
     if (verb !== '') this.#verbs.set(verb, root)
     const node = insert(root, segments, 0)
-    node.slots ??= new Map()
     for (const host of hosts) {
-      const slot = node.slots.get(host) ?? new Slot()
-      node.slots.set(host, slot)
-      slot.add(route)
+      openSlot(node, host).add(route)
       if (host !== '*') this.#hosts.add(host)
     }
     this.#slots += slots
@@ -105,7 +104,7 @@ export class EndpointMatcher {
     this.visited = 0
     this.#segments = segments
     this.#method = method
-    this.#patterns = this.byHost ? this.#listPatterns(host) : ANY_HOST
+    this.#patterns = this.byHost ? this.#listPatterns(host) : NO_PATTERNS
     this.#namespace = namespace
     if (this.#allowed.size > 0) this.#allowed.clear()
     const verbs = verb === '' ? undefined : this.#verbs.get(verb)
@@ -127,7 +126,7 @@ export class EndpointMatcher {
     const { length } = this.#segments
     let found: EndpointRoute | undefined
     if (at === length) {
-      if (node.slots !== undefined) found = this.#select(node.slots)
+      found = this.#select(node)
     } else {
       const literal = node.literals?.get(this.#segments[at]!)
       if (literal !== undefined) found = this.#walk(literal, at + 1)
@@ -142,28 +141,32 @@ export class EndpointMatcher {
     return undefined
   }
 
-  #select(slots: ReadonlyMap<string, Slot>): EndpointRoute | undefined {
-    for (const pattern of this.#patterns) {
-      const slot = slots.get(pattern)
-      if (slot === undefined) continue
-      const found = slot.find(this.#method, this.#namespace)
-      if (found !== undefined) return found
-      slot.collect(this.#namespace, this.#allowed)
+  #select({ any, slots }: TreeNode): EndpointRoute | undefined {
+    if (slots !== undefined) {
+      for (const pattern of this.#patterns) {
+        const found = this.#ask(slots.get(pattern))
+        if (found !== undefined) return found
+      }
     }
-    return undefined
+    return this.#ask(any)
   }
 
-  /** The host patterns in use that fit, most specific first. */
+  #ask(slot: Slot | undefined): EndpointRoute | undefined {
+    const found = slot?.find(this.#method, this.#namespace)
+    if (found === undefined) slot?.collect(this.#namespace, this.#allowed)
+    return found
+  }
+
+  /** The host patterns in use that fit, most specific first, without the one for any. */
   #listPatterns(received: string): readonly string[] {
     const host = toHostName(received)
-    if (host.length > MAX_HOST) return ANY_HOST
+    if (host.length > MAX_HOST) return NO_PATTERNS
     const patterns: string[] = []
     if (this.#hosts.has(host)) patterns.push(host)
     for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
       const pattern = `*${host.slice(dot)}`
       if (this.#hosts.has(pattern)) patterns.push(pattern)
     }
-    patterns.push('*')
     return patterns
   }
 }
@@ -173,10 +176,22 @@ function createNode(): TreeNode {
     literals: undefined,
     single: undefined,
     multi: undefined,
+    any: undefined,
     slots: undefined,
     cost: 1,
     literalCost: 0,
   }
+}
+
+function openSlot(node: TreeNode, host: string): Slot {
+  if (host === '*') {
+    node.any ??= new Slot()
+    return node.any
+  }
+  node.slots ??= new Map()
+  const slot = node.slots.get(host) ?? new Slot()
+  node.slots.set(host, slot)
+  return slot
 }
 
 /** What the cost of `node` would be with these segments, from `at` on, below it. */
