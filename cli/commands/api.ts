@@ -1,5 +1,6 @@
 import type { CAC } from 'cac'
 import { suggest } from '../../core/suggest.ts'
+import { collectSooner } from '../collect-sooner.ts'
 import { addFlags } from '../flags.ts'
 import { inlineMore } from '../inline-more.ts'
 import { CliError, EXIT } from '../output.ts'
@@ -26,6 +27,7 @@ export async function registerApi(cli: CAC): Promise<void> {
       const { runApi } = await import('../../platform/run-api.ts')
       await runApi(cli.rawArgs.slice(3), process.env)
       inlineMore()
+      collectSooner()
     })
   await addFlags(cli, command, 'api')
 }
