@@ -1,6 +1,10 @@
 import t from 'tap'
 import { HeadMemory } from '../../../core/upstream/head-memory.ts'
-import { createReplyHead, parseReplyHead, type ReplyHead } from '../../../core/upstream/reply-head.ts'
+import {
+  createReplyHead,
+  parseReplyHead,
+  type ReplyHead,
+} from '../../../core/upstream/reply-head.ts'
 
 const HEAD =
   'HTTP/1.1 200 OK\r\nServer: a\r\nContent-Type: text/plain\r\nContent-Length: 2\r\nKeep-Alive: timeout=7\r\n\r\n'
