@@ -1,5 +1,4 @@
 // How soon commands end: `npm run bench:cli [-- runs]`. Beside them node's own start, in the same interleaved run.
-
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

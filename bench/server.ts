@@ -1,5 +1,4 @@
 // How soon `mx server` is ready, and what it takes: `npm run bench:server [-- starts]`. Beside it the gateway alone, in the same run.
-
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

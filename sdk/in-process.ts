@@ -87,7 +87,16 @@ let begun: LocalCall[] = []
 function serveBegun(): void {
   const calls = begun
   begun = []
-  for (const call of calls) call.serve()
+  let next = 0
+  try {
+    while (next < calls.length) calls[next++]!.serve()
+  } finally {
+    // What one of them throws is its own.
+    if (next < calls.length) {
+      begun = [...calls.slice(next), ...begun]
+      void NOW.then(serveBegun)
+    }
+  }
 }
 
 /** A call within the process, as its service has it. */
@@ -138,7 +147,6 @@ class LocalCall implements ServableCall {
     if (begun.push(this) === 1) void NOW.then(serveBegun)
   }
 
-  /** Never throws. */
   serve(): void {
     if (this.over) return
     const call = this.#call

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Maybe } from '../../core/chain.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import { createAnnouncements } from './consul/announcements.ts'
 import type { Pace } from './consul/blocking-query.ts'
-import { createConsulClient } from './consul/client.ts'
+import { type Answer, createConsulClient } from './consul/client.ts'
 import { createConsulError } from './consul/errors.ts'
 import { warnOfDanger } from './consul/guard.ts'
 import type { ConsulAddress } from './consul/http-agent.ts'
@@ -146,7 +147,9 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
   /** Asks for a service the catalog does not list yet. */
   async function discover(name: string): Promise<void> {
     try {
-      const services = questions.note(name, await questions.askService(name))
+      const services = await readOnce(questions.askService(name), (answer) =>
+        questions.note(name, answer),
+      )
       if (services !== undefined) ofAll?.learn(services)
     } catch {
       // The watch of all services tells of outages.
@@ -186,14 +189,17 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
       if (!isServiceName(name) || name === CONSUL_ITSELF) return []
       await settle(name)
       const known = watches.get(name)?.services()
-      return known ?? questions.readService(name, await questions.askService(name))
+      return (
+        known ??
+        readOnce(questions.askService(name), (answer) => questions.readService(name, answer))
+      )
     },
 
     async listServices() {
       // The first answer of a watch comes after this question: one of its own would be told the same.
       const first = ofAll?.isSettled() === false ? ofAll : undefined
       await settle()
-      return first?.services() ?? questions.readCatalog(await questions.askCatalog())
+      return first?.services() ?? readOnce(questions.askCatalog(), questions.readCatalog)
     },
 
     listDomains: () => domains,
@@ -223,4 +229,15 @@ export function createConsulRegistry(options: ConsulRegistryOptions = {}): Regis
       client.close()
     },
   }
+}
+
+/** What an answer tells that nobody waits for again. */
+async function readOnce<T>(
+  asking: Promise<Answer>,
+  read: (answer: Answer) => Maybe<T>,
+): Promise<T> {
+  const answer = await asking
+  const told = await read(answer)
+  answer.release()
+  return told
 }

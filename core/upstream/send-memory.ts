@@ -15,7 +15,7 @@ export function isPooled(size: number): boolean {
 }
 
 /**
- * Memory for a piece of a request body on its way to a backend, at least `size` bytes.
+ * Memory for what is read or sent in a moment, as a piece of a request body on its way to a backend; at least `size` bytes.
  *
  * A fast upload needs hundreds of megabytes of it a second, which the garbage collector
  * frees so late that the process grows by as much.

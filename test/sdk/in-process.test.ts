@@ -291,6 +291,31 @@ function send(caller: InProcessCaller, fields: Partial<RecordedCall>): RecordedC
   return sent
 }
 
+t.test('what one call throws costs the others of its turn nothing', async (t) => {
+  const caller = createCaller(t, { echo: endpoint({ handle: (request) => request }) })
+  const thrown: unknown[] = []
+  const listeners = process.listeners('unhandledRejection')
+  process.removeAllListeners('unhandledRejection')
+  process.on('unhandledRejection', (reason) => thrown.push(reason))
+  t.teardown(() => {
+    process.removeAllListeners('unhandledRejection')
+    for (const listener of listeners) process.on('unhandledRejection', listener)
+  })
+  const onEvent = (): void => {
+    throw new Error('of the caller')
+  }
+  const calls = [{}, { onEvent }, {}, {}].map((fields) =>
+    send(caller, { endpoint: 'A.Echo', ...fields }),
+  )
+  await until(() => thrown.length === 1 && calls.at(-1)!.events.length === 1)
+  t.match(thrown, [{ message: 'of the caller' }])
+  t.strictSame(
+    calls.map(({ events }) => events.length),
+    [1, 1, 1, 1],
+  )
+  t.equal(caller.pending, 0)
+})
+
 t.test('calls of others than this SDK carry bytes or text, as over a connection', async (t) => {
   const caller = createCaller(t, {
     echo: endpoint({ request: Type.Object({ n: Type.Integer() }), handle: (request) => request }),

@@ -98,6 +98,7 @@ export function createAnnouncements(
       try {
         const answer = await ask(index)
         const events = readEvents(answer)
+        answer.release()
         // Those from before are not news.
         if (index !== undefined)
           for (const { names } of events.slice(events.findIndex(({ id }) => id === last) + 1))

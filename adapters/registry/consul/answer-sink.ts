@@ -9,8 +9,8 @@ const PIECE_BYTES = 65_536
  * Where the library puts an answer of at most `maxBytes`. By itself it takes answers of any size, and waits until its timeout for
  * one whose connection ends in the middle. Emits `cancel` when the answer is not to be waited for any longer.
  *
- * The last piece of an answer, of most the only one, lies in memory that other answers have been in: of thousands of them, that
- * of each would be freed long after it was read. For the same reason it is the simplest stream there is.
+ * An answer lies in memory that others have been in: of thousands of them, that of each would be freed long after it was read. For
+ * the same reason it is the simplest stream there is.
  */
 export class AnswerSink extends Stream {
   /** The library asks for it. */
@@ -55,7 +55,8 @@ export class AnswerSink extends Stream {
 
   /** Gives memory to the next answers: nobody may look at the chunks any more. Without it, it is left to the garbage collector. */
   release(): void {
-    if (this.#memory !== undefined) returnMemory(this.#memory)
+    if (this.#memory !== undefined) this.#full.push(this.#memory)
+    for (const memory of this.#full.splice(0)) returnMemory(memory)
     this.#memory = undefined
   }
 

@@ -81,3 +81,18 @@ t.test('an answer that was read gives its memory to the next one', async (t) => 
     ['def', 'ghi', 'jkl'],
   )
 })
+
+t.test('a long answer gives all of its memory', async (t) => {
+  const collect = (bytes: number): AnswerSink => {
+    const sink = createSink(1_000_000, () => t.fail('cancelled'))
+    sink.write(Buffer.alloc(bytes))
+    return sink
+  }
+  const buffersOf = (sink: AnswerSink) => new Set(sink.chunks.map(({ buffer }) => buffer))
+  const long = collect(200_000)
+  const given = buffersOf(long)
+  t.equal(given.size, 4)
+  long.release()
+  t.same(long.chunks, [])
+  t.same(buffersOf(collect(200_000)), given)
+})
