@@ -20,6 +20,7 @@ import {
   openClient,
   openRegistry,
 } from '../fixtures/sdk-services.ts'
+import { collectUnhandled } from '../fixtures/unhandled.ts'
 
 /** The same service called without sockets, over one, and through a proxy. */
 async function openAll(t: Test, endpoints: Endpoints): Promise<Client[]> {
@@ -293,14 +294,7 @@ function send(caller: InProcessCaller, fields: Partial<RecordedCall>): RecordedC
 
 t.test('what one call throws costs the others of its turn nothing', async (t) => {
   const caller = createCaller(t, { echo: endpoint({ handle: (request) => request }) })
-  const thrown: unknown[] = []
-  const listeners = process.listeners('unhandledRejection')
-  process.removeAllListeners('unhandledRejection')
-  process.on('unhandledRejection', (reason) => thrown.push(reason))
-  t.teardown(() => {
-    process.removeAllListeners('unhandledRejection')
-    for (const listener of listeners) process.on('unhandledRejection', listener)
-  })
+  const thrown = collectUnhandled(t)
   const onEvent = (): void => {
     throw new Error('of the caller')
   }

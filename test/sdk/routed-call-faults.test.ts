@@ -1,6 +1,6 @@
 // What fails while a call is not sent yet, and when nobody is there who could catch it: nothing may end the process.
 import { setTimeout as delay } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { Tracer } from '../../core/contracts/tracer.ts'
 import { Client } from '../../sdk/client.ts'
@@ -9,23 +9,11 @@ import { turn } from '../fixtures/raw-backend.ts'
 import { openRpcService } from '../fixtures/rpc-service.ts'
 import { openClient, toNode } from '../fixtures/sdk-services.ts'
 import { makeService } from '../fixtures/services.ts'
+import { collectUnhandled } from '../fixtures/unhandled.ts'
 
 /** A registry that answers as it is told, name by name. */
 function toRegistry(getService: (name: string) => Promise<readonly Service[]>): Registry {
   return { name: 'double', getService, listServices: () => [] }
-}
-
-/** What ends a process that does not look out for it. */
-function collectUnhandled(t: Test): unknown[] {
-  const unhandled: unknown[] = []
-  const before = process.listeners('unhandledRejection')
-  process.removeAllListeners('unhandledRejection')
-  process.on('unhandledRejection', (reason) => unhandled.push(reason))
-  t.teardown(() => {
-    process.removeAllListeners('unhandledRejection')
-    for (const listener of before) process.on('unhandledRejection', listener)
-  })
-  return unhandled
 }
 
 const AUTH = { id: 'greeter', secret: 'secret' }
