@@ -20,7 +20,6 @@ import { openDeciding } from './deciding.ts'
 import type { Domains } from './domains.ts'
 import { logFaults } from './faults.ts'
 import { budgetBackends, capConnections, readFileLimit } from './file-limit.ts'
-import { createFirstAnswer } from './first-answer.ts'
 import type { EventSinks } from './handlers.ts'
 import { openListeners } from './listeners.ts'
 import { openClientCa } from './listening.ts'
@@ -179,7 +178,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     },
     closing,
   )
-  const { routing, registry, buildChain } = deciding
+  const { routing, registry, hasAnswered, buildChain } = deciding
   const { chain } = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
@@ -214,7 +213,6 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   )
   closing.add(() => release?.())
 
-  const hasAnswered = createFirstAnswer(registry)
   const reload = async (given: Configuration): Promise<void> => {
     const next = withGate(given, options.gate)
     const { settings, restart } = keepFixed(current.settings, next.settings, asked)

@@ -1,5 +1,5 @@
 import { createAddressSet } from '../core/address-set.ts'
-import { type Chain, compileChain, type ReportFault } from '../core/chain.ts'
+import { type Chain, compileChain, type Maybe, type ReportFault } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
@@ -44,6 +44,8 @@ export interface DecidingOptions {
 export interface Deciding {
   readonly routing: Routing
   readonly registry: Registry
+  /** Whether the registry has answered once since the start. */
+  readonly hasAnswered: () => Maybe<boolean>
   /** Takes over another list of services. */
   readonly replace: (services: readonly Service[]) => void
   /**
@@ -67,7 +69,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
   const { settings } = configuration
   const source: Registry | Settings['registry'] = options.registry ?? settings.registry
   const tokens = typeof source === 'string' ? await openTokens(settings, closing) : undefined
-  const { registry, loaded, replace } = createConfiguredRegistry(
+  const { registry, loaded, hasAnswered, replace } = createConfiguredRegistry(
     source,
     listServices(configuration),
     tokens,
@@ -91,6 +93,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
   return {
     routing,
     registry,
+    hasAnswered,
     replace,
 
     async buildChain(next, plan) {

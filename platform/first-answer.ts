@@ -8,19 +8,43 @@ const ANSWER_MS = 5000
 /** Whoever wants to know waits no longer. */
 const WAIT_MS = 250
 
+/** A registry of which it is known whether it has answered. */
+export interface HeardRegistry<R extends Registry> {
+  /** As it was given; who asks it by this one is answered the same, and noticed. */
+  readonly registry: R
+  /**
+   * Whether it has answered anybody once. Until it has, each call asks it for its services, of which one question is on its way
+   * at a time, and waits up to 250 ms.
+   */
+  readonly hasAnswered: () => Maybe<boolean>
+}
+
 /**
- * Whether a registry has answered once. That no outage is known does not tell: one that takes connections and never answers has none for long.
- *
- * Until it has, each call asks it for its services, of which one question is on its way at a time, and waits up to 250 ms.
+ * Notices when a registry has answered for the first time. That no outage is known does not tell: one that takes connections and never
+ * answers has none for long.
  */
-export function createFirstAnswer(registry: Pick<Registry, 'listServices'>): () => Maybe<boolean> {
+export function hearFirstAnswer<R extends Registry>(given: R): HeardRegistry<R> {
   let hasAnswered = false
   let asking: Promise<void> | undefined
+
+  const hear = <T>(answer: Maybe<T>): Maybe<T> => {
+    if (hasAnswered) return answer
+    if (answer instanceof Promise) return answer.then(noted)
+    return noted(answer)
+  }
+  const noted = <T>(answer: T): T => {
+    hasAnswered = true
+    return answer
+  }
+  const registry: R = {
+    ...given,
+    getService: (name) => hear(given.getService(name)),
+    listServices: () => hear(given.listServices()),
+  }
 
   async function ask(): Promise<void> {
     try {
       await inTime(Promise.resolve(registry.listServices()), ANSWER_MS)
-      hasAnswered = true
     } catch {
       // Its watch tells why, and who wants to know asks again.
     }
@@ -34,5 +58,5 @@ export function createFirstAnswer(registry: Pick<Registry, 'listServices'>): () 
     return hasAnswered
   }
 
-  return () => hasAnswered || wait()
+  return { registry, hasAnswered: () => hasAnswered || wait() }
 }

@@ -1,14 +1,18 @@
 import { createJoinedRegistry } from '../adapters/registry/joined.ts'
 import { createStaticRegistry } from '../adapters/registry/static.ts'
+import type { Maybe } from '../core/chain.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
 import { type OpenedRegistry, openRegistry } from '../sdk/open-registry.ts'
+import { hearFirstAnswer } from './first-answer.ts'
 
 /** A registry that holds, besides what is registered with it, the services of the configuration. */
 export interface ConfiguredRegistry {
   readonly registry: Registry
   /** Settled once it can be asked; rejects when it never can: a file it takes is not there, say. */
   readonly loaded: Promise<void>
+  /** Whether it has answered once, besides for the services of the configuration: `HeardRegistry`. */
+  readonly hasAnswered: () => Maybe<boolean>
   /** Takes over another list of services. */
   readonly replace: (services: readonly Service[]) => void
 }
@@ -26,11 +30,13 @@ export function createConfiguredRegistry(
 ): ConfiguredRegistry {
   const own = createStaticRegistry(services)
   const { replace } = own
-  if (source === 'static') return { registry: own, loaded: Promise.resolve(), replace }
+  if (source === 'static')
+    return { registry: own, loaded: Promise.resolve(), hasAnswered: () => true, replace }
   const { registry, loaded, close } =
     typeof source === 'string' ? openRegistry(source, { tokens }) : lend(source)
-  const other = { ...registry, watch: registry.watch!, close }
-  return { registry: createJoinedRegistry(own, other), loaded, replace }
+  const other = hearFirstAnswer({ ...registry, watch: registry.watch!, close })
+  const joined = createJoinedRegistry(own, other.registry)
+  return { registry: joined, loaded, hasAnswered: other.hasAnswered, replace }
 }
 
 function lend(registry: Registry): OpenedRegistry {

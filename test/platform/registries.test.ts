@@ -102,6 +102,19 @@ t.test('a gateway starts without its registry, and picks it up when it comes', a
 })
 
 t.test(
+  'a gateway that lost its registry is ready, also when nobody asked before, if it was answered once',
+  async (t) => {
+    const { address, close } = await openPlatformRegistry(t)
+    const one = await openApi(t, { MX_REGISTRY: `mx://${address}` })
+    t.equal((await fetch(`http://127.0.0.1:${one.port}/parcels/find`)).status, 404)
+    await close()
+    t.same(await one.problems(), [])
+    const other = await openApi(t, { MX_REGISTRY: `mx://${address}` })
+    t.same(await other.problems(), ['the registry has not answered yet'])
+  },
+)
+
+t.test(
   'with the registry of this process its services are found, beside the configured ones',
   async (t) => {
     const service = createService(t, { name: NAME, registry: 'memory' }).handle('Parcels', {
