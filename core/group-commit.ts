@@ -5,6 +5,8 @@ export interface GroupCommitOptions<T, R> {
   readonly commit: (items: readonly T[]) => Maybe<readonly (R | Error)[]>
   /** Bytes an item takes while it waits. */
   readonly sizeOf: (item: T) => number
+  /** How much work an item is, next to others. @default 1 of each */
+  readonly countOf?: (item: T) => number
   /** Most bytes that wait. @default 67108864 */
   readonly maxWaitingBytes?: number
   /** What is thrown when more is waiting already: 503. */
@@ -23,14 +25,15 @@ export interface GroupCommit<T, R> {
   readonly drained: () => Promise<void>
 }
 
-/** Items of one commit: what is done in one turn of the event loop has to be short. */
-const MAX_ITEMS = 2000
+/** By `countOf`, of one commit: what is done in one turn of the event loop has to be short. A single item may be more. */
+const MAX_COUNT = 2000
 /** Bytes of one commit; a single item may be longer. */
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** What one commit takes. A promise for all of it: each item has but what follows from that. */
 class Batch<T, R> {
   readonly items: T[] = []
+  count = 0
   bytes = 0
   readonly outcomes: Promise<readonly (R | Error)[]>
   /** How {@link outcomes} turn out. */
@@ -43,11 +46,12 @@ class Batch<T, R> {
   }
 
   get isFull(): boolean {
-    return this.items.length >= MAX_ITEMS || this.bytes >= MAX_BYTES
+    return this.count >= MAX_COUNT || this.bytes >= MAX_BYTES
   }
 
-  add(item: T, bytes: number): Promise<R> {
+  add(item: T, count: number, bytes: number): Promise<R> {
     const at = this.items.push(item) - 1
+    this.count += count
     this.bytes += bytes
     return this.outcomes.then((outcomes) => {
       const outcome = outcomes[at]!
@@ -64,6 +68,7 @@ class Batch<T, R> {
 export function createGroupCommit<T, R>({
   commit,
   sizeOf,
+  countOf = () => 1,
   maxWaitingBytes = 64 * 1024 * 1024,
   tooMuch,
 }: GroupCommitOptions<T, R>): GroupCommit<T, R> {
@@ -101,7 +106,7 @@ export function createGroupCommit<T, R>({
       if (waitingBytes > maxWaitingBytes) return Promise.reject(tooMuch())
       const bytes = sizeOf(item)
       waitingBytes += bytes
-      const outcome = findRoom().add(item, bytes)
+      const outcome = findRoom().add(item, countOf(item), bytes)
       if (!isBusy) {
         isBusy = true
         setImmediate(run)

@@ -39,7 +39,16 @@ export interface WireRecord {
   readonly version: number
 }
 
-const NO_FIELDS: WireRecord['metadata'] = {}
+/** A record as the service is sent it. */
+export interface GivenRecord {
+  readonly key: string
+  /** Base64. */
+  readonly value: string
+  /** @default 0 */
+  readonly expiry?: number | undefined
+  /** @default none */
+  readonly metadata?: WireRecord['metadata'] | undefined
+}
 
 /** A class, since pages have thousands: their methods are not made anew for each. */
 class ReadRecord implements StoreRecord {
@@ -78,10 +87,10 @@ export function toStoreRecord(record: WireRecord): StoreRecord {
 export function toWire(
   key: string,
   value: unknown,
-  expiry = 0,
+  expiry?: number,
   metadata?: Readonly<Record<string, string | StoreField>>,
-): Omit<WireRecord, 'version'> {
-  const fields = metadata === undefined ? NO_FIELDS : toFields(metadata)
+): GivenRecord {
+  const fields = metadata === undefined ? metadata : toFields(metadata)
   return { key, value: toBytes(value).toString('base64'), expiry, metadata: fields }
 }
 

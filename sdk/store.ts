@@ -11,6 +11,7 @@ import {
   toWire,
   type WireRecord,
 } from './store-record.ts'
+import { createStoreWrites } from './store-writes.ts'
 import { toWatchStream } from './watch-stream.ts'
 
 /** How the calls of a store are made: on whose behalf, how long, until when. */
@@ -147,6 +148,8 @@ interface WirePage {
 
 interface WireVersion {
   readonly version: number
+  /** Of several records. */
+  readonly versions?: readonly number[]
 }
 
 interface WireEvent {
@@ -199,6 +202,13 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
   /** Of calls without options. */
   const own = toOptions(DEFAULT)
+  /** Writes without options. */
+  const join = createStoreWrites(async (records) => {
+    const what = records.length === 1 ? { record: records[0] } : { records }
+    const request = { ...what, options: own.sent }
+    const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, own.call)
+    return reply.versions ?? [reply.version]
+  })
 
   return {
     async read(key, options = DEFAULT) {
@@ -219,6 +229,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
     write(key, value, options = DEFAULT) {
       try {
+        if (options === DEFAULT) return join(toWire(key, value))
         const { call, sent } = split<StoreWriteOptions>('write', options, WRITE)
         const { expirySeconds, metadata, ...rest } = sent as StoreWriteOptions
         const record = toWire(key, value, expirySeconds, metadata)

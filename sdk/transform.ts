@@ -327,6 +327,9 @@ function createDefault(given: unknown): Transform {
     return (value) => (value === undefined ? (given as () => unknown)() : value)
   if (typeof given !== 'object' || given === null)
     return (value) => (value === undefined ? given : value)
+  // The one that most are, in a hundredth of the time.
+  if (Object.keys(given).length === 0 && Object.getPrototypeOf(given) === Object.prototype)
+    return (value) => (value === undefined ? {} : value)
   return (value) => (value === undefined ? structuredClone(given) : value)
 }
 

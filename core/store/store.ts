@@ -123,6 +123,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
       return outcomes.map((outcome, i) => conclude(groups[i]!, outcome))
     },
     sizeOf,
+    countOf: (group) => group.length,
     tooMuch: () => refuse(503, 'too many writes are waiting'),
     ...(maxWaitingBytes !== undefined && { maxWaitingBytes }),
   })

@@ -2,7 +2,7 @@ import type { Maybe } from '../../core/chain.ts'
 import type { StoreRecord, StoreTable } from '../../core/contracts/store.ts'
 import { Type } from '../../core/schema.ts'
 import { MAX_PAGE, type StoreQuery } from '../../core/store/page.ts'
-import type { Store } from '../../core/store/store.ts'
+import type { Store, StoreWrite } from '../../core/store/store.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
@@ -10,9 +10,11 @@ import { badRequest, notFound } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE, toNamespace } from '../../sdk/namespace.ts'
 import {
   Condition,
+  type ConditionOptions,
   DatabaseName,
   DEFAULT_TABLE,
   GivenRecord,
+  GivenRecords,
   Key,
   KeyPart,
   Listing,
@@ -55,6 +57,27 @@ export function createStoreEndpoints(
     mustBeAdmin(ctx, table.database, id)
     refuseReserved(table, id)
     return table
+  }
+  /** @param field of the request that has the record. */
+  const toWrite = (
+    { key, value, expiry, metadata }: RecordMessage,
+    field: string,
+    options: ConditionOptions,
+    ctx: Context,
+  ): StoreWrite => {
+    if (value.length > store.maxValueBytes)
+      throw badRequest(
+        idOf(ctx),
+        `request.${field}.value must be at most ${store.maxValueBytes} bytes, got ${value.length}`,
+      )
+    return {
+      table: tableOf(options, ctx),
+      key,
+      value,
+      metadata: toMetadata(metadata),
+      expiresMs: toExpiresMs(expiry, nowMs()),
+      ...toCondition(options),
+    }
   }
   /** The reply with one record, or the error for none. */
   const tellOne = (
@@ -113,24 +136,39 @@ export function createStoreEndpoints(
     }),
 
     write: endpoint({
-      description: 'Writes a record, over one of its key.',
-      request: Type.Object({ record: GivenRecord, options: Condition }),
-      response: Type.Object({ version: Type.Integer({ description: 'Of what was written.' }) }),
-      handle({ record: { key, value, expiry, metadata }, options }, ctx) {
-        if (value.length > store.maxValueBytes)
+      description: 'Writes a record, or several, over those of their keys.',
+      request: Type.Object({
+        record: Type.Optional(GivenRecord),
+        records: Type.Optional(GivenRecords),
+        options: Condition,
+      }),
+      response: Type.Object({
+        version: Type.Integer({
+          description: 'Of what was written; of several, that of the last.',
+        }),
+        versions: Type.Optional(
+          Type.Array(Type.Integer(), { description: 'Of several, in their order.' }),
+        ),
+      }),
+      handle({ record, records, options }, ctx) {
+        if ((record === undefined) === (records === undefined))
           throw badRequest(
             idOf(ctx),
-            `request.record.value must be at most ${store.maxValueBytes} bytes, got ${value.length}`,
+            'request.record must say what to write, or request.records in its place',
           )
-        const write = {
-          table: tableOf(options, ctx),
-          key,
-          value,
-          metadata: toMetadata(metadata),
-          expiresMs: toExpiresMs(expiry, nowMs()),
-          ...toCondition(options),
-        }
-        return store.commit([write]).then(toVersion)
+        if (record !== undefined)
+          return store
+            .commit([toWrite(record, 'record', options, ctx)])
+            .then(([version]) => ({ version: version! }))
+        if (options.version !== undefined)
+          throw badRequest(
+            idOf(ctx),
+            'request.options.version must be absent where several records are written',
+          )
+        const writes = records!.map((one, i) => toWrite(one, `records[${i}]`, options, ctx))
+        return store
+          .commit(writes)
+          .then((versions) => ({ version: versions.at(-1)!, versions: [...versions] }))
       },
     }),
 
@@ -227,10 +265,6 @@ function idOf(ctx: Context): string {
 /** Namespaces are apart: each has a database of its own. */
 function toTable({ database, table }: TableOptions, ctx: Context): StoreTable {
   return { database: database || toNamespace(ctx, idOf(ctx)), table: table || DEFAULT_TABLE }
-}
-
-function toVersion([version]: readonly number[]): { readonly version: number } {
-  return { version: version! }
 }
 
 function toPageLimit(limit: number): number {

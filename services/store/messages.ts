@@ -7,6 +7,7 @@ import {
   MAX_METADATA_BYTES,
   sizeOfMetadata,
 } from '../../core/store/limits.ts'
+import { MAX_PAGE } from '../../core/store/page.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema-types.ts'
 import { type RecordMessage, toMetadata } from './records.ts'
@@ -215,6 +216,16 @@ export const GivenRecord: TUnsafe<RecordMessage> = Type.Unsafe(
       () => `must be at most ${MAX_METADATA_BYTES} bytes`,
     ),
     version: Type.Integer({ default: 0, description: 'Of one that was read; does not matter.' }),
+  }),
+)
+
+/** Several records to write. */
+export const GivenRecords: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
+  Type.Array(GivenRecord, {
+    minItems: 1,
+    maxItems: MAX_PAGE,
+    description:
+      'In place of the record: all of them are written, or none; each has a key of its own.',
   }),
 )
 

@@ -380,6 +380,20 @@ export function testStore(t: Test, create: (t: Test) => Maybe<StoreSubject>): vo
     t.ok(records.every(({ value }, i) => Buffer.from(value).toString() === String(i)))
   })
 
+  t.test('contract: a group of many changes happens as a whole or not at all', async (t) => {
+    const { adapter } = await open(t)
+    const keys = Array.from({ length: 1000 }, (_, i) => `k${String(i).padStart(3, '0')}`)
+    const [versions] = await commit(adapter, [keys.map((key) => write(key))])
+    t.equal(new Set(versions as readonly number[]).size, 1000)
+    const removals = keys.map((key) => remove(key))
+    const group = [...removals, write('other', { ifVersion: 1 })]
+    const outcomes = await adapter.commit([group], NOW_MS)
+    t.same(outcomes, [{ index: 1000, version: 0 }])
+    t.same(await keysOf(adapter, { limit: 2000 }), keys)
+    t.same(await commit(adapter, [removals]), [versions])
+    t.same(await keysOf(adapter, {}), [])
+  })
+
   t.test('contract: watching tells of writes and deletions once they can be read', async (t) => {
     const { adapter } = await open(t)
     if (adapter.watch === undefined) return t.comment('is told of by its front')

@@ -62,6 +62,21 @@ t.test('a commit has a size: the rest has to wait for the next', async (t) => {
   await Promise.all(long)
 })
 
+t.test('an item that is as much work as many counts as them', async (t) => {
+  const commits: number[] = []
+  const queue = createGroupCommit<number, number>({
+    commit: (items) => {
+      commits.push(items.length)
+      return items
+    },
+    sizeOf: () => 1,
+    countOf: (count) => count,
+    tooMuch: () => new Error('too much'),
+  })
+  await Promise.all([500, 500, 500, 500, 5000, 1].map((count) => queue.push(count)))
+  t.strictSame(commits, [4, 1, 1])
+})
+
 t.test('who comes when too much is waiting is refused', async (t) => {
   const { queue, next } = open(1000)
   const first = queue.push(item('a', 2000))

@@ -27,6 +27,15 @@ t.test('defaults are filled in, and unknown fields are kept', async (t) => {
   }[]
   first!.options.tags.push('mine')
   t.strictSame(second!.options.tags, [], 'nobody shares a default')
+  const labelled = compileSchema(
+    Type.Object({ labels: Type.Record(Type.String(), Type.String(), { default: {} }) }),
+    'request',
+  )
+  const [one, other] = [labelled.decode({}), labelled.decode({})] as {
+    labels: Record<string, string>
+  }[]
+  one!.labels['a'] = 'mine'
+  t.strictSame(other!.labels, {}, 'nor one that is empty')
 })
 
 t.test('a schema that refuses unknown fields is obeyed', async (t) => {

@@ -54,6 +54,34 @@ t.test('all that begin alike are read, however many pages they are', async (t) =
   t.strictSame(await things.list({ prefix: 'k', limit: 2, order: 'desc' }), ['k2099', 'k2098'])
 })
 
+t.test(
+  'of what is written in one turn, what is malformed is told to its writer alone',
+  async (t) => {
+    const { things } = await open(t)
+    const [one, wrong, long, two, again] = await Promise.allSettled([
+      things.write('a', '1'),
+      things.write('', 'x'),
+      things.write('c', Buffer.alloc(1024 * 1024 + 1)),
+      things.write('b', '2'),
+      things.write('a', '3'),
+    ])
+    t.match(long, {
+      status: 'rejected',
+      reason: { code: 400, message: /request\.record\.value must/ },
+    })
+    t.match(wrong, {
+      status: 'rejected',
+      reason: { code: 400, message: /request\.record\.key must/ },
+    })
+    const [a, b] = await things.read('', { from: 'a' })
+    t.match(
+      [one, two, again],
+      [{ status: 'fulfilled' }, { value: b!.version }, { value: a!.version }],
+    )
+    t.equal(a!.text(), '3', 'the last write of a key is what is there')
+  },
+)
+
 t.test('a condition that does not hold is 409', async (t) => {
   const { things } = await open(t)
   const version = await things.write('a', '1', { version: 0 })

@@ -190,6 +190,39 @@ t.test('compare and set: a version that is not there any more is a conflict', as
   await t.rejects(put(second.version), { code: 409, message: /but is not there$/ })
 })
 
+t.test('several records are written at once: all of them, or none', async (t) => {
+  const { call, store } = await openPlatformStore(t)
+  const put = (records: readonly object[], more: object = {}) =>
+    call<{ version: number; versions: number[] }>('Write', { records, ...more })
+  const { version, versions } = await put([
+    { key: 'a', value: toBase64('of a'), expiry: 60 },
+    { key: 'b', metadata: { c: { value: 'd' } } },
+  ])
+  t.equal(version, versions[1])
+  const { records } = await call<Page>('Read', { options: { from: 'a' } })
+  t.match(records, [
+    { key: 'a', value: toBase64('of a'), expiry: 60, version: versions[0] },
+    { key: 'b', value: '', expiry: 0, metadata: { c: { value: 'd' } }, version: versions[1] },
+  ])
+  const long = Buffer.alloc(store.maxValueBytes + 1).toString('base64')
+  for (const [given, more, message] of [
+    [[{ key: 'x' }, { key: 'x' }], {}, 'key must not be named twice, got "x"'],
+    [[{ key: 'x' }, { key: '' }], {}, /^request\.records\[1\]\.key must be 1 to 1024 bytes/],
+    [
+      [{ key: 'x' }, { key: 'y', value: long }],
+      {},
+      /^request\.records\[1\]\.value must be at most/,
+    ],
+    [[], {}, /^request\.records must/],
+    [Array.from({ length: 1001 }, (_, i) => ({ key: `x${i}` })), {}, /^request\.records must/],
+    [[{ key: 'x' }], { record: { key: 'y' } }, /^request\.record must say what to write/],
+    [[{ key: 'x' }], { options: { version: 0 } }, /^request\.options\.version must be absent/],
+  ] as const)
+    await t.rejects(put(given, more), { code: 400, message })
+  const page = await call<Page>('Read', { options: { prefix: '', from: 'c' } })
+  t.same(page.records, [], 'nothing of what was refused')
+})
+
 t.test('of many who compare and set at once, one at a time wins', async (t) => {
   const { call } = await openPlatformStore(t)
   const increase = async (): Promise<void> => {
