@@ -210,22 +210,28 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
     return reply.versions ?? [reply.version]
   })
 
+  const readPage = (key: string, query: object, call: CallOptions): Promise<WirePage> =>
+    client.call(SERVICE, 'Store.Read', { key, options: query }, call)
+
+  async function readAll(key: string, options: StoreReadOptions): Promise<StoreRecord[]> {
+    const { call, sent } = split<StoreReadOptions>('read', options, LIST)
+    const { limit = 0 } = options
+    let { records: found, next } = await readPage(key, sent, call)
+    const records = found.map(toStoreRecord)
+    for (;;) {
+      const left = limit - records.length
+      if (next === undefined || left === 0) return records
+      const rest = { after: next, offset: 0, limit: limit === 0 ? 0 : left }
+      ;({ records: found, next } = await readPage(key, { ...sent, ...rest }, call))
+      for (const record of found) records.push(toStoreRecord(record))
+    }
+  }
+
   return {
-    async read(key, options = DEFAULT) {
-      const { call, sent } = split<StoreReadOptions>('read', options, LIST)
-      const { limit = 0 } = options
-      const readPage = (query: object): Promise<WirePage> =>
-        client.call(SERVICE, 'Store.Read', { key, options: query }, call)
-      let { records: found, next } = await readPage(sent)
-      const records = found.map(toStoreRecord)
-      for (;;) {
-        const left = limit - records.length
-        if (next === undefined || left === 0) return records
-        const rest = { after: next, offset: 0, limit: limit === 0 ? 0 : left }
-        ;({ records: found, next } = await readPage({ ...sent, ...rest }))
-        for (const record of found) records.push(toStoreRecord(record))
-      }
-    },
+    read: (key, options = DEFAULT) =>
+      options === DEFAULT
+        ? readPage(key, own.sent, own.call).then(toStoreRecords)
+        : readAll(key, options),
 
     write(key, value, options = DEFAULT) {
       try {
@@ -274,6 +280,10 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
 function toVersion({ version }: WireVersion): number {
   return version
+}
+
+function toStoreRecords({ records }: WirePage): StoreRecord[] {
+  return records.map(toStoreRecord)
 }
 
 /** A stream is never repeated. */

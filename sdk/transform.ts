@@ -96,7 +96,9 @@ function compileObject(
   const fields = known.flatMap(([key, property]) => {
     const transform = compile(property, mode, definitions)
     const fills = mode === 'default' || (mode === 'encode' && 'default' in property)
-    return transform === undefined ? [] : [{ key, transform, fills }]
+    // Most defaults: there is no need to call anybody for them.
+    const constant = fills && isConstant(property.default) ? property.default : undefined
+    return transform === undefined ? [] : [{ key, transform, fills, constant }]
   })
   const others = compileOthers(schema, mode, definitions)
   if (fields.length === 0 && others === undefined) return undefined
@@ -105,10 +107,10 @@ function compileObject(
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     let target = value as Fields
-    for (const { key, transform, fills } of fields) {
+    for (const { key, transform, fills, constant } of fields) {
       const before = target[key]
       if (before === undefined && !fills) continue
-      const after = transform(before)
+      const after = before === undefined && constant !== undefined ? constant : transform(before)
       if (after === before) continue
       if (copies && target === value) target = { ...target }
       target[key] = after
@@ -321,14 +323,20 @@ function toInteger(value: unknown): unknown {
   return typeof value === 'string' && SAFE_DIGITS.test(value) ? Number(value) : value
 }
 
+function isConstant(given: unknown): boolean {
+  return typeof given !== 'function' && (typeof given !== 'object' || given === null)
+}
+
 /** A fresh default each time: the handler may change what it is given. */
 function createDefault(given: unknown): Transform {
   if (typeof given === 'function')
     return (value) => (value === undefined ? (given as () => unknown)() : value)
-  if (typeof given !== 'object' || given === null)
-    return (value) => (value === undefined ? given : value)
+  if (isConstant(given)) return (value) => (value === undefined ? given : value)
   // The one that most are, in a hundredth of the time.
-  if (Object.keys(given).length === 0 && Object.getPrototypeOf(given) === Object.prototype)
+  if (
+    Object.keys(given as object).length === 0 &&
+    Object.getPrototypeOf(given) === Object.prototype
+  )
     return (value) => (value === undefined ? {} : value)
   return (value) => (value === undefined ? structuredClone(given) : value)
 }
