@@ -4,6 +4,7 @@ import { type Outage, Outages, type OutagesOptions } from './directory/outages.t
 import { follow } from './directory/versions.ts'
 import { GatewayError } from './errors.ts'
 import { inTime } from './in-time.ts'
+import { toRegistryFault } from './registry-refusal.ts'
 import type { Upstream, UpstreamOptions } from './upstream/upstream.ts'
 
 export interface DirectoryOptions {
@@ -97,7 +98,7 @@ export class Directory {
    * The nodes of a service; undefined when nobody registered it. Synchronous when it is in use
    * already, or the registry answers synchronously.
    *
-   * @throws {GatewayError} 503 when it is not in use yet and the registry does not answer.
+   * @throws {GatewayError} 503 when it is not in use yet and the registry does not answer, or refuses.
    */
   find(name: string): Upstream | undefined | Promise<Upstream | undefined> {
     const entry = this.#entries.get(name)
@@ -211,7 +212,7 @@ export class Directory {
     }
     this.#unwatch(name)
     if (this.outage === undefined) this.#options.onError?.(name, error)
-    throw new GatewayError(name, 503, `cannot look up ${name}: the registry does not answer`, {
+    throw new GatewayError(name, 503, `cannot look up ${name}: ${toRegistryFault(error)}`, {
       cause: error,
     })
   }

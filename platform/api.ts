@@ -126,7 +126,6 @@ export interface Api {
 
 /** For requests that are on their way over connections there are: each is the last one of its connection. */
 const LINGER_MS = 100
-const NO_ANSWER = 'the registry has not answered yet'
 /** `service.name` of a gateway's spans, where no variable gives another. */
 const TRACED_AS = 'mx-api'
 
@@ -178,7 +177,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
     },
     closing,
   )
-  const { routing, registry, hasAnswered, buildChain } = deciding
+  const { routing, registry, problem, buildChain } = deciding
   const { chain } = await buildChain(configuration, plan)
 
   const gateway = new Gateway({
@@ -280,7 +279,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       certificates: () => tls?.pairs ?? [],
     },
     async problems() {
-      return (await hasAnswered()) ? [] : [NO_ANSWER]
+      const lacks = await problem()
+      return lacks === undefined ? [] : [lacks]
     },
     reload,
     drain,

@@ -44,8 +44,8 @@ export interface DecidingOptions {
 export interface Deciding {
   readonly routing: Routing
   readonly registry: Registry
-  /** Whether the registry has answered once since the start. */
-  readonly hasAnswered: () => Maybe<boolean>
+  /** Why nothing is known from the registry; undefined: it has answered once since the start. */
+  readonly problem: () => Maybe<string | undefined>
   /** Takes over another list of services. */
   readonly replace: (services: readonly Service[]) => void
   /**
@@ -69,7 +69,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
   const { settings } = configuration
   const source: Registry | Settings['registry'] = options.registry ?? settings.registry
   const tokens = typeof source === 'string' ? await openTokens(settings, closing) : undefined
-  const { registry, loaded, hasAnswered, replace } = createConfiguredRegistry(
+  const { registry, loaded, problem, replace } = createConfiguredRegistry(
     source,
     listServices(configuration),
     tokens,
@@ -93,7 +93,7 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
   return {
     routing,
     registry,
-    hasAnswered,
+    problem,
     replace,
 
     async buildChain(next, plan) {

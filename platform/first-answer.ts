@@ -2,21 +2,24 @@ import type { Maybe } from '../core/chain.ts'
 import type { Registry } from '../core/contracts/registry.ts'
 import { isDoneIn } from '../core/done-in.ts'
 import { inTime } from '../core/in-time.ts'
+import { refusesAccess } from '../core/registry-refusal.ts'
 
 /** A question not answered by then is put anew, the next time somebody wants to know. */
 const ANSWER_MS = 5000
 /** Whoever wants to know waits no longer. */
 const WAIT_MS = 250
+const NO_ANSWER = 'the registry has not answered yet'
+const REFUSED = 'the registry refuses access: the log says why'
 
 /** A registry of which it is known whether it has answered. */
 export interface HeardRegistry<R extends Registry> {
   /** As it was given; who asks it by this one is answered the same, and noticed. */
   readonly registry: R
   /**
-   * Whether it has answered anybody once. Until it has, each call asks it for its services, of which one question is on its way
-   * at a time, and waits up to 250 ms.
+   * Why nothing is known from it, in a line; undefined: it has answered anybody once. Until it has, each call asks it for its services,
+   * of which one question is on its way at a time, and waits up to 250 ms.
    */
-  readonly hasAnswered: () => Maybe<boolean>
+  readonly problem: () => Maybe<string | undefined>
 }
 
 /**
@@ -25,6 +28,7 @@ export interface HeardRegistry<R extends Registry> {
  */
 export function hearFirstAnswer<R extends Registry>(given: R): HeardRegistry<R> {
   let hasAnswered = false
+  let problem = NO_ANSWER
   let asking: Promise<void> | undefined
 
   const hear = <T>(answer: Maybe<T>): Maybe<T> => {
@@ -45,18 +49,19 @@ export function hearFirstAnswer<R extends Registry>(given: R): HeardRegistry<R> 
   async function ask(): Promise<void> {
     try {
       await inTime(Promise.resolve(registry.listServices()), ANSWER_MS)
-    } catch {
+    } catch (error) {
       // Its watch tells why, and who wants to know asks again.
+      problem = refusesAccess(error) ? REFUSED : NO_ANSWER
     }
   }
 
-  async function wait(): Promise<boolean> {
+  async function wait(): Promise<string | undefined> {
     asking ??= ask().finally(() => {
       asking = undefined
     })
     await isDoneIn(asking, WAIT_MS)
-    return hasAnswered
+    return hasAnswered ? undefined : problem
   }
 
-  return { registry, hasAnswered: () => hasAnswered || wait() }
+  return { registry, problem: () => (hasAnswered ? undefined : wait()) }
 }

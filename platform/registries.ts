@@ -11,8 +11,8 @@ export interface ConfiguredRegistry {
   readonly registry: Registry
   /** Settled once it can be asked; rejects when it never can: a file it takes is not there, say. */
   readonly loaded: Promise<void>
-  /** Whether it has answered once, besides for the services of the configuration: `HeardRegistry`. */
-  readonly hasAnswered: () => Maybe<boolean>
+  /** Why nothing is known from it but the services of the configuration: `HeardRegistry`. */
+  readonly problem: () => Maybe<string | undefined>
   /** Takes over another list of services. */
   readonly replace: (services: readonly Service[]) => void
 }
@@ -31,12 +31,12 @@ export function createConfiguredRegistry(
   const own = createStaticRegistry(services)
   const { replace } = own
   if (source === 'static')
-    return { registry: own, loaded: Promise.resolve(), hasAnswered: () => true, replace }
+    return { registry: own, loaded: Promise.resolve(), problem: () => undefined, replace }
   const { registry, loaded, close } =
     typeof source === 'string' ? openRegistry(source, { tokens }) : lend(source)
   const other = hearFirstAnswer({ ...registry, watch: registry.watch!, close })
   const joined = createJoinedRegistry(own, other.registry)
-  return { registry: joined, loaded, hasAnswered: other.hasAnswered, replace }
+  return { registry: joined, loaded, problem: other.problem, replace }
 }
 
 function lend(registry: Registry): OpenedRegistry {

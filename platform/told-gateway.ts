@@ -2,6 +2,7 @@ import type { Plugin } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
 import { RequestMetrics } from '../core/metrics/request-metrics.ts'
+import { toRegistryFault } from '../core/registry-refusal.ts'
 import { Default } from '../core/schema.ts'
 import { unavailable } from '../sdk/errors.ts'
 import type { GatewayView } from '../services/api/gateway-view.ts'
@@ -92,7 +93,7 @@ async function listServices(registry: Registry): Promise<readonly Service[]> {
   try {
     return await registry.listServices()
   } catch (error) {
-    throw unavailable('api', 'the registry does not answer', { cause: error })
+    throw unavailable('api', toRegistryFault(error), { cause: error })
   }
 }
 

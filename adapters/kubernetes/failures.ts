@@ -31,14 +31,19 @@ export function explain(
   const what = `cannot ${verb} Kubernetes ${name}`
   const status = error instanceof ApiError ? error.status : 0
   if (status === 401)
-    return new Error(`${what}: the credentials are refused (${cause.message})`, { cause })
+    return toRefusal(`${what}: the credentials are refused (${cause.message})`, cause)
   if (status === 403) {
     const full =
       group === '' ? `${name} of the core API group ""` : `${name} of the API group ${group}`
-    return new Error(
+    return toRefusal(
       `${what}: access is denied; grant the verbs ${verbs} on ${full} by a Role and a RoleBinding (${cause.message})`,
-      { cause },
+      cause,
     )
   }
   return new Error(`${what}: ${cause.message}`, { cause })
+}
+
+/** As `isRefusal` knows it. */
+function toRefusal(message: string, cause: Error): Error {
+  return Object.assign(new Error(message, { cause }), { denied: true })
 }

@@ -195,6 +195,17 @@ t.test('a first lookup that fails is 503, and the next request asks again', asyn
   t.same(ports(await again), [9001])
 })
 
+t.test('a registry that refuses is told as that, without the reason', async (t) => {
+  const { registry, refuse } = createRemote()
+  const { directory } = open(t, registry)
+  const failing = Promise.resolve(directory.find('greeter'))
+  refuse(Object.assign(new Error('ACL not found: secret'), { denied: true }))
+  await t.rejects(failing, {
+    code: 503,
+    message: /^cannot look up greeter: the registry refuses access$/,
+  })
+})
+
 t.test('a registry that throws is 503 too', async (t) => {
   const { directory } = open(t, {
     name: 'broken',

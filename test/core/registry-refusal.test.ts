@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createConsulError } from '../../adapters/registry/consul/errors.ts'
-import { isRefusal } from '../../core/registry-refusal.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isRefusal, toRegistryFault } from '../../core/registry-refusal.ts'
 
 t.test('what is malformed, and what is denied, is a refusal', async (t) => {
   t.equal(isRefusal(new TypeError('the version must be text')), true)
@@ -17,4 +18,18 @@ t.test('everything else is an outage', async (t) => {
     undefined,
   ])
     t.equal(isRefusal(thrown), false)
+})
+
+t.test('who asks is told whether it refuses, and nothing of why', async (t) => {
+  const tooMany = new Error('refuses (429): too many failed logins', {
+    cause: new GatewayError('auth', 429, 'too many failed logins'),
+  })
+  for (const refusal of [
+    createConsulError('the token secret needs service:read', { denied: true }),
+    new TypeError('refuses: Secret not correct'),
+    tooMany,
+  ])
+    t.equal(toRegistryFault(refusal), 'the registry refuses access')
+  for (const outage of [new Error('connect ECONNREFUSED'), undefined])
+    t.equal(toRegistryFault(outage), 'the registry does not answer')
 })

@@ -49,6 +49,10 @@ t.test('why a gateway answers itself', (t) => {
       /^see whether the registry runs, /,
     ],
     [
+      { answer: answer(503, 'cannot look up a: the registry refuses access') },
+      /^the account of the gateway .* or may not read the registry$/,
+    ],
+    [
       { stages: [], answer: answer(400, 'bad') },
       /^it is refused where it comes in, before any plugin runs$/,
     ],

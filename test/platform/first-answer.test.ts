@@ -3,6 +3,7 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import { hearFirstAnswer } from '../../platform/first-answer.ts'
 
 const KNOWN: Registry = { name: 'test', getService: () => [], listServices: () => [] }
+const NO_ANSWER = 'the registry has not answered yet'
 const away = (): never => {
   throw new Error('away')
 }
@@ -13,7 +14,7 @@ t.test(
   async (t) => {
     let answer: ((services: readonly Service[]) => void) | undefined
     let questions = 0
-    const { hasAnswered } = hearFirstAnswer({
+    const { problem } = hearFirstAnswer({
       ...KNOWN,
       listServices() {
         questions++
@@ -22,12 +23,12 @@ t.test(
         })
       },
     })
-    t.same(await Promise.all([hasAnswered(), hasAnswered()]), [false, false])
-    t.equal(await hasAnswered(), false)
+    t.same(await Promise.all([problem(), problem()]), [NO_ANSWER, NO_ANSWER])
+    t.equal(await problem(), NO_ANSWER)
     t.equal(questions, 1)
     answer?.([])
-    t.equal(await hasAnswered(), true)
-    t.equal(hasAnswered(), true, 'without waiting')
+    t.equal(await problem(), undefined)
+    t.equal(problem(), undefined, 'without waiting')
     t.equal(questions, 1)
   },
 )
@@ -38,27 +39,36 @@ for (const [kind, fail] of [
 ] as const) {
   t.test(`a registry that ${kind} is asked again, and has not answered by that`, async (t) => {
     const answers: Registry['listServices'][] = [fail, fail, () => []]
-    const { hasAnswered } = hearFirstAnswer({
+    const { problem } = hearFirstAnswer({
       ...KNOWN,
       listServices: () => answers.shift()!(),
     })
-    t.equal(await hasAnswered(), false)
-    t.equal(await hasAnswered(), false)
-    t.equal(await hasAnswered(), true)
+    t.equal(await problem(), NO_ANSWER)
+    t.equal(await problem(), NO_ANSWER)
+    t.equal(await problem(), undefined)
   })
 
   t.test(`an answer to anybody counts, and none that ${kind}`, async (t) => {
     for (const getService of [() => [], async () => []]) {
       const answers: Registry['getService'][] = [fail, getService]
-      const { registry, hasAnswered } = hearFirstAnswer({
+      const { registry, problem } = hearFirstAnswer({
         ...KNOWN,
         listServices: fail,
         getService: (name) => answers.shift()!(name),
       })
       await t.rejects(async () => registry.getService('greeter'), { message: 'away' })
-      t.equal(await hasAnswered(), false)
+      t.equal(await problem(), NO_ANSWER)
       t.same(await registry.getService('greeter'), [])
-      t.equal(hasAnswered(), true)
+      t.equal(problem(), undefined)
     }
   })
 }
+
+t.test('that it refuses is told, until it does something else', async (t) => {
+  const refusal = Object.assign(new Error('ACL not found: secret'), { denied: true })
+  const answers: Registry['listServices'][] = [() => Promise.reject(refusal), away, () => []]
+  const { problem } = hearFirstAnswer({ ...KNOWN, listServices: () => answers.shift()!() })
+  t.equal(await problem(), 'the registry refuses access: the log says why')
+  t.equal(await problem(), NO_ANSWER)
+  t.equal(await problem(), undefined)
+})

@@ -10,6 +10,7 @@ import { eventually } from '../fixtures/eventually.ts'
 import { startMx } from '../fixtures/mx.ts'
 import { openPlatformRegistry } from '../fixtures/platform-registry.ts'
 import { createService } from '../fixtures/sdk-services.ts'
+import { openServer } from '../fixtures/server.ts'
 import { makeService } from '../fixtures/services.ts'
 
 const NAME = 'go.mx.api.parcels'
@@ -111,6 +112,44 @@ t.test(
     t.same(await one.problems(), [])
     const other = await openApi(t, { MX_REGISTRY: `mx://${address}` })
     t.same(await other.problems(), ['the registry has not answered yet'])
+  },
+)
+
+t.test(
+  'a gateway that the registry does not let in says so to clients and at /readyz, and not why',
+  async (t) => {
+    const { proxy, post } = await openServer(t)
+    const { body } = await post('/auth/token', { id: 'admin', secret: 'mx' })
+    const headers = { authorization: `Bearer ${body.token.access_token}` }
+    const rule = (id: string, scope: string, name: string) => {
+      const resource = { type: '*', name, endpoint: '*' }
+      return post(
+        '/auth/rules/create',
+        { rule: { id, scope, access: 'GRANTED', resource, priority: 0 } },
+        headers,
+      )
+    }
+    t.equal((await rule('login', '', 'auth')).status, 200)
+    t.equal((await rule('members', '*', '*')).status, 200)
+    t.equal((await post('/auth/rules/delete', { id: 'default' }, headers)).status, 200)
+    for (const variables of [
+      { MX_AUTH_ID: 'admin', MX_AUTH_SECRET: 'wrong' },
+      { MX_AUTH_ID: 'nobody', MX_AUTH_SECRET: 'mx' },
+    ]) {
+      const gateway = await openApi(t, {
+        MX_REGISTRY: `mx://${proxy}`,
+        MX_LOG_LEVEL: 'silent',
+        ...variables,
+      })
+      const ask = async (): Promise<object> => {
+        const reply = await fetch(`http://127.0.0.1:${gateway.port}/parcels/find`)
+        return (await reply.json()) as object
+      }
+      const refused = 'the registry refuses access'
+      // Where the machine is busy, the answer is not there in time at first.
+      await eventually(async () => (await gateway.problems())[0] === `${refused}: the log says why`)
+      t.match(await ask(), { Code: 503, Detail: `cannot look up ${NAME}: ${refused}` })
+    }
   },
 )
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { explain, toRetryMs } from '../../../adapters/kubernetes/failures.ts'
 import { ApiError } from '../../../adapters/kubernetes/request.ts'
+import { isRefusal } from '../../../core/registry-refusal.ts'
 
 const SERVICES = { name: 'services', group: '' }
 
@@ -20,6 +21,16 @@ t.test('the reason of an outage says what to do, and keeps its cause', async (t)
     t.equal(reason.message, `cannot watch Kubernetes services: ${message}`)
     if (error instanceof Error) t.equal(reason.cause, error)
   }
+})
+
+t.test('what is not granted is a refusal, anything else an outage', async (t) => {
+  for (const status of [401, 403])
+    t.equal(isRefusal(explain(new ApiError('no', { status }), SERVICES)), true)
+  for (const error of [
+    new ApiError('503 busy', { status: 503 }),
+    new Error('connect ECONNREFUSED'),
+  ])
+    t.equal(isRefusal(explain(error, SERVICES)), false)
 })
 
 t.test('what was tried is named, with the verbs it takes', async (t) => {
