@@ -143,7 +143,7 @@ export function createGate(source: AuthSource, options: GateOptions = {}): Gate 
   }
   const verifyLater = async (token: string): Promise<Session> => {
     await tokens.first().catch((cause: unknown) => {
-      throw toUnknown('auth', 'the keys of access tokens are not known yet', cause)
+      throw toUnknown('auth', 'the keys of access tokens', cause)
     })
     return verify(token)
   }
@@ -197,7 +197,7 @@ function rule(book: RuleBook, { account, resource }: Access): Ruling {
 function learn<T>(watch: KeptWatch<T>, { resource }: Access): Promise<T | undefined> {
   return watch.first().catch((cause: unknown) => {
     if (isLoggingIn(resource)) return undefined
-    throw toUnknown(resource.name, 'the rules of access are not known yet', cause)
+    throw toUnknown(resource.name, 'the rules of access', cause)
   })
 }
 
@@ -210,7 +210,14 @@ function isWithout(
   return false
 }
 
-function toUnknown(service: string, detail: string, cause: unknown): GatewayError {
+/** What strangers are told: whether asking again may help, and no more. */
+function toUnknown(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
-  return new GatewayError(service, 503, `${detail}, try again`, { cause, headers })
+  const why = isRefused(cause) ? 'known: auth refuses access' : 'known yet, try again'
+  return new GatewayError(service, 503, `${what} are not ${why}`, { cause, headers })
+}
+
+/** Whether a platform elsewhere does not let in who asks it for rules or keys. */
+function isRefused(cause: unknown): boolean {
+  return cause instanceof GatewayError && cause.code < 500 && cause.code !== 408
 }

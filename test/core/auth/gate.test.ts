@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createGate, type GateOptions } from '../../../core/auth/gate.ts'
 import type { Access, Account, Ruling } from '../../../core/contracts/auth.ts'
+import { GatewayError } from '../../../core/errors.ts'
 import { until } from '../../contracts/registry.ts'
 import { createAccount, createRule, MemoryAuthSource } from '../../fixtures/auth-source.ts'
 import { createTokenKey } from '../../fixtures/token-keys.ts'
@@ -113,6 +114,25 @@ t.test('before rules were ever had nothing is granted but logging in', async (t)
   // Its keys are watched by themselves, and come back when they do.
   const isKnown = async () => (await gate.identify(token)).account.id === JANE.id
   await until(async () => isKnown().catch(() => false))
+})
+
+t.test('that the platform refuses to tell rules and keys is said, and not why', async (t) => {
+  for (const [reason, why] of [
+    [new GatewayError('auth', 400, 'Secret not correct'), 'known: auth refuses access'],
+    [new GatewayError('auth', 429, 'too many failed logins'), 'known: auth refuses access'],
+    [new GatewayError('auth', 408, 'no answer'), 'known yet, try again'],
+    [new GatewayError('auth', 502, 'no connection'), 'known yet, try again'],
+  ] as const) {
+    const source = new MemoryAuthSource()
+    source.leave(reason)
+    const { gate, isGranted } = open(t, {}, source)
+    await t.rejects(isGranted(), { code: 503, message: `the rules of access are not ${why}` })
+    const token = await source.issue(JANE)
+    await t.rejects(async () => gate.identify(token), {
+      code: 503,
+      message: `the keys of access tokens are not ${why}`,
+    })
+  }
 })
 
 t.test('rules that do not come are not waited for without end', async (t) => {
