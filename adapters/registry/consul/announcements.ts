@@ -174,7 +174,7 @@ function readEvents({
   chunks,
 }: Answer): { readonly id: string; readonly names: readonly string[] }[] {
   const events: unknown = JSON.parse(joinChunks(chunks).toString())
-  if (!Array.isArray(events)) throw new SyntaxError('Consul answers no list of events')
+  if (!Array.isArray(events)) throw new SyntaxError('it answers no list of events')
   return events.filter(isRecord).map((event) => ({
     id: readText(event, 'ID'),
     names: Buffer.from(readText(event, 'Payload'), 'base64').toString().split(' '),

@@ -54,6 +54,8 @@ export interface CallOptions {
 type Call = (consul: Consul, options: CallOptions) => Promise<unknown>
 
 export interface ConsulClient {
+  /** `host:port` that is asked. */
+  readonly where: string
   /** @throws {ConsulError} when Consul does not answer, refuses, or fails. */
   readonly ask: (call: Call, options: AskOptions) => Promise<Answer>
   /** Rises when a connection is lost: who answers from then on may be another Consul, whose indexes are others. */
@@ -164,7 +166,7 @@ export function createConsulClient({
       if (ctx.problem !== undefined) throw createConsulError(ctx.problem)
       const status = (error as { response?: IncomingMessage }).response?.statusCode
       if (status !== undefined)
-        throw toAnswerError(status, hide(joinChunks(ctx.chunks).toString()), needs)
+        throw toAnswerError(status, hide(joinChunks(ctx.chunks).toString()), where, needs)
       era++
       throw error
     } finally {
@@ -186,6 +188,8 @@ export function createConsulClient({
   }
 
   return {
+    where,
+
     async ask(call, options) {
       // One that waits is told at once: it may ask without.
       const tries = options.waits === true ? 2 : MAX_TRIES

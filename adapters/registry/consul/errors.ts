@@ -15,6 +15,9 @@ const GONE =
   /does not have associated TTL|Unknown (?:check|service)|No service registered|does not exist/i
 const UNKNOWN_TOKEN = /ACL not found/i
 const DENIED = /Permission denied|lacks permission/i
+/** What Consul answers to nothing it is asked here but with a text of {@link GONE}. */
+const FOREIGN_STATUS: readonly number[] = [401, 404, 405]
+const MARKUP = /^\s*</
 
 /** An error of this module's making. Never carries the library's own one, which holds the request with the token. */
 export function createConsulError(
@@ -28,27 +31,52 @@ export function createConsulError(
  * The error of an answer that is not 2xx.
  *
  * @param text what Consul answered.
+ * @param where `host:port` it was asked at.
  * @param needs what the token must be allowed.
  */
-export function toAnswerError(status: number, text: string, needs: string): ConsulError {
+export function toAnswerError(
+  status: number,
+  text: string,
+  where: string,
+  needs: string,
+): ConsulError {
   const shown = toShown(text)
+  const consul = `Consul at ${where}`
   if (UNKNOWN_TOKEN.test(text))
-    return createConsulError('Consul does not know the token (ACL not found)', { denied: true })
+    return createConsulError(`${consul} does not know the token (ACL not found)`, { denied: true })
+  if (isForeign(status, text)) {
+    return createConsulError(toForeignText(where, `it answers ${status}${shown && `: ${shown}`}`), {
+      denied: [400, 401, 403].includes(status),
+      gone: status === 404,
+    })
+  }
   if (status === 403 || DENIED.test(text)) {
-    return createConsulError(`Consul refuses (${shown}): the token needs ${needs}`, {
+    return createConsulError(`${consul} refuses (${shown}): the token needs ${needs}`, {
       denied: true,
     })
   }
   if (status === 429) {
     return createConsulError(
-      `Consul has too many connections from this address (${shown}): raise its limits.http_max_conns_per_client`,
+      `${consul} has too many connections from this address (${shown}): raise its limits.http_max_conns_per_client`,
       { crowded: true },
     )
   }
-  return createConsulError(`Consul answers ${status}: ${shown}`, {
+  return createConsulError(`${consul} answers ${status}: ${shown}`, {
     denied: status === 400,
     gone: status === 404 || GONE.test(text),
   })
+}
+
+/** @param why what it did that no Consul does. */
+export function toForeignText(where: string, why: string): string {
+  return `what answers at ${where} is no Consul: ${why}`
+}
+
+/** Whether an answer that is not 2xx is no Consul's. What a proxy before it says of itself (5xx) may be HTML, too. */
+function isForeign(status: number, text: string): boolean {
+  if (status >= 500) return false
+  if (status < 400 || MARKUP.test(text)) return true
+  return FOREIGN_STATUS.includes(status) && !GONE.test(text)
 }
 
 export function isConsulError(error: unknown): error is ConsulError {

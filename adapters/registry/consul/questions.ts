@@ -1,17 +1,17 @@
 import type { Service } from '../../../core/contracts/registry.ts'
 import type { Question } from './blocking-query.ts'
 import { type Answer, type AskOptions, type ConsulClient, joinChunks } from './client.ts'
-import { createConsulError } from './errors.ts'
+import { createConsulError, toForeignText } from './errors.ts'
 import { type CatalogOptions, type CatalogReader, createCatalogReader } from './read-catalog.ts'
 import { readHealth } from './read-health.ts'
 
 /** What a registry asks Consul, and what the answers mean. */
 export interface Questions {
   readonly askService: (name: string, question?: Question) => Promise<Answer>
-  /** @throws {ConsulError} when the token may not see the service. */
+  /** @throws {ConsulError} when the token may not see the service, or it is no answer of Consul. */
   readonly readService: (name: string, answer: Answer) => Service[]
   readonly askCatalog: (question?: Question) => Promise<Answer>
-  /** @throws {ConsulError} when the token may see no service. */
+  /** @throws {ConsulError} when the token may see no service, or it is no answer of Consul. */
   readonly readCatalog: (answer: Answer) => Promise<readonly Service[]>
   /** As {@link CatalogReader.has}. */
   readonly isListed: CatalogReader['has']
@@ -44,8 +44,18 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
     return { needs, signal, ...(mayWait(question) && { timeoutMs, waits: true }) }
   }
 
-  const read = (name: string, { chunks }: Answer): Service[] =>
-    readHealth(joinChunks(chunks), name, options, catalog.find(name))
+  function read(name: string, { chunks }: Answer): Service[] {
+    try {
+      return readHealth(joinChunks(chunks), name, options, catalog.find(name))
+    } catch (error) {
+      throw orForeign(error)
+    }
+  }
+
+  function orForeign(error: unknown): unknown {
+    if (!(error instanceof SyntaxError)) return error
+    return createConsulError(toForeignText(client.where, error.message))
+  }
 
   return {
     askService: (name, question) =>
@@ -62,7 +72,12 @@ export function createQuestions(client: ConsulClient, options: CatalogOptions): 
         toAskOptions(CATALOG_NEEDS, question),
       ),
 
-    readCatalog: async (answer) => seen(await catalog.read(answer), answer, CATALOG_NEEDS),
+    async readCatalog(answer) {
+      const services = await catalog.read(answer).catch((error: unknown) => {
+        throw orForeign(error)
+      })
+      return seen(services, answer, CATALOG_NEEDS)
+    },
 
     isListed: catalog.has,
 

@@ -51,7 +51,7 @@ export function readHealth(
   known: readonly Service[] = [],
 ): Service[] {
   const rows: unknown = JSON.parse(body.toString())
-  if (!Array.isArray(rows)) throw new SyntaxError('Consul answers no list of instances')
+  if (!Array.isArray(rows)) throw new SyntaxError('it answers no list of instances')
   const versions = new Map<string, Instance[]>()
   const readTags = createTagsReader(options.domain, known)
   for (const row of rows) {

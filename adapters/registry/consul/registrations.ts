@@ -2,7 +2,7 @@ import type { RegisterOptions, Service } from '../../../core/contracts/registry.
 import { createExpiry } from '../../../core/expiry.ts'
 import { checkService } from '../../../core/service-entry.ts'
 import { type ConsulClient, joinChunks } from './client.ts'
-import { createConsulError, isConsulError } from './errors.ts'
+import { createConsulError, isConsulError, toForeignText } from './errors.ts'
 import { type Registration, toConsulId, toRegistration } from './registration.ts'
 
 /** The nodes this process registers with its agent. */
@@ -110,9 +110,12 @@ export function createRegistrations(
     // Consul says nothing to it; a server that takes whatever it is sent does.
     if (chunks.length > 0) {
       const shown = JSON.stringify(joinChunks(chunks).toString().slice(0, MAX_SHOWN))
-      throw createConsulError(`what answers a registration with ${shown} is no Consul`, {
-        denied: true,
-      })
+      throw createConsulError(
+        toForeignText(client.where, `it answers a registration with ${shown}`),
+        {
+          denied: true,
+        },
+      )
     }
   }
 

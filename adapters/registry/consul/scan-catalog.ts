@@ -56,7 +56,7 @@ export async function scanCatalog(
 
   function expect(byte: number): void {
     skipBlanks()
-    if (body[at] !== byte) throw new SyntaxError('Consul answers no catalog')
+    if (body[at] !== byte) throw new SyntaxError('it answers no catalog')
     at++
   }
 
@@ -94,7 +94,7 @@ export async function scanCatalog(
   function readString(): string {
     skipBlanks()
     const start = at
-    if (body[at] !== QUOTE) throw new SyntaxError('Consul answers no catalog')
+    if (body[at] !== QUOTE) throw new SyntaxError('it answers no catalog')
     skipString()
     return JSON.parse(body.toString('utf8', start, at)) as string
   }
@@ -178,5 +178,5 @@ export async function scanCatalog(
 }
 
 function createCutOff(): SyntaxError {
-  return new SyntaxError('Consul answers no catalog: it has no end')
+  return new SyntaxError('its catalog has no end')
 }

@@ -73,7 +73,7 @@ t.test('what the ACLs refuse is told with the permission that is missing', async
   const secret = 'c0ffee00-0000-4000-8000-000000000001'
   const unknown = openConsulRegistry(t, agent, { token: secret })
   await t.rejects(async () => unknown.getService(GREETER.name), {
-    message: 'Consul does not know the token (ACL not found)',
+    message: /^Consul at 127\.0\.0\.1:\d+ does not know the token \(ACL not found\)$/,
   })
   const reasons: (Error | undefined)[] = []
   unknown.watch?.(() => {}, { onOutage: (reason) => reasons.push(reason) })

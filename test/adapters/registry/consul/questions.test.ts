@@ -57,6 +57,23 @@ t.test('an answer that ACLs emptied is a refusal, one they only shortened is not
   await t.rejects(readCatalog(catalog), { denied: true, message: /service:read and node:read/ })
 })
 
+t.test('what answers that is no Consul is named by its address', async (t) => {
+  for (const [text, catalog, list] of [
+    ['<html>', 'it answers no catalog', 'Unexpected token'],
+    ['{"a":', 'its catalog has no end', '.*JSON'],
+    ['{"a":1}', undefined, 'it answers no list of instances'],
+  ] as const) {
+    const double = await startConsulDouble(t, (_, response) => response.end(text))
+    const { askService, readService, askCatalog, readCatalog } = open(t, double)
+    const foreign = `what answers at 127.0.0.1:${double.port} is no Consul: `
+    const answer = await askCatalog()
+    if (catalog !== undefined) await t.rejects(readCatalog(answer), { message: foreign + catalog })
+    const service = await askService('shop')
+    const message = new RegExp(`^${foreign.replaceAll('.', '\\.')}${list}`)
+    t.throws(() => readService('shop', service), { denied: false, message })
+  }
+})
+
 t.test('no index goes to who answers after a connection was lost', async (t) => {
   const double = await startConsulDouble(t, ({ query }, response) => {
     if (query.get('index') === '9') response.socket?.destroy()

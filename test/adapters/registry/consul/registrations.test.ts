@@ -30,7 +30,7 @@ t.test('what takes every registration, but not as Consul does, is none', async (
   const { register } = open(t, double)
   await t.rejects(register(SERVICE, { ttlSeconds: 90 }), {
     denied: true,
-    message: 'what answers a registration with "welcome" is no Consul',
+    message: `what answers at 127.0.0.1:${double.port} is no Consul: it answers a registration with "welcome"`,
   })
 })
 
