@@ -1,7 +1,7 @@
 import type { Outage, OutageState } from '../core/directory/outages.ts'
 import type { Log } from './log.ts'
 
-/** Logs what became of an outage of the registry; `services` are served from memory meanwhile. */
+/** Logs what became of an outage of the registry; so many `services` in use, if any, are served from memory meanwhile. */
 export function logOutage(
   log: Log,
   state: OutageState,
@@ -12,9 +12,10 @@ export function logOutage(
   if (state === 'ended') log.info({ seconds }, 'the registry answers again')
   else {
     const more = state === 'began' ? 'cannot' : 'still cannot'
+    const meanwhile = services > 0 ? '; services in use are served from memory' : ''
     log.warn(
       { reason: reason.message, seconds, services },
-      `the registry ${more} be asked; services in use are served from memory`,
+      `the registry ${more} be asked${meanwhile}`,
     )
   }
 }

@@ -37,3 +37,14 @@ t.test(
     ])
   },
 )
+
+t.test('where no service is in use yet, none is said to be served', async (t) => {
+  const lines: string[] = []
+  const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) })
+  const outage = { reason: new Error('connection refused'), forMs: 0 }
+  for (const state of ['began', 'lasts'] as const) logOutage(log, state, outage, 0)
+  t.same(
+    lines.map((line) => JSON.parse(line).msg),
+    ['the registry cannot be asked', 'the registry still cannot be asked'],
+  )
+})
