@@ -52,7 +52,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     )
     if (holder !== undefined)
       throw new Error(
-        `${folder} is in use by ${nameHolder(holder)}: stop it, or name another folder`,
+        `${folder} is in use by ${nameHolder(holder)}: stop it, or name another folder with --data_dir or MX_DATA_DIR`,
       )
     const name = `lock.${highest + 1}`
     try {

@@ -158,7 +158,7 @@ t.test('of two servers in a folder the second one is refused, and the first goes
   const { code, stderr } = await fail(t, [], { home })
   t.equal(
     stderr,
-    `mx: ${home}/.mx/server is in use by another mx server (process ${first.child.pid}): stop it, or name another folder\n`,
+    `mx: ${home}/.mx/server is in use by another mx server (process ${first.child.pid}): stop it, or name another folder with --data_dir or MX_DATA_DIR\n`,
   )
   t.equal(code, 1)
   const headers = { authorization: `Bearer ${first.token}` }

@@ -47,7 +47,7 @@ async function prepare(t: Test, folder: string): Promise<Starter> {
 t.test('a folder is held once, until it is released', async (t) => {
   const folder = makeTempFolder(t, 'lock')
   const lock = await lockFolder(folder)
-  const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or name another folder`
+  const message = `${folder} is in use by another mx server (process ${process.pid}): stop it, or name another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
   await lock.release()
   t.same(readdirSync(folder), [], 'nothing is left behind')
@@ -98,7 +98,7 @@ t.test('a holder that is stopped holds on', async (t) => {
   const holder = await prepare(t, folder)
   t.equal(await holder.begin(), 'held')
   holder.child.kill('SIGSTOP')
-  const message = `${folder} is in use by another mx server: stop it, or name another folder`
+  const message = `${folder} is in use by another mx server: stop it, or name another folder with --data_dir or MX_DATA_DIR`
   await t.rejects(lockFolder(folder), { message })
 })
 
