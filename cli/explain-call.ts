@@ -22,6 +22,9 @@ export interface FailedCall {
 
 /** What the service `auth` says of a wrong password. */
 const WRONG_SECRET = 'Secret not correct'
+/** What to do where nobody is. */
+const START =
+  ": start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'"
 
 /** What a command ends with whose call failed: the texts and statuses of reference 8.4, and what to do next. */
 export function explainCall(error: unknown, call: FailedCall): Error {
@@ -81,7 +84,7 @@ function toUnreachable(error: GatewayError, { name, address }: Environment): str
   const isLocal = name === 'local'
   const where = isLocal ? address : `${address}, the address of ${name}`
   const why = reason === undefined ? '' : `: ${reason}`
-  const advice = isLocal && reason === undefined ? ": start one with 'mx server'" : ''
+  const advice = isLocal && reason === undefined ? START : ''
   return `Failed to connect to mx server at ${where}${why}${advice}${isLocal ? '' : ". See 'mx env'"}`
 }
 

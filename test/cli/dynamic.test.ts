@@ -141,7 +141,8 @@ t.test('what is not there is told with what may have been meant', async (t) => {
 
 t.test('without a server the address is told, and how to start one', async (t) => {
   const options = { cwd: server.home, env: { ...server.env, MX_ENV_LOCAL_ADDRESS: '127.0.0.1:1' } }
-  const failed = "mx: Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server'"
+  const failed =
+    "mx: Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'"
   t.match(await runMx(['helloworld', '--name=a'], options), {
     code: 4,
     stderr: `${failed} (helloworld is no command of mx)\n`,

@@ -33,7 +33,7 @@ t.test('texts and statuses are those of the original, and say what to do next', 
     [
       explain(502, away),
       4,
-      "Failed to connect to mx server at 127.0.0.1:8081: start one with 'mx server'",
+      "Failed to connect to mx server at 127.0.0.1:8081: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'",
     ],
     [
       explain(502, away, { environment: platform }),
