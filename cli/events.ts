@@ -7,7 +7,7 @@ import { consume } from './events/consume.ts'
 import { type EventMessage, toDocument, toPayload } from './events/message.ts'
 import { formatEach, OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { readBytes } from './input.ts'
-import { CliError } from './output.ts'
+import { CliError, EXIT, printProblems } from './output.ts'
 import { printStream } from './print-stream.ts'
 import { toPairs } from './runtime/run-flags.ts'
 import { SESSION_FLAGS, type Session, withSession } from './session.ts'
@@ -79,12 +79,18 @@ const SUBCOMMANDS: readonly Subcommand<EventsFlags>[] = [
     run: ([topic], flags) =>
       withSession(flags, async (session) => {
         const format = toFormat(flags)
+        if (flags.offset !== undefined && flags.since !== undefined)
+          throw new CliError(
+            "--offset and --since both say where to begin: leave one of them out. See 'mx events --help'",
+            { status: EXIT.usage },
+          )
         const request = {
           topic: topic!,
           group: flags.group ?? '',
           sequence: parseCount(flags.offset, 'offset'),
           offset_ms: toTimeMs(flags.since, '--since'),
         }
+        await tellKnownGroup(session, request, flags)
         const { events, leave } = consume(session, request, parseCount(flags.limit, 'limit'))
         const toText = (event: EventMessage) =>
           format === 'text' ? toLine(event) : formatEach(format, toDocument(event))
@@ -122,6 +128,23 @@ const SUBCOMMANDS: readonly Subcommand<EventsFlags>[] = [
 export async function runEvents(cli: CAC): Promise<void> {
   const { words, flags } = readCommandLine(cli, FLAGS)
   await runSubcommand('events', SUBCOMMANDS, words, flags)
+}
+
+/** Says that a group which is there already goes on where it was, where a flag says otherwise. What keeps it from asking, consuming tells. */
+async function tellKnownGroup(
+  { call }: Session,
+  { topic, group }: { readonly topic: string; readonly group: string },
+  { offset, since }: EventsFlags,
+): Promise<void> {
+  if (group === '' || (offset ?? since) === undefined) return
+  const asked = call<{ topics: Topic[] }>('events', 'Stream.Topics', { topic, groups: true })
+  const { topics } = await asked.catch(() => ({ topics: [] }))
+  const groups = topics.flatMap(({ groups = [] }) => groups)
+  if (!groups.some((known) => known.group === group)) return
+  const flag = offset === undefined ? '--since' : '--offset'
+  printProblems([
+    `the group ${group} is there already, and goes on where it was: ${flag} is for new ones`,
+  ])
 }
 
 /** Reads page by page. */

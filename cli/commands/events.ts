@@ -12,9 +12,12 @@ export function registerEvents(cli: CAC): void {
     .option('--group <name>', 'Of consume: of all who name the same, one gets an event')
     .option(
       '--offset <n>',
-      'Of consume: the sequence to begin with (default: new events); of read: so many are left out',
+      'Of consume: the sequence a new group begins with (default: new events); of read: so many are left out',
     )
-    .option('--since <span or time>', 'Only what is not older, such as 10m or 2026-01-31T12:00:00Z')
+    .option(
+      '--since <span or time>',
+      'Only what is not older, such as 10m or 2026-01-31T12:00:00Z; of consume in place of --offset',
+    )
     .option(
       '-l, --limit <n>',
       'Of consume: ends after so many (default: at Ctrl-C); of read: most, 0 for all (default: 250)',

@@ -68,6 +68,25 @@ t.test('a group goes on behind what was shown, also after Ctrl-C', async (t) => 
   t.equal(await events(...words, '-l', '1'), 'last\n')
 })
 
+t.test('a group that is there already goes on where it was, whatever a flag says', async (t) => {
+  await events('publish', 'known', 'first')
+  const consume = (...words: string[]) => mx(['events', 'consume', 'known', '-l', '1', ...words])
+  const told = (flag: string) =>
+    `mx: the group g is there already, and goes on where it was: ${flag} is for new ones\n`
+  t.same(await consume('--group=g', '--offset=1'), { code: 0, stdout: 'first\n', stderr: '' })
+  for (const [flag, value] of [
+    ['--offset', '1'],
+    ['--since', '1h'],
+  ] as const) {
+    await events('publish', 'known', value)
+    const stdout = `${value}\n`
+    const stderr = told(flag)
+    t.same(await consume('--group=g', flag, value), { code: 0, stdout, stderr })
+  }
+  await events('publish', 'known', 'last')
+  t.same(await consume('--group=g'), { code: 0, stdout: 'last\n', stderr: '' })
+})
+
 t.test('consuming goes on with another token, and misses nothing', async (t) => {
   await events('publish', 'tokens', 'one')
   const { child, ended, output, until } = start('events', 'consume', 'tokens', '--offset=1')
@@ -83,6 +102,10 @@ t.test('consuming goes on with another token, and misses nothing', async (t) => 
 t.test('what is asked for wrongly is refused with what would be right', async (t) => {
   await t.rejects(events('consume', 'orders', '--offset=first'), {
     message: '--offset must be a whole number, got first',
+    status: 2,
+  })
+  await t.rejects(events('consume', 'orders', '--offset=1', '--since=1h'), {
+    message: /^--offset and --since both say where to begin: leave one of them out/,
     status: 2,
   })
   await t.rejects(events('read', 'orders', '--since=soon'), { message: /^--since must be a span/ })
