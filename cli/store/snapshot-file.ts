@@ -62,15 +62,16 @@ export async function checkSnapshot(file: FileHandle): Promise<SnapshotSummary> 
   let records = -1
   let last: Buffer | undefined
   for await (const line of readLines(file)) {
-    if (last !== undefined) {
-      if (records === -1) checkHeader(last)
-      else databases.add(checkRecord(last, records + 1).database)
+    if (last === undefined) checkHeader(line)
+    else {
+      if (records >= 0) databases.add(checkRecord(last, records + 1).database)
       hash.update(last).update('\n')
       records++
     }
     last = line
   }
-  const footer = last === undefined ? undefined : parse(last)
+  if (last === undefined) throw foreign()
+  const footer = parse(last)
   if (records === -1 || typeof footer?.['sha256'] !== 'string') throw damaged('its end is missing')
   if (footer['records'] !== records)
     throw damaged(`it should have ${footer['records']} records, and has ${records}`)
@@ -92,7 +93,7 @@ export async function* readSnapshot(
 
 function checkHeader(line: Buffer): void {
   const { snapshot, version } = parse(line) ?? {}
-  if (snapshot !== NAME) throw new CliError('this is no snapshot of a store')
+  if (snapshot !== NAME) throw foreign()
   if (version !== VERSION)
     throw new CliError(
       `this is a snapshot of version ${version}, and this program knows version ${VERSION}`,
@@ -118,6 +119,10 @@ function parse(line: Buffer): Record<string, unknown> | undefined {
   }
 }
 
+function foreign(): CliError {
+  return new CliError('this is no snapshot of mx store; nothing was written')
+}
+
 function damaged(why: string): CliError {
   return new CliError(`the snapshot is damaged: ${why}; nothing was written`)
 }
@@ -126,17 +131,19 @@ function damaged(why: string): CliError {
 async function* readLines(file: FileHandle): AsyncGenerator<Buffer, void, undefined> {
   let parts: Buffer[] = []
   let bytes = 0
+  let isFirst = true
   for await (const chunk of file.createReadStream({ start: 0, autoClose: false })) {
     let rest = chunk as Buffer
     for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED)) {
       yield Buffer.concat([...parts, rest.subarray(0, at)])
+      isFirst = false
       rest = rest.subarray(at + 1)
       parts = []
       bytes = 0
     }
     parts.push(rest)
     bytes += rest.length
-    if (bytes > MAX_LINE_BYTES) throw damaged('a line is too long')
+    if (bytes > MAX_LINE_BYTES) throw isFirst ? foreign() : damaged('a line is too long')
   }
-  if (bytes > 0) throw damaged('its last line is cut off')
+  if (bytes > 0) throw isFirst ? foreign() : damaged('its last line is cut off')
 }

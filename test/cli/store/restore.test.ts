@@ -79,11 +79,21 @@ t.test('a damaged snapshot is refused before anything is written', async (t) => 
       status: 1,
     })
   }
-  write('damaged', 'something else\n{}\n')
-  await t.rejects(store('restore', 'damaged'), { message: 'this is no snapshot of a store' })
+  for (const text of [
+    '',
+    'something else',
+    'something else\n',
+    '{"snapshot":"of another"}\n{}\n',
+  ]) {
+    write('foreign', text)
+    await t.rejects(store('restore', 'foreign'), {
+      message: 'this is no snapshot of mx store; nothing was written',
+      status: 1,
+    })
+  }
   write('damaged', whole.replace('"version":1', '"version":9'))
   await t.rejects(store('restore', 'damaged'), { message: /^this is a snapshot of version 9/ })
-  write('damaged', '')
+  write('damaged', `${lines[0]}\n`)
   await t.rejects(store('restore', 'damaged'), { message: /its end is missing/ })
   t.equal(await store('list', '-t', 'shop', '-p', 'new/'), '')
   await t.rejects(store('restore', 'nowhere'), { message: /^nowhere cannot be read: ENOENT/ })

@@ -40,6 +40,9 @@ t.test('one without records is whole', async (t) => {
 })
 
 t.test('a line without an end is refused before it fills the memory', async (t) => {
-  const file = await openText(t, 'x'.repeat(17 * 1024 * 1024))
+  const line = 'x'.repeat(17 * 1024 * 1024)
+  const file = await openText(t, createSnapshotLines(new Date(0)).header() + line)
   await t.rejects(checkSnapshot(file), { message: /damaged: a line is too long/ })
+  const foreign = await openText(t, line)
+  await t.rejects(checkSnapshot(foreign), { message: /^this is no snapshot of mx store/ })
 })
