@@ -9,6 +9,7 @@ import { isServerId } from '../core/network/names.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseAddress } from '../core/upstream/parse-node.ts'
 import { parseSecretKey } from '../services/config/secret-key.ts'
+import { checkUrl } from './settings-values.ts'
 
 /** Where others reach a server. */
 export interface Advertised {
@@ -153,13 +154,4 @@ function parsePart(
   const meant = suggest(trimmed, words)
   const hint = meant === undefined ? '' : `, did you mean ${meant}?`
   throw new RangeError(`must be ${forms}, got ${JSON.stringify(hideSecret(text))}${hint}`)
-}
-
-function checkUrl(check: () => unknown): void {
-  try {
-    check()
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new RangeError(`cannot be used: ${error.message}`, { cause: error })
-  }
 }

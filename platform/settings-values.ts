@@ -219,7 +219,7 @@ export function parseRegistryText(text: string): string {
   const word = text.trim()
   if (word === 'static') return word
   // Told now, with status 2, and not when it is opened.
-  if (!isRegistryText(word)) {
+  if (!checkUrl(() => isRegistryText(word))) {
     const meant = suggest(word, ['static', 'memory', 'kubernetes'])
     throw wrong(
       `static, ${REGISTRY_FORMS}`,
@@ -228,6 +228,16 @@ export function parseRegistryText(text: string): string {
     )
   }
   return word
+}
+
+/** What `check` tells of a URL. @throws {RangeError} with why it cannot be used, behind the name of its setting. */
+export function checkUrl<T>(check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new RangeError(`cannot be used: ${error.message}`, { cause: error })
+  }
 }
 
 /** Backends, kept as text: what a name means depends on the namespace. */
