@@ -39,6 +39,11 @@ interface RecordPage {
   readonly next?: string
 }
 
+/** So many, in words of a line: `1 record`. */
+export function countRecords(count: number): string {
+  return `${count} ${count === 1 ? 'record' : 'records'}`
+}
+
 /** Reads records page by page. */
 export async function* readRecords(
   { call }: Session,

@@ -10,6 +10,7 @@ import { onInterrupt } from '../interrupt.ts'
 import { CliError, EXIT } from '../output.ts'
 import { openSteps } from '../runtime/steps.ts'
 import type { Session } from '../session.ts'
+import { countRecords } from './records.ts'
 import { checkSnapshot, readSnapshot, type SnapshotRecord } from './snapshot-file.ts'
 
 /** What of a snapshot, and where to. */
@@ -45,7 +46,7 @@ export async function restoreSnapshot(
     discard()
     return written === 0
       ? 'given up: nothing was written'
-      : `given up: ${written} records were written, restore again for the rest`
+      : `given up: ${countRecords(written)} written, restore again for the rest`
   })
   try {
     input = await openInput(draft, file)
@@ -70,9 +71,10 @@ export async function restoreSnapshot(
     }
     await forEach(readSnapshot(input, records), write, () => written)
     steps.end()
+    const from = file === undefined || file === STANDARD_INPUT ? '' : ` from ${file}`
     const left = ended === 0 ? '' : `, ${ended} had ended`
     const done = { records: written, ended }
-    await printDone(format, done, `${written} records were restored${left}`)
+    await printDone(format, done, `${countRecords(written)} restored${from}${left}`)
   } finally {
     steps.end()
     await input?.close()
@@ -113,7 +115,10 @@ async function forEach(
   const error = failures[0]
   if (!(error instanceof CliError)) throw error
   const { message, status } = error
-  throw new CliError(`${message}; ${count()} records were written before`, { status, cause: error })
+  throw new CliError(`${message}; ${countRecords(count())} written before`, {
+    status,
+    cause: error,
+  })
 }
 
 async function openInput(

@@ -17,7 +17,7 @@ import { onInterrupt } from '../interrupt.ts'
 import { CliError, EXIT } from '../output.ts'
 import { openSteps } from '../runtime/steps.ts'
 import type { Session } from '../session.ts'
-import { listNames, readRecords, type Table } from './records.ts'
+import { countRecords, listNames, readRecords, type Table } from './records.ts'
 import { createSnapshotLines } from './snapshot-file.ts'
 
 /** What of the store; where nothing is said all tables of the namespace. */
@@ -72,14 +72,18 @@ export async function takeSnapshot(
         if (text.length < BLOCK) continue
         await output.write(text)
         text = ''
-        steps.show(`${records} records`)
+        steps.show(countRecords(records))
       }
     }
     await output.write(text + lines.footer())
     output.finish()
     steps.end()
     if (path !== STANDARD_OUTPUT)
-      await printDone(format, { file: path, records }, `${records} records are in ${path}`)
+      await printDone(
+        format,
+        { file: path, records },
+        `${countRecords(records)} written to ${path}`,
+      )
   } catch (error) {
     output?.discard()
     throw error

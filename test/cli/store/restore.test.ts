@@ -62,6 +62,19 @@ t.test('a snapshot goes to another database, or but a table of it', async (t) =>
   })
 })
 
+t.test('what was done is told at a terminal', async (t) => {
+  t.teardown(() => {
+    process.stdout.isTTY = false
+  })
+  process.stdout.isTTY = true
+  write('few', toSnapshot([toRecord('a'), toRecord('b'), toRecord('ended', 1)]))
+  t.equal(await store('restore', 'few'), '2 records restored from few, 1 had ended\n')
+  t.equal(
+    await store('snapshot', 'none', '-d', 'acme', '-t', 'other'),
+    '1 record written to none\n',
+  )
+})
+
 t.test('a damaged snapshot is refused before anything is written', async (t) => {
   const whole = toSnapshot([toRecord('new/1'), toRecord('new/2')])
   const lines = whole.split('\n')
@@ -127,7 +140,7 @@ t.test('Ctrl-C gives one up that is still coming, and leaves no copy', async (t)
 t.test('what the service refuses ends it, and tells how far it came', async (t) => {
   write('reserved', toSnapshot([{ ...toRecord('x'), table: 'auth' }]))
   await t.rejects(store('restore', 'reserved'), {
-    message: /reserved for the service auth.*; 0 records were written before$/,
+    message: /reserved for the service auth.*; 0 records written before$/,
     status: 127,
   })
 })
