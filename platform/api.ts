@@ -103,7 +103,7 @@ export interface Api {
   /** Names of the plugins, in chain order. */
   readonly plugins: readonly string[]
   readonly inForce: InForce
-  /** What it lacks to serve, a line each: a registry that has not answered since the start. One that does not answer any more is none. */
+  /** What it lacks to serve, a line each: a registry, or a platform's rules, that have not been told since the start. What is not told any more is none. */
   readonly problems: () => Maybe<readonly string[]>
   readonly measured: Measured
   /**
@@ -163,6 +163,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   })
   const traced = await openTracer({ name: TRACED_AS, version: readVersion() }, log)
   closing.add(() => traced?.close())
+  const remote =
+    options.gate === undefined ? await openRemoteGate(settings, log, closing) : undefined
   const deciding = await openDeciding(
     {
       configuration,
@@ -170,7 +172,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       registry: options.registry,
       domains,
       events: options.events ?? (await openSinks(settings, log, closing)),
-      gate: options.gate ?? (await openRemoteGate(settings, log, closing)),
+      gate: options.gate ?? remote?.gate,
       tracer: traced?.tracer,
       upstream: upstreams.of,
       log,
@@ -279,8 +281,8 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
       certificates: () => tls?.pairs ?? [],
     },
     async problems() {
-      const lacks = await problem()
-      return lacks === undefined ? [] : [lacks]
+      const lacks = [await problem(), remote?.problem()]
+      return lacks.filter((line) => line !== undefined)
     },
     reload,
     drain,

@@ -46,7 +46,7 @@ export async function checkApi(
     {
       configuration,
       events: {},
-      gate: await openRemoteGate(settings, log, closing),
+      gate: (await openRemoteGate(settings, log, closing))?.gate,
       upstream: upstreams.of,
       log,
     },

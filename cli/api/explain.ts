@@ -53,8 +53,8 @@ export async function runExplain(words: readonly string[]): Promise<void> {
   const log = createLog('silent')
   const closing = createClosing()
   try {
-    const gate = await gates.openRemoteGate(configuration.settings, log, closing)
-    const explanation = await explain(request, { configuration, gate, log }, closing)
+    const remote = await gates.openRemoteGate(configuration.settings, log, closing)
+    const explanation = await explain(request, { configuration, gate: remote?.gate, log }, closing)
     const document = toDocument(request, explanation)
     await print(format, document, formatExplanation(request, explanation))
   } finally {

@@ -213,11 +213,11 @@ function isWithout(
 /** What strangers are told: whether asking again may help, and no more. */
 function toUnknown(service: string, what: string, cause: unknown): GatewayError {
   const headers = ['retry-after', '1']
-  const why = isRefused(cause) ? 'known: auth refuses access' : 'known yet, try again'
+  const why = refusesWhoAsks(cause) ? 'known: auth refuses access' : 'known yet, try again'
   return new GatewayError(service, 503, `${what} are not ${why}`, { cause, headers })
 }
 
-/** Whether a platform elsewhere does not let in who asks it for rules or keys. */
-function isRefused(cause: unknown): boolean {
+/** Whether a platform elsewhere does not let in who asked it for rules or keys. */
+export function refusesWhoAsks(cause: unknown): boolean {
   return cause instanceof GatewayError && cause.code < 500 && cause.code !== 408
 }

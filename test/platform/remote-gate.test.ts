@@ -1,21 +1,26 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { startApi } from '../../platform/api.ts'
+import { type Api, startApi } from '../../platform/api.ts'
 import { configurationFrom } from '../../platform/configuration.ts'
 import { createLog } from '../../platform/log.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
+import { eventually } from '../fixtures/eventually.ts'
 import { openServer } from '../fixtures/server.ts'
 
 const LOG = createLog('silent')
 /** What a change of rules may take. */
 const CHANGE_MS = 1000
 
-async function openApi(t: Test, words: readonly string[]): Promise<string> {
+async function startGateway(t: Test, words: readonly string[]): Promise<Api> {
   const flags = readFlags(['--address=127.0.0.1:0', '--access_log=off', ...words])
   const api = await startApi({ configuration: await configurationFrom(flags, {})(), log: LOG })
   t.teardown(api.close)
-  return `http://127.0.0.1:${api.port}`
+  return api
+}
+
+async function openApi(t: Test, words: readonly string[]): Promise<string> {
+  return `http://127.0.0.1:${(await startGateway(t, words)).port}`
 }
 
 async function openBackend(t: Test): Promise<string> {
@@ -100,6 +105,20 @@ t.test('while the platform has never been reached nobody is let in', async (t) =
   t.equal(reply.status, 503)
   t.ok(Number(reply.headers.get('retry-after')) > 0)
   t.equal((await fetch(url)).status, 200, 'GET / is open')
+})
+
+t.test('/readyz says that rules and keys were never told, and whether for a refusal', async (t) => {
+  const { server, proxy } = await openServer(t)
+  const open = (secret: string, auth = `mx://${proxy}`): Promise<Api> =>
+    startGateway(t, [`--auth=${auth}`, '--auth_id=admin', `--auth_secret=${secret}`])
+  const becomes = (api: Api, problem: string | undefined): Promise<void> =>
+    eventually(async () => (await api.problems())[0] === problem)
+  t.same(await (await open('mx', 'mx://127.0.0.1:1')).problems(), ['auth has not answered yet'])
+  await becomes(await open('wrong'), 'auth refuses access: the log says why')
+  const known = await open('mx')
+  await becomes(known, undefined)
+  await server.close()
+  t.same(await known.problems(), [], 'the last rules stay in force')
 })
 
 t.test('half of what proves who asks is refused at the start', async (t) => {
