@@ -2,6 +2,7 @@ import { isIP, isIPv4 } from 'node:net'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
 import { hideSecret } from '../core/hide-secret.ts'
+import { parseServerAddress } from '../core/network/address.ts'
 import { suggest } from '../core/suggest.ts'
 import { parseDuration, parseSize } from '../core/units.ts'
 import { parseBalance } from '../core/upstream/parse-balance.ts'
@@ -209,9 +210,9 @@ export function parseBalancePolicy(text: string): string {
 /** `none`, or where the RPC proxy of a platform is. */
 export function parseAuthSource(text: string): string {
   const word = text.trim()
-  const [, address] = /^mxs?:\/\/(.+)$/.exec(word) ?? []
-  if (word === 'none' || (address !== undefined && HOST_PORT.test(address))) return word
-  throw wrong('none, mx://host:port or mxs://host:port', text)
+  const isUrl = /^mxs?:\/\//.test(word) && parseServerAddress(word) !== undefined
+  if (word === 'none' || isUrl) return word
+  throw wrong('none, mx://host:port or mxs://host:port, with a port from 1 to 65535', text)
 }
 
 /** The text of a registry, as `openRegistry` takes it, or `static`. */

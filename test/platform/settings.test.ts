@@ -248,6 +248,22 @@ t.test('a misspelt variable is named with what was meant, any other is left alon
 })
 
 t.test(
+  'what rules come from is the URL of a platform, which is told by the name of the flag',
+  async (t) => {
+    const read = (text: string) => mergeSettings(readFlags([`--auth=${text}`])).auth
+    for (const text of ['none', 'mx://localhost:8081', 'mxs://[::1]:8081'])
+      t.equal(read(` ${text} `), text)
+    for (const text of ['foo', 'localhost:8081', 'mx://a', 'mx://a:0', 'mxs://a:65536'])
+      t.same(
+        problemsOf(() => read(text)),
+        [
+          `--auth must be none, mx://host:port or mxs://host:port, with a port from 1 to 65535, got ${JSON.stringify(text)}`,
+        ],
+      )
+  },
+)
+
+t.test(
   'a registry is a name or a URL; anything else is an error that says what would be right',
   async (t) => {
     const read = (text: string) => mergeSettings(readFlags([`--registry=${text}`])).registry
