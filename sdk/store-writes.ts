@@ -58,11 +58,12 @@ class StoreCall {
   }
 
   /**
-   * Whether an error may be that of another record, whose value is more than this store takes: of a call that is malformed
-   * nothing is written.
+   * Whether an error may be that of another record, whose value is more than this store takes, or of all being more than a call
+   * may be: of such a call nothing is written.
    */
   #mayBeOf(error: unknown): boolean {
-    return error instanceof GatewayError && error.code === 400 && this.records.length > 1
+    if (!(error instanceof GatewayError) || this.records.length === 1) return false
+    return error.code === 400 || error.code === 413
   }
 }
 
@@ -71,26 +72,37 @@ function mayJoin({ key, value }: GivenRecord): boolean {
   return value.length <= MOST_VALUE_LENGTH && isStoreKey(key)
 }
 
+/** Writes that are joined. */
+export interface StoreWrites {
+  /** @returns the version a record is written with. */
+  readonly write: (record: GivenRecord) => Promise<number>
+  /** Begins what waits for the end of the turn: ahead of a call that may be about the same keys. */
+  readonly flush: () => void
+}
+
 /**
  * Joins the records that are written in one turn of the event loop to calls, which begin in the order of the writes: most of what a small
  * write costs is its call.
  */
-export function createStoreWrites(send: SendRecords): (record: GivenRecord) => Promise<number> {
+export function createStoreWrites(send: SendRecords): StoreWrites {
   let call: StoreCall | undefined
   const flush = (): void => {
     const full = call
     call = undefined
     full?.send()
   }
-  return (record) => {
-    const joins = mayJoin(record)
-    if (call !== undefined && !(joins && call.hasRoom(record))) flush()
-    if (call === undefined) {
-      call = new StoreCall(send)
-      if (joins) void NOW.then(flush)
-    }
-    const version = call.add(record)
-    if (!joins) flush()
-    return version
+  return {
+    write(record) {
+      const joins = mayJoin(record)
+      if (call !== undefined && !(joins && call.hasRoom(record))) flush()
+      if (call === undefined) {
+        call = new StoreCall(send)
+        if (joins) void NOW.then(flush)
+      }
+      const version = call.add(record)
+      if (!joins) flush()
+      return version
+    },
+    flush,
   }
 }

@@ -203,7 +203,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   /** Of calls without options. */
   const own = toOptions(DEFAULT)
   /** Writes without options. */
-  const join = createStoreWrites(async (records) => {
+  const joined = createStoreWrites(async (records) => {
     const what = records.length === 1 ? { record: records[0] } : { records }
     const request = { ...what, options: own.sent }
     const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, own.call)
@@ -235,11 +235,12 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
     write(key, value, options = DEFAULT) {
       try {
-        if (options === DEFAULT) return join(toWire(key, value))
+        if (options === DEFAULT) return joined.write(toWire(key, value))
         const { call, sent } = split<StoreWriteOptions>('write', options, WRITE)
         const { expirySeconds, metadata, ...rest } = sent as StoreWriteOptions
         const record = toWire(key, value, expirySeconds, metadata)
         const request = { record, options: rest }
+        joined.flush()
         return client.call<WireVersion>(SERVICE, 'Store.Write', request, call).then(toVersion)
       } catch (error) {
         return Promise.reject(error)
@@ -248,6 +249,7 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
 
     async delete(key, options = DEFAULT) {
       const { call, sent } = split('delete', options, DELETE)
+      joined.flush()
       await client.call(SERVICE, 'Store.Delete', { key, options: sent }, call)
     },
 

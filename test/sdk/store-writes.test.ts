@@ -9,15 +9,15 @@ const record = (key: string, value = ''): GivenRecord => ({ key, value })
 function open() {
   const calls: string[][] = []
   let version = 0
-  const write = createStoreWrites(async (records) => {
+  const { write, flush } = createStoreWrites(async (records) => {
     const keys = records.map(({ key }) => key)
     calls.push(keys)
-    for (const code of [400, 503])
+    for (const code of [400, 413, 503])
       if (keys.includes(String(code))) throw new GatewayError('store', code, `it is ${code}`)
     return keys.map(() => ++version)
   })
   const all = (...records: readonly GivenRecord[]) => Promise.allSettled(records.map(write))
-  return { calls, write, all }
+  return { calls, write, flush, all }
 }
 
 t.test('what is written in one turn is one call, each with its version', async (t) => {
@@ -61,13 +61,15 @@ t.test('a key that is none is a call of its own, and the order stays', async (t)
   t.strictSame(calls, [['a'], [''], ['k'.repeat(1025)], ['a', 'b']])
 })
 
-t.test('of a call that is malformed each record is written by itself', async (t) => {
-  const { calls, all } = open()
-  const outcomes = await all(record('a'), record('400'), record('b'))
-  t.match(outcomes, [{ value: 1 }, { reason: { code: 400 } }, { value: 2 }])
-  t.strictSame(calls, [['a', '400', 'b'], ['a'], ['400'], ['b']])
-  t.match(await all(record('400')), [{ reason: { code: 400 } }])
-  t.equal(calls.length, 5, 'once, where it was alone')
+t.test('of a call that is malformed, or too long, each record is written by itself', async (t) => {
+  for (const code of [400, 413]) {
+    const { calls, all } = open()
+    const outcomes = await all(record('a'), record(`${code}`), record('b'))
+    t.match(outcomes, [{ value: 1 }, { reason: { code } }, { value: 2 }])
+    t.strictSame(calls, [['a', `${code}`, 'b'], ['a'], [`${code}`], ['b']])
+    t.match(await all(record(`${code}`)), [{ reason: { code } }])
+    t.equal(calls.length, 5, 'once, where it was alone')
+  }
 })
 
 t.test('any other failure is that of all records of the call', async (t) => {
@@ -75,4 +77,16 @@ t.test('any other failure is that of all records of the call', async (t) => {
   const outcomes = await all(record('a'), record('503'))
   t.match(outcomes, [{ reason: { code: 503 } }, { reason: { code: 503 } }])
   t.equal(calls.length, 1)
+})
+
+t.test('what waits can be begun ahead of another call', async (t) => {
+  const { calls, write, flush } = open()
+  flush()
+  const a = write(record('a'))
+  flush()
+  t.strictSame(calls, [['a']])
+  const others = [write(record('a')), write(record('b'))]
+  t.strictSame(calls, [['a']])
+  t.strictSame(await Promise.all([a, ...others]), [1, 2, 3])
+  t.strictSame(calls, [['a'], ['a', 'b']])
 })

@@ -82,6 +82,29 @@ t.test(
   },
 )
 
+t.test('what begins in one turn takes effect in its order, whatever it is', async (t) => {
+  const { things } = await open(t)
+  await Promise.all([
+    things.write('a', '1'),
+    things.delete('a'),
+    things.write('b', '1'),
+    things.write('b', '2', { expirySeconds: 60 }),
+    things.write('c', '1', { expirySeconds: 60 }),
+    things.write('c', '2'),
+    things.delete('d'),
+    things.write('d', '1'),
+  ])
+  const found = await things.read('', { from: 'a' })
+  t.same(
+    found.map((record) => [record.key, record.text(), record.expirySeconds]),
+    [
+      ['b', '2', 60],
+      ['c', '2', 0],
+      ['d', '1', 0],
+    ],
+  )
+})
+
 t.test('a condition that does not hold is 409', async (t) => {
   const { things } = await open(t)
   const version = await things.write('a', '1', { version: 0 })
