@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { issueToken, verifyToken } from '../../core/auth/access-token.ts'
 import { TokenError } from '../../core/auth/token-error.ts'
 import type { Account, Session } from '../../core/contracts/auth.ts'
-import type { GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -43,11 +43,11 @@ export interface TokensOptions {
 export interface Tokens {
   /** An access token of no login, which lives as long as one does where nothing is said. */
   readonly issue: (account: Account) => Promise<string>
-  /** What somebody gets who has logged in. */
+  /** What somebody gets who has logged in. Where the store is full the refresh token is good for nothing. */
   readonly begin: (account: AccountRecord, lifeS: number) => Promise<TokenPair>
   /**
    * New tokens for a refresh token, which is used up by that. One that was used up before was stolen, from whoever uses it
-   * now or before: all that came of its login counts for nothing any more.
+   * now or before: all that came of its login counts for nothing any more. Where the store is full it is not used up, and the same again.
    *
    * @param onWrong told of a token that is not taken, and whose it was, as far as that is known.
    * @throws {GatewayError} 400 for a token that is not taken.
@@ -136,7 +136,12 @@ export function createTokens(options: TokensOptions): Tokens {
       }
       const key = toFamilyKey(familyOf(token))
       const expiresMs = nowMs() + UNUSED_MS
-      await store.commit([{ table: TABLE, key, value: formatKept(family), expiresMs }])
+      try {
+        await store.commit([{ table: TABLE, key, value: formatKept(family), expiresMs }])
+      } catch (error) {
+        // Whoever logs in can read: the login is one until its access token ends.
+        if (!isFull(error)) throw error
+      }
       return toPair(account, token, lifeS)
     },
 
@@ -167,8 +172,13 @@ export function createTokens(options: TokensOptions): Tokens {
           rotated: isAgain ? family.rotated : now,
         })
         const write = { table: TABLE, key, value, expiresMs: now + UNUSED_MS }
-        const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
-        if (written !== undefined) return toPair(account, next, lifeS)
+        try {
+          const written = await commitIf(store, [{ ...write, ifVersion: record.version }])
+          if (written !== undefined) return toPair(account, next, lifeS)
+        } catch (error) {
+          if (!isFull(error) || isAgain) throw error
+          return toPair(account, token, lifeS)
+        }
       }
       throw unavailable(errorId, 'the refresh token is used by many at once, try again')
     },
@@ -199,6 +209,11 @@ export function createTokens(options: TokensOptions): Tokens {
       }
     },
   }
+}
+
+/** Nothing can be written, but read. */
+function isFull(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 507
 }
 
 function makeRefreshToken(family: string): string {

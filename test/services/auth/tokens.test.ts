@@ -1,14 +1,16 @@
 import t, { type Test } from 'tap'
+import { createMemoryStore } from '../../../adapters/store/memory.ts'
+import { storeFull } from '../../../core/store/errors.ts'
 import type { FamilyRecord } from '../../../services/auth/records.ts'
 import { createTokens, LIFE_S } from '../../../services/auth/tokens.ts'
-import { openAuthParts } from '../../fixtures/auth-parts.ts'
+import { type AuthPartsOptions, openAuthParts } from '../../fixtures/auth-parts.ts'
 
 const ID = 'auth.Auth.Token'
 const WRONG = { code: 400, id: ID, message: /^refresh token not correct or used before/ }
 const DAY_MS = 24 * 3600 * 1000
 
-async function open(t: Test) {
-  const parts = await openAuthParts(t)
+async function open(t: Test, options: AuthPartsOptions = {}) {
+  const parts = await openAuthParts(t, options)
   const tokens = createTokens(parts)
   const { account } = await parts.accounts.create('mx', { id: 'jane', scopes: ['reader'] }, ID)
   const reused: (FamilyRecord | undefined)[] = []
@@ -56,6 +58,46 @@ t.test('a refresh token is used up by its use, and each gives the next one', asy
     seen.add(refreshToken)
   }
 })
+
+t.test(
+  'where the store is full whoever logs in, or has, gets access tokens all the same',
+  async (t) => {
+    let isFull = false
+    const memory = createMemoryStore()
+    const { tokens, account, refresh, look, revoke, clock, reused } = await open(t, {
+      adapter: {
+        ...memory,
+        commit(groups, nowMs) {
+          if (isFull) throw storeFull(new Error('no room'))
+          return memory.commit(groups, nowMs)
+        },
+      },
+    })
+    const { refreshToken } = await tokens.begin(account, 60)
+    isFull = true
+    const late = await tokens.begin(account, 60)
+    t.equal(await look(late.accessToken), 'jane')
+    await t.rejects(refresh(late.refreshToken), WRONG, 'it could not be kept')
+    clock.ms += 11_000
+    for (let i = 0; i < 2; i++) {
+      const pair = await refresh(refreshToken)
+      t.equal(pair.refreshToken, refreshToken, 'is not used up')
+      t.equal(await look(pair.accessToken), 'jane')
+    }
+    await t.rejects(revoke(refreshToken), { code: 507 }, 'what has to be kept is refused')
+    isFull = false
+    const next = await refresh(refreshToken)
+    t.not(next.refreshToken, refreshToken)
+    isFull = true
+    await t.rejects(refresh(refreshToken), { code: 507 }, 'who lost the answer asks again later')
+    clock.ms += 11_000
+    await t.rejects(refresh(refreshToken), { code: 507 }, 'one that was used up gets nothing')
+    isFull = false
+    await t.rejects(refresh(refreshToken), WRONG)
+    t.equal(reused.length, 1)
+    t.equal(await look(next.accessToken), 'revoked')
+  },
+)
 
 t.test('no refresh token is kept as it is', async (t) => {
   const { tokens, account, store, refresh } = await open(t)
