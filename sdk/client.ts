@@ -25,6 +25,7 @@ import { type Requests, StreamCall } from './stream-call.ts'
 import { createFixedToken, type LoginReply } from './token-source.ts'
 import type { Traces } from './traces.ts'
 import { UnaryCall } from './unary-call.ts'
+import { beginNow } from './unbegun-calls.ts'
 
 /** How calls are made. */
 export interface CallOptions extends CallDetails {
@@ -212,6 +213,7 @@ export class Client {
 
   /** Takes no more calls, and ends its streams: whoever reads one gets an error. Other calls under way go on; their connections close behind them. */
   close(): void {
+    beginNow(this)
     this.#closing.abort(new TypeError('the client is closed'))
     this.#targets.close()
   }

@@ -11,7 +11,6 @@ const MOST_RECORDS = 500
 const MOST_LENGTH = 1024 * 1024
 /** Of one of them. With a longer one the call is the least of it. */
 const MOST_VALUE_LENGTH = 64 * 1024
-const NOW = Promise.resolve()
 
 /** Records of one call. */
 class StoreCall {
@@ -83,8 +82,13 @@ export interface StoreWrites {
 /**
  * Joins the records that are written in one turn of the event loop to calls, which begin in the order of the writes: most of what a small
  * write costs is its call.
+ *
+ * @param later calls back at the end of the turn.
  */
-export function createStoreWrites(send: SendRecords): StoreWrites {
+export function createStoreWrites(
+  send: SendRecords,
+  later: (begin: () => void) => void,
+): StoreWrites {
   let call: StoreCall | undefined
   const flush = (): void => {
     const full = call
@@ -97,7 +101,7 @@ export function createStoreWrites(send: SendRecords): StoreWrites {
       if (call !== undefined && !(joins && call.hasRoom(record))) flush()
       if (call === undefined) {
         call = new StoreCall(send)
-        if (joins) void NOW.then(flush)
+        if (joins) later(flush)
       }
       const version = call.add(record)
       if (!joins) flush()

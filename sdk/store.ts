@@ -12,6 +12,7 @@ import {
   type WireRecord,
 } from './store-record.ts'
 import { createStoreWrites } from './store-writes.ts'
+import { beginLater } from './unbegun-calls.ts'
 import { toWatchStream } from './watch-stream.ts'
 
 /** How the calls of a store are made: on whose behalf, how long, until when. */
@@ -203,12 +204,15 @@ export function createStore(owner: Client | Service<object>, options: StoreOptio
   /** Of calls without options. */
   const own = toOptions(DEFAULT)
   /** Writes without options. */
-  const joined = createStoreWrites(async (records) => {
-    const what = records.length === 1 ? { record: records[0] } : { records }
-    const request = { ...what, options: own.sent }
-    const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, own.call)
-    return reply.versions ?? [reply.version]
-  })
+  const joined = createStoreWrites(
+    async (records) => {
+      const what = records.length === 1 ? { record: records[0] } : { records }
+      const request = { ...what, options: own.sent }
+      const reply = await client.call<WireVersion>(SERVICE, 'Store.Write', request, own.call)
+      return reply.versions ?? [reply.version]
+    },
+    (begin) => beginLater(client, begin),
+  )
 
   const readPage = (key: string, query: object, call: CallOptions): Promise<WirePage> =>
     client.call(SERVICE, 'Store.Read', { key, options: query }, call)

@@ -15,7 +15,7 @@ function open() {
     for (const code of [400, 413, 503])
       if (keys.includes(String(code))) throw new GatewayError('store', code, `it is ${code}`)
     return keys.map(() => ++version)
-  })
+  }, queueMicrotask)
   const all = (...records: readonly GivenRecord[]) => Promise.allSettled(records.map(write))
   return { calls, write, flush, all }
 }

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { Client } from '../../sdk/client.ts'
 import { createContext } from '../../sdk/context.ts'
 import { createStore, type StoreOptions } from '../../sdk/store.ts'
 import type { StoreEvent } from '../../sdk/store-record.ts'
@@ -103,6 +104,17 @@ t.test('what begins in one turn takes effect in its order, whatever it is', asyn
       ['d', '1', 0],
     ],
   )
+})
+
+t.test('what was written in the turn in which the client is closed goes on', async (t) => {
+  const { store, address } = await openPlatformStore(t)
+  const client = new Client({ address, inProcess: false })
+  const written = createStore(client, { table: 'things' }).write('a', '1')
+  client.close()
+  t.ok((await written) > 0)
+  const table = { database: 'mx', table: 'things' }
+  t.match(await store.read(table, 'a'), { key: 'a' })
+  await t.rejects(createStore(client).write('b', '1'), { message: /closed/ })
 })
 
 t.test('a condition that does not hold is 409', async (t) => {
