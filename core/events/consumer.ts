@@ -80,9 +80,11 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
   /** Milliseconds until the time of one is over; undefined: nothing is held. */
   function letGoOfLate(): number | undefined {
     const nowMs = performance.now()
-    for (const [id, { untilMs }] of held) {
+    for (const [id, { delivery, untilMs }] of held) {
       if (untilMs > nowMs) return untilMs - nowMs
       letGo(id)
+      // The group may notice a little later, and would hand out what follows first.
+      void delivery.nack(0)
     }
     return undefined
   }

@@ -147,6 +147,17 @@ t.test('what is not acknowledged in time comes again', async (t) => {
   )
 })
 
+t.test('what is not acknowledged in time comes again before what follows', async (t) => {
+  const { events, take } = await open(t)
+  for (const n of [1, 2]) await events.publish('a', n)
+  const options = { group: 'g', offset: 1, autoAck: false, ackWaitMs: 30, maxInFlight: 1 }
+  const taken = await take('a', 2, options)
+  t.strictSame(
+    taken.map(({ sequence, attempt }) => `${sequence} ${attempt}`),
+    ['1 1', '1 2'],
+  )
+})
+
 t.test('topics are those of the namespace of the call', async (t) => {
   const registry = openRegistry(t)
   const { events: platform } = await openPlatformEvents(t, { registry })
