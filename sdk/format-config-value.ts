@@ -1,3 +1,5 @@
+import { toRawBytes } from './raw-bytes.ts'
+
 /**
  * A value as JSON, for the configuration. A bigint is a number, or, beyond 2^53, text.
  *
@@ -12,7 +14,7 @@ export function formatConfigValue(value: unknown): string {
 /** `this`: what the member belongs to. What is there before `toJSON` made something of it counts. */
 function refuse(this: unknown, name: string, value: unknown): unknown {
   const given = (this as Readonly<Record<string, unknown>>)[name]
-  if (given instanceof Uint8Array) throw cannotSay('bytes')
+  if (toRawBytes(given) !== undefined) throw cannotSay('bytes')
   if (typeof value === 'number' && !Number.isFinite(value)) throw cannotSay(String(value))
   if (typeof value !== 'bigint') return value
   const number = Number(value)

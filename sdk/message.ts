@@ -11,6 +11,7 @@ import { formatCallMetadata } from './call-metadata.ts'
 import { type Context, createContext } from './context.ts'
 import { toJsonText } from './json-text.ts'
 import { beginProcess, carryFields, endMessage } from './message-span.ts'
+import { toRawBytes } from './raw-bytes.ts'
 import { compileSchema, type Decoded, type Schema } from './schema.ts'
 import type { Traces } from './traces.ts'
 
@@ -62,9 +63,10 @@ export function encodeMessage(value: unknown, details: MessageDetails): Message 
     headers[lower] = text
   }
   const type = headers[CONTENT_TYPE]
-  if (value instanceof Uint8Array) {
+  const bytes = toRawBytes(value)
+  if (bytes !== undefined) {
     headers[CONTENT_TYPE] ??= 'application/octet-stream'
-    return { headers, body: value }
+    return { headers, body: bytes }
   }
   if (type === undefined || isJson(type)) {
     headers[CONTENT_TYPE] ??= 'application/json'

@@ -3,6 +3,7 @@ import { pickTraceFields } from '../core/tracing/trace-fields.ts'
 import { type Context, createContext } from './context.ts'
 import { toJsonText } from './json-text.ts'
 import { carryFields } from './message-span.ts'
+import { toRawBytes } from './raw-bytes.ts'
 
 /** What spans call the system events are of. */
 export const EVENTS = 'mx.events'
@@ -134,8 +135,9 @@ function createEventContext(event: PlatformEvent, span: Span | undefined): Conte
  * @throws {TypeError} for a message JSON cannot say.
  */
 export function toPayload(message: unknown): string {
-  if (message instanceof Uint8Array)
-    return Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString('base64')
+  const bytes = toRawBytes(message)
+  if (bytes !== undefined)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
   const json = toJsonText(message, 'message must be bytes or what JSON can say')
   return Buffer.from(json).toString('base64')
 }

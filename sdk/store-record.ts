@@ -1,4 +1,5 @@
 import { toJsonText } from './json-text.ts'
+import { toRawBytes } from './raw-bytes.ts'
 
 /** A value of a record's metadata, and what it stands for, such as `int64`. */
 export interface StoreField {
@@ -104,8 +105,8 @@ function toFields(
 }
 
 function toBytes(value: unknown): Buffer {
-  if (value instanceof Uint8Array)
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  const bytes = toRawBytes(value)
+  if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (typeof value === 'string') return Buffer.from(value)
   return Buffer.from(toJsonText(value, 'value must be bytes, text or what JSON can say'))
 }

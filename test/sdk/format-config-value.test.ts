@@ -30,6 +30,7 @@ t.test('what JSON makes something else of is refused', async (t) => {
     [{ a: [Number.POSITIVE_INFINITY] }, 'Infinity'],
     [new Uint8Array(2), 'bytes'],
     [{ a: Buffer.from('x') }, 'bytes'],
+    [{ a: new ArrayBuffer(2) }, 'bytes'],
   ] as const)
     t.throws(() => formatConfigValue(value), {
       name: 'TypeError',

@@ -15,6 +15,8 @@ t.test('publishing encodes the message and sets the content-type header', async 
   }
   const bytes = encodeMessage(Buffer.from('x'), {})
   t.same([typeOf(bytes), textOf(bytes)], ['application/octet-stream', 'x'])
+  const raw = encodeMessage(new Uint8Array([120]).buffer, {})
+  t.same([typeOf(raw), textOf(raw)], ['application/octet-stream', 'x'])
   const own = encodeMessage(Buffer.from('x'), { headers: { 'Content-Type': 'image/png' } })
   t.same([typeOf(own), textOf(own)], ['image/png', 'x'])
   const text = encodeMessage('ä', { headers: { 'content-type': 'text/plain' } })

@@ -27,6 +27,7 @@ t.test('an event has all that is said about it, and its message', (t) => {
 t.test('a message is bytes, or JSON', (t) => {
   const read = (message: unknown) => Buffer.from(toPayload(message), 'base64').toString('latin1')
   t.equal(read(new Uint8Array([0, 255]).subarray(1)), '\u00ff')
+  t.equal(read(new Uint8Array([255]).buffer), '\u00ff')
   for (const message of ['text', 5, null, true, [1], { a: 1 }])
     t.equal(read(message), JSON.stringify(message))
   t.throws(() => toPayload(undefined), {

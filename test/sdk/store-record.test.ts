@@ -4,6 +4,7 @@ import { toStoreRecord, toWire } from '../../sdk/store-record.ts'
 t.test('a value is bytes, text or JSON', (t) => {
   const bytes = new Uint8Array([0, 1, 255, 3]).subarray(1, 3)
   t.equal(toWire('a', bytes).value, 'Af8=')
+  t.equal(toWire('a', bytes.slice().buffer).value, 'Af8=')
   t.equal(toWire('a', 'é').value, Buffer.from('é').toString('base64'))
   t.equal(toWire('a', { b: [1, null] }).value, Buffer.from('{"b":[1,null]}').toString('base64'))
   t.equal(toWire('a', 5).value, Buffer.from('5').toString('base64'))
