@@ -1,7 +1,7 @@
 import type { CAC } from 'cac'
 import { GatewayError } from '../core/errors.ts'
-import { parseDuration } from '../core/units.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
+import { parseExpiry } from './expiry.ts'
 import { type Format, OUTPUT_FLAGS, print, toFormat } from './format.ts'
 import { CliError, EXIT } from './output.ts'
 import { ask, askNewSecret, readInput } from './prompt.ts'
@@ -253,9 +253,10 @@ async function readSecret(flag: string | undefined): Promise<string | undefined>
 
 /** Seconds a token is good for; 0: as the service has it. */
 function toSeconds(span: string | undefined): number {
+  if (span === undefined) return 0
   try {
-    const seconds = Math.ceil(parseDuration(span ?? 0) / 1000)
-    if (span === undefined || (seconds > 0 && Number.isFinite(seconds))) return seconds
+    const seconds = parseExpiry(span)
+    if (seconds > 0 && Number.isFinite(seconds)) return seconds
   } catch {
     // Told below.
   }

@@ -1,9 +1,10 @@
 import type { CAC } from 'cac'
-import { formatSpan, parseDuration } from '../core/units.ts'
+import { formatSpan } from '../core/units.ts'
 import { toCell, toField } from './bytes.ts'
 import { collect } from './collect.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { parseCount } from './count.ts'
+import { parseExpiry } from './expiry.ts'
 import { OUTPUT_FLAGS, print, printDone, toFormat } from './format.ts'
 import { readBytes } from './input.ts'
 import { CliError, EXIT } from './output.ts'
@@ -185,8 +186,8 @@ function toRead(key: string | undefined, flags: StoreFlags, session: Session): R
 /** Seconds; 0: never. */
 function toExpiry(text = 'none'): number {
   try {
-    const milliseconds = parseDuration(text)
-    return Number.isFinite(milliseconds) ? Math.ceil(milliseconds / 1000) : 0
+    const seconds = parseExpiry(text)
+    return Number.isFinite(seconds) ? seconds : 0
   } catch (cause) {
     throw new CliError(`--expiry ${(cause as Error).message}`, { status: EXIT.usage, cause })
   }

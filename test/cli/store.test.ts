@@ -61,6 +61,9 @@ t.test('--verbose shows keys, and when records end', async (t) => {
   t.match(headings, /^KEY\t+VALUE\t+EXPIRY$/)
   t.match(never, /^never\t+"one\\ttwo"\t+None$/)
   t.match(Buffer.from(soon!, 'latin1').toString(), /^soon\t+ä\t+1h(30m0s|29m\d+s)$/)
+  await t.rejects(store('write', 'x', 'y', '--expiry=60'), {
+    message: '--expiry must have a unit, such as 60s or 60m',
+  })
   await t.rejects(store('write', 'x', 'y', '--expiry=soon'), {
     message: /^--expiry must be a duration/,
     status: 2,
