@@ -50,6 +50,8 @@ interface Status {
 }
 
 const NONE = 'n/a'
+/** State of a link that is not needed. */
+const ASLEEP = 'asleep'
 /** State of a connection that the other server has opened. */
 const ACCEPTED = 'accepted'
 /** For a link to a server that does not answer. */
@@ -130,7 +132,10 @@ const SUBCOMMANDS: readonly Subcommand<NetworkFlags>[] = [
         const failed = links.filter(({ error }) => error !== '')
         if (failed.length === 0) return
         const why = failed.map(({ address, error }) => `no link with ${address}: ${error}`)
-        throw new CliError(`${why.join('; ')}. It is tried again: mx network connections`)
+        const again = failed.some(({ state }) => state !== ASLEEP)
+          ? '. It is tried again: mx network connections'
+          : ''
+        throw new CliError(`${why.join('; ')}${again}`)
       }),
   },
 ]

@@ -59,6 +59,9 @@ t.test('a server that cannot be linked with is told, and why', async (t) => {
     message: /^no link with mx:\/\/127\.0\.0\.1:1: .+\. It is tried again: mx network connections$/,
     status: 1,
   })
+  await t.rejects(network('connect', proxy), {
+    message: `no link with mx://${proxy}: it is this server itself`,
+  })
   await t.rejects(network('connect'), { message: /at least one argument: ADDRESS\.\.\./ })
   await t.rejects(network('nodes', '--depth=far'), { message: /^--depth must be a whole number/ })
 })
