@@ -3,7 +3,7 @@
  * and reading 700 half of the start of a server. Why: `docs/decisions/2026-11-22-the-command-line-is-bundled.md` and
  * `docs/decisions/2026-11-26-the-platform-is-bundled.md`.
  */
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
@@ -31,6 +31,8 @@ export async function bundleProgram(dist: string): Promise<void> {
     started.add(source)
     return `../../bundle/${basename(source, '.ts')}.js`
   })
+  // npm does so when it links the program, not when that is built again.
+  await chmod(join(dist, 'cli/bundle/mx.js'), 0o755)
   const opened = ['sdk/index.ts', 'sdk/testing.ts', 'platform/registry.ts']
   const entries = [...opened, ...started].map((source) => [basename(source, '.ts'), source])
   await bundle(platform, Object.fromEntries(entries), (source) =>

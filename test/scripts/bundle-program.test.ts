@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -41,6 +41,10 @@ t.test('the bundle is the program, with the same texts and statuses', async (t) 
     stderr:
       "mx: Failed to connect to mx server at 127.0.0.1:1: start one with 'mx server', or, if one has another --proxy_address, 'mx env add local <host:port>'\n",
   })
+})
+
+t.test('the program may be run, as a link to it is', async (t) => {
+  t.equal((await stat(join(dist, 'cli/bundle/mx.js'))).mode & 0o777, 0o755)
 })
 
 t.test(
