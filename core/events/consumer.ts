@@ -31,7 +31,7 @@ export interface ConsumerOptions {
   readonly maxInFlight: number
   /** Gives an event up. */
   readonly bury: (delivery: EventDelivery, reason: DeadReason) => Promise<void>
-  /** Told what could not be given up: it comes again. */
+  /** Told what could not be given up, or back: it comes again. */
   readonly onError: (error: unknown) => void
   readonly onLeft: () => void
 }
@@ -84,7 +84,8 @@ export function createConsumer(member: EventMember, options: ConsumerOptions): E
       if (untilMs > nowMs) return untilMs - nowMs
       letGo(id)
       // The group may notice a little later, and would hand out what follows first.
-      void delivery.nack(0)
+      const given = delivery.nack(0)
+      if (given instanceof Promise) given.catch(onError)
     }
     return undefined
   }
