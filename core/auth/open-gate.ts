@@ -20,7 +20,7 @@ export function openGate(log: PluginLog): OpenedGate {
       else
         log.warn(
           { reason: reason.message },
-          'rules and keys cannot be read; those known last stay in force',
+          'rules and keys cannot be read; what is known of them stays in force',
         )
     },
   })
