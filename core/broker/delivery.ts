@@ -214,7 +214,7 @@ function sizeOf({ headers, body }: Message): number {
 }
 
 function warnOfDrop({ topic }: Subscription, count: number): void {
-  process.emitWarning(`a subscriber of ${topic} is too slow: ${count} messages dropped`)
+  process.emitWarning(`a subscriber of ${topic} is too slow: messages dropped: ${count}`)
 }
 
 function warnOfError({ topic }: Subscription, error: unknown): void {

@@ -221,12 +221,16 @@ export const GivenRecord: TUnsafe<RecordMessage> = Type.Unsafe(
 
 /** Several records to write. */
 export const GivenRecords: TUnsafe<readonly RecordMessage[]> = Type.Unsafe(
-  Type.Array(GivenRecord, {
-    minItems: 1,
-    maxItems: MAX_PAGE,
-    description:
-      'In place of the record: all of them are written, or none; each has a key of its own.',
-  }),
+  Type.Refine(
+    Type.Array(GivenRecord, {
+      minItems: 1,
+      maxItems: MAX_PAGE,
+      description:
+        'In place of the record: all of them are written, or none; each has a key of its own.',
+    }),
+    (records) => new Set(records.map(({ key }) => key)).size === records.length,
+    () => 'must name each key once',
+  ),
 )
 
 /** A record that is told. */
