@@ -20,9 +20,23 @@ export type HandlerRequest<K extends EndpointKind, Q> = K extends 'client' | 'bo
   ? AsyncIterable<Decoded<Q>>
   : Decoded<Q>
 
+/** Iterates, and may tell at once what there is. */
+export interface PromptIterator<T> {
+  /** The next message. */
+  next(): Maybe<IteratorResult<T>>
+  /** Nobody wants more. */
+  return?(): Maybe<unknown>
+}
+
+/** What is iterated asynchronously, where thousands of messages that are there already need no promises. */
+export interface PromptIterable<T> {
+  /** Called once. */
+  [Symbol.asyncIterator](): PromptIterator<T>
+}
+
 /** What a handler returns: a stream is anything that can be iterated, such as what `async *handle()` returns. */
 export type HandlerResponse<K extends EndpointKind, R> = K extends 'server' | 'both'
-  ? AsyncIterable<Returned<R>> | Iterable<Returned<R>>
+  ? PromptIterable<Returned<R>> | AsyncIterable<Returned<R>> | Iterable<Returned<R>>
   : Maybe<Returned<R>>
 
 /** How an endpoint is declared. */

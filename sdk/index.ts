@@ -65,6 +65,8 @@ export {
   type HandlerRequest,
   type HandlerResponse,
   type KindOf,
+  type PromptIterable,
+  type PromptIterator,
   type RequestOf,
   type ResponseOf,
 } from './endpoint.ts'

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, type DatabaseOptions, open, type RootDatabase } from 'lmdb'
 import { isDoneIn } from '../done-in.ts'
+import { bytesValues } from './bytes-values.ts'
 import { checkFile } from './check-file.ts'
 import { createFailures } from './failures.ts'
 import { findReason } from './find-reason.ts'
@@ -39,8 +40,18 @@ export interface EnvironmentOptions {
 const FILES = ['data.mdb', 'lock.mdb'] as const
 /** What became of a transaction that failed lmdb-js may notice only with the next one: after this long one is made for that. */
 const OVERDUE_MS = 5000
-const BYTES = { encoding: 'binary', keyEncoding: 'binary', cache: false } as const
-const TEXTS = { encoding: 'binary', keyEncoder: textKeys, cache: false } as const
+const BYTES = {
+  encoding: 'binary',
+  encoder: bytesValues,
+  keyEncoding: 'binary',
+  cache: false,
+} as const
+const TEXTS = {
+  encoding: 'binary',
+  encoder: bytesValues,
+  keyEncoder: textKeys,
+  cache: false,
+} as const
 
 /**
  * Opens the file in a folder, which is made where it is missing, for its owner alone.

@@ -1,6 +1,8 @@
+import type { Maybe } from '../../core/chain.ts'
 import type { ConsumeOptions } from '../../core/events/consume-options.ts'
 import type { ConsumedEvent, EventConsumer } from '../../core/events/consumer.ts'
 import type { Events } from '../../core/events/events.ts'
+import type { PromptIterable } from '../../sdk/endpoint.ts'
 import { badRequest, unavailable } from '../../sdk/errors.ts'
 import {
   type ConsumeMessage,
@@ -23,9 +25,10 @@ export interface ConsumptionOptions {
 }
 
 const NONE: readonly ConsumedEvent[] = []
+const DONE = { done: true, value: undefined } as const
 
 /** Events as the caller takes them. */
-export function consume(options: ConsumptionOptions): AsyncIterableIterator<DeliveryMessage> {
+export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMessage> {
   const { events, namespace, requests, id, onBegun } = options
   const messages = requests[Symbol.asyncIterator]()
   let consumer: EventConsumer | undefined
@@ -85,30 +88,32 @@ export function consume(options: ConsumptionOptions): AsyncIterableIterator<Deli
     void consumer?.leave()
   }
 
-  return {
-    async next() {
-      if (isOver) return { done: true, value: undefined }
-      if (at === batch.length) {
-        const current = consumer ?? (await begin())
-        batch = (await current?.next()) ?? NONE
-        at = 0
-      }
-      const event = hasLeft ? undefined : batch[at++]
-      if (event !== undefined) return { done: false, value: toDelivery(topic, event) }
-      if (isOver || (hasLeft && failure === undefined)) return { done: true, value: undefined }
-      throw failure ?? unavailable(id, 'the events are being stopped')
+  async function pull(): Promise<IteratorResult<DeliveryMessage>> {
+    const current = consumer ?? (await begin())
+    batch = (await current?.next()) ?? NONE
+    at = 0
+    return take()
+  }
+
+  function take(): IteratorResult<DeliveryMessage> {
+    const event = hasLeft ? undefined : batch[at++]
+    if (event !== undefined) return { done: false, value: toDelivery(topic, event) }
+    if (isOver || (hasLeft && failure === undefined)) return DONE
+    throw failure ?? unavailable(id, 'the events are being stopped')
+  }
+
+  const iterator = {
+    next(): Maybe<IteratorResult<DeliveryMessage>> {
+      if (isOver) return DONE
+      return at === batch.length ? pull() : take()
     },
 
     async return() {
       isOver = true
       await consumer?.leave()
-      return { done: true, value: undefined }
-    },
-
-    [Symbol.asyncIterator]() {
-      return this
     },
   }
+  return { [Symbol.asyncIterator]: () => iterator }
 }
 
 /** @throws {GatewayError} 400 */
