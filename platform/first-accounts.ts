@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
-import type { Accounts, CreatedAccount, NewAccount } from '../services/auth/accounts.ts'
+import type { Accounts } from '../services/auth/accounts.ts'
 import type { AuditRecord } from '../services/auth/audit.ts'
 import { readOwnerFile, removeFile, writeOwnerFile } from './owner-file.ts'
 import { SETTINGS, type Settings } from './settings.ts'
@@ -32,6 +32,7 @@ const KNOWN_PASSWORD = 'mx'
 /** Services of whoever runs the server, on this machine. */
 const LOCAL = 'local'
 const PASSWORD_BYTES = 18
+const SECRET_BYTES = 32
 const ERROR_ID = 'auth'
 
 /**
@@ -99,7 +100,7 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   // First: an account nobody knows the password of is none.
   if (file !== undefined) await writeOwnerFile(file, `${password}\n`)
   const account = { id: ADMIN, scopes: [ADMIN], secret: password }
-  const isNew = (await tryCreate(accounts, account)) !== undefined
+  const isNew = await tryCreate(accounts, account)
   if (!isNew && file !== undefined) await removeFile(file)
   return isNew && given === '' ? { password, file } : undefined
 }
@@ -113,20 +114,27 @@ async function openLocal({ accounts, settings, folder }: FirstAccountsOptions): 
   // Somebody else's account of that name stays theirs.
   if (account !== undefined && (account.id !== LOCAL || account.type !== 'service')) return
   if (account !== undefined && (await readOwnerFile(file)) !== undefined) return
-  const made = await tryCreate(accounts, { id: LOCAL, type: 'service', scopes: ['service'] })
-  const secret = made?.secret ?? (await accounts.renewSecret(DEFAULT_NAMESPACE, LOCAL, ERROR_ID))
+  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const isNew = await tryCreate(accounts, {
+    ...{ id: LOCAL, secret, type: 'service', scopes: ['service'] },
+  })
+  if (!isNew) {
+    const secrets = { old: undefined, new: secret }
+    await accounts.changeSecret(DEFAULT_NAMESPACE, LOCAL, secrets, ERROR_ID)
+  }
   await writeOwnerFile(file, `${JSON.stringify({ id: LOCAL, secret })}\n`)
 }
 
-/** Undefined: there is one. */
+/** False: there is one. */
 async function tryCreate(
   accounts: Accounts,
-  account: NewAccount,
-): Promise<CreatedAccount | undefined> {
+  account: Parameters<Accounts['create']>[1],
+): Promise<boolean> {
   try {
-    return await accounts.create(DEFAULT_NAMESPACE, account, ERROR_ID)
+    await accounts.create(DEFAULT_NAMESPACE, account, ERROR_ID)
+    return true
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 400) return undefined
+    if (error instanceof GatewayError && error.code === 400) return false
     throw error
   }
 }

@@ -1,8 +1,6 @@
 import {
   type BinaryLike,
-  createHash,
   randomBytes,
-  randomUUID,
   type ScryptOptions,
   scrypt,
   timingSafeEqual,
@@ -25,9 +23,6 @@ const WAITING_MAX = 100
 /** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, as the PHC string format has it. */
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,3})\$([\w+/]+)\$([\w+/]+)$/
 
-/** `$sha256$<salt>$<hash>` */
-const RANDOM_FORM = /^\$sha256\$([\w+/]+)\$([\w+/]+)$/
-
 const derive = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt)
 
 /** Hashes secrets, and compares with hashes, without holding anything else up. */
@@ -35,22 +30,12 @@ export interface SecretHasher {
   /** @throws {GatewayError} 503 when too many wait. */
   readonly hash: (secret: string) => Promise<string>
   /**
-   * Of a secret that was made of {@link createRandomSecret}: nobody finds it by trying, however fast that is
-   * (docs/decisions/2026-11-27-random-secrets-are-hashed-fast.md).
-   */
-  readonly hashRandom: (secret: string) => string
-  /**
-   * Whether a hash is of this secret. Finding out that it is not takes as long without a hash, and with one of either kind:
-   * how long it takes says nothing about who exists.
+   * Whether a hash is of this secret. Without a hash it is not, and finding that out takes as long: how long
+   * it takes says nothing about who exists.
    *
    * @throws {GatewayError} 503 when too many wait.
    */
   readonly matches: (secret: string, hash: string | undefined) => Promise<boolean>
-}
-
-/** 122 bits, which nobody chose (reference 2.1). */
-export function createRandomSecret(): string {
-  return randomUUID()
 }
 
 /** @param logCost binary logarithm of the cost of hashes made from now on. */
@@ -94,13 +79,7 @@ export function createSecretHasher(id: string, logCost: number = LOG_COST): Secr
       return `$scrypt$${parameters}$${toText(salt)}$${toText(hash)}`
     },
 
-    hashRandom(secret) {
-      const salt = randomBytes(SALT_BYTES)
-      return `$sha256$${toText(salt)}$${toText(digest(secret, salt))}`
-    },
-
     async matches(secret, hash) {
-      if (hash !== undefined && isRandomOf(secret, hash)) return true
       const [, cost, blocks, parallel, salt, wanted] = FORM.exec(hash ?? '') ?? []
       if (wanted === undefined) {
         await run(secret, randomBytes(SALT_BYTES), logCost, BLOCKS, PARALLEL)
@@ -108,23 +87,10 @@ export function createSecretHasher(id: string, logCost: number = LOG_COST): Secr
       }
       const bytes = Buffer.from(salt!, 'base64')
       const found = await run(secret, bytes, Number(cost), Number(blocks), Number(parallel))
-      return isEqual(found, Buffer.from(wanted, 'base64'))
+      const expected = Buffer.from(wanted, 'base64')
+      return found.length === expected.length && timingSafeEqual(found, expected)
     },
   }
-}
-
-function isRandomOf(secret: string, hash: string): boolean {
-  const [, salt, wanted] = RANDOM_FORM.exec(hash) ?? []
-  if (wanted === undefined) return false
-  return isEqual(digest(secret, Buffer.from(salt!, 'base64')), Buffer.from(wanted, 'base64'))
-}
-
-function digest(secret: string, salt: Buffer): Buffer {
-  return createHash('sha256').update(salt).update(secret).digest()
-}
-
-function isEqual(found: Buffer, expected: Buffer): boolean {
-  return found.length === expected.length && timingSafeEqual(found, expected)
 }
 
 function toText(bytes: Buffer): string {

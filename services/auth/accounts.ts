@@ -1,4 +1,5 @@
-import { createRandomSecret, type SecretHasher } from '../../core/auth/secret-hash.ts'
+import { randomUUID } from 'node:crypto'
+import type { SecretHasher } from '../../core/auth/secret-hash.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
@@ -106,12 +107,6 @@ export interface Accounts {
     secrets: { readonly old: string | undefined; readonly new: string },
     errorId: string,
   ) => Promise<void>
-  /**
-   * Gives it a random secret in place of the one it had. What was issued to it counts for nothing.
-   *
-   * @returns the secret.
-   */
-  readonly renewSecret: (namespace: string, id: string, errorId: string) => Promise<string>
   /** What was issued to it until now counts for nothing. */
   readonly revoke: (namespace: string, id: string, errorId: string) => Promise<void>
 }
@@ -156,27 +151,12 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     ])
   }
 
-  async function mustFind(namespace: string, id: string, errorId: string): Promise<AccountRecord> {
-    const account = await find(namespace, id)
-    if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
-    return account
-  }
-
-  /** Gives an account another secret, unless it has got one since it was read. */
-  async function replaceHash(account: AccountRecord, hash: string, errorId: string): Promise<void> {
-    const record = await read(account.issuer, account.id)
-    // Of two changes that both know the old secret one comes first, and the other no longer knows it.
-    const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
-    const changed = isSame && (await replace({ ...account, hash }, record.version))
-    if (!changed) throw badRequest(errorId, 'the secret was changed meanwhile')
-  }
-
   return {
     find,
 
     async create(namespace, given, errorId) {
       const { id, name = id, type = 'user', scopes = [], metadata = {} } = given
-      const { secret = createRandomSecret() } = given
+      const { secret = randomUUID() } = given
       checkId('id', id, errorId)
       checkId('name', name, errorId)
       checkSecret('secret', secret, errorId)
@@ -184,7 +164,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       const account: AccountRecord = {
         ...{ id, name, type, issuer: namespace, scopes: [...new Set(scopes)], metadata },
         created: Math.floor(nowMs() / 1000),
-        hash: given.secret === undefined ? hasher.hashRandom(secret) : await hasher.hash(secret),
+        hash: await hasher.hash(secret),
         since: await findSince(namespace, id),
       }
       const key = toAccountKey(namespace, id)
@@ -243,16 +223,15 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       checkSecret('new_secret', secret, errorId)
       const account =
         old === undefined
-          ? await mustFind(namespace, id, errorId)
+          ? await find(namespace, id)
           : await this.logIn(namespace, id, old, errorId)
-      await replaceHash(account, await hasher.hash(secret), errorId)
-    },
-
-    async renewSecret(namespace, id, errorId) {
-      const secret = createRandomSecret()
-      const account = await mustFind(namespace, id, errorId)
-      await replaceHash(account, hasher.hashRandom(secret), errorId)
-      return secret
+      if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
+      const record = await read(namespace, account.id)
+      const hash = await hasher.hash(secret)
+      // Of two changes that both know the old secret one comes first, and the other no longer knows it.
+      const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
+      const changed = isSame && (await replace({ ...account, hash }, record.version))
+      if (!changed) throw badRequest(errorId, 'the secret was changed meanwhile')
     },
 
     async revoke(namespace, id, errorId) {

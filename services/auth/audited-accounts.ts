@@ -25,12 +25,6 @@ export function auditAccounts(accounts: Accounts, audit: Audit): Accounts {
       tell('account.change-secret', namespace, id)
     },
 
-    async renewSecret(namespace, id, errorId) {
-      const secret = await accounts.renewSecret(namespace, id, errorId)
-      tell('account.change-secret', namespace, id)
-      return secret
-    },
-
     async revoke(namespace, id, errorId) {
       await accounts.revoke(namespace, id, errorId)
       tell('account.revoke', namespace, id)

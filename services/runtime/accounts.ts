@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { conflict } from '../../sdk/errors.ts'
 
@@ -16,10 +17,16 @@ export interface AccountKeeper {
       readonly type: 'service'
       readonly scopes: readonly string[]
       readonly metadata: Readonly<Record<string, string>>
+      readonly secret: string
     },
     errorId: string,
-  ) => Promise<{ readonly secret: string }>
-  readonly renewSecret: (namespace: string, id: string, errorId: string) => Promise<string>
+  ) => Promise<unknown>
+  readonly changeSecret: (
+    namespace: string,
+    id: string,
+    secrets: { readonly old: undefined; readonly new: string },
+    errorId: string,
+  ) => Promise<void>
   readonly delete: (namespace: string, id: string, errorId: string) => Promise<boolean>
 }
 
@@ -42,6 +49,7 @@ export interface ServiceAccounts {
 }
 
 const ERROR_ID = 'runtime'
+const SECRET_BYTES = 32
 /** In the metadata of accounts that were made here: which object's they are. */
 const OBJECT = 'runtime'
 
@@ -51,16 +59,16 @@ export function createServiceAccounts(accounts: AccountKeeper): ServiceAccounts 
   return {
     async open({ namespace, ...key }) {
       const id = toAccountId(key)
+      const secret = randomBytes(SECRET_BYTES).toString('base64url')
       const known = await accounts.find(namespace, id)
       if (known !== undefined && !isOwn(known, id))
         throw conflict(
           ERROR_ID,
           `the account ${id}, which the service would run as, is somebody else's: delete it, or choose another name`,
         )
-      if (known !== undefined)
-        return { id, secret: await accounts.renewSecret(namespace, id, ERROR_ID) }
       const made = { type: 'service', scopes: ['service'], metadata: { [OBJECT]: id } } as const
-      const { secret } = await accounts.create(namespace, { ...made, id }, ERROR_ID)
+      if (known === undefined) await accounts.create(namespace, { ...made, id, secret }, ERROR_ID)
+      else await accounts.changeSecret(namespace, id, { old: undefined, new: secret }, ERROR_ID)
       return { id, secret }
     },
 

@@ -13,14 +13,11 @@ t.test('what other parts of the server change is told, and what fails is not', a
   await t.rejects(accounts.create('acme', { id: 'shop' }, 'x'), { code: 400 })
   await accounts.changeSecret('acme', 'shop', { old: undefined, new: 't' }, 'x')
   t.equal((await accounts.logIn('acme', 'shop', 't', 'x')).id, 'shop')
-  const renewed = await accounts.renewSecret('acme', 'shop', 'x')
-  t.equal((await accounts.logIn('acme', 'shop', renewed, 'x')).id, 'shop')
   await accounts.revoke('acme', 'shop', 'x')
   t.equal(await accounts.delete('acme', 'shop', 'x'), true)
   t.equal(await accounts.delete('acme', 'shop', 'x'), false)
   t.same(told, [
     'server account.create acme/shop',
-    'server account.change-secret acme/shop',
     'server account.change-secret acme/shop',
     'server account.revoke acme/shop',
     'server account.delete acme/shop',
