@@ -10,7 +10,6 @@ import { badRequest, notFound } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE, toNamespace } from '../../sdk/namespace.ts'
 import {
   Condition,
-  type ConditionOptions,
   DatabaseName,
   DEFAULT_TABLE,
   GivenRecord,
@@ -62,7 +61,7 @@ export function createStoreEndpoints(
   const toWrite = (
     { key, value, expiry, metadata }: RecordMessage,
     field: string,
-    options: ConditionOptions,
+    table: StoreTable,
     ctx: Context,
   ): StoreWrite => {
     if (value.length > store.maxValueBytes)
@@ -71,12 +70,11 @@ export function createStoreEndpoints(
         `request.${field}.value must be at most ${store.maxValueBytes} bytes, got ${value.length}`,
       )
     return {
-      table: tableOf(options, ctx),
+      table,
       key,
       value,
       metadata: toMetadata(metadata),
       expiresMs: toExpiresMs(expiry, nowMs()),
-      ...toCondition(options),
     }
   }
   /** The reply with one record, or the error for none. */
@@ -156,16 +154,17 @@ export function createStoreEndpoints(
             idOf(ctx),
             'request.record must say what to write, or request.records in its place',
           )
+        const table = tableOf(options, ctx)
         if (record !== undefined)
           return store
-            .commit([toWrite(record, 'record', options, ctx)])
+            .commit([{ ...toWrite(record, 'record', table, ctx), ...toCondition(options) }])
             .then(([version]) => ({ version: version! }))
         if (options.version !== undefined)
           throw badRequest(
             idOf(ctx),
             'request.options.version must be absent where several records are written',
           )
-        const writes = records!.map((one, i) => toWrite(one, `records[${i}]`, options, ctx))
+        const writes = records!.map((one, i) => toWrite(one, `records[${i}]`, table, ctx))
         return store
           .commit(writes)
           .then((versions) => ({ version: versions.at(-1)!, versions: [...versions] }))
