@@ -1,11 +1,14 @@
-// SIGTERM: while the server starts, and with calls that do not end.
+// SIGTERM: while the server starts, and with calls that run, under load, or do not end.
 import { connect, createServer } from 'node:net'
 import t from 'tap'
 import { BUILT_IN_SERVICES } from '../../platform/built-in-services.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { createStore } from '../../sdk/store.ts'
 import { until } from '../contracts/registry.ts'
 import { startConsul } from '../fixtures/consul.ts'
-import { openClient } from '../fixtures/sdk-services.ts'
+import { createService, openClient } from '../fixtures/sdk-services.ts'
 import { launchServer, startServerProcess } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
 t.setTimeout(240_000)
 
@@ -96,4 +99,159 @@ t.test('calls that hang, of several services, take drain_timeout once', async (t
   const tookMs = performance.now() - startMs
   t.ok(tookMs >= 4900 && tookMs < 9900, `${Math.round(tookMs)} ms`)
   await hanging
+})
+
+t.test('SIGTERM finishes requests and calls that run, and takes no more', async (t) => {
+  const server = await startServerProcess(t)
+  let release: () => void = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let waiting = 0
+  const slow = createService(t, { name: 'slow', proxy: server.proxy, auth: server.auth })
+  slow.handle('Slow', {
+    wait: endpoint({
+      async handle() {
+        waiting++
+        await held
+        return { done: true }
+      },
+    }),
+  })
+  await slow.start()
+  const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
+  const request = fetch(`${server.gateway}/slow/wait`).then((reply) => reply.json())
+  const call = client.call('slow', 'Slow.Wait')
+  await until(() => waiting === 2)
+  server.child.kill('SIGTERM')
+  await server.until(/SIGTERM: finishing/)
+  await t.rejects(fetch(`${server.gateway}/`, { headers: { connection: 'close' } }))
+  release()
+  t.same(await request, { done: true })
+  t.same(await call, { done: true })
+  t.equal(await server.ended, 0)
+  t.match(server.log().at(-1), { msg: 'server stopped' })
+})
+
+t.test(
+  'SIGTERM under load: what was acknowledged is there, and nothing else failed but what was not taken',
+  async (t) => {
+    const home = makeTempFolder(t, 'home')
+    const server = await startServerProcess(t, [], { home })
+    const client = openClient(t, { proxy: server.proxy, auth: server.auth, retries: 0 })
+    const store = createStore(client, { table: 'load' })
+    const acknowledged = new Set<string>()
+    /** Why they were not taken, by key. */
+    const refused = new Map<string, string>()
+    const lost: string[] = []
+    const viaProxy = async (writer: number): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const key = `proxy/${writer}/${n}`
+        try {
+          await store.write(key, key)
+          acknowledged.add(key)
+        } catch (error) {
+          const { code, message } = error as { code: number; message: string }
+          if (code === 502 || code === 503) refused.set(key, `${code} ${message}`)
+          else lost.push(`${code} ${message}`)
+          return
+        }
+      }
+    }
+    const viaGateway = async (writer: number): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const key = `gateway/${writer}/${n}`
+        const record = { key, value: Buffer.from(key).toString('base64') }
+        let reply: Response
+        try {
+          reply = await fetch(`${server.gateway}/store/write`, {
+            method: 'POST',
+            headers: {
+              authorization: `Bearer ${server.token}`,
+              'content-type': 'application/json',
+              connection: 'close',
+            },
+            body: JSON.stringify({ record, options: { table: 'load' } }),
+          })
+        } catch (error) {
+          refused.set(key, String((error as Error).cause))
+          return
+        }
+        const text = await reply.text()
+        if (reply.status === 200) acknowledged.add(key)
+        else lost.push(`${reply.status} ${text}`)
+      }
+    }
+    const load = [
+      ...Array.from({ length: 20 }, (_, i) => viaProxy(i)),
+      ...Array.from({ length: 20 }, (_, i) => viaGateway(i)),
+    ]
+    await until(() => acknowledged.size > 500, 30_000)
+    server.child.kill('SIGTERM')
+    await Promise.all(load)
+    t.equal(await server.ended, 0)
+    t.same(lost, [])
+    t.equal(refused.size, 40)
+    t.comment(`${acknowledged.size} acknowledged; ${[...new Set(refused.values())].join(' | ')}`)
+    const next = await startServerProcess(t, [], { home })
+    const table = createStore(openClient(t, { proxy: next.proxy, auth: next.auth }), {
+      table: 'load',
+    })
+    const found = new Set(await table.list())
+    t.same(
+      [...acknowledged].filter((key) => !found.has(key)),
+      [],
+    )
+    t.same(
+      [...refused.keys()].filter((key) => found.has(key)),
+      [],
+      'what was not answered was not done',
+    )
+  },
+)
+
+t.test('streams of those who watch do not hold it up', async (t) => {
+  const server = await startServerProcess(t, ['--profile=test', '--drain_timeout=60s'])
+  const client = openClient(t, { proxy: server.proxy, auth: server.auth })
+  const watched = createStore(client)
+    .watch()
+    .next()
+    .catch((error: Error) => error)
+  const paths = ['registry/watch', 'store/watch', 'config/watch', 'broker/subscribe?topic=a']
+  // Of other streams the head waits for the first message.
+  const headers = { accept: 'text/event-stream', authorization: `Bearer ${server.token}` }
+  const streams = await Promise.all(
+    paths.map((path) => fetch(`${server.gateway}/${path}`, { headers })),
+  )
+  for (const { status } of streams) t.equal(status, 200)
+  const startMs = performance.now()
+  server.child.kill('SIGTERM')
+  t.equal(await server.ended, 0)
+  t.ok(performance.now() - startMs < 10_000)
+  await watched
+  for (const stream of streams) await stream.text().catch(() => {})
+})
+
+t.test('a second signal ends it at once', async (t) => {
+  const server = await startServerProcess(t, ['--profile=test'])
+  const slow = createService(t, { name: 'slow', proxy: server.proxy, auth: server.auth })
+  let waiting = 0
+  slow.handle('Slow', {
+    wait: endpoint({
+      handle(_request, ctx) {
+        waiting++
+        return new Promise((_, reject) =>
+          ctx.signal.addEventListener('abort', () => reject(new Error('gone'))),
+        )
+      },
+    }),
+  })
+  await slow.start()
+  const request = fetch(`${server.gateway}/slow/wait`).catch(() => undefined)
+  await until(() => waiting === 1)
+  server.child.kill('SIGTERM')
+  await server.until(/SIGTERM: finishing/)
+  server.child.kill('SIGTERM')
+  t.equal(await server.ended, 1)
+  await request
 })
