@@ -8,6 +8,7 @@ import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import type { Account, Session } from './contracts/auth.ts'
 import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
+import { isFinalStatus } from './final-status.ts'
 import { toWireError } from './grpc/error-reply.ts'
 import { appendParsed, HeaderList } from './headers.ts'
 import type { RequestLine, Route } from './route.ts'
@@ -405,13 +406,16 @@ export abstract class Exchange implements RequestLine {
   /**
    * Begins a streamed response; {@link write} and {@link end} follow.
    *
+   * @param status 200 to 599; with any other the client gets 500, as it does when a reply hook sets one.
    * @param length exact number of body bytes, also for HEAD and 304 where none follow; -1: unknown.
    */
   start(status: number, headers: HeaderList, length: number): void {
-    if (this.answered) return
-    this.streaming = true
-    if (this.beginReply(status, headers)) this.transmitHead(length)
-    else this.streaming = false
+    this.startReply(status, headers, length, false)
+  }
+
+  /** For listeners: begins the 101 that completes the client's WebSocket handshake (RFC 9110 §15.2.2). There is no other way to a 101. */
+  protected startWebSocket(headers: HeaderList): void {
+    this.startReply(101, headers, -1, true)
   }
 
   /** Sends a piece of a started response; `chunk` may be reused after the call. False: keep the rest until the peer's `onDrain`. */
@@ -527,8 +531,23 @@ export abstract class Exchange implements RequestLine {
   protected abstract pauseRead(): void
   protected abstract resumeRead(): void
 
-  /** Runs `onReply`; false when a hook threw and a 500 went out in place of the reply. */
-  private beginReply(status: number, headers: HeaderList): boolean {
+  private startReply(
+    status: number,
+    headers: HeaderList,
+    length: number,
+    isHandshake: boolean,
+  ): void {
+    if (this.answered) return
+    this.streaming = true
+    if (this.beginReply(status, headers, isHandshake)) this.transmitHead(length)
+    else this.streaming = false
+  }
+
+  /**
+   * Runs `onReply` and checks the status: every response of the gateway comes through here. False when a hook threw or the status is
+   * invalid, and a 500 went out in place of the reply.
+   */
+  private beginReply(status: number, headers: HeaderList, isHandshake = false): boolean {
     this.answered = true
     this.status = status
     this.replyHeaders = headers
@@ -537,11 +556,11 @@ export abstract class Exchange implements RequestLine {
     let i = 0
     try {
       for (; i < hooks.length; i++) hooks[i]!(this)
-      if (isStatus(this.status)) return true
-      throw new TypeError(`status must be 101 or from 200 to 999, got ${inspect(this.status)}`)
+      if (isFinalStatus(this.status) || (isHandshake && this.status === 101)) return true
+      throw new TypeError(`status must be an integer from 200 to 599, got ${inspect(this.status)}`)
     } catch (error) {
       const thrown = GatewayError.from(error)
-      const failure = isStatus(thrown.code) ? thrown : GatewayError.from(undefined)
+      const failure = isFinalStatus(thrown.code) ? thrown : GatewayError.from(undefined)
       if (failure !== error) this.onFault?.(error, this, this.chain.stages.onReply[i])
       const told = toWireError(failure, this.headers, this.httpVersion === '2')
       const { type, body } = formatError(failure, this.headers.get('accept') ?? '')
@@ -568,11 +587,6 @@ export abstract class Exchange implements RequestLine {
     this.peer = undefined
     peer?.onAbort()
   }
-}
-
-/** Whether a status can begin a final reply (RFC 9110 §15), or a WebSocket. */
-function isStatus(status: number): boolean {
-  return Number.isInteger(status) && (status >= 200 || status === 101) && status <= 999
 }
 
 function tooLarge(limit: number): GatewayError {

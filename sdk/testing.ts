@@ -158,7 +158,7 @@ export class TestExchange extends Exchange {
     if (this.answered) return undefined
     if (!this.upgrade) throw expectHandshake()
     const chosen = chooseProtocol(this.headers, protocol)
-    this.start(101, headers, -1)
+    this.startWebSocket(headers)
     if (this.status !== 101) {
       this.end()
       return undefined

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import { isFinalStatus } from '../final-status.ts'
 import { HeaderList } from '../headers.ts'
 import { NOT_OF_SERVICES } from '../not-of-services.ts'
 import type { ApiResponse } from './messages.ts'
@@ -107,9 +108,7 @@ function toStatus(given: unknown): number | undefined {
   if (given === undefined || given === null) return 200
   const code = typeof given === 'string' && DIGITS.test(given) ? Number(given) : given
   if (code === 0) return 200
-  return typeof code === 'number' && Number.isInteger(code) && code >= 200 && code <= 599
-    ? code
-    : undefined
+  return isFinalStatus(code) ? code : undefined
 }
 
 /** A text as field values hold it: in UTF-8, one character a byte. */

@@ -281,8 +281,6 @@ export class Http2Exchange extends Exchange implements Upload {
   #respond(length: number, options: { endStream?: boolean; waitForTrailers?: boolean }): boolean {
     const stream = this.#stream
     if (stream.closed || stream.destroyed) return false
-    // What no client knows is taken for a fault of the server (RFC 9110 §15), and the library sends nothing else.
-    if (this.status > 599) this.status = 500
     try {
       stream.respond(this.#toHead(length, false), options)
     } catch (error) {

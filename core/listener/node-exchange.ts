@@ -175,7 +175,7 @@ export class NodeExchange extends Exchange implements Upload {
 
   /** Answers the handshake with 101. False when a reply hook failed or chose another status, and that went out instead. */
   acceptTunnel(headers: HeaderList): boolean {
-    this.start(101, headers, -1)
+    this.startWebSocket(headers)
     if (this.status === 101) return true
     this.end()
     return false

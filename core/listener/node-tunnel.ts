@@ -7,10 +7,11 @@ import { describeConnectFault, toConnectDetail } from '../connect-fault.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
-import { relayReply, toEndToEnd } from '../upstream/relay.ts'
+import { readReply, relayReply } from '../upstream/relay.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import type { TunnelStream } from './tunnel-stream.ts'
 
+const WRONG_ANSWER = 'the backend gave a wrong answer to the WebSocket handshake'
 /** RFC 6455 §1.3. */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
@@ -86,21 +87,25 @@ export function openTunnel(
       fail(502, detail, error)
     })
     request.on('response', (reply) => {
+      const head = readReply(reply, false)
+      if (head === undefined)
+        return fail(502, WRONG_ANSWER, new Error(`invalid response ${reply.statusCode}`))
       if (!settle()) return
       resolve()
-      relayReply(x, reply, target)
+      relayReply(x, reply, head, target)
     })
     request.on('upgrade', (reply: IncomingMessage, socket: Socket, head: Buffer) => {
       // Before the library's own listeners, which would end the client's connection without a word.
       socket.on('error', () => stream.backendEnded())
       socket.on('end', () => stream.backendEnded())
-      if (!isAccepted(reply, headers['sec-websocket-key'], target)) {
+      const answer = readReply(reply, true)
+      if (answer === undefined || !isAccepted(reply, headers['sec-websocket-key'], target)) {
         socket.destroy()
-        return fail(502, 'the backend gave a wrong answer to the WebSocket handshake')
+        return fail(502, WRONG_ANSWER)
       }
       if (!settle()) return socket.destroy()
       resolve()
-      const fields = toEndToEnd(reply)
+      const fields = answer.headers
       if (!x.answered) target.onAnswer?.(101, fields)
       if (x.answered || !x.acceptTunnel(fields)) {
         socket.destroy()

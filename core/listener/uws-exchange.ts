@@ -157,7 +157,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   openSocket(owner: SocketOwner, protocol: string, headers: HeaderList): boolean {
     this.#owner = owner
     this.#protocol = protocol
-    this.start(101, headers, -1)
+    this.startWebSocket(headers)
     if (this.#headSent && !this.finished && this.status === 101) return true
     this.#owner = undefined
     this.end()

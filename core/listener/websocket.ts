@@ -53,9 +53,9 @@ export class Sockets {
           resolve()
           this.#join(x, target, backend)
         },
-        onReply: (reply) => {
+        onReply: (reply, head) => {
           resolve()
-          relayReply(x, reply, target)
+          relayReply(x, reply, head, target)
         },
         onFailure: reject,
       })

@@ -385,8 +385,10 @@ export class Http1Connection {
     this.#persistent = head.persistent
     this.#idleSeconds = head.idleSeconds
     if (status < 200) {
-      // 100, 102 and 103 are for the gateway; nobody asked for an upgrade (RFC 9110 §15.2).
-      if (status === 101 || ++this.#informational > INFORMATIONAL_MAX) {
+      // 100, 102 and 103 are for the gateway; nobody asked for an upgrade (RFC 9110 §15.2). None has a body (RFC 9112 §6.1): what one
+      // announces would be read as the next head.
+      const hasBody = length > 0 || length === CHUNKED
+      if (status === 101 || hasBody || ++this.#informational > INFORMATIONAL_MAX) {
         this.#fail('malformed', `unexpected ${status} reply`)
         return -1
       }

@@ -1,39 +1,48 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, TunnelTarget } from '../exchange.ts'
-import { HeaderList } from '../headers.ts'
-import { NOT_OF_SERVICES } from '../not-of-services.ts'
+import { isFinalStatus } from '../final-status.ts'
+import { createReplyHead, parseReplyHead, type ReplyHead, UNTIL_CLOSE } from './reply-head.ts'
 
 /** How long a backend may keep silent in the middle of a reply. */
 const SILENCE_MAX_MS = 60_000
 
-/** Fields that end at the gateway (RFC 9110 §7.6.1), those of the WebSocket handshake, and `Date`, which listeners write. */
-const ENDS_HERE = new Set([
-  ...NOT_OF_SERVICES,
-  'sec-websocket-accept',
-  'sec-websocket-extensions',
-  'sec-websocket-protocol',
-])
+/** Response headers of the handshake itself. */
+const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-extensions', 'sec-websocket-protocol']
 
-/** The end-to-end fields of a message that node:http has parsed. */
-export function toEndToEnd(message: IncomingMessage): HeaderList {
-  const headers = new HeaderList()
-  const { rawHeaders } = message
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase()
-    if (!ENDS_HERE.has(name)) headers.append(name, rawHeaders[i + 1]!)
-  }
-  for (const name of (message.headers.connection ?? '').toLowerCase().split(',')) {
-    headers.delete(name.trim())
-  }
-  return headers
+/**
+ * Checks a response to a WebSocket handshake that node:http has parsed, by the rules of the upstream client: both go through
+ * {@link parseReplyHead}. Its headers are the end-to-end ones.
+ *
+ * @param isSwitch the response is to complete the handshake: 101 without a body. Otherwise it must be a final one.
+ * @returns undefined when the response is invalid: 502.
+ */
+export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHead | undefined {
+  const { httpVersion, statusCode, rawHeaders } = message
+  const lines = [`HTTP/${httpVersion} ${statusCode}`]
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`)
+  const head = createReplyHead()
+  if (typeof parseReplyHead(`${lines.join('\r\n')}\r\n\r\n`, head, []) === 'string')
+    return undefined
+  const { status, headers, length } = head
+  for (const name of HANDSHAKE) headers.delete(name)
+  const isValid = isSwitch ? status === 101 && length === UNTIL_CLOSE : isFinalStatus(status)
+  return isValid ? head : undefined
 }
 
 /**
  * Relays a reply that node:http has parsed, in pieces and with back-pressure. The exchange gets
  * it as its peer. A reply that breaks off cuts the client's connection.
+ *
+ * @param head that of the reply, by {@link readReply}.
  */
-export function relayReply(x: Exchange, reply: IncomingMessage, target: TunnelTarget): void {
+export function relayReply(
+  x: Exchange,
+  reply: IncomingMessage,
+  { status, headers, length }: ReplyHead,
+  target: TunnelTarget,
+): void {
   reply.once('close', target.onClose)
   const service = x.route?.service ?? ''
   reply.once('error', () => {
@@ -49,11 +58,8 @@ export function relayReply(x: Exchange, reply: IncomingMessage, target: TunnelTa
     onDrain: () => reply.resume(),
     onAbort: () => reply.destroy(),
   })
-  const status = reply.statusCode!
-  const headers = toEndToEnd(reply)
-  const length = reply.headers['content-length']
   target.onAnswer?.(status, headers)
-  x.start(status, headers, length === undefined ? -1 : Number(length))
+  x.start(status, headers, Math.max(length, -1))
   reply.on('data', (chunk: Buffer) => {
     if (!x.write(chunk)) reply.pause()
   })

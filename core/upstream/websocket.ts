@@ -7,7 +7,8 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import type { TunnelTarget } from '../exchange.ts'
 import type { HeaderList } from '../headers.ts'
 import { WebSocket } from '../ws.ts'
-import { toEndToEnd } from './relay.ts'
+import { readReply } from './relay.ts'
+import type { ReplyHead } from './reply-head.ts'
 
 /** How long a backend may take to close the connection after both close frames. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -29,8 +30,8 @@ export interface OpenBackend {
 export interface BackendEvents {
   /** Listeners for its messages must be attached before the call returns. */
   readonly onOpen: (backend: OpenBackend) => void
-  /** The backend answered with something else than 101. */
-  readonly onReply: (reply: IncomingMessage) => void
+  /** The backend sent a valid final response in place of 101. */
+  readonly onReply: (reply: IncomingMessage, head: ReplyHead) => void
   /** No valid answer came: 502, or 504 when there was none in time. */
   readonly onFailure: (error: GatewayError) => void
 }
@@ -53,6 +54,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   const backend = new WebSocket(`${secure ? 'wss' : 'ws'}://${authority}/`, options)
   let protocol = ''
   let answer: IncomingMessage | undefined
+  let head: ReplyHead | undefined
   let settled = false
   const settle = (): boolean => {
     if (settled) return false
@@ -82,6 +84,8 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     if (protocol !== '' && !offered.some((offer) => offer.trim() === protocol)) {
       return fail(502, WRONG_ANSWER, new Error('a subprotocol that was not offered'))
     }
+    head = readReply(reply, true)
+    if (head === undefined) return fail(502, WRONG_ANSWER)
     // The library judges the choice by offers it knows nothing of: it would take any for wrong.
     delete reply.headers['sec-websocket-protocol']
     reply.socket.setKeepAlive(true, KEEP_ALIVE_MS)
@@ -89,10 +93,14 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
   backend.on('open', () => {
     if (!settle()) return
     const { socket: connection } = answer!
-    events.onOpen({ socket: backend, connection, protocol, headers: toEndToEnd(answer!) })
+    events.onOpen({ socket: backend, connection, protocol, headers: head!.headers })
   })
   backend.on('unexpected-response', (_request, reply) => {
-    if (settle()) events.onReply(reply)
+    const final = readReply(reply, false)
+    // Such as a 101 that does not complete the handshake: relayed, a proxy in front would take it for one that does (RFC 9110 §7.8).
+    if (final === undefined)
+      fail(502, WRONG_ANSWER, new Error(`invalid response ${reply.statusCode}`))
+    else if (settle()) events.onReply(reply, final)
   })
   return () => fail(502, 'the client left during the WebSocket handshake')
 }

@@ -16,6 +16,23 @@ const REQUEST = 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n'
 
 /** How replies leave, whole ones and streamed ones. */
 export function testListenerReplies({ create, http2 = false }: ListenerSubject): void {
+  t.test('a status that is not final is 500, and a fault (RFC 9110 §15)', async (t) => {
+    const statuses = [0, 99, 100, 101, 102, 103, 199, 600, 999, 200.5, Number.NaN]
+    const { port, faults } = await openListener(t, create, (x) => {
+      const status = statuses[Number(x.query)]!
+      if (x.path === '/whole') x.reply(status, 'body')
+      else x.start(status, new HeaderList(), -1)
+    })
+    for (const path of ['/whole', '/streamed']) {
+      for (const [i, status] of statuses.entries()) {
+        const reply = await fetch(`http://127.0.0.1:${port}${path}?${i}`)
+        t.equal(reply.status, 500, `${status}`)
+        t.match(await reply.text(), /"internal error"/)
+      }
+    }
+    t.equal(faults.length, 2 * statuses.length)
+  })
+
   t.test('a reply has its status, its fields with repeats, one length and one date', async (t) => {
     const { port } = await openListener(t, create, (x) => {
       x.reply(418, 'short and stout', ['set-cookie', 'a=1', 'x-a', 'b', 'set-cookie', 'c=2'])

@@ -8,7 +8,8 @@ import type { Exchange } from '../../core/exchange.ts'
 import type { CreateListener } from '../../core/listener/listener.ts'
 import { loadTls } from '../../core/listener/tls.ts'
 import { createCertificate, createCertificateFolder } from '../fixtures/certificates.ts'
-import { until } from '../fixtures/raw-backend.ts'
+import { openListener } from '../fixtures/open-listener.ts'
+import { openRawBackend, until } from '../fixtures/raw-backend.ts'
 import { RawClient } from '../fixtures/raw-client.ts'
 import {
   closeOf,
@@ -34,6 +35,8 @@ export interface TunnelSubject {
 
 const KIB = 1024
 const MIB = 1024 * KIB
+/** The answer to the key of {@link HANDSHAKE}. */
+const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo='
 const HANDSHAKE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
 
@@ -104,6 +107,59 @@ export function testTunnel(subject: TunnelSubject): void {
     t.teardown(() => client.terminate())
     const [reply] = await once(client, 'upgrade')
     t.equal(reply.headers['x-hook'], '101')
+  })
+
+  const accepted = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: '
+  for (const [what, answer] of [
+    ['a 101 with nothing else', 'HTTP/1.1 101 As You Wish\r\n\r\n'],
+    ['a 101 without Connection', 'HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n'],
+    ['a 101 without Upgrade', 'HTTP/1.1 101 x\r\nConnection: Upgrade\r\n\r\n'],
+    ['a 101 with a length', 'HTTP/1.1 101 x\r\nContent-Length: 5\r\n\r\nhello'],
+    [
+      'a 101 that upgrades to something else',
+      `HTTP/1.1 101 x\r\n${accepted.replace('websocket', 'h2c')}${ACCEPT}\r\n\r\n`,
+    ],
+    ['a 101 for another key', `HTTP/1.1 101 x\r\n${accepted}AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n`],
+    [
+      'a 101 for this key, with a body',
+      `HTTP/1.1 101 x\r\n${accepted}${ACCEPT}\r\nContent-Length: 5\r\n\r\nhello`,
+    ],
+    ['a 100, and then the end', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['a 102, and then the end', 'HTTP/1.1 102 x\r\nContent-Length: 0\r\n\r\n'],
+    ['a 103, and then the end', 'HTTP/1.1 103 x\r\n\r\n'],
+    ['a status beyond 599', 'HTTP/1.1 600 x\r\nContent-Length: 0\r\n\r\n'],
+    ['chunks in HTTP/1.0', 'HTTP/1.0 404 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ] as const) {
+    t.test(`${name}: a backend that answers a handshake with ${what} is 502`, async (t) => {
+      const backend = await openRawBackend(t, {
+        onRequest: (connection) => {
+          connection.send(answer)
+          if (answer.startsWith('HTTP/1.1 10') && !answer.startsWith('HTTP/1.1 101'))
+            connection.socket.end()
+        },
+      })
+      const { port, gateway } = await openWebGateway(t, create, [backend.port])
+      const client = new RawClient(port)
+      client.send(`GET /app HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      t.match(client.text, /^HTTP\/1.1 502 /)
+      await (await backend.connection()).ended()
+      await gateway.idle()
+    })
+  }
+
+  t.test(`${name}: the 101 of a handshake is the only one, whoever sends it`, async (t) => {
+    const { port, faults } = await openListener(t, create, (x) => {
+      if (x.path === '/whole') x.reply(101)
+      else x.start(101, x.replyHeaders, -1)
+    })
+    for (const path of ['/whole', '/streamed']) {
+      const client = new RawClient(port)
+      client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n${HANDSHAKE}`)
+      await client.until(({ text }) => text.includes('\r\n\r\n'))
+      t.match(client.text, /^HTTP\/1.1 500 /)
+    }
+    t.match(faults, [/status must be an integer from 200 to 599, got 101/, /got 101/])
   })
 
   for (const close of [

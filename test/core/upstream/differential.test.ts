@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
 import { Client } from 'undici'
+import { NOT_OF_SERVICES } from '../../../core/not-of-services.ts'
 import { Pool } from '../../../core/upstream/pool.ts'
-import { toEndToEnd } from '../../../core/upstream/relay.ts'
 import { Collector } from '../../fixtures/collector.ts'
 import { REPLIES, type ReplyCase } from '../../fixtures/replies.ts'
 
@@ -130,7 +130,7 @@ async function askNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
         resolve({
           refused: false,
           status: message.statusCode!,
-          headers: toEndToEnd(message).flat,
+          headers: toEndToEnd(message),
           body: Buffer.concat(chunks).toString('latin1'),
         }),
       )
@@ -141,6 +141,19 @@ async function askNode(reply: ReplyCase): Promise<Verdict | 'undecided'> {
   request.destroy()
   agent.destroy()
   return result
+}
+
+/** The headers that are not of the connection (RFC 9110 §7.6.1): name, value, name, value… */
+function toEndToEnd({ rawHeaders, headers }: IncomingMessage): string[] {
+  const named = (headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+  return rawHeaders.flatMap((name, i) => {
+    const lower = name.toLowerCase()
+    if (i % 2 === 1 || NOT_OF_SERVICES.has(lower) || named.includes(lower)) return []
+    return [lower, rawHeaders[i + 1]!]
+  })
 }
 
 async function askUndici(reply: ReplyCase): Promise<Verdict | 'undecided'> {
