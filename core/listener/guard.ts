@@ -2,6 +2,7 @@ import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { appendParsed, HeaderList } from '../headers.ts'
 import { refuseMethod } from '../methods.ts'
 import { TextMemo } from '../text-memo.ts'
+import { hasNonAscii, isPrintable, judgeValue } from './header-value.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** RFC 3986 §3.2.2: reg-name or IPv4 without percent-encoding, or a bracketed IPv6 address; then an optional port. */
@@ -26,7 +27,7 @@ const UNNAMEABLE =
  * that the parser below it lacks.
  *
  * One instance serves a whole listener, since a request is captured in one
- * synchronous pass: {@link reset}, {@link add} per field, {@link judge}.
+ * synchronous pass: {@link reset}, {@link addBytes} per field, {@link judge}.
  */
 export class Guard {
   headers: HeaderList = new HeaderList()
@@ -45,6 +46,8 @@ export class Guard {
   #hosts = 0
   #badLength = false
   #badEncoding = false
+  /** Why a value is malformed; empty: none is. */
+  #badValue = ''
   #connection = ''
   #upgrade = ''
   /** The last host that was a correct one. */
@@ -70,12 +73,22 @@ export class Guard {
     this.#hosts = 0
     this.#badLength = false
     this.#badEncoding = false
+    this.#badValue = ''
     this.#connection = ''
     this.#upgrade = ''
   }
 
+  /** Adds a field whose value may hold any byte, one character each. */
+  addBytes(name: string, value: string): void {
+    if (!isPrintable(value)) {
+      if (hasNonAscii(value)) this.headers.ascii = false
+      this.#badValue ||= judgeValue(name, value) ?? ''
+    }
+    this.add(name, value)
+  }
+
   /**
-   * Takes one field, in order; `name` in lower case. Hop-by-hop and framing fields are
+   * Adds a field whose value is visible ASCII, or is checked as a whole, as that of `host` is; `name` in lower case. Hop-by-hop and framing fields are
    * read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
    * backends confuse with dashes, and `mx-*` and `client-cert*` fields, which only the gateway may set; `mx-namespace`
    * is the client's choice.
@@ -158,6 +171,7 @@ export class Guard {
     const lengths = this.#contentLengths
     const encodings = this.#transferEncodings
     if (encodings > 0) this.bodyLength = -1
+    if (this.#badValue !== '') return refuse(this.#badValue)
     if (lengths + encodings > 1)
       return refuse('one Content-Length or one Transfer-Encoding expected, not both or several')
     if (this.#badLength) return refuse('Content-Length must be 1 to 15 digits')

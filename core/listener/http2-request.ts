@@ -1,5 +1,4 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
-import { appendParsed } from '../headers.ts'
 import { refuseMethod } from '../methods.ts'
 import type { Guard } from './guard.ts'
 import { HEADER_MAX_BYTES } from './http-limits.ts'
@@ -71,16 +70,17 @@ export function readHttp2Head(
         break
       case 'expect':
         expecting = !ended && value.toLowerCase() === '100-continue'
+        guard.addBytes(name, value)
         break
       case 'content-length':
         hasLength = true
-        guard.add(name, value)
+        guard.addBytes(name, value)
         break
       default:
-        guard.add(name, value)
+        guard.addBytes(name, value)
     }
   }
-  if (cookie !== '') appendParsed(guard.headers, 'cookie', cookie)
+  if (cookie !== '') guard.addBytes('cookie', cookie)
   const named = authority ?? host
   if (named !== undefined) guard.add('host', named)
   if (!ended && !hasLength) guard.bodyLength = -1

@@ -220,7 +220,7 @@ function capture(
     const name = rawHeaders[i]!.toLowerCase()
     const value = rawHeaders[i + 1]!
     bytes += name.length + value.length + 4
-    guard.add(name, name === 'host' && authority !== undefined ? authority : value)
+    guard.addBytes(name, name === 'host' && authority !== undefined ? authority : value)
   }
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
 import { claimPort } from './claim-port.ts'
 import { Guard } from './guard.ts'
+import { isPrintable } from './header-value.ts'
 import type { CreateListener, Listener, ListenerOptions } from './listener.ts'
 import { PeerAddresses } from './peer-addresses.ts'
 import { type Life, UwsExchange } from './uws-exchange.ts'
@@ -31,9 +32,6 @@ const LISTEN_SHARED = 0
 const PAUSES_WEBSOCKETS = /^20\.51\./
 let pausesWebSockets = false
 
-const NON_ASCII = /[^\0-\x7f]/
-const SHORT = 24
-
 /**
  * The µWebSockets of this platform, or undefined where there is none: the
  * platform package that npm installed, else a `@uwsjs/core` the user added.
@@ -54,13 +52,6 @@ export function loadUws(): Uws | undefined {
     }
   }
   return undefined
-}
-
-function isAscii(value: string): boolean {
-  // Most values are this short: a look at each character is less than beginning an expression.
-  if (value.length > SHORT) return !NON_ASCII.test(value)
-  for (let i = 0; i < value.length; i++) if (value.charCodeAt(i) > 0x7f) return false
-  return true
 }
 
 /** A listener on µWebSockets: HTTP/1.1 and WebSocket, plain or TLS. */
@@ -86,10 +77,9 @@ export const createUwsListener: CreateListener = async (options: ListenerOptions
 
   const add = (name: string, value: string) => {
     // The guard knows the host, or looks at all of it.
-    if ((name.length === 4 && name === 'host') || isAscii(value)) return guard.add(name, value)
+    if ((name.length === 4 && name === 'host') || isPrintable(value)) return guard.add(name, value)
     // The library decodes UTF-8; header values are strings of bytes.
-    guard.headers.ascii = false
-    guard.add(name, Buffer.from(value, 'utf8').toString('latin1'))
+    guard.addBytes(name, Buffer.from(value, 'utf8').toString('latin1'))
   }
   const serve = (
     method: string,

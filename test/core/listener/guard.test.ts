@@ -15,7 +15,7 @@ function judge(
   guard = new Guard(),
 ): Judged {
   guard.reset()
-  for (let i = 0; i < fields.length; i += 2) guard.add(fields[i]!, fields[i + 1]!)
+  for (let i = 0; i < fields.length; i += 2) guard.addBytes(fields[i]!, fields[i + 1]!)
   const mark = target.indexOf('?')
   const error = guard.judge(
     method,
@@ -317,6 +317,112 @@ t.test('close and upgrade are read among other tokens, in any case', async (t) =
     t.equal(guard.closing, closing, `${fields}: closing`)
     t.equal(guard.websocket, websocket, `${fields}: WebSocket`)
   }
+})
+
+t.test('rejects control characters in header values, wherever they are', async (t) => {
+  for (let code = 0; code < 256; code++) {
+    const isValid = code === 9 || (code >= 0x20 && code !== 0x7f)
+    const char = String.fromCharCode(code)
+    const wrong = [`${char}a`, `a${char}b`, `a${char}`, `${'x'.repeat(30)}${char}`].filter(
+      (value) => judge('GET', '/', [...HOST, 'x-a', value]).code !== (isValid ? undefined : 400),
+    )
+    t.strictSame(wrong, [], `character ${code}`)
+  }
+  const { detail } = judge('GET', '/', [...HOST, 'te', 'a\x7f', 'x-a', '1'])
+  t.equal(
+    detail,
+    'header values must not hold control characters',
+    'of headers that are dropped too',
+  )
+})
+
+t.test('rejects bytes beyond ASCII in headers that frame a message', async (t) => {
+  for (const [name, value] of [
+    ['connection', 'close\xa0'],
+    ['connection', '\xa0close'],
+    ['connection', 'keep-alive, x\xff'],
+    ['content-length', '5\xa0'],
+    ['content-length', '\x855'],
+    ['expect', '100-continue\xff'],
+    ['host', 'a\xff'],
+    ['transfer-encoding', 'chunked\xff'],
+    ['upgrade', '\xa0websocket'],
+  ] as const) {
+    const fields = name === 'host' ? [name, value] : [...HOST, name, value]
+    t.equal(judge('POST', '/', fields).code, 400, `${name} ${encodeURIComponent(value)}`)
+  }
+  const { code, guard } = judge('GET', '/', [...HOST, 'x-a', 'zo\xeb'])
+  t.equal(code, undefined, 'other headers may have them')
+  t.notOk(guard.headers.ascii)
+})
+
+t.test('decides as a naive reading of RFC 9110 and RFC 9112 does', async (t) => {
+  const ascii = 'abcdefghijklmnopqrstuvwxyz0123456789 ,;=./-\t'
+  const isValidHost = (host: string) => ['a.test', 'A:1', 'b', 'c'].includes(host)
+  const isBad = (fields: readonly (readonly [string, string])[]): boolean => {
+    const of = (wanted: string) =>
+      fields.filter(([name]) => name === wanted).map(([, value]) => value)
+    const framing = [
+      'connection',
+      'content-length',
+      'expect',
+      'host',
+      'transfer-encoding',
+      'upgrade',
+    ]
+    for (const [name, value] of fields) {
+      for (const char of value) {
+        const code = char.charCodeAt(0)
+        if (code === 127 || (code < 32 && code !== 9)) return true
+        if (code > 127 && framing.includes(name)) return true
+      }
+    }
+    const [lengths, encodings, hosts] = [of('content-length'), of('transfer-encoding'), of('host')]
+    if (lengths.length + encodings.length > 1) return true
+    if (
+      lengths.some(
+        (value) =>
+          value === '' ||
+          value.length > 15 ||
+          [...value].some((char) => !'0123456789'.includes(char)),
+      )
+    )
+      return true
+    if (encodings.some((value) => value !== 'chunked')) return true
+    return hosts.length !== 1 || !isValidHost(hosts[0]!)
+  }
+  const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code))
+  const char = fc.oneof(
+    { weight: 40, arbitrary: fc.constantFrom(...ascii) },
+    { weight: 1, arbitrary: byte },
+  )
+  const value = fc.oneof(
+    fc.constantFrom('5', '0', 'chunked', 'close', 'upgrade', 'websocket', 'a.test', '100-continue'),
+    fc.array(char, { maxLength: 40 }).map((chars) => chars.join('')),
+  )
+  const name = fc.constantFrom(
+    'connection',
+    'content-length',
+    'expect',
+    'transfer-encoding',
+    'upgrade',
+    'te',
+    'x-a',
+    'cookie',
+  )
+  const host = fc.constantFrom('a.test', 'A:1', 'b', 'c', 'a b', 'a\xff', '', 'a\x7f')
+  const guard = new Guard()
+  let rejected = 0
+  fc.assert(
+    fc.property(host, fc.array(fc.tuple(name, value), { maxLength: 4 }), (first, rest) => {
+      const fields = [['host', first] as const, ...rest]
+      const { code } = judge('POST', '/', fields.flat(), guard)
+      if (code === 400) rejected++
+      return (code === 400) === isBad(fields)
+    }),
+    { numRuns: 5000 },
+  )
+  t.ok(rejected > 500 && rejected < 4500, `${rejected} of 5000 rejected`)
 })
 
 t.test('one guard serves request after request, and keeps nothing of the last', async (t) => {

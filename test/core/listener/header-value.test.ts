@@ -1,0 +1,21 @@
+import t from 'tap'
+import { hasNonAscii, isPrintable, judgeValue } from '../../../core/listener/header-value.ts'
+
+t.test('classifies every byte alike in short and in long values', async (t) => {
+  for (let code = 0; code < 256; code++) {
+    const char = String.fromCharCode(code)
+    for (const value of [
+      char,
+      `a${char}b`,
+      `${'a'.repeat(23)}${char}`,
+      `${'a'.repeat(24)}${char}b`,
+    ]) {
+      const text = JSON.stringify(value)
+      t.equal(isPrintable(value), code >= 0x20 && code <= 0x7e, text)
+      t.equal(hasNonAscii(value), code > 0x7f, text)
+      const isControl = (code < 0x20 && code !== 9) || code === 0x7f
+      t.equal(judgeValue('x-a', value) !== undefined, isControl, text)
+      t.equal(judgeValue('connection', value) !== undefined, isControl || code > 0x7f, text)
+    }
+  }
+})
