@@ -38,7 +38,7 @@ export class Http2Exchange extends Exchange implements Upload {
   #reading = false
   /** The client takes no more of the reply at the moment. */
   #blocked = false
-  /** `clock.nowMs` by when the client must have moved; 0: it is not its turn. */
+  /** `clock.nowMs` by when the client must have taken some of the reply; 0: it is not its turn. */
   #deadlineMs = 0
 
   constructor(
@@ -81,7 +81,7 @@ export class Http2Exchange extends Exchange implements Upload {
   }
 
   get isAwaited(): boolean {
-    return this.#reading && !this.patient
+    return this.#reading && !this.#expecting && !this.patient
   }
 
   get remoteAddress(): string {
@@ -92,35 +92,27 @@ export class Http2Exchange extends Exchange implements Upload {
   receiveBody(): void {
     const stream = this.#stream
     if (this.bodyDone || this.malformed !== undefined) return
-    let isFollowed = false
     stream.on('trailers', (_: object, _flags: number, rawHeaders: string[]) => {
       this.#requestTrailers = this.#connection.readTrailers(rawHeaders)
     })
     stream.on('data', (chunk: Buffer) => {
       this.receive(chunk, false)
-      if (!isFollowed) {
-        isFollowed = true
-        uploads.watch(this)
-      }
-      this.#watchStall()
     })
     stream.on('end', () => {
       // For HEAD the library tells a body that was broken off by its end alone: its own side had ended already.
       if (stream.closed && !this.answered) return this.#closed()
       this.receive(EMPTY, true)
       uploads.unwatch(this)
-      this.#watchStall()
     })
     this.#reading = true
-    this.#watchStall()
+    // From the head on: empty and padded DATA frames are no progress.
+    uploads.watch(this)
   }
 
-  /** For the connection, every now and then: ends the exchange when its client has not moved for too long. */
+  /** For the connection, every now and then: ends the stream when its client has taken none of the reply for too long. */
   sweep(nowMs: number): void {
     if (this.#deadlineMs === 0 || nowMs < this.#deadlineMs) return
-    this.#deadlineMs = 0
-    if (this.patient && !this.#blocked) return
-    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
+    this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the client takes none of the reply'))
   }
 
   override attach(peer: Peer): void {
@@ -147,6 +139,7 @@ export class Http2Exchange extends Exchange implements Upload {
     this.#deadlineMs = 0
     const stream = this.#stream
     // The reply is complete without the rest of the body (RFC 9113 §8.1).
+    if (!this.bodyDone) uploads.unwatch(this)
     if (!this.bodyDone && !this.aborted) {
       const close = () => stream.close(constants.NGHTTP2_NO_ERROR)
       // The library drops trailers of a stream that is closed in the turn they were handed over.
@@ -231,13 +224,11 @@ export class Http2Exchange extends Exchange implements Upload {
 
   protected pauseRead(): void {
     this.#reading = false
-    this.#watchStall()
     this.#stream.pause()
   }
 
   protected resumeRead(): void {
     this.#reading = true
-    this.#watchStall()
     this.#stream.resume()
   }
 
@@ -265,10 +256,9 @@ export class Http2Exchange extends Exchange implements Upload {
     this.#watchStall()
   }
 
-  /** Silence counts only while it is the client's turn: backend and handler have limits of their own. */
+  /** Limits how long the client may take none of the reply. */
   #watchStall(): void {
-    const isWaiting = this.#blocked || (this.#reading && !this.bodyDone)
-    this.#deadlineMs = isWaiting && !this.finished ? clock.nowMs + STALL_TIMEOUT_MS : 0
+    this.#deadlineMs = this.#blocked && !this.finished ? clock.nowMs + STALL_TIMEOUT_MS : 0
   }
 
   /** 204, 205 and 304: RFC 9110 §15.3.5, §15.3.6 and §15.4.5. */

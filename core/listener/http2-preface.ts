@@ -11,10 +11,15 @@ export interface PrefaceReader {
   readonly drain: () => void
 }
 
-/** Both functions are given a socket as if nothing had been read of it; for HTTP/2 it is paused. */
+/**
+ * Both functions are given a socket as if nothing had been read of it; for HTTP/2 it is paused.
+ *
+ * @param timeoutMs from the connection to the last byte that tells, however many come one by one; then it is closed.
+ */
 export function createPrefaceReader(
   serveHttp1: (socket: Socket) => void,
   serveHttp2: (socket: Socket) => void,
+  timeoutMs: number = HEADER_TIMEOUT_MS,
 ): PrefaceReader {
   const waiting = new Set<Socket>()
 
@@ -26,7 +31,7 @@ export function createPrefaceReader(
       socket.off('data', look)
       socket.off('end', end)
       socket.off('close', leave)
-      socket.setTimeout(0, end)
+      clearTimeout(timer)
     }
     const look = (chunk: Buffer): void => {
       head = head.length === 0 ? chunk : Buffer.concat([head, chunk])
@@ -45,7 +50,8 @@ export function createPrefaceReader(
     }
     // Every error is followed by `close`.
     socket.on('error', () => {})
-    socket.setTimeout(HEADER_TIMEOUT_MS, end)
+    // Not the socket's own timer, which begins anew with every byte.
+    const timer = setTimeout(end, timeoutMs)
     socket.on('data', look)
     socket.on('end', end)
     socket.on('close', leave)

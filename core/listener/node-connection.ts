@@ -1,13 +1,17 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { clock } from '../clock.ts'
 import { formatError, type GatewayError } from '../errors.ts'
 import { toClientCertFields } from './client-cert.ts'
 import { SERVICE_RESTART } from './close-codes.ts'
+import { HEADER_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS } from './http-limits.ts'
 import type { NodeExchange } from './node-exchange.ts'
 import { readPeerAddress } from './peer-addresses.ts'
 
 /** Pipelined requests kept; what comes after them is left unanswered, and the connection is closed (RFC 9112 §9.3.2). */
 const WAITING_MAX = 256
+/** The longest time between two requests: the silence before the head, and the head. */
+const IDLE_MAX_MS = KEEP_ALIVE_TIMEOUT_MS + HEADER_TIMEOUT_MS
 /** How long, and for how many bytes, a connection is read on after its last reply: a reset would take the reply with it (RFC 9112 §9.6). */
 const LINGER_MS = 2000
 const LINGER_MAX_BYTES = 1024 * 1024
@@ -29,6 +33,8 @@ export class NodeConnection {
   #draining = false
   /** Bytes received when the last exchange ended: more than these is the beginning of a request. */
   #bytesSeen: number
+  /** `clock.nowMs` when the last exchange ended, or the connection began. */
+  #idleSinceMs = clock.nowMs
 
   constructor(socket: Socket, handle: (x: NodeExchange) => void, maxMessageBytes: number) {
     this.#socket = socket
@@ -70,6 +76,7 @@ export class NodeConnection {
     if (x !== this.#current) return
     this.#current = undefined
     this.#bytesSeen = this.#socket.bytesRead
+    this.#idleSinceMs = clock.nowMs
     if (closing) {
       this.#ending = true
       this.#waiting = []
@@ -137,6 +144,12 @@ export class NodeConnection {
     if (this.#current?.status !== 101) return false
     this.#current.closeWebSocket(SERVICE_RESTART, 'service restart')
     return true
+  }
+
+  /** For the listener, every now and then: closes an idle connection. The timer of node:http starts anew with every empty line, which is no request. */
+  sweep(nowMs: number): void {
+    if (this.#current === undefined && nowMs - this.#idleSinceMs > IDLE_MAX_MS)
+      this.#socket.destroy()
   }
 
   /** For the exchange: ends the connection when nothing moves on it for that long; 0: never. */

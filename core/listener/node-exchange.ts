@@ -74,7 +74,7 @@ export class NodeExchange extends Exchange implements Upload {
   }
 
   get isAwaited(): boolean {
-    return this.#reading && !this.patient
+    return this.#reading && !this.#expecting && !this.patient
   }
 
   get remoteAddress(): string {
@@ -90,25 +90,17 @@ export class NodeExchange extends Exchange implements Upload {
   receiveBody(): void {
     if (this.bodyDone || this.malformed !== undefined) return
     const req = this.#req
-    let isFollowed = false
     req.on('data', (chunk: Buffer) => {
       this.receive(chunk, this.bytesIn + chunk.length === this.bodyLength)
-      if (this.bodyDone) this.#received()
-      else if (!isFollowed) {
-        isFollowed = true
-        uploads.watch(this)
-      }
+      if (this.bodyDone) uploads.unwatch(this)
     })
     req.on('end', () => {
       this.receive(EMPTY, true)
-      this.#received()
-    })
-    req.on('timeout', () => {
-      if (this.patient && !this.#blocked) return
-      this.giveUp(new GatewayError(GATEWAY_ID, 408, 'the request body stopped arriving'))
+      uploads.unwatch(this)
     })
     this.#reading = true
-    this.#watchStall()
+    // From the head on: chunk sizes, extensions and trailers are bytes of the socket, but no progress.
+    uploads.watch(this)
   }
 
   /** For the connection: it has ended. */
@@ -184,8 +176,11 @@ export class NodeExchange extends Exchange implements Upload {
   protected override finish(): void {
     if (this.finished) return
     super.finish()
-    // The rest of a refused body is read and thrown away until the client has taken the reply.
-    if (!this.bodyDone) this.#req.resume()
+    if (!this.bodyDone) {
+      uploads.unwatch(this)
+      // The rest of a refused body is read and thrown away until the client has taken the reply.
+      this.#req.resume()
+    }
     this.#connection.finished(this, this.closing)
   }
 
@@ -253,26 +248,17 @@ export class NodeExchange extends Exchange implements Upload {
 
   protected pauseRead(): void {
     this.#reading = false
-    this.#watchStall()
     this.#req.pause()
   }
 
   protected resumeRead(): void {
     this.#reading = true
-    this.#watchStall()
     this.#req.resume()
   }
 
-  #received(): void {
-    uploads.unwatch(this)
-    this.#watchStall()
-  }
-
-  /** Silence counts only while it is the client's turn: backend and handler have limits of their own. */
+  /** Limits how long the client may take none of the reply. */
   #watchStall(): void {
-    if (this.finished) return
-    const waiting = this.#blocked || (this.#reading && !this.bodyDone)
-    this.#connection.watchStall(waiting ? STALL_TIMEOUT_MS : 0)
+    if (!this.finished) this.#connection.watchStall(this.#blocked ? STALL_TIMEOUT_MS : 0)
   }
 
   #isBodyless(): boolean {

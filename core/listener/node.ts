@@ -8,6 +8,7 @@ import {
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
+import { clock } from '../clock.ts'
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { refuseMethod } from '../methods.ts'
 import { MESSAGE_MAX_BYTES } from '../server-socket.ts'
@@ -26,6 +27,8 @@ import { TunnelStream } from './tunnel-stream.ts'
 
 /** How often slow heads are looked for. */
 const TIMEOUT_CHECK_MS = 1000
+/** How often idle connections are looked for. */
+const SWEEP_MS = 5000
 /** How long closing waits for what was written last before it ends connections the hard way. */
 const CLOSE_TIMEOUT_MS = 1000
 
@@ -160,6 +163,9 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
   })
 
   await listen(server, options)
+  const sweeper = setInterval(() => {
+    for (const connection of connections.values()) connection.sweep(clock.nowMs)
+  }, SWEEP_MS).unref()
   const { port } = server.address() as AddressInfo
   // The port and every connection are gone. Asked for now: it is told once, perhaps before the last socket has left `sockets`.
   const closed = new Promise<void>((resolve) => server.once('close', resolve))
@@ -193,6 +199,7 @@ export const createNodeListener: CreateListener = async (options: ListenerOption
       }, CLOSE_TIMEOUT_MS)
       await closed
       clearTimeout(timer)
+      clearInterval(sweeper)
       // Ends the timer that looks for slow heads.
       server.close()
     },

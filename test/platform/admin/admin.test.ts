@@ -61,6 +61,16 @@ t.test('a name that is not served is refused: it may be a page of a stranger', a
   t.match(String(answer), /^HTTP\/1\.1 403 /)
 })
 
+t.test('closes each connection after the response, whatever drips behind it', async (t) => {
+  const { port } = await open(t)
+  const socket = connect(port, '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.write('POST /livez HTTP/1.1\r\nHost: 127.0.0.1:1\r\nTransfer-Encoding: chunked\r\n\r\n0')
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  t.match(text, /^HTTP\/1\.1 405 .*\r\nconnection: close\r\n/s)
+})
+
 t.test('numbers are told in the form that is asked for', async (t) => {
   const { url } = await open(t)
   const answer = await fetch(`${url}/metrics`, { headers: { accept: 'a/b' } })

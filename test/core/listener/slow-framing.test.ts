@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { clock } from '../../../core/clock.ts'
+import { createNodeListener } from '../../../core/listener/node.ts'
+import { NodeConnection } from '../../../core/listener/node-connection.ts'
+import { LOOKS, uploads } from '../../../core/listener/uploads.ts'
+import { openGateway } from '../../fixtures/gateway.ts'
+import { FRAME, Http2Raw, toBlock, toFrame, toRequest } from '../../fixtures/http2-raw.ts'
+import { openRawBackend } from '../../fixtures/raw-backend.ts'
+import { RawClient } from '../../fixtures/raw-client.ts'
+import type { Teardown } from '../../fixtures/teardown.ts'
+
+/** Longer than an answer takes, shorter than any limit by the clock. */
+const QUIET_MS = 2000
+
+async function open(t: Teardown) {
+  const backend = await openRawBackend(t)
+  const listener: typeof createNodeListener = (options) =>
+    createNodeListener({ ...options, http2: 'cleartext' })
+  const { port, gateway } = await openGateway(t, { app: [backend.port] }, { listener })
+  return { backend, port, gateway }
+}
+
+/** Sends a piece before each look at the uploads, as many as make half a minute. */
+async function drip(send: () => void): Promise<void> {
+  for (let look = 0; look <= LOOKS; look++) {
+    send()
+    await new Promise((resolve) => setImmediate(resolve))
+    uploads.look()
+  }
+}
+
+for (const [what, start, piece] of [
+  ['a chunk size', '', '0'],
+  ['a chunk extension', '5;', 'a'],
+  ['a trailer', '0\r\nX: ', 'a'],
+  ['trailers', '0\r\n', 'X: y\r\n'],
+  ['a trailer, behind a chunk', '5\r\nhello\r\n0\r\nX: ', 'a'],
+] as const) {
+  t.test(`cuts an upload that drips ${what}, at the backend too`, async (t) => {
+    const { backend, port, gateway } = await open(t)
+    const client = new RawClient(port)
+    client.send(`POST /app HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${start}`)
+    const connection = await backend.connection()
+    await connection.request()
+    await drip(() => client.send(piece))
+    const { text } = await client.settle(QUIET_MS)
+    t.match(text, /^HTTP\/1.1 408 .*the request body comes too slowly/s)
+    await connection.ended()
+    await gateway.idle()
+  })
+}
+
+for (const [what, flags, payload] of [
+  ['empty DATA frames', 0, ''],
+  ['padding', 8, '\x04\0\0\0\0'],
+] as const) {
+  t.test(`HTTP/2: cuts an upload that drips ${what}`, async (t) => {
+    const { backend, port, gateway } = await open(t)
+    const raw = new Http2Raw(port)
+    const stream = raw.open(toRequest('/app').with(1, 'POST'), 0)
+    const connection = await backend.connection()
+    await connection.request()
+    await drip(() => raw.send(toFrame(FRAME.DATA, flags, stream, Buffer.from(payload, 'latin1'))))
+    const body = await raw.until(({ type }) => type === FRAME.DATA)
+    t.match(body.payload.toString(), /the request body comes too slowly/)
+    await connection.ended()
+    await gateway.idle()
+    raw.destroy()
+  })
+}
+
+t.test('HTTP/2: cuts an upload that drips trailers', async (t) => {
+  const { backend, port, gateway } = await open(t)
+  const raw = new Http2Raw(port)
+  const stream = raw.open(toRequest('/app').with(1, 'POST'), 0)
+  const connection = await backend.connection()
+  await connection.request()
+  raw.send(toFrame(FRAME.HEADERS, 1, stream, toBlock(['x-a', 'b'])))
+  const part = toFrame(FRAME.CONTINUATION, 0, stream, toBlock(['x-a', 'b']))
+  // nghttp2 ends a connection after some of these frames: those that are sent are fewer.
+  let sent = 0
+  await drip(() => sent++ < 3 && raw.send(part))
+  await connection.ended()
+  await gateway.idle()
+  raw.destroy()
+})
+
+t.test('closes a connection on which only line ends come between requests', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const client = new RawClient((server.address() as AddressInfo).port)
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const connection = new NodeConnection(socket, () => {}, 0)
+  client.send('\r\n\r\n')
+  await once(socket, 'data')
+  connection.sweep(clock.nowMs + 69_000)
+  t.notOk(socket.destroyed)
+  connection.sweep(clock.nowMs + 71_000)
+  await client.ended()
+})
