@@ -396,6 +396,12 @@ export abstract class Exchange implements RequestLine {
     this.send(error.code, headers, body)
   }
 
+  /** {@link fail}, and closes the connection: for a request that may hide another one. A connection of HTTP/2 stays open. */
+  failAndClose(error: GatewayError): void {
+    this.closing = true
+    this.fail(error)
+  }
+
   /** {@link reply} for a header list that becomes the exchange's own. A long body that finds no room to wait for a slow client is 503. */
   send(status: number, headers: HeaderList, body: string | Uint8Array): void {
     if (this.answered) return

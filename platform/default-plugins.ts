@@ -74,7 +74,10 @@ export const DEFAULT_PLUGINS: readonly DefaultPlugin[] = [
   {
     name: 'forwarded',
     setting: 'trustedProxies',
-    options: ({ trustedProxies }) => ({ trusted: trustedProxies }),
+    options: ({ trustedProxies, trustedProxiesOptional }) => ({
+      trusted: trustedProxies,
+      optional: trustedProxiesOptional,
+    }),
   },
   {
     name: 'auth',

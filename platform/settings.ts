@@ -136,6 +136,7 @@ export interface Settings {
   readonly hotRestart: boolean
   readonly balance: string
   readonly trustedProxies: readonly string[]
+  readonly trustedProxiesOptional: boolean
   readonly corsOrigins: readonly string[]
   /** Whose pages may send requests and open WebSockets, besides those of the same host. */
   readonly webOrigins: 'any' | readonly string[]
@@ -722,6 +723,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     splitFlag: true,
     live: true,
     parse: parseNetworks,
+  },
+  trustedProxiesOptional: {
+    name: 'trusted_proxies_optional',
+    kind: 'switch',
+    form: 'true or false',
+    description:
+      'Accept requests of trusted proxies that have neither X-Forwarded-For nor Forwarded; else they are 400',
+    default: 'false',
+    live: true,
+    parse: one(parseSwitch),
   },
   corsOrigins: {
     name: 'cors_origins',

@@ -11,6 +11,11 @@ const options = Type.Object({
     default: [],
     description: 'Proxies whose word is taken: 10.0.0.0/8, 2001:db8::/32, loopback, private, unix.',
   }),
+  optional: Type.Boolean({
+    default: false,
+    description:
+      'Whether trusted proxies may leave out both X-Forwarded-For and Forwarded; else 400.',
+  }),
   via: Type.String({
     default: 'mx',
     description: "This gateway's name in Via; empty: no Via and no loop detection.",
@@ -49,6 +54,9 @@ type Told = Pick<Exchange, 'host' | 'secure' | 'httpVersion'> & { readonly block
 /** Clients whose fields are kept joined: some 5 MB at most. */
 const BLOCKS_MAX = 10_000
 
+/** How often rejected requests of trusted proxies are logged. */
+const LOG_INTERVAL_MS = 60_000
+
 /** Longest chain of proxies looked through for the client. */
 const WALK_MAX = 32
 
@@ -61,18 +69,24 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/i
  * used up is answered here.
  *
  * What the peer claims about earlier hops is deleted unless the peer is a trusted proxy; then the client is the
- * last address of `X-Forwarded-For` that is no trusted proxy, read from the right.
+ * last address of `X-Forwarded-For` that is no trusted proxy, read from the right. A request of a trusted proxy with neither
+ * `X-Forwarded-For` nor `Forwarded` is 400: some parsers lose all headers behind a malformed one, and the client would count as the proxy.
  */
 const plugin: PluginDefinition = definePlugin({
   name: 'forwarded',
   description: 'Writes X-Forwarded-*, Forwarded and Via; believes those of trusted proxies only.',
   options,
-  create({ trusted, via, hops, standard }) {
+  create({ trusted, optional, via, hops, standard }, { log, nowMs }) {
     if (!VIA_NAME.test(via))
       throw new RangeError(`via must be a host name or a token, got ${JSON.stringify(via)}`)
     const proxies = createAddressSet(trusted, 'trusted')
     const viaValues = { '1.1': `1.1 ${via}`, '2': `2 ${via}` }
     const loop = new GatewayError(GATEWAY_ID, 508, `request loop: passed ${via} ${hops} times`)
+    const unforwarded = new GatewayError(
+      GATEWAY_ID,
+      400,
+      'Neither X-Forwarded-For nor Forwarded from the trusted proxy in front of this gateway. Configure the proxy to send one of them, or set trusted_proxies_optional.',
+    )
     // Clients come back, to the same host: what is told about them is joined once.
     const blocks = new Map<KnownAddress, Told>()
     const findBlock = (peer: KnownAddress, x: Exchange): HeaderBlock => {
@@ -111,10 +125,27 @@ const plugin: PluginDefinition = definePlugin({
       }
       if (standard) headers.append('forwarded', formatForwarded(peer, x.host, proto))
     }
+    let rejected = 0
+    let loggedMs = Number.NEGATIVE_INFINITY
+    const reject = (x: Exchange): void => {
+      rejected++
+      const now = nowMs()
+      if (now - loggedMs >= LOG_INTERVAL_MS) {
+        log.warn(
+          { proxy: x.remoteAddress, requests: rejected },
+          'requests of a trusted proxy without X-Forwarded-For and Forwarded rejected: configure the proxy to send one of them, or set trusted_proxies_optional',
+        )
+        loggedMs = now
+        rejected = 0
+      }
+      // What hides these headers may hide a Content-Length: the body would be read as the next request.
+      x.failAndClose(unforwarded)
+    }
     return {
       onRequest(x) {
-        if (x.method === 'OPTIONS' && isAskedHere(x)) return x.reply(204, '', ['allow', METHODS])
         const peer = proxies.look(x.remoteAddress)
+        if (peer.inside && !optional && !isForwarded(x)) return reject(x)
+        if (x.method === 'OPTIONS' && isAskedHere(x)) return x.reply(204, '', ['allow', METHODS])
         const { flat } = x.headers
         let passes = 0
         let claims = false
@@ -153,6 +184,11 @@ function isAskedHere({ headers }: Exchange): boolean {
   if (Number(left) === 0) return true
   headers.set('max-forwards', String(Number(left) - 1))
   return false
+}
+
+/** Whether the peer names the client it forwards for. */
+function isForwarded({ headers }: Exchange): boolean {
+  return headers.has('x-forwarded-for') || headers.has('forwarded')
 }
 
 function isClaim(name: string): boolean {

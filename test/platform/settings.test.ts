@@ -86,6 +86,11 @@ t.test('values are read from flags and from variables alike', async (t) => {
       { trustedProxies: ['10.0.0.0/8', '::1', 'loopback'] },
     ],
     [
+      ['--trusted_proxies_optional'],
+      { MX_TRUSTED_PROXIES_OPTIONAL: 'true' },
+      { trustedProxiesOptional: true },
+    ],
+    [
       ['--cors_origins', 'https://a.test,*'],
       { MX_CORS_ORIGINS: 'https://a.test,*' },
       { corsOrigins: ['https://a.test', '*'] },

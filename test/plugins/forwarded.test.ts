@@ -2,14 +2,19 @@ import { once } from 'node:events'
 import { connect } from 'node:http2'
 import t from 'tap'
 import { createNodeListener } from '../../core/listener/node.ts'
+import { createUwsListener } from '../../core/listener/uws.ts'
 import { formatRequestHead } from '../../core/upstream/request-head.ts'
 import plugin from '../../plugins/forwarded.ts'
 import { buildPlugin, runPlugin, type TestRequest } from '../../sdk/testing.ts'
 import { openGateway } from '../fixtures/gateway.ts'
+import { openListener } from '../fixtures/open-listener.ts'
 import { openRawBackend } from '../fixtures/raw-backend.ts'
+import { RawClient } from '../fixtures/raw-client.ts'
 
 const PROXY = '10.0.0.1'
-const trusting = buildPlugin(plugin, { trusted: ['10.0.0.0/8', '2001:db8::/32'] })
+const PROXIES = ['10.0.0.0/8', '2001:db8::/32']
+const trusting = buildPlugin(plugin, { trusted: PROXIES })
+const lenient = buildPlugin(plugin, { trusted: PROXIES, optional: true })
 
 async function forward(request: TestRequest, built = buildPlugin(plugin)) {
   const { x } = await runPlugin(built, {
@@ -138,11 +143,69 @@ t.test(
       [PROXY, { via: '1.1 front', 'x-forwarded-for': '10.0.0.3, 10.0.0.2' }, false],
     ]
     for (const [remoteAddress, headers, relayed] of rows) {
-      const { x } = await forward({ remoteAddress, headers }, trusting)
+      const { x } = await forward({ remoteAddress, headers }, lenient)
       t.equal(x.relayed, relayed, `${remoteAddress} ${JSON.stringify(headers)}`)
     }
   },
 )
+
+t.test('rejects a request of a trusted proxy that names no client', async (t) => {
+  const rows: [string, Record<string, string>, number][] = [
+    [PROXY, {}, 400],
+    [PROXY, { 'x-forwarded-proto': 'https', 'x-real-ip': '192.0.2.9', via: '1.1 front' }, 400],
+    ['2001:db8::7', {}, 400],
+    [PROXY, { 'x-forwarded-for': '192.0.2.9' }, 200],
+    [PROXY, { forwarded: 'for=192.0.2.9' }, 200],
+    ['192.0.2.1', {}, 200],
+  ]
+  for (const [remoteAddress, headers, status] of rows) {
+    const request = { remoteAddress, headers }
+    const told = JSON.stringify(request)
+    const result = await runPlugin(trusting, request)
+    t.match([result.status, result.forwarded], [status, status === 200], told)
+    if (status === 400)
+      t.match(result.body, /Neither X-Forwarded-For nor Forwarded .*trusted_proxies_optional/)
+    t.equal((await runPlugin(lenient, request)).status, 200, told)
+  }
+  const options = { method: 'OPTIONS', headers: { 'max-forwards': '0' }, remoteAddress: PROXY }
+  t.equal((await runPlugin(trusting, options)).status, 400)
+})
+
+t.test('logs rejected requests of trusted proxies once a minute', async (t) => {
+  let nowMs = 0
+  const logged: object[] = []
+  const ignore = () => {}
+  const log = {
+    debug: ignore,
+    info: ignore,
+    error: ignore,
+    warn: (details: object) => logged.push(details),
+  }
+  const built = buildPlugin(plugin, { trusted: PROXIES }, { log, nowMs: () => nowMs })
+  for (nowMs of [0, 1, 59_999, 60_000, 60_001]) await runPlugin(built, { remoteAddress: PROXY })
+  t.same(logged, [
+    { proxy: PROXY, requests: 1 },
+    { proxy: PROXY, requests: 3 },
+  ])
+})
+
+for (const create of [createUwsListener, createNodeListener]) {
+  t.test(`${create.name}: closes the connection of a proxy whose headers were lost`, async (t) => {
+    const { port, served } = await openListener(t, create, (x) => x.reply(200, 'served'), {}, [
+      buildPlugin(plugin, { trusted: ['loopback'] }),
+    ])
+    const client = new RawClient(port)
+    const hidden = 'GET /hidden HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n'
+    // As h2o forwards a folded line: µWebSockets sees no header behind it.
+    client.send('GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n:  c\r\n')
+    client.send(`Content-Length: ${hidden.length}\r\nX-Forwarded-For: 192.0.2.9\r\n\r\n`)
+    await client.until(({ text }) => text.includes('\r\n\r\n'))
+    t.match(client.text, /^HTTP\/1.1 400 /)
+    client.send(hidden)
+    await client.ended()
+    t.same(served, [])
+  })
+}
 
 t.test('a long list of proxies costs bounded time', async (t) => {
   const value = Array.from({ length: 1000 }, () => '10.0.0.2').join(', ')
@@ -157,7 +220,7 @@ t.test('a scheme that is none is replaced, also from a trusted proxy', async (t)
   for (const proto of ['gopher', 'https, http', '', 'HTTPS']) {
     const { all } = await forward(
       { remoteAddress: PROXY, headers: { 'x-forwarded-proto': proto } },
-      trusting,
+      lenient,
     )
     t.same(all('x-forwarded-proto'), ['http'], proto)
   }
