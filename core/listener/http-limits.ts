@@ -7,10 +7,10 @@ export const HEADER_TIMEOUT_MS = 10_000
 /** How long a connection is kept without a request. */
 export const KEEP_ALIVE_TIMEOUT_MS = 60_000
 
-/** How long a client may keep silent in the middle of a request body, or refuse to take any of a reply. */
+/** How long a client may take none of a reply, and in which {@link UPLOAD_MIN_BYTES} of a request body have to arrive. */
 export const STALL_TIMEOUT_MS = 30_000
 
-/** Bytes of a request body that have to come in as long a time as {@link STALL_TIMEOUT_MS}: one that drips holds a connection for ever. */
+/** Payload bytes of a request body that have to arrive in {@link STALL_TIMEOUT_MS}; framing does not count. A body that drips holds a connection for ever. */
 export const UPLOAD_MIN_BYTES = 1024
 
 /** Requests of one connection of HTTP/2 at a time. */

@@ -1,9 +1,9 @@
 import { GATEWAY_ID, GatewayError } from '../errors.ts'
 import { STALL_TIMEOUT_MS, UPLOAD_MIN_BYTES } from './http-limits.ts'
 
-/** A request body that comes in pieces. */
+/** A request body that has not arrived completely. */
 export interface Upload {
-  /** Bytes of it that have come. */
+  /** Payload bytes of it that have arrived. */
   readonly bytesIn: number
   /** What becomes of it is of no interest any more. */
   readonly isOver: boolean

@@ -20,6 +20,7 @@ import {
   openRelay,
   statusOf,
 } from '../../fixtures/grpc.ts'
+import { END_HEADERS, END_STREAM, FRAME, toBlock, toFrame } from '../../fixtures/http2-raw.ts'
 import { openRawBackend, until } from '../../fixtures/raw-backend.ts'
 import {
   openRpcGateway,
@@ -30,6 +31,7 @@ import { makeNode, makeService } from '../../fixtures/services.ts'
 
 const { status: STATUS } = grpc
 const NAME = 'go.mx.api.helloworld'
+const GRPC_HEAD = [':status', '200', 'content-type', 'application/grpc']
 
 /** A gateway that serves HTTP/2 without TLS, in front of gRPC backends at these ports. */
 function open(
@@ -100,6 +102,35 @@ t.test('calls of every kind reach a gRPC backend and come back', async (t) => {
     t.equal(status.code, STATUS.OK)
   })
 })
+
+for (const [what, fields, code] of [
+  ['101', [':status', '101'], STATUS.INTERNAL],
+  ['a status beyond 599', [':status', '600'], STATUS.UNAVAILABLE],
+  ['a length but no body', [...GRPC_HEAD, 'content-length', '5'], STATUS.INTERNAL],
+  [
+    'a control character in its type',
+    [':status', '200', 'content-type', 'application/grpc\x7f'],
+    STATUS.UNAVAILABLE,
+  ],
+  ['a control character in another value', [...GRPC_HEAD, 'x-a', 'a\x7fb'], STATUS.OK],
+] as const) {
+  t.test(`of a backend's response with ${what} nothing invalid reaches the client`, async (t) => {
+    const backend = await openRawBackend(t)
+    const gateway = await open(t, [backend.port])
+    const client = new GrpcClient(t, gateway.port)
+    const call = client.call('Context', 'a', { metadata: new grpc.Metadata() })
+    const connection = await backend.connection()
+    connection.send(toFrame(FRAME.SETTINGS, 0, 0))
+    await connection.until(() => /\x01[\x04\x05]\0\0\0\x01/.test(connection.text))
+    const end = fields.length > 4 ? ['grpc-status', '0'] : []
+    connection.send(
+      toFrame(FRAME.HEADERS, END_STREAM | END_HEADERS, 1, toBlock([...fields, ...end])),
+    )
+    const { status, head } = await call
+    t.equal(status.code, code)
+    t.notMatch(JSON.stringify([head?.getMap(), status.metadata.getMap()]), /x-a/)
+  })
+}
 
 t.test('a client that cancels ends the call of the backend', async (t) => {
   const backend = await openGrpcBackend(t)

@@ -6,7 +6,14 @@ import { createNodeListener } from '../../../core/listener/node.ts'
 import { NodeConnection } from '../../../core/listener/node-connection.ts'
 import { LOOKS, uploads } from '../../../core/listener/uploads.ts'
 import { openGateway } from '../../fixtures/gateway.ts'
-import { FRAME, Http2Raw, toBlock, toFrame, toRequest } from '../../fixtures/http2-raw.ts'
+import {
+  END_STREAM,
+  FRAME,
+  Http2Raw,
+  toBlock,
+  toFrame,
+  toRequest,
+} from '../../fixtures/http2-raw.ts'
 import { openRawBackend } from '../../fixtures/raw-backend.ts'
 import { RawClient } from '../../fixtures/raw-client.ts'
 import type { Teardown } from '../../fixtures/teardown.ts'
@@ -77,7 +84,7 @@ t.test('HTTP/2: cuts an upload that drips trailers', async (t) => {
   const stream = raw.open(toRequest('/app').with(1, 'POST'), 0)
   const connection = await backend.connection()
   await connection.request()
-  raw.send(toFrame(FRAME.HEADERS, 1, stream, toBlock(['x-a', 'b'])))
+  raw.send(toFrame(FRAME.HEADERS, END_STREAM, stream, toBlock(['x-a', 'b'])))
   const part = toFrame(FRAME.CONTINUATION, 0, stream, toBlock(['x-a', 'b']))
   // nghttp2 ends a connection after some of these frames: those that are sent are fewer.
   let sent = 0
