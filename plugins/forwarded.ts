@@ -85,7 +85,7 @@ const plugin: PluginDefinition = definePlugin({
     const unforwarded = new GatewayError(
       GATEWAY_ID,
       400,
-      'Neither X-Forwarded-For nor Forwarded from the trusted proxy in front of this gateway. Configure the proxy to send one of them, or set trusted_proxies_optional.',
+      'The trusted proxy in front of this gateway sent neither X-Forwarded-For nor Forwarded. Configure the proxy to send one of them, or set trusted_proxies_optional.',
     )
     // Clients come back, to the same host: what is told about them is joined once.
     const blocks = new Map<KnownAddress, Told>()

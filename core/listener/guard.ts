@@ -88,8 +88,8 @@ export class Guard {
   }
 
   /**
-   * Adds a field whose value is visible ASCII, or is checked as a whole, as that of `host` is; `name` in lower case. Hop-by-hop and framing fields are
-   * read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
+   * Adds a field whose value is visible ASCII, or is checked as a whole, as that of `host` is; `name` in lower case.
+   * Hop-by-hop and framing fields are read and not kept (RFC 9110 §7.6.1), as are names with an underscore, which
    * backends confuse with dashes, and `mx-*` and `client-cert*` fields, which only the gateway may set; `mx-namespace`
    * is the client's choice.
    */

@@ -2,13 +2,22 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { Exchange, TunnelTarget } from '../exchange.ts'
 import { isFinalStatus } from '../final-status.ts'
-import { createReplyHead, parseReplyHead, type ReplyHead, UNTIL_CLOSE } from './reply-head.ts'
+import {
+  createReplyHead,
+  type LineMemory,
+  parseReplyHead,
+  type ReplyHead,
+  UNTIL_CLOSE,
+} from './reply-head.ts'
 
 /** How long a backend may keep silent in the middle of a reply. */
 const SILENCE_MAX_MS = 60_000
 
 /** Response headers of the handshake itself. */
 const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-extensions', 'sec-websocket-protocol']
+
+/** Lines of the last response: those that differ each time, such as Sec-WebSocket-Accept, stay out of the memory of all nodes. */
+const LAST: LineMemory = []
 
 /**
  * Checks a response to a WebSocket handshake that node:http has parsed, by the rules of the upstream client: both go through
@@ -23,7 +32,7 @@ export function readReply(message: IncomingMessage, isSwitch: boolean): ReplyHea
   for (let i = 0; i < rawHeaders.length; i += 2)
     lines.push(`${rawHeaders[i]}: ${rawHeaders[i + 1]}`)
   const head = createReplyHead()
-  if (typeof parseReplyHead(`${lines.join('\r\n')}\r\n\r\n`, head, []) === 'string')
+  if (typeof parseReplyHead(`${lines.join('\r\n')}\r\n\r\n`, head, LAST) === 'string')
     return undefined
   const { status, headers, length } = head
   for (const name of HANDSHAKE) headers.delete(name)

@@ -113,7 +113,7 @@ function send(response: ServerResponse, { status, type, text }: Answer, isHead: 
     'content-length': body.length,
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    // Empty lines keep an idle connection open for ever: there are no idle ones.
+    // An idle connection could be kept open for ever with empty lines.
     connection: 'close',
     ...(status === 405 && { allow: METHODS }),
   })

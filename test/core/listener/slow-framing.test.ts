@@ -1,7 +1,10 @@
 import { once } from 'node:events'
+import { performServerHandshake } from 'node:http2'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { clock } from '../../../core/clock.ts'
+import { Guard } from '../../../core/listener/guard.ts'
+import { Http2Connection } from '../../../core/listener/http2-connection.ts'
 import { createNodeListener } from '../../../core/listener/node.ts'
 import { NodeConnection } from '../../../core/listener/node-connection.ts'
 import { LOOKS, uploads } from '../../../core/listener/uploads.ts'
@@ -92,6 +95,28 @@ t.test('HTTP/2: cuts an upload that drips trailers', async (t) => {
   await connection.ended()
   await gateway.idle()
   raw.destroy()
+})
+
+t.test('HTTP/2: closes a connection whose only request never ends its head', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const raw = new Http2Raw((server.address() as AddressInfo).port)
+  t.teardown(() => raw.destroy())
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const session = performServerHandshake(socket)
+  const serving = { guard: new Guard(), secure: false, handle: () => t.fail('a request was served') }
+  const connection = new Http2Connection(session, socket, serving)
+  await once(session, 'remoteSettings')
+  raw.send(toFrame(FRAME.HEADERS, END_STREAM, 1, toBlock(toRequest('/'))))
+  for (let look = 0; look < 3; look++) {
+    raw.send(toFrame(FRAME.CONTINUATION, 0, 1, toBlock(['x-a', 'b'])))
+    connection.sweep(clock.nowMs + 59_000)
+    t.notOk(session.closed)
+  }
+  connection.sweep(clock.nowMs + 61_000)
+  connection.sweep(clock.nowMs + 11_000)
+  await raw.client.ended()
 })
 
 t.test('closes a connection on which only line ends come between requests', async (t) => {
