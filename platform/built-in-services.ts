@@ -29,6 +29,7 @@ import {
   openFirstAccounts,
 } from './first-accounts.ts'
 import { openEvents } from './open-events.ts'
+import { openIsolation } from './open-isolation.ts'
 import { openRuntime, openRuntimeFolder } from './open-runtime.ts'
 import { openStore } from './open-store.ts'
 import type { ServerRegistries } from './server-registries.ts'
@@ -245,10 +246,15 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
   const kept = context.hasFolder ? undefined : await openRuntimeFolder()
   const folder = kept?.path ?? context.toFolder('runtime')
   const log = toLog('runtime')
+  const isProcess = settings.runtime === 'process'
+  const hidden = context.ownFolder ?? folder
+  const isolation = isProcess ? openIsolation({ settings, folder, hidden, log }) : undefined
   const { close, ...rest } = createRuntimeService({
     ...{ ...toOptions('runtime', context), folder, log },
     store: made.store!.store,
-    runtime: await openRuntime({ settings, registries, folder, log }),
+    runtime: await openRuntime({ settings, registries, folder, isolation, log }),
+    namespaces: settings.runtimeNamespaces,
+    ...(isolation !== undefined && { isolation }),
     accounts: made.auth!.accounts,
     ...(made.secretKey && { sealer: made.secretKey }),
     server: network.id,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Runtime } from '../core/contracts/runtime.ts'
+import type { Isolation } from '../core/process/sandbox/sandbox.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -14,12 +15,14 @@ export interface OpenRuntimeOptions {
   readonly registries: ServerRegistries
   /** Where files of services lie. */
   readonly folder: string
+  /** Whether programs are isolated. */
+  readonly isolation?: Promise<Isolation> | undefined
   readonly log: ServiceLog
 }
 
 /** The runtime that the setting `runtime` stands for; its library is loaded by those only who use it. */
 export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime> {
-  const { settings, registries, folder, log } = options
+  const { settings, registries, folder, isolation, log } = options
   if (settings.runtime === 'kubernetes') {
     const { createKubernetesRuntime } = await import('../adapters/runtime/kubernetes.ts')
     return createKubernetesRuntime({ onProblem: (message) => log.warn({}, message) })
@@ -30,7 +33,10 @@ export async function openRuntime(options: OpenRuntimeOptions): Promise<Runtime>
       namespace === DEFAULT_NAMESPACE ? registries.registry : registries.create(namespace),
     log,
   })
-  return createProcessRuntime({ folder: join(folder, 'processes'), doors, log })
+  return createProcessRuntime({
+    ...{ folder: join(folder, 'processes'), doors, log },
+    ...(isolation !== undefined && { isolation }),
+  })
 }
 
 /** Where services of a server lie that keeps nothing in files; it goes with it. */

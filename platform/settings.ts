@@ -1,7 +1,9 @@
 // Longer than other files: the one table all ways of setting something are derived from.
 import type { EventRetention } from '../core/contracts/events.ts'
+import type { UserIdRange } from '../core/process/sandbox/user-ids.ts'
 import { PROFILES, type ProfileName } from './profiles.ts'
 import { parseMaxAge, parseMaxBytes, parseRetentions } from './settings-retention.ts'
+import { parseNamespaceNames, parseUserIds } from './settings-runtime.ts'
 import {
   type Advertised,
   BROKER_FORMS,
@@ -100,6 +102,10 @@ export interface Settings {
   readonly eventSink: (typeof SINKS)[number]
   /** What runs services: processes of this machine, Kubernetes, or nothing does. */
   readonly runtime: (typeof RUNTIMES)[number]
+  /** Namespaces whose administrators may run programs of this machine. */
+  readonly runtimeNamespaces: readonly string[]
+  /** User ids for programs, one for each namespace; undefined: they run as the user of the server. */
+  readonly runtimeUids: UserIdRange | undefined
   /** What of the disk of the data folder stays free of uploads and builds; 0: nothing has to. */
   readonly minFreeDiskBytes: number
   /** Name of the network of servers this one links in. */
@@ -508,6 +514,29 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseOneOf(RUNTIMES)),
+  },
+  runtimeNamespaces: {
+    name: 'runtime_namespaces',
+    kind: 'list',
+    form: 'name,...',
+    description:
+      'Namespaces whose administrators may run programs with the process runtime, besides administrators of mx',
+    default: '',
+    splitFlag: true,
+    only: 'server',
+    live: false,
+    parse: parseNamespaceNames,
+  },
+  runtimeUids: {
+    name: 'runtime_uids',
+    kind: 'text',
+    form: 'first-last',
+    description:
+      'User ids of programs, one for each namespace, where the server may change users; or none: programs run as its own user',
+    default: '200000-209999',
+    only: 'server',
+    live: false,
+    parse: one(parseUserIds),
   },
   minFreeDiskBytes: {
     name: 'min_free_disk',

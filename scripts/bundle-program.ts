@@ -13,6 +13,8 @@ import { ROOT } from './root.ts'
 const SCHEMA = 'core/schema.ts'
 /** Taken into the platform: 46 modules. Other packages stay packages. */
 const JOSE = 'jose'
+/** A process of its own, started beside the module that it is bundled with. */
+const BUILD_MAIN = 'services/runtime/builds/build-main.ts'
 /** In both: it stands on nothing, and is all that `mx --help` loads of the platform. */
 const VERSION = 'platform/version.ts'
 
@@ -33,7 +35,7 @@ export async function bundleProgram(dist: string): Promise<void> {
   })
   // npm does so when it links the program, not when that is built again.
   await chmod(join(dist, 'cli/bundle/mx.js'), 0o755)
-  const opened = ['sdk/index.ts', 'sdk/testing.ts', 'platform/registry.ts']
+  const opened = ['sdk/index.ts', 'sdk/testing.ts', 'platform/registry.ts', BUILD_MAIN]
   const entries = [...opened, ...started].map((source) => [basename(source, '.ts'), source])
   await bundle(platform, Object.fromEntries(entries), (source) =>
     source === SCHEMA ? '../core/schema.js' : undefined,

@@ -3,6 +3,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Maybe } from '../../core/chain.ts'
 import type { Runtime, WorkloadKey, WorkloadState } from '../../core/contracts/runtime.ts'
+import { findOwnCgroup } from '../../core/process/cgroup.ts'
+import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
 import { createWatchdog } from '../../core/process/watchdog.ts'
 import { createCgroups } from './process/cgroups.ts'
 import { findConfinement } from './process/confine.ts'
@@ -20,6 +22,8 @@ export interface ProcessRuntimeOptions {
   /** How the platform is asked about copies. */
   readonly doors: Doors
   readonly log: RuntimeLog
+  /** Whether programs are isolated. @default they run as the user of the server */
+  readonly isolation?: Promise<Isolation>
   /** In place of {@link ProcessLimits}' defaults. */
   readonly limits?: Partial<ProcessLimits>
 }
@@ -34,6 +38,7 @@ const LIMITS: ProcessLimits = {
   processes: 512,
   log: { fileBytes: 8 * MIB, files: 4 },
 }
+const NOT_ISOLATED: Isolation = { sandbox: undefined, reason: 'it was not asked for' }
 const LOOK_MS = 1000
 /** Of the name of a folder. */
 const NAME_MAX = 180
@@ -52,6 +57,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   /** What was asked of a workload last: one thing after the other. */
   const asked = new Map<string, Promise<void>>()
   let isClosed = false
+  const cgroup = findOwnCgroup()
 
   const world: World = {
     copiesFolder,
@@ -60,7 +66,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
     limits: { ...LIMITS, ...options.limits },
     watchdog: createWatchdog(LOOK_MS),
     confine: findConfinement(log),
-    openCgroup: createCgroups(log),
+    isolation: options.isolation ?? Promise.resolve(NOT_ISOLATED),
+    openCgroup: createCgroups(log, cgroup),
     hiddenFiles: listInheritedFiles(),
     openLog,
   }
@@ -68,7 +75,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
 
   /** Before anything starts. What failed is tried again by whoever applies a workload next. */
   function recover(): Promise<void> {
-    recovered ??= endLeftCopies(copiesFolder).then(
+    recovered ??= endLeftCopies(copiesFolder, cgroup).then(
       (count) => {
         if (count > 0)
           log.warn({ count }, 'processes that a server before this one left were ended')

@@ -29,6 +29,10 @@ export type Program =
       readonly kind: 'process'
       /** Absolute; what was built. It stays as it is as long as a copy of it runs. */
       readonly folder: string
+      /** The whole build that `folder` is part of, which belongs to the program. @default folder */
+      readonly root?: string
+      /** Further folders the program reads, such as installed packages. */
+      readonly shared?: readonly string[]
       /** Program and arguments; a program with a slash in it is one of the folder, others are looked up in `PATH`. */
       readonly command: readonly string[]
     }

@@ -1,58 +1,74 @@
 import { type ProcessInfo, readProcesses } from './processes.ts'
 
-/** A program that is watched, with all it began. */
+/** A program that is watched, with every process it started. */
 export interface Watched {
   /** Its first process, which leads its group. */
   readonly pid: number
-  /** Undefined: as much as there is. */
+  /** Undefined: no limit. */
   readonly memoryBytes: number | undefined
   readonly processes: number
-  /** Takes more than it may, told with what; once. */
+  /** Called once with the limit that was exceeded. */
   readonly onExcess: (what: string) => void
 }
 
-/** Looks after what programs take, where nothing else bounds it. */
+export interface Watch {
+  readonly end: () => void
+  /**
+   * Processes of the program now: its group, its descendants, and those found by an earlier look whose parents have ended since.
+   */
+  readonly list: () => Promise<readonly ProcessInfo[]>
+}
+
+/** Enforces limits where the kernel does not. */
 export interface Watchdog {
-  /** Returns what ends the watch. */
-  readonly watch: (program: Watched) => () => void
+  readonly watch: (program: Watched) => Watch
+}
+
+/** A program and the processes found so far: pid to start time, because pids are reused. */
+interface Tracked extends Watched {
+  readonly found: Map<number, string>
 }
 
 const MIB = 1024 * 1024
 
-/** @param everyMs how often it looks; it does not while there is nothing to watch. */
+/** @param everyMs interval between two looks; there are none while nothing is watched. */
 export function createWatchdog(everyMs: number): Watchdog {
-  const copies = new Set<Watched>()
+  const programs = new Set<Tracked>()
   let isLooking = false
 
   async function look(): Promise<void> {
-    const owners = findOwners(await readProcesses(), copies)
-    for (const copy of copies) {
-      const excess = toExcess(copy, owners.get(copy.pid) ?? [])
+    const owned = track(await readProcesses(), programs)
+    for (const program of programs) {
+      const excess = toExcess(program, owned.get(program) ?? [])
       if (excess === undefined) continue
-      copies.delete(copy)
-      copy.onExcess(excess)
+      programs.delete(program)
+      program.onExcess(excess)
     }
-    isLooking = copies.size > 0
+    isLooking = programs.size > 0
     if (isLooking) wait()
   }
   const wait = () => setTimeout(() => void look(), everyMs).unref()
 
   return {
-    watch(copy) {
-      copies.add(copy)
+    watch(watched) {
+      const program = { ...watched, found: new Map<number, string>() }
+      programs.add(program)
       if (!isLooking) wait()
       isLooking = true
-      return () => copies.delete(copy)
+      return {
+        end: () => programs.delete(program),
+        list: async () => track(await readProcesses(), [program]).get(program) ?? [],
+      }
     },
   }
 }
 
-function toExcess(copy: Watched, processes: readonly ProcessInfo[]): string | undefined {
+function toExcess(program: Watched, processes: readonly ProcessInfo[]): string | undefined {
   const bytes = processes.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
-  if (copy.memoryBytes !== undefined && bytes > copy.memoryBytes)
-    return `took ${toMib(bytes)} of memory, and may take ${toMib(copy.memoryBytes)}`
-  if (processes.length > copy.processes)
-    return `had ${processes.length} processes, and may have ${copy.processes}`
+  if (program.memoryBytes !== undefined && bytes > program.memoryBytes)
+    return `took ${toMib(bytes)} of memory, and may take ${toMib(program.memoryBytes)}`
+  if (processes.length > program.processes)
+    return `had ${processes.length} processes, and may have ${program.processes}`
   return
 }
 
@@ -60,17 +76,33 @@ function toMib(bytes: number): string {
   return `${Math.ceil(bytes / MIB)} MiB`
 }
 
-/** Processes of each copy: of its group, or begun by one of its own. */
-function findOwners(
+/** Assigns processes to programs, and remembers them for the next look. */
+function track(
   processes: readonly ProcessInfo[],
-  copies: ReadonlySet<Watched>,
-): ReadonlyMap<number, readonly ProcessInfo[]> {
-  const owned = new Map<number, ProcessInfo[]>([...copies].map(({ pid }) => [pid, []]))
+  programs: Iterable<Tracked>,
+): ReadonlyMap<Tracked, readonly ProcessInfo[]> {
   const byPid = new Map(processes.map((info) => [info.pid, info]))
+  const leaders = new Map<number, Tracked>()
+  const earlier = new Map<number, Tracked>()
+  for (const program of programs) {
+    leaders.set(program.pid, program)
+    for (const [pid, start] of program.found)
+      if (byPid.get(pid)?.start === start) earlier.set(pid, program)
+    program.found.clear()
+  }
+  const owned = new Map<Tracked, ProcessInfo[]>()
   for (const info of processes) {
     let at: ProcessInfo | undefined = info
-    while (at !== undefined && !owned.has(at.group) && !owned.has(at.pid)) at = byPid.get(at.parent)
-    if (at !== undefined) (owned.get(at.group) ?? owned.get(at.pid))!.push(info)
+    let owner: Tracked | undefined
+    while (at !== undefined && owner === undefined) {
+      owner = leaders.get(at.group) ?? leaders.get(at.pid) ?? earlier.get(at.pid)
+      at = byPid.get(at.parent)
+    }
+    if (owner === undefined) continue
+    owner.found.set(info.pid, info.start)
+    const list = owned.get(owner)
+    if (list === undefined) owned.set(owner, [info])
+    else list.push(info)
   }
   return owned
 }

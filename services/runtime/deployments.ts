@@ -11,6 +11,8 @@ export interface DeploymentsOptions {
   readonly objects: Objects
   readonly folders: Folders
   readonly prepare: Prepare
+  /** Deletes the folder of a build. @default {@link removeFolder} */
+  readonly removeBuild?: RemoveBuild | undefined
   /** At a time. */
   readonly builds: number
   /** Gives a revision to the runtime. */
@@ -22,6 +24,9 @@ export interface DeploymentsOptions {
   readonly onChange: (key: string) => void
   readonly log: ServiceLog
 }
+
+/** Deletes the folder of a build of a namespace, which an older instance may still be using. */
+export type RemoveBuild = (namespace: string, folder: string) => Promise<void>
 
 /** What is on its way, one for an object. */
 export interface Deployments {
@@ -35,7 +40,8 @@ export interface Deployments {
 }
 
 export function createDeployments(options: DeploymentsOptions): Deployments {
-  const { objects, folders, prepare, builds, apply, states, withLive, onChange, log } = options
+  const { objects, folders, prepare, builds, apply, states, withLive, onChange, log, removeBuild } =
+    options
   const turns = createTurns(builds)
   const running = new Map<
     string,
@@ -88,12 +94,15 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
   /** Removes files nobody needs any more. */
   async function tidy(record: ServiceRecord): Promise<void> {
     await removeUpload(record, await objects.read(record))
-    await removeBuilds(folders, record, async () => {
+    const remove = (folder: string) =>
+      removeBuild === undefined ? removeFolder(folder) : removeBuild(record.namespace, folder)
+    const findKept = async () => {
       const now = await objects.read(record)
       // What was asked for meanwhile may have begun.
       const builds = [now?.current?.build, now?.previous?.build, now?.asked.id, record.asked.id]
       return new Set(builds.flatMap((build) => build ?? []))
-    })
+    }
+    await removeBuilds(folders, record, findKept, remove)
   }
 
   /** Removes what was uploaded, unless it is all the source there is for the next update. */

@@ -1,6 +1,6 @@
 import type { Runtime } from '../../core/contracts/runtime.ts'
 import { Type } from '../../core/schema.ts'
-import type { AccountChecks } from '../../sdk/account-checks.ts'
+import type { AccountCheck, AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unavailable } from '../../sdk/errors.ts'
@@ -43,6 +43,8 @@ export interface RuntimeEndpointsOptions {
   /** Id of this server. */
   readonly server: string
   readonly checks: AccountChecks
+  /** Checks that a caller may run programs. */
+  readonly checkRun: AccountCheck
   /** Told of every change that was accepted. */
   readonly tell: (ctx: Context, action: Action, record: ServiceRecord) => void
 }
@@ -52,16 +54,18 @@ const NONE = Type.Object({})
 /** What the handler `Runtime` offers (reference 7.1): to members what there is, to administrators of the namespace the rest (reference 2.2). */
 export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoints {
   const { operations, objects, watches, runtime, servers, nowMs, server, checks, tell } = options
+  const { checkRun } = options
   const { ending } = options
 
   /** Undefined: it is about something this runtime does nothing for. */
   const toOrder = (
     { resource, options }: { readonly resource: ResourceMessage; readonly options: RunOptions },
     ctx: Context,
+    check: AccountCheck,
   ): Order | undefined => {
     const errorId = idOf(ctx)
     const namespace = namespaceOf(options, ctx)
-    checks.mustBeAdmin(ctx, namespace, errorId)
+    check(ctx, namespace, errorId)
     const { service, ...others } = resource
     const { account } = ctx
     if (service !== undefined) return { namespace, service, options, account, errorId }
@@ -82,7 +86,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       request: Type.Object({ resource: Resource, options: Options }),
       response: NONE,
       async handle(request, ctx) {
-        const order = toOrder(request, ctx)
+        const order = toOrder(request, ctx, checkRun)
         if (order === undefined) return {}
         const { record, isNew } = await operations.create(order)
         tell(ctx, isNew ? 'service.created' : 'service.updated', record)
@@ -132,7 +136,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       }),
       response: NONE,
       async handle(request, ctx) {
-        const order = toOrder(request, ctx)
+        const order = toOrder(request, ctx, checkRun)
         if (order === undefined) return {}
         const record = await operations.update(order, request.rollback)
         tell(ctx, 'service.updated', record)
@@ -146,7 +150,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
       request: Type.Object({ resource: Resource, options: Options }),
       response: NONE,
       async handle(request, ctx) {
-        const order = toOrder(request, ctx)
+        const order = toOrder(request, ctx, checks.mustBeAdmin)
         if (order === undefined) return {}
         tell(ctx, 'service.deleted', await operations.remove(order))
         return {}

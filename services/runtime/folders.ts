@@ -4,8 +4,10 @@ import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 
 /** Where the runtime keeps what in files. */
 export interface Folders {
-  /** Shared by all builds. */
+  /** Shared by all builds, unless they are isolated. */
   readonly cache: string
+  /** Of the builds of a namespace, where they are isolated. */
+  readonly cacheOf: (namespace: string) => string
   /** All that was uploaded and not built yet. */
   readonly uploads: string
   readonly upload: (id: string) => string
@@ -23,6 +25,7 @@ export function createFolders(root: string): Folders {
   const uploads = join(root, 'uploads')
   return {
     cache: join(root, 'cache'),
+    cacheOf: (namespace) => join(root, 'caches', namespace),
     uploads,
     upload: (id) => join(uploads, id),
     builds,
@@ -39,15 +42,20 @@ export async function removeFolder(path: string): Promise<void> {
 /**
  * Removes the builds of an object but for some, and what they wrote.
  *
+ * @param remove deletes the folder of a build. @default {@link removeFolder}
  * @param findKept asked once it is known which there are: one that begins later is none of them.
  */
 export async function removeBuilds(
   folders: Folders,
   key: WorkloadKey,
   findKept: () => Promise<ReadonlySet<string>>,
+  remove: (folder: string) => Promise<void> = removeFolder,
 ): Promise<void> {
   const names = await readdir(folders.builds(key)).catch(() => [])
   const kept = await findKept()
-  for (const name of names)
-    if (!kept.has(name.replace(/\.log$/, ''))) await removeFolder(join(folders.builds(key), name))
+  for (const name of names) {
+    if (kept.has(name.replace(/\.log$/, ''))) continue
+    const path = join(folders.builds(key), name)
+    await (name.endsWith('.log') ? removeFolder(path) : remove(path))
+  }
 }

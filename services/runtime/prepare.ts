@@ -4,6 +4,7 @@ import type { Resources } from '../../core/contracts/runtime.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { type BuiltProgram, buildSource } from './builds/build.ts'
 import { isReachable } from './builds/files.ts'
+import type { SandboxedBuilds } from './builds/sandboxed-build.ts'
 import type { DiskRoom } from './disk-room.ts'
 import { type Folders, removeFolder } from './folders.ts'
 import { type Revision, type ServiceRecord, toObjectKey, type Wish } from './records.ts'
@@ -16,7 +17,11 @@ export interface PrepareOptions {
   /** Whether repositories may be files of this machine. */
   readonly allowLocal: boolean
   readonly openSecret: (place: SecretPlace, sealed: string) => string
+  /** Builds in the sandbox of a namespace; undefined: programs are not isolated. @default undefined */
+  readonly findSandbox?: FindSandboxedBuilds
 }
+
+export type FindSandboxedBuilds = (namespace: string) => Promise<SandboxedBuilds | undefined>
 
 /** What a build tells, and how it is given up. */
 export interface Work {
@@ -44,7 +49,9 @@ export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' |
  *
  * It throws what callers are told: errors of git, of the build, of the project.
  */
-export function createPrepare({ folders, room, allowLocal, openSecret }: PrepareOptions): Prepare {
+export function createPrepare(options: PrepareOptions): Prepare {
+  const { folders, room, allowLocal, openSecret, findSandbox = async () => undefined } = options
+
   /** Fills the folder of a build. Returns what is known of the source. */
   async function fetch(record: ServiceRecord, folder: string, work: Work) {
     const { source, version, asked, wish, current } = record
@@ -57,11 +64,15 @@ export function createPrepare({ folders, room, allowLocal, openSecret }: Prepare
       return fetchRepository({ ...from, ...(credentials && { credentials }) }, folder, work)
     }
     const before = current?.build ? folders.build(record, current.build) : ''
-    const from = asked.upload === '' ? before : folders.upload(asked.upload)
+    const isUpload = asked.upload !== ''
+    const from = isUpload ? folders.upload(asked.upload) : before
     if (from === '' || !(await isReachable(from)))
       throw badRequest('runtime', 'its source is not here any more: upload it again')
     // What was uploaded stays until this is over: a server that is killed begins anew.
-    await cp(from, folder, { recursive: true, verbatimSymlinks: true })
+    // A program writes to its build: as root, the server could be made to copy what a link leads to.
+    const sandboxed = isUpload ? undefined : await findSandbox(record.namespace)
+    if (sandboxed === undefined) await cp(from, folder, { recursive: true, verbatimSymlinks: true })
+    else await sandboxed.copy(from, folder, work)
     return { commit: '', entrypoint: '' }
   }
 
@@ -71,16 +82,17 @@ export function createPrepare({ folders, room, allowLocal, openSecret }: Prepare
     // One that a server did not finish.
     await removeFolder(folder)
     const { commit, entrypoint } = await fetch(record, folder, work)
-    const built = await buildSource(
-      {
-        folder,
-        entrypoint: wish.entrypoint || entrypoint,
-        overrides: toOverrides(wish),
-        cacheFolder: folders.cache,
-        allowScripts: wish.allowScripts,
-      },
-      work,
-    )
+    const input = {
+      folder,
+      entrypoint: wish.entrypoint || entrypoint,
+      overrides: toOverrides(wish),
+      allowScripts: wish.allowScripts,
+    }
+    const sandboxed = await findSandbox(record.namespace)
+    const built =
+      sandboxed === undefined
+        ? await buildSource({ ...input, cacheFolder: folders.cache }, work)
+        : await sandboxed.build(input, work)
     return toBuiltRevision(record, built, commit)
   }
 

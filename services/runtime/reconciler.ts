@@ -4,7 +4,7 @@ import { type WatchedRecords, watchRecords } from '../../core/store/watch-record
 import { createEventFeed } from '../../sdk/event-feed.ts'
 import type { ServiceLog } from '../../sdk/service-log.ts'
 import { type Deployment, toMessage } from './deployment.ts'
-import { createDeployments } from './deployments.ts'
+import { createDeployments, type RemoveBuild } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import { withLive } from './live.ts'
 import type { Objects } from './objects.ts'
@@ -26,6 +26,8 @@ export interface ReconcilerOptions {
   readonly server: string
   readonly folders: Folders
   readonly prepare: Prepare
+  /** As of {@link createDeployments}. */
+  readonly removeBuild?: RemoveBuild
   readonly toWorkload: (record: ServiceRecord, revision: Revision) => Promise<Workload>
   /** Removes what is left of an object that is gone: files, accounts. */
   readonly cleanUp: (record: ServiceRecord) => Promise<void>
@@ -200,7 +202,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   }
 
   const deployments = createDeployments({
-    ...{ objects, folders, prepare, builds, apply, log },
+    ...{ objects, folders, prepare, builds, apply, log, removeBuild: options.removeBuild },
     ...{ states: statesOf, withLive: withState, onChange: look },
   })
 

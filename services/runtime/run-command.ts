@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
+import { type Cgroup, toEnter } from '../../core/process/cgroup.ts'
+import { killTree } from '../../core/process/kill-tree.ts'
 import { letGoFirst } from '../../core/process/let-go-first.ts'
 import { createWatchdog } from '../../core/process/watchdog.ts'
 
@@ -21,6 +23,8 @@ export interface CommandOptions {
   readonly onOutput: (text: string) => void
   readonly onStdout?: (text: string) => void
   readonly signal: AbortSignal
+  /** Control group the program runs in. @default that of this process */
+  readonly group?: Cgroup | undefined
   /** What it, and all it begins, may take; it is killed when it takes more. @default as much as there is */
   readonly bounds?: { readonly memoryBytes: number; readonly processes: number }
 }
@@ -55,10 +59,12 @@ const TIED = '(read -r _ <&3 || kill -9 -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
  */
 export async function runCommand(
   command: readonly string[],
-  { cwd, env, onOutput, onStdout, signal, bounds }: CommandOptions,
+  { cwd, env, onOutput, onStdout, signal, group, bounds }: CommandOptions,
 ): Promise<CommandEnd> {
   signal.throwIfAborted()
-  const child = spawn('/bin/sh', ['-c', TIED, 'sh', ...command], {
+  const tied = ['/bin/sh', '-c', TIED, 'sh', ...command]
+  const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...tied]
+  const child = spawn(first!, rest, {
     cwd,
     env,
     detached: true,
@@ -95,7 +101,7 @@ export async function runCommand(
     killGroup()
   }
   const isWatched = bounds !== undefined && child.pid !== undefined
-  const unwatch = isWatched && watchdog.watch({ ...bounds, pid: child.pid!, onExcess })
+  const watch = isWatched ? watchdog.watch({ ...bounds, pid: child.pid!, onExcess }) : undefined
   signal.addEventListener('abort', killGroup, { once: true })
   try {
     return await new Promise((resolve, reject) => {
@@ -113,7 +119,8 @@ export async function runCommand(
     })
   } finally {
     clearTimeout(late)
-    if (unwatch) unwatch()
+    if (watch !== undefined) await killTree(watch)
+    watch?.end()
     signal.removeEventListener('abort', killGroup)
     tie.destroy()
   }

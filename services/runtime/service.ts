@@ -1,8 +1,10 @@
 import type { Runtime } from '../../core/contracts/runtime.ts'
+import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
 import { readAll } from '../../core/store/read-all.ts'
 import type { Store } from '../../core/store/store.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
+import { createRunCheck } from './access.ts'
 import {
   type AccountKeeper,
   createServiceAccounts,
@@ -25,6 +27,7 @@ import {
   TABLE,
   toObjectKey,
 } from './records.ts'
+import { createSandboxes, withFolders } from './sandboxes.ts'
 import { createSecrets, type Sealer } from './secrets.ts'
 import { createServers } from './servers.ts'
 import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
@@ -63,6 +66,10 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly minFreeDiskBytes?: number
   /** Builds at a time. @default 2 */
   readonly builds?: number
+  /** Namespaces whose administrators may run programs of this machine, besides operators. @default all of them */
+  readonly namespaces?: readonly string[]
+  /** Whether programs are isolated. @default they run as the user of the server */
+  readonly isolation?: Promise<Isolation>
   /** Milliseconds between two looks at everything. @default 5000 */
   readonly everyMs?: number
   /** How long another server may take to remove something, milliseconds. @default 10000 */
@@ -95,6 +102,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     events,
     minFreeDiskBytes = 0,
     builds = 2,
+    isolation,
+    namespaces,
     everyMs = 5000,
     otherServerMs = 10_000,
     nowMs = Date.now,
@@ -103,14 +112,21 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'runtime' })
   const { log } = service
   const checks = createAccountChecks(rest.gate)
+  // Images are isolated by what runs them.
+  const allowed = runtime.runs === 'process' ? namespaces : undefined
+  const checkRun = createRunCheck({ checks, namespaces: allowed })
   const folders = createFolders(folder)
   const objects = createObjects(store)
   const secrets = createSecrets(sealer)
   const accounts = createServiceAccounts(keeper)
   const room = createDiskRoom({
     ...{ folder, leastBytes: minFreeDiskBytes },
-    makeRoom: () => pruneCaches(folders.cache),
+    makeRoom: async () => {
+      await pruneCaches(folders.cache)
+      await pruneSandboxes()
+    },
   })
+  const { findSandbox, pruneSandboxes, removeBuild } = createSandboxes(folders, isolation)
   const uploads = createUploads(folders, room)
   const logIns = new Map<string, Promise<ServiceAccount>>()
 
@@ -149,11 +165,14 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
       key: toObjectKey(record),
       what: 'secrets',
     } as const
-    return toWorkload({
+    const workload = toWorkload({
       ...{ record, revision, proxy: reachedAt },
       secrets: openVariables(secrets.open(place, revision.secrets)),
       account: await findAccount(record),
     })
+    return (await findSandbox(record.namespace)) === undefined
+      ? workload
+      : withFolders(workload, folders, revision.build)
   }
 
   /** Takes over what a server had that was called otherwise. */
@@ -167,7 +186,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const reconciler = createReconciler({
     ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
     toWorkload: buildWorkload,
-    prepare: createPrepare({ folders, room, allowLocal, openSecret: secrets.open }),
+    prepare: createPrepare({ folders, room, allowLocal, openSecret: secrets.open, findSandbox }),
+    ...(isolation !== undefined && { removeBuild }),
     async cleanUp(record) {
       logIns.delete(toObjectKey(record))
       await accounts.remove(record)
@@ -185,14 +205,15 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
   const ending = new AbortController()
   const ofSources = {
-    ...{ objects, uploads, reconciler, folders, server, checks },
+    ...{ objects, uploads, reconciler, folders, server, checks, checkRun },
     ending: ending.signal,
   }
   service
     .handle(
       'Runtime',
       createRuntimeEndpoints({
-        ...{ operations, objects, watches, runtime, servers, nowMs, server, checks, tell },
+        ...{ operations, objects, watches, runtime, servers, nowMs, server, checks, checkRun },
+        tell,
         ending: ending.signal,
       }),
     )

@@ -1,6 +1,5 @@
 import { Type } from '../../core/schema.ts'
-import type { AccountChecks } from '../../sdk/account-checks.ts'
-import type { Context } from '../../sdk/context.ts'
+import type { AccountCheck, AccountChecks } from '../../sdk/account-checks.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, unavailable } from '../../sdk/errors.ts'
 import { readBuildOutput } from './build-output.ts'
@@ -23,14 +22,15 @@ export interface SourceEndpointsOptions {
   /** Id of this server. */
   readonly server: string
   readonly checks: AccountChecks
+  /** Checks that a caller may run programs. */
+  readonly checkRun: AccountCheck
   /** Ends outputs of builds that are followed. */
   readonly ending: AbortSignal
 }
 
 /** What the handler `Source` offers (reference 7.1) to administrators of the namespace. */
 export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoints {
-  const { objects, uploads, server } = options
-  const adminOf = createAdminOf(options)
+  const { objects, uploads, server, checkRun } = options
   return {
     upload: endpoint({
       description:
@@ -46,7 +46,9 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
         if (done === true || first.service.name === '')
           throw badRequest(errorId, 'request.service.name of the first message is missing')
         const { name, version } = first.service
-        const key = { namespace: adminOf(first.options, ctx), name, version: version || LATEST }
+        const namespace = namespaceOf(first.options, ctx)
+        checkRun(ctx, namespace, errorId)
+        const key = { namespace, name, version: version || LATEST }
         const there = await objects.read(key)
         if (there !== undefined) mustBeHere(there, server, errorId)
         const parts = (async function* () {
@@ -63,8 +65,7 @@ export function createSourceEndpoints(options: SourceEndpointsOptions): Endpoint
 
 /** What the handler `Build` offers (reference 7.1) to administrators of the namespace. */
 export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints {
-  const { objects, reconciler, folders, server, ending } = options
-  const adminOf = createAdminOf(options)
+  const { objects, reconciler, folders, server, checks, ending } = options
   return {
     read: endpoint({
       description: 'What the last build of a service wrote, and what it goes on to write.',
@@ -72,7 +73,9 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
       response: Type.Object({ data: Data }),
       stream: 'server',
       async *handle({ service, options }, ctx) {
-        const record = await objects.find(adminOf(options, ctx), service, idOf(ctx))
+        const namespace = namespaceOf(options, ctx)
+        checks.mustBeAdmin(ctx, namespace, idOf(ctx))
+        const record = await objects.find(namespace, service, idOf(ctx))
         mustBeHere(record, server, idOf(ctx))
         const deployment = reconciler.deployment(toObjectKey(record))
         const isUnderWay = deployment?.asked === record.asked.id
@@ -84,13 +87,5 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
         if (isUnderWay && ending.aborted) throw unavailable(idOf(ctx), STOPPING)
       },
     }),
-  }
-}
-
-function createAdminOf({ checks }: SourceEndpointsOptions) {
-  return (options: { readonly namespace: string }, ctx: Context): string => {
-    const namespace = namespaceOf(options, ctx)
-    checks.mustBeAdmin(ctx, namespace, idOf(ctx))
-    return namespace
   }
 }

@@ -1,22 +1,28 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import {
+  type Cgroup,
+  findOwnCgroup,
+  removeCgroups,
+  tryCreateCgroup,
+} from '../../core/process/cgroup.ts'
 import { endMarked } from '../../core/process/end-marked.ts'
 
 /**
  * Does work in a home folder of its own (`HOME` of the programs it runs). Nothing of it is left then: neither files nor programs
- * that went their own way, which are known by that home.
+ * that left their parents: they share a control group, where there can be one, and have that home in their environment.
  *
  * @param cacheFolder of this server, for all builds.
  */
 export async function withWorkHome<T>(
   cacheFolder: string,
-  run: (home: string) => Promise<T>,
+  run: (home: string, group: Cgroup | undefined) => Promise<T>,
 ): Promise<T> {
   const homes = toHomes(cacheFolder)
   await mkdir(homes, { recursive: true, mode: 0o700 })
   const home = await mkdtemp(join(homes, 'work-'))
   try {
-    return await run(home)
+    return await run(home, tryCreateCgroup(findOwnCgroup(), basename(home)))
   } finally {
     await endHomes([home])
   }
@@ -34,6 +40,10 @@ function toHomes(cacheFolder: string): string {
 }
 
 async function endHomes(homes: readonly string[]): Promise<void> {
+  await removeCgroups(
+    findOwnCgroup(),
+    homes.map((home) => basename(home)),
+  )
   await endMarked(homes.map((home) => `HOME=${home}`))
   for (const home of homes) await rm(home, { recursive: true, force: true, maxRetries: 3 })
 }

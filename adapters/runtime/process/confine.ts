@@ -1,24 +1,20 @@
 import type { Resources } from '../../../core/contracts/runtime.ts'
-import type { Cgroup } from './cgroups.ts'
-import { findProgram } from './find-program.ts'
+import { findProgram } from '../../../core/process/find-program.ts'
 import type { RuntimeLog } from './world.ts'
 
-/**
- * Turns the words of a program into those that run it confined.
- *
- * @param group it is to be in, by which its memory is bounded.
- */
-export type Confine = (
-  words: readonly string[],
-  resources: Resources,
-  group: Cgroup | undefined,
-) => string[]
-
-/** What the log of a copy tells where it cannot enter its group. */
-const ENTER = ['/bin/sh', '-c', 'echo 0 > "$0"; exec "$@"']
+/** Turns the words of a program into those that run it with limits. */
+export type Confine = (words: readonly string[], dataBytes: number | undefined) => string[]
 
 /** What a program needs beside its data: stacks, code that is compiled as it runs. */
 const DATA_MARGIN_BYTES = 512 * 1024 * 1024
+
+/** Limit of the data segment of each process of an instance; undefined: there is none, or its group has one. */
+export function toDataBytes(
+  { memoryBytes }: Resources,
+  hasLimitedGroup: boolean,
+): number | undefined {
+  return memoryBytes === undefined || hasLimitedGroup ? undefined : memoryBytes + DATA_MARGIN_BYTES
+}
 
 /**
  * What this machine has to confine programs with: `setpriv`, by which they end with the server however that ends, and `prlimit`,
@@ -39,15 +35,12 @@ export function findConfinement(log: RuntimeLog): Confine {
     'prlimit',
     'services may write core files, and take memory faster than it is looked at',
   )
-  return (words, { memoryBytes }, group) => [
-    ...(group === undefined ? [] : [...ENTER, group.entrance]),
+  return (words, dataBytes) => [
     ...setpriv.flatMap((program) => [program, '--pdeathsig', 'KILL', '--']),
     ...prlimit.flatMap((program) => [
       program,
       '--core=0',
-      ...(memoryBytes === undefined || group !== undefined
-        ? []
-        : [`--data=${memoryBytes + DATA_MARGIN_BYTES}`]),
+      ...(dataBytes === undefined ? [] : [`--data=${dataBytes}`]),
       '--',
     ]),
     ...words,

@@ -1,14 +1,18 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeCgroups } from '../../../core/process/cgroup.ts'
 import { endMarked } from '../../../core/process/end-marked.ts'
 import { readProcess, signal } from '../../../core/process/processes.ts'
 import { toMark } from './environment.ts'
 
 /** What a copy has of its own on the disk, as long as it runs. */
 export interface CopyFolder {
+  readonly path: string
   readonly home: string
   readonly temp: string
+  /** Lets another user have the home and the temporary folder. */
+  readonly giveTo: (userId: number) => void
   /** Notes which process it is, for a server that comes after this one was killed. */
   readonly note: (pid: number) => void
   readonly remove: () => Promise<void>
@@ -23,8 +27,13 @@ export function makeCopyFolder(parent: string, instance: string): CopyFolder {
   const temp = join(folder, 'tmp')
   for (const made of [home, temp]) mkdirSync(made, { recursive: true, mode: 0o700 })
   return {
+    path: folder,
     home,
     temp,
+    giveTo(userId) {
+      chmodSync(folder, 0o711)
+      for (const given of [home, temp]) chownSync(given, userId, userId)
+    },
     note(pid) {
       const start = readProcess(pid)?.start ?? ''
       writeFileSync(join(folder, NOTE), JSON.stringify({ pid, start, boot: readBoot() }))
@@ -37,13 +46,15 @@ export function makeCopyFolder(parent: string, instance: string): CopyFolder {
  * Ends what a server that was killed left running, known by the folders it left: processes with the mark of such a copy, and the
  * one that was noted, with its group.
  *
+ * @param cgroup folder of the server's own control group. @default there is none
  * @returns how many processes were ended, those of a group as one.
  * @throws {Error} when some do not end: they must not run twice.
  */
-export async function endLeftCopies(parent: string): Promise<number> {
+export async function endLeftCopies(parent: string, cgroup?: string): Promise<number> {
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const instances = await readdir(parent)
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
+  await removeCgroups(cgroup, instances)
   const marked = await endMarked(instances.map(toMark))
   await Promise.all(instances.map((instance) => removeFolder(join(parent, instance))))
   return new Set([...noted, ...marked]).size

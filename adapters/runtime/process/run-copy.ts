@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { Workload } from '../../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../../core/done-in.ts'
 import { endMarked } from '../../../core/process/end-marked.ts'
+import { followTree, killTree } from '../../../core/process/kill-tree.ts'
 import { captureOutput } from './capture-output.ts'
-import type { Cgroup } from './cgroups.ts'
+import type { InstanceCgroup } from './cgroups.ts'
 import { makeCopyFolder } from './copy-folders.ts'
 import type { Door } from './doors.ts'
 import { endGroup } from './end-processes.ts'
@@ -45,7 +46,7 @@ export async function runCopy(workload: Workload, life: CopyLife, world: World):
     const group = world.openCgroup(instance, workload.resources)
     try {
       const port = workload.protocol === 'http' ? await findPort(workload.port) : undefined
-      const child = await spawnCopy(workload, { instance, ...folder, port }, group, world)
+      const child = await spawnCopy(workload, { instance, folder, port, group }, world)
       folder.note(child.pid)
       return await attend({ child, workload, instance, port, group }, life, world)
     } finally {
@@ -64,8 +65,8 @@ interface Copy {
   readonly instance: string
   /** Where it was told to listen. */
   readonly port: number | undefined
-  /** What bounds its memory; undefined: the watchdog does. */
-  readonly group: Cgroup | undefined
+  /** Undefined: the hierarchy is not writable. */
+  readonly group: InstanceCgroup | undefined
 }
 
 async function attend(copy: Copy, life: CopyLife, world: World): Promise<string> {
@@ -101,9 +102,9 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
   const output = captureOutput(child, instance, world.openLog(workload), () =>
     log.warn(about, 'it writes more than its log takes, and is slowed down'),
   )
-  const unwatch = watchdog.watch({
+  const watch = watchdog.watch({
     pid: child.pid,
-    memoryBytes: group === undefined ? workload.resources.memoryBytes : undefined,
+    memoryBytes: group?.isBounded === true ? undefined : workload.resources.memoryBytes,
     processes: limits.processes,
     onExcess: (what) => {
       isExcessive = true
@@ -119,8 +120,11 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
     if (door !== undefined) await inTime(door.leave(), limits.drainMs)
     // Programs that know nothing of being drained end at SIGTERM, whatever they are about.
     if (port !== undefined) await whenUnused(port, Math.min(CALLS_MS, limits.drainMs))
+    // What is no descendant any more once its parent ended is found in the group alone.
+    const followed = group === undefined && followTree(watch, exit)
     if (!(await endGroup(child.pid, exit, limits.drainMs)))
       log.warn(about, `it did not end within ${limits.drainMs} ms of SIGTERM, and was killed`)
+    await followed
   } else {
     await endGroup(child.pid, exit, 0)
     if (door !== undefined) {
@@ -128,7 +132,8 @@ async function attend(copy: Copy, life: CopyLife, world: World): Promise<string>
       await inTime(door.fall(), limits.drainMs)
     }
   }
-  unwatch()
+  await killTree(watch)
+  watch.end()
   await output.end()
   const how = group?.ranOutOfMemory() ? NO_MEMORY : (failure ?? early ?? 'ended')
   const last = output

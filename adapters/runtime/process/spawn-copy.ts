@@ -2,11 +2,15 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, statSync } from 'node:fs'
 import { devNull } from 'node:os'
-import type { Workload } from '../../../core/contracts/runtime.ts'
+import type { Program, Workload } from '../../../core/contracts/runtime.ts'
+import { toEnter } from '../../../core/process/cgroup.ts'
+import { findProgram } from '../../../core/process/find-program.ts'
 import { letGoFirst } from '../../../core/process/let-go-first.ts'
-import type { Cgroup } from './cgroups.ts'
+import type { Sandbox, Start } from '../../../core/process/sandbox/sandbox.ts'
+import type { InstanceCgroup } from './cgroups.ts'
+import { toDataBytes } from './confine.ts'
+import type { CopyFolder } from './copy-folders.ts'
 import { type CopyVariables, toEnvironment } from './environment.ts'
-import { findProgram } from './find-program.ts'
 import type { World } from './world.ts'
 
 /** What is to be started, and where. */
@@ -33,29 +37,71 @@ export function toLaunch({ program, env, port, instances }: Workload): Launch {
   return { folder, words: [findProgram(name, folder, path), ...args] }
 }
 
+/** What an instance has of its own. */
+export interface InstanceParts extends Omit<CopyVariables, 'home' | 'temp'> {
+  readonly folder: CopyFolder
+  readonly group: InstanceCgroup | undefined
+}
+
 /**
- * Starts the process of a copy: in the folder of its program, leading a group of its own, with nothing of the server's but its
- * two outputs, which are pipes.
+ * Starts the process of an instance: it leads a process group, and inherits nothing of the server but two pipes for its output.
+ * Where programs are isolated it runs in the sandbox of its namespace.
  *
- * @throws {Error} when there is nothing to start, or the system does not let it.
+ * @throws {Error} if there is nothing to start, or the system does not allow it.
  */
 export async function spawnCopy(
   workload: Workload,
-  variables: CopyVariables,
-  group: Cgroup | undefined,
-  { confine, hiddenFiles }: World,
+  parts: InstanceParts,
+  { confine, hiddenFiles, isolation }: World,
 ): Promise<ChildProcess & { readonly pid: number }> {
   const { folder, words } = toLaunch(workload)
-  const [first, ...rest] = confine(words, workload.resources, group)
+  const { group } = parts
+  const env = toEnvironment(workload.env, { ...parts, ...parts.folder })
+  const dataBytes = toDataBytes(workload.resources, group?.isBounded === true)
+  const { sandbox } = await isolation
+  const start =
+    sandbox === undefined
+      ? { words: confine(words, dataBytes), env, cwd: folder }
+      : await enterSandbox(sandbox, { workload, words, env, dataBytes, own: parts.folder })
+  const [first, ...rest] = [...(group === undefined ? [] : toEnter(group)), ...start.words]
   const nothing = openSync(devNull, 'r+')
   const stdio: StdioOptions = ['ignore', 'pipe', 'pipe']
   for (const file of hiddenFiles) stdio[file] = nothing
-  const options = { cwd: folder, env: toEnvironment(workload.env, variables), detached: true }
+  const options = { cwd: start.cwd, env: start.env, detached: true }
   const child = spawn(first!, rest, { ...options, stdio: Array.from(stdio, orIgnored) })
   closeSync(nothing)
   if (child.pid === undefined) throw ((await once(child, 'error')) as [Error])[0]
   letGoFirst(child.pid)
   return child as ChildProcess & { readonly pid: number }
+}
+
+interface SandboxedInstance {
+  readonly workload: Workload
+  readonly words: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly dataBytes: number | undefined
+  readonly own: CopyFolder
+}
+
+/** Gives an instance its files, and tells how it is started. Its build was made before programs were isolated, at times. */
+async function enterSandbox(
+  sandbox: Sandbox,
+  { workload, words, env, dataBytes, own }: SandboxedInstance,
+): Promise<Start> {
+  const { namespace, program } = workload
+  const { folder, root = folder, shared = [] } = program as Program & { kind: 'process' }
+  const userId = sandbox.toUserId(namespace)
+  own.giveTo(userId)
+  await sandbox.give(root, userId)
+  return sandbox.wrap(words, {
+    ...{ userId, folder, env },
+    ...(dataBytes !== undefined && { dataBytes }),
+    exposed: [
+      { path: own.path, isWritable: true },
+      { path: root, isWritable: true },
+      ...shared.map((path) => ({ path, isWritable: false })),
+    ],
+  })
 }
 
 /** What no number was said of is not opened. */

@@ -1,5 +1,6 @@
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
 import type { PluginLog } from '../../../core/define-plugin.ts'
+import type { Isolation } from '../../../core/process/sandbox/sandbox.ts'
 import type { Watchdog } from '../../../core/process/watchdog.ts'
 import type { OpenCgroup } from './cgroups.ts'
 import type { Confine } from './confine.ts'
@@ -34,6 +35,7 @@ export interface World {
   readonly limits: ProcessLimits
   readonly watchdog: Watchdog
   readonly confine: Confine
+  readonly isolation: Promise<Isolation>
   readonly openCgroup: OpenCgroup
   /** Open files of the server, by number, that programs would get. */
   readonly hiddenFiles: readonly number[]

@@ -49,7 +49,7 @@ export interface BuiltProgram {
 
 const ID = 'runtime'
 const PROJECT_FILE = 'mx.yaml'
-const TIMEOUT_MS = 10 * 60_000
+export const TIMEOUT_MS = 10 * 60_000
 /** In the order they are looked for. */
 const LANGUAGES: readonly Language[] = [node, go, python, executable]
 
@@ -67,8 +67,15 @@ export function buildSource(input: BuildInput, work: Work): Promise<BuiltProgram
       const settings = await readSettings(project, input.overrides)
       const { onOutput } = work
       return await withDownloads(cacheFolder, () =>
-        withWorkHome(cacheFolder, (home) => {
-          const builder = createBuilder({ home, cacheFolder, allowScripts, onOutput, signal })
+        withWorkHome(cacheFolder, (home, group) => {
+          const builder = createBuilder({
+            home,
+            group,
+            cacheFolder,
+            allowScripts,
+            onOutput,
+            signal,
+          })
           return build(project, settings, builder)
         }),
       )

@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os'
+import type { Cgroup } from '../../../core/process/cgroup.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 import { runCommand } from '../run-command.ts'
 import { toWorkEnvironment } from '../work-environment.ts'
@@ -7,6 +8,8 @@ import type { Builder, Env } from './language.ts'
 export interface BuilderOptions {
   /** Of this build alone; there already. */
   readonly home: string
+  /** Control group of this build. @default that of this process */
+  readonly group?: Cgroup | undefined
   readonly cacheFolder: string
   readonly allowScripts: boolean
   readonly onOutput: (text: string) => void
@@ -18,13 +21,13 @@ const ID = 'runtime'
 const MAX_OUTPUT = 4 * 1024 * 1024
 const MAX_READ = 64 * 1024
 /** A build takes no more than half of what this machine, or its container, has. */
-const BOUNDS = {
+export const BOUNDS = {
   memoryBytes: Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 2,
   processes: 1024,
 }
 
 export function createBuilder(options: BuilderOptions): Builder {
-  const { home, cacheFolder, allowScripts, signal } = options
+  const { home, group, cacheFolder, allowScripts, signal } = options
   const workEnv = toWorkEnvironment(home)
   const say = limit(options.onOutput)
 
@@ -38,6 +41,7 @@ export function createBuilder(options: BuilderOptions): Builder {
       cwd,
       env: { ...workEnv, ...env },
       signal,
+      group,
       bounds: BOUNDS,
       onOutput: say,
       ...(onStdout !== undefined && { onStdout }),
@@ -68,7 +72,8 @@ function toTitle(command: readonly string[]): string {
   return command[0] === '/bin/sh' && command[1] === '-c' ? command[2]! : command.join(' ')
 }
 
-function limit(tell: (text: string) => void): (text: string) => void {
+/** Cuts output that is too long. */
+export function limit(tell: (text: string) => void): (text: string) => void {
   let room = MAX_OUTPUT
   return (text) => {
     if (room <= 0) return

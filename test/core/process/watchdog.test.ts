@@ -40,8 +40,7 @@ t.test('nothing is told of what is watched no more', async (t) => {
   const watchdog = createWatchdog(5)
   const told: string[] = []
   const copy = { pid: startGroup(t, 'sleep 1000'), memoryBytes: 1, processes: 100 }
-  const unwatch = watchdog.watch({ ...copy, onExcess: () => told.push('unwatched') })
-  unwatch()
+  watchdog.watch({ ...copy, onExcess: () => told.push('unwatched') }).end()
   await new Promise<void>((resolve) => {
     watchdog.watch({ ...copy, onExcess: () => resolve() })
   })

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { findProgram } from '../../../../adapters/runtime/process/find-program.ts'
-import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
+import { findProgram } from '../../../core/process/find-program.ts'
+import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 t.test('a program with a slash is of the folder, others of the search path', async (t) => {
   const folder = makeTempFolder(t, 'program')

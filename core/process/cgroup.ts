@@ -1,0 +1,102 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** A control group (cgroup v2). A process cannot leave it without write access to the hierarchy. */
+export interface Cgroup {
+  /** A process that writes `0` to this file joins the group, with everything it starts. */
+  readonly entrance: string
+  /** Kills every process of the group and removes it. */
+  readonly remove: () => Promise<void>
+}
+
+/** Subgroup the server moves into before its own group can pass controllers on. */
+export const SERVER_CGROUP = 'mx-server'
+const REMOVE_POLL_MS = 20
+const REMOVE_MAX_MS = 2000
+/** Mount point and root of a cgroup v2 hierarchy in `/proc/self/mountinfo` (proc(5)). */
+const HIERARCHY = /^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 /m
+
+/** Folder of the group this process belongs to; undefined if there is no cgroup v2 hierarchy. */
+export function findOwnCgroup(): string | undefined {
+  try {
+    const [, path] = /^0::(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))!
+    const [, root, mount] = HIERARCHY.exec(readFileSync('/proc/self/mountinfo', 'utf8'))!
+    const folder = join(mount!, relative(root!, path!))
+    if (!existsSync(join(folder, 'cgroup.procs'))) return undefined
+    return basename(folder) === SERVER_CGROUP ? dirname(folder) : folder
+  } catch {
+    return undefined
+  }
+}
+
+/** Words that start a program in a group: what follows them. The program does not start if it cannot enter. */
+export function toEnter({ entrance }: Cgroup): readonly string[] {
+  return ['/bin/sh', '-c', 'echo 0 > "$0" && exec "$@"', entrance]
+}
+
+/** Folder of the group of an instance or of a build. */
+export function toCgroupFolder(parent: string, id: string): string {
+  return join(parent, `mx-${id}`)
+}
+
+/** Creates a group. @throws {Error} if the hierarchy is not writable, or has no `cgroup.kill` (Linux 5.14). */
+export function createCgroup(folder: string): Cgroup {
+  // Who moves a process needs it of the group that is above both.
+  accessSync(join(dirname(folder), 'cgroup.procs'), constants.W_OK)
+  mkdirSync(folder)
+  const group = openCgroup(folder)
+  if (existsSync(join(folder, 'cgroup.kill'))) return group
+  rmdirSync(folder)
+  throw new Error('cgroup.kill is missing: it requires Linux 5.14')
+}
+
+/** {@link createCgroup} below the server's own group; undefined if that is not possible. */
+export function tryCreateCgroup(parent: string | undefined, id: string): Cgroup | undefined {
+  try {
+    return parent === undefined ? undefined : createCgroup(toCgroupFolder(parent, id))
+  } catch {
+    return undefined
+  }
+}
+
+/** Kills what a server that was killed left in the groups of these ids. */
+export async function removeCgroups(
+  parent: string | undefined,
+  ids: readonly string[],
+): Promise<void> {
+  if (parent === undefined) return
+  const folders = ids.map((id) => toCgroupFolder(parent, id)).filter((folder) => existsSync(folder))
+  await Promise.all(
+    folders.map((folder) =>
+      openCgroup(folder)
+        .remove()
+        .catch(() => {}),
+    ),
+  )
+}
+
+function openCgroup(folder: string): Cgroup {
+  return {
+    entrance: join(folder, 'cgroup.procs'),
+    async remove() {
+      writeFileSync(join(folder, 'cgroup.kill'), '1')
+      for (let waitedMs = 0; waitedMs < REMOVE_MAX_MS; waitedMs += REMOVE_POLL_MS) {
+        try {
+          return rmdirSync(folder)
+        } catch {
+          // A killed process has not left yet.
+          await delay(REMOVE_POLL_MS)
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,215 @@
+import { execFile } from 'node:child_process'
+import { chownSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { release } from 'node:os'
+import { dirname, join, sep } from 'node:path'
+import { promisify } from 'node:util'
+import { findProgram } from '../find-program.ts'
+import { openUserIds, type UserIdRange } from './user-ids.ts'
+import { type Exposed, quote, toViewScript } from './view.ts'
+
+/** Runs programs of a namespace as a user of its own, with a view of the files and processes of this machine of its own. */
+export interface Sandbox {
+  /** User and group id of a namespace. @throws {Error} if the range is exhausted. */
+  readonly toUserId: (namespace: string) => number
+  /** What starts a program in the sandbox. */
+  readonly wrap: (words: readonly string[], run: SandboxedRun) => Start
+  /** Gives a folder with its content to a user, unless it belongs to that user. Nothing else may write to it meanwhile. */
+  readonly give: (folder: string, userId: number) => Promise<void>
+  /** Whether `/proc` shows a program only processes of its own user. */
+  readonly hasPrivateProc: boolean
+}
+
+/** What a process is started with. */
+export interface Start {
+  readonly words: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+}
+
+export interface SandboxedRun {
+  readonly userId: number
+  /** Where it runs; absolute. */
+  readonly folder: string
+  /** Whole environment. Variables whose names are no identifiers of a shell are left out. */
+  readonly env: Readonly<Record<string, string>>
+  readonly exposed: readonly Exposed[]
+  /** Limit of the data segment of each process. @default none */
+  readonly dataBytes?: number
+}
+
+/** Whether programs are isolated from the server and from those of other namespaces. */
+export type Isolation =
+  | { readonly sandbox: Sandbox }
+  | { readonly sandbox: undefined; readonly reason: string }
+
+export interface SandboxOptions {
+  /** Of the runtime: for the assignment of user ids, and for assembling views. */
+  readonly folder: string
+  /** Folder of secrets and data, which no program may see. */
+  readonly hidden: string
+  /** Undefined: programs run as the user of the server. */
+  readonly userIds: UserIdRange | undefined
+  /** Installation folders that programs read: this package, for one. */
+  readonly installed: readonly string[]
+}
+
+/** Capabilities the sandbox needs (capabilities(7)), by number. */
+const CAPABILITIES = {
+  CAP_CHOWN: 0,
+  CAP_DAC_OVERRIDE: 1,
+  CAP_FOWNER: 3,
+  CAP_KILL: 5,
+  CAP_SETGID: 6,
+  CAP_SETUID: 7,
+  CAP_SETPCAP: 8,
+  CAP_SYS_ADMIN: 21,
+}
+/** Mounts of `/proc` in the same pid namespace share their options before Linux 5.8: it would hide processes from everyone. */
+const PRIVATE_PROC_SINCE = [5, 8]
+const PRIVATE_PROC = 'mount -t proc -o hidepid=2,nosuid,nodev,noexec proc /proc'
+/** For programs of the system that run before privileges are dropped: never the search path of a program. */
+const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin'
+/**
+ * Of the variables of a program until privileges are dropped: `LD_PRELOAD` and the like would otherwise run its code as root.
+ * They are not among the words, which other users can see.
+ */
+const PREFIX = 'MX_RUN_'
+const IDENTIFIER = /^[A-Za-z_]\w*$/
+const PROBE_MS = 10_000
+const run = promisify(execFile)
+
+/** Opens the sandbox by trying it out. It is undefined, with a reason, where the system does not allow it. */
+export async function openSandbox(options: SandboxOptions): Promise<Isolation> {
+  const { userIds } = options
+  const reason = findObstacle(userIds)
+  if (reason !== undefined) return { sandbox: undefined, reason }
+  let why = ''
+  for (const hasPrivateProc of isPrivateProcSafe() ? [true, false] : [false]) {
+    try {
+      const sandbox = createSandbox(options, userIds!, hasPrivateProc)
+      await probe(sandbox, options, userIds!.last)
+      return { sandbox }
+    } catch (error) {
+      const { stderr, message } = error as Error & { stderr?: string }
+      why = (stderr?.trim() || message).split('\n')[0]!
+    }
+  }
+  return { sandbox: undefined, reason: why }
+}
+
+function findObstacle(userIds: UserIdRange | undefined): string | undefined {
+  if (process.platform !== 'linux') return `it requires Linux, and this is ${process.platform}`
+  if (userIds === undefined) return 'runtime_uids is none'
+  const missing = findMissingCapabilities()
+  if (missing.length === 0) return undefined
+  return `the server runs as user ${process.getuid!()} without ${missing.join(', ')}`
+}
+
+function findMissingCapabilities(): readonly string[] {
+  const [, hex = '0'] = /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
+  const effective = BigInt(`0x${hex}`)
+  return Object.entries(CAPABILITIES).flatMap(([name, bit]) =>
+    (effective >> BigInt(bit)) & 1n ? [] : [name],
+  )
+}
+
+function isPrivateProcSafe(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number)
+  const [sinceMajor, sinceMinor] = PRIVATE_PROC_SINCE as [number, number]
+  return major > sinceMajor || (major === sinceMajor && minor >= sinceMinor)
+}
+
+function createSandbox(
+  { folder, hidden, installed }: SandboxOptions,
+  userIds: UserIdRange,
+  hasPrivateProc: boolean,
+): Sandbox {
+  const stage = join(folder, 'view')
+  mkdirSync(stage, { recursive: true, mode: 0o700 })
+  const programs = {
+    unshare: findProgram('unshare', '/', SYSTEM_PATH),
+    setpriv: findProgram('setpriv', '/', SYSTEM_PATH),
+    chown: findProgram('chown', '/', SYSTEM_PATH),
+  }
+  const toUserId = openUserIds(join(folder, 'user-ids.json'), userIds)
+  const always = [dirname(process.execPath), ...installed]
+    .map(toInstallation)
+    .map((path) => ({ path, isWritable: false }))
+  return {
+    toUserId,
+    hasPrivateProc,
+    wrap(words, { userId, folder, env, exposed, dataBytes }) {
+      const view = toViewScript({ exposed: [...exposed, ...always], hidden, stage })
+      const script = ['set -e', ...view, ...(hasPrivateProc ? [PRIVATE_PROC] : []), 'exec "$@"']
+      const names = Object.keys(env).filter((name) => IDENTIFIER.test(name))
+      const variables = names.map((name) => [PREFIX + name, env[name]!])
+      return {
+        cwd: '/',
+        env: { ...Object.fromEntries(variables), PATH: SYSTEM_PATH },
+        words: [
+          ...[programs.unshare, '--mount', '--propagation', 'private', '--'],
+          ...['/bin/sh', '-c', script.join('\n'), 'mx'],
+          ...[programs.setpriv, '--reuid', String(userId), '--regid', String(userId)],
+          ...['--clear-groups', '--no-new-privs', '--pdeathsig', 'KILL'],
+          ...['--inh-caps=-all', '--ambient-caps=-all', '--bounding-set=-all', '--'],
+          ...['/bin/sh', '-c', toStartScript(names, dataBytes), folder, ...words],
+        ],
+      }
+    },
+    async give(folder, userId) {
+      if (statSync(folder).uid === userId) return
+      await run(programs.chown, ['-hR', `${userId}:${userId}`, '--', folder])
+    },
+  }
+}
+
+/**
+ * Runs as the user of the program: sets limits and variables, and enters its folder, which may be a link to one that only the
+ * server can enter.
+ */
+function toStartScript(names: readonly string[], dataBytes: number | undefined): string {
+  return [
+    'ulimit -c 0',
+    ...(dataBytes === undefined ? [] : [`ulimit -d ${Math.ceil(dataBytes / 1024)}`]),
+    ...names.map((name) => `export ${name}="$${PREFIX}${name}"; unset ${PREFIX}${name}`),
+    'cd "$0" && exec "$@"',
+  ].join('\n')
+}
+
+/** The folder that an installation is read from: with the packages beside it, or the libraries of a program. */
+function toInstallation(path: string): string {
+  const names = path.split(sep)
+  const modules = names.indexOf('node_modules')
+  if (modules > 0) return names.slice(0, modules + 1).join(sep)
+  return names.at(-1) === 'bin' ? dirname(path) : path
+}
+
+/** Checks from within: node and the installation can be read, neither the hidden folder nor other processes can be seen. */
+async function probe(
+  sandbox: Sandbox,
+  { folder, installed }: SandboxOptions,
+  userId: number,
+): Promise<void> {
+  const home = join(folder, 'probe')
+  const script = `
+    fail() { echo "$1" >&2; exit 1; }
+    for path in ${[process.execPath, ...installed].map(quote).join(' ')}; do
+      test -r "$path" -a -x "$path" || fail "other users cannot read $path"
+    done
+    test -w . || fail "folders of programs cannot be reached"
+    test ! -e ${quote(join(folder, 'view'))} || fail "the data folder is visible"
+    ${sandbox.hasPrivateProc ? 'test ! -e /proc/1 || fail "/proc is not private"' : ''}
+    exit 0`
+  rmSync(home, { recursive: true, force: true })
+  mkdirSync(home, { mode: 0o700 })
+  try {
+    chownSync(home, userId, userId)
+    const exposed = [{ path: home, isWritable: true }]
+    const { words, ...how } = sandbox.wrap(['/bin/sh', '-c', script], {
+      ...{ userId, folder: home, env: {}, exposed },
+    })
+    await run(words[0]!, words.slice(1), { ...how, timeout: PROBE_MS })
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+}

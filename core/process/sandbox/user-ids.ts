@@ -1,0 +1,51 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** User ids that belong to the runtime, first and last included. */
+export interface UserIdRange {
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * Assigns each namespace a user id of its own, which is also its group id. Assignments are stored and never reused: files of a
+ * namespace outlive its programs.
+ *
+ * @param file where they are stored, as `{"<namespace>": <uid>}`.
+ * @returns what returns the user id of a namespace. It throws if the range is exhausted.
+ */
+export function openUserIds(file: string, { first, last }: UserIdRange): (name: string) => number {
+  const ids = new Map(Object.entries(read(file)))
+  return (namespace) => {
+    const known = ids.get(namespace)
+    if (known !== undefined && known >= first && known <= last) return known
+    const used = new Set(ids.values())
+    let id = first
+    while (used.has(id)) id++
+    if (id > last)
+      throw new Error(
+        `No user id is left for namespace ${namespace}: increase the range runtime_uids (${first}-${last})`,
+      )
+    ids.set(namespace, id)
+    write(file, Object.fromEntries(ids))
+    return id
+  }
+}
+
+function read(file: string): Readonly<Record<string, number>> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    // Assigning anew could give the files of one namespace to another.
+    throw new Error(`User ids of namespaces cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function write(file: string, ids: Readonly<Record<string, number>>): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  writeFileSync(`${file}.new`, JSON.stringify(ids), { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+}

@@ -1,0 +1,80 @@
+import { statSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+
+/** A folder that a program may use although the folders above it are closed to its user. */
+export interface Exposed {
+  /** Absolute. */
+  readonly path: string
+  readonly isWritable: boolean
+}
+
+export interface ViewOptions {
+  readonly exposed: readonly Exposed[]
+  /** Folder whose other content must be invisible, whatever its mode. */
+  readonly hidden: string
+  /** Empty folder where the view is assembled. */
+  readonly stage: string
+}
+
+const OTHERS_MAY_SEARCH = 0o001
+/** Characters that need no quotes in a shell. */
+const PLAIN = /^[\w@%+=:,./-]+$/
+
+/**
+ * Lines of a shell script that changes what a private mount namespace shows. Each closed folder above an exposed one, and the
+ * hidden folder, is covered with an empty file system in which the exposed folders appear at the same paths.
+ */
+export function toViewScript({ exposed, hidden, stage }: ViewOptions): readonly string[] {
+  const covers = new Map<string, Exposed[]>()
+  for (const one of exposed) {
+    const cover = findCover(one.path, hidden)
+    if (cover === undefined) continue
+    const covered = covers.get(cover)
+    if (covered === undefined) covers.set(cover, [one])
+    else covered.push(one)
+  }
+  // The stage is gone once it is covered itself.
+  const ordered = [...covers].sort(([a], [b]) => Number(isIn(stage, a)) - Number(isIn(stage, b)))
+  return ordered.flatMap(([cover, list]) => toCoverScript(cover, list, stage))
+}
+
+function toCoverScript(cover: string, exposed: readonly Exposed[], stage: string): string[] {
+  const to = (path: string): string => quote(join(stage, relative(cover, path)))
+  return [
+    `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev mx ${quote(stage)}`,
+    `mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')}`,
+    ...exposed.map(
+      ({ path, isWritable }) =>
+        `mount -o bind${isWritable ? '' : ',ro'} ${quote(path)} ${to(path)}`,
+    ),
+    `mount --move ${quote(stage)} ${quote(cover)}`,
+  ]
+}
+
+/** The folder to cover so that a path can be exposed: the topmost one that is hidden or closed; undefined: anyone can reach it. */
+function findCover(path: string, hidden: string): string | undefined {
+  const above = isIn(path, hidden) ? hidden : undefined
+  const closed = findClosed(dirname(path))
+  if (closed === undefined || above === undefined) return closed ?? above
+  return isIn(above, closed) ? closed : above
+}
+
+/** The topmost folder of a path, the last one included, that other users cannot enter. */
+function findClosed(path: string): string | undefined {
+  const names = path.split(sep).slice(1)
+  for (let i = 1; i <= names.length; i++) {
+    const folder = sep + names.slice(0, i).join(sep)
+    const stats = statSync(folder, { throwIfNoEntry: false })
+    if (stats !== undefined && (stats.mode & OTHERS_MAY_SEARCH) === 0) return folder
+  }
+  return undefined
+}
+
+function isIn(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder + sep)
+}
+
+/** A word of a shell script. */
+export function quote(text: string): string {
+  return PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,55 @@
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { protectMemory } from '../core/process/protect-memory.ts'
+import { type Isolation, openSandbox, type Sandbox } from '../core/process/sandbox/sandbox.ts'
+import type { ServiceLog } from '../sdk/service-log.ts'
+import type { Settings } from './settings.ts'
+
+export interface OpenIsolationOptions {
+  readonly settings: Pick<Settings, 'profile' | 'runtimeNamespaces' | 'runtimeUids'>
+  /** Of the runtime. */
+  readonly folder: string
+  /** Folder of the server's data and secrets. */
+  readonly hidden: string
+  readonly log: ServiceLog
+}
+
+const PACKAGE = dirname(fileURLToPath(import.meta.resolve('mx/package.json')))
+
+/** Finds out whether programs can be isolated, and logs what they can read. */
+export async function openIsolation(options: OpenIsolationOptions): Promise<Isolation> {
+  const { settings, folder, hidden, log } = options
+  const { runtimeUids: userIds, runtimeNamespaces, profile } = settings
+  const installed = [PACKAGE]
+  const isolation = await openSandbox({
+    ...{ folder: join(folder, 'isolation'), hidden, userIds, installed },
+  })
+  const { sandbox } = isolation
+  const readable = sandbox === undefined ? await findReadable(hidden) : toRemainder(sandbox)
+  if (sandbox !== undefined) {
+    const uids = `${userIds!.first}-${userIds!.last}`
+    log.info({ uids, readable }, 'programs are isolated by namespace')
+  } else {
+    const details = { reason: isolation.reason, readable }
+    const text = 'programs are not isolated: they run as the user of the server'
+    // Someone's own machine, where only they run programs.
+    if (profile === 'local') log.info(details, text)
+    else log.warn(details, text)
+  }
+  if (runtimeNamespaces.length > 0)
+    log.warn(
+      { runtimeNamespaces, readable },
+      'administrators of further namespaces may run programs on this machine',
+    )
+  return isolation
+}
+
+function toRemainder({ hasPrivateProc }: Sandbox): string {
+  const processes = hasPrivateProc ? '' : ', the list of all processes and their command lines'
+  return `files that every user of this machine may read${processes}, and services on its network, loopback included`
+}
+
+async function findReadable(hidden: string): Promise<string> {
+  const memory = (await protectMemory()) ? '' : ', the environment and memory of the server'
+  return `all files of user ${process.getuid?.()}: the data and secrets in ${hidden}${memory}, the environment and memory of other programs`
+}

@@ -1,0 +1,20 @@
+// The process of a build that runs as the user of its namespace: what it reads, writes and starts is checked by the kernel.
+import { ServiceError } from '../../../sdk/errors.ts'
+import { buildSource } from './build.ts'
+import type { BuildResult } from './build-result.ts'
+import { pruneCaches } from './cache.ts'
+import type { BuildJob } from './sandboxed-build.ts'
+
+const job = JSON.parse(process.argv[2]!) as BuildJob
+if ('prune' in job) await pruneCaches(job.prune)
+else process.stdout.write(JSON.stringify(await build(job)))
+
+async function build({ input }: Extract<BuildJob, { input: unknown }>): Promise<BuildResult> {
+  const onOutput = (text: string): void => void process.stderr.write(text)
+  try {
+    return { built: await buildSource(input, { onOutput, signal: new AbortController().signal }) }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return { failure: { code: error.code, message: error.message } }
+  }
+}

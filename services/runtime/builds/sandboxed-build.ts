@@ -1,0 +1,127 @@
+import { chownSync, existsSync, mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Cgroup } from '../../../core/process/cgroup.ts'
+import type { Sandbox } from '../../../core/process/sandbox/sandbox.ts'
+import type { Exposed } from '../../../core/process/sandbox/view.ts'
+import { badRequest, ServiceError } from '../../../sdk/errors.ts'
+import { withDeadline } from '../deadline.ts'
+import { runCommand, type Work } from '../run-command.ts'
+import { toWorkEnvironment } from '../work-environment.ts'
+import { withWorkHome } from '../work-home.ts'
+import { type BuildInput, type BuiltProgram, TIMEOUT_MS } from './build.ts'
+import { parseBuildResult } from './build-result.ts'
+import { BOUNDS, limit } from './builder.ts'
+
+/** What the process of a build is told. */
+export type BuildJob = { readonly input: BuildInput } | { readonly prune: string }
+
+/** Builds in the sandbox of a namespace. */
+export interface SandboxedBuilds {
+  /** As {@link buildSource}; `input.cacheFolder` is that of the namespace. */
+  readonly build: (input: Omit<BuildInput, 'cacheFolder'>, work: Work) => Promise<BuiltProgram>
+  /** Copies a tree that a program may be changing meanwhile. */
+  readonly copy: (from: string, to: string, work: Work) => Promise<void>
+  /** Deletes the content of a folder that a program may be changing meanwhile. */
+  readonly empty: (folder: string) => Promise<void>
+  /** Deletes cached packages that no build uses. */
+  readonly prune: () => Promise<void>
+}
+
+export interface SandboxedBuildsOptions {
+  readonly sandbox: Sandbox
+  readonly namespace: string
+  /** Cache of the namespace; created if it is missing. */
+  readonly cacheFolder: string
+  /** Folder for homes of builds. */
+  readonly workFolder: string
+}
+
+interface Task {
+  readonly words: readonly string[]
+  readonly folder: string
+  readonly exposed: readonly Exposed[]
+}
+
+const ID = 'runtime'
+const MAX_RESULT = 1024 * 1024
+const IN_SILENCE: Work = { onOutput() {}, signal: new AbortController().signal }
+/** A test runs the source; otherwise the program is beside this module, or its bundle. */
+const IS_SOURCE = import.meta.filename.endsWith('.ts')
+const MAIN = fileURLToPath(new URL(`./build-main.${IS_SOURCE ? 'ts' : 'js'}`, import.meta.url))
+const NODE = [process.execPath, ...(IS_SOURCE ? process.execArgv : []), MAIN]
+
+export function createSandboxedBuilds(options: SandboxedBuildsOptions): SandboxedBuilds {
+  const { sandbox, namespace, cacheFolder, workFolder } = options
+  const userId = sandbox.toUserId(namespace)
+  mkdirSync(cacheFolder, { recursive: true, mode: 0o700 })
+  chownSync(cacheFolder, userId, userId)
+  const cache = { path: cacheFolder, isWritable: true }
+
+  /** Runs a program to its end. Returns how it ended and what it wrote to standard output. */
+  function run({ words, folder, exposed }: Task, { onOutput, signal }: Work) {
+    return withWorkHome(workFolder, async (home: string, group: Cgroup | undefined) => {
+      chownSync(home, userId, userId)
+      const { words: command, ...start } = sandbox.wrap(words, {
+        ...{ userId, folder, env: toWorkEnvironment(home) },
+        exposed: [{ path: home, isWritable: true }, ...exposed],
+      })
+      let result = ''
+      const end = await runCommand(command, {
+        ...{ ...start, signal, group, bounds: BOUNDS, onOutput: limit(onOutput) },
+        onStdout(text) {
+          if (result.length < MAX_RESULT) result += text
+        },
+      })
+      return { ...end, result }
+    })
+  }
+
+  async function runOrFail(task: Task, work: Work): Promise<void> {
+    const { isDone, how, tail } = await run(task, work)
+    if (!isDone) throw new Error(`${task.words[0]}: ${how} ${tail}`.trim())
+  }
+
+  return {
+    build: (input, work) =>
+      withDeadline('the build', TIMEOUT_MS, work, async (signal) => {
+        const { folder } = input
+        await sandbox.give(folder, userId)
+        const job: BuildJob = { input: { ...input, cacheFolder } }
+        const exposed = [{ path: folder, isWritable: true }, cache]
+        const words = [...NODE, JSON.stringify(job)]
+        const { result, how, tail } = await run({ words, folder, exposed }, { ...work, signal })
+        const report = parseBuildResult(result, folder)
+        if (report === undefined) throw badRequest(ID, `build failed: ${how}\n${tail}`.trim())
+        if ('built' in report) return report.built
+        throw new ServiceError(ID, report.failure.code, report.failure.message)
+      }),
+
+    async copy(from, to, work) {
+      // Made before programs were isolated, at times.
+      await sandbox.give(from, userId)
+      mkdirSync(to, { recursive: true, mode: 0o700 })
+      chownSync(to, userId, userId)
+      const exposed = [
+        { path: from, isWritable: false },
+        { path: to, isWritable: true },
+      ]
+      const words = ['/bin/cp', '-RPp', `${from}/.`, '.']
+      await runOrFail({ words, folder: to, exposed }, work)
+    },
+
+    async empty(folder) {
+      if (!existsSync(folder)) return
+      const words = ['/bin/sh', '-c', 'rm -rf -- ./* ./.[!.]* ./..?*']
+      await runOrFail({ words, folder, exposed: [{ path: folder, isWritable: true }] }, IN_SILENCE)
+    },
+
+    prune: () =>
+      runOrFail(
+        {
+          ...{ words: [...NODE, JSON.stringify({ prune: cacheFolder } satisfies BuildJob)] },
+          ...{ folder: cacheFolder, exposed: [cache] },
+        },
+        IN_SILENCE,
+      ),
+  }
+}

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { readdir, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Workload } from '../../core/contracts/runtime.ts'
+import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
+import { createSandboxedBuilds, type SandboxedBuilds } from './builds/sandboxed-build.ts'
+import type { RemoveBuild } from './deployments.ts'
+import { type Folders, removeFolder } from './folders.ts'
+import type { FindSandboxedBuilds } from './prepare.ts'
+
+export interface Sandboxes {
+  readonly findSandbox: FindSandboxedBuilds
+  /** Deletes cached packages of all namespaces that no build uses. */
+  readonly pruneSandboxes: () => Promise<void>
+  readonly removeBuild: RemoveBuild
+}
+
+/** Packages of builds that were made before programs were isolated. */
+const EARLIER_CACHES = ['node', 'python']
+
+/** What is done as the user of a namespace. */
+export function createSandboxes(
+  folders: Folders,
+  isolation: Promise<Isolation> | undefined,
+): Sandboxes {
+  const opened = new Map<string, SandboxedBuilds>()
+
+  async function findSandbox(namespace: string): Promise<SandboxedBuilds | undefined> {
+    const sandbox = (await isolation)?.sandbox
+    if (sandbox === undefined) return undefined
+    const cacheFolder = folders.cacheOf(namespace)
+    const builds =
+      opened.get(namespace) ??
+      createSandboxedBuilds({ sandbox, namespace, cacheFolder, workFolder: folders.cache })
+    opened.set(namespace, builds)
+    return builds
+  }
+
+  return {
+    findSandbox,
+
+    async pruneSandboxes() {
+      if ((await isolation)?.sandbox === undefined) return
+      for (const namespace of await readdir(dirname(folders.cacheOf('any'))).catch(() => []))
+        await (await findSandbox(namespace))?.prune()
+    },
+
+    async removeBuild(namespace, folder) {
+      const sandbox = await findSandbox(namespace)
+      if (sandbox === undefined) return removeFolder(folder)
+      await sandbox.empty(folder)
+      // As root, the server could be made to delete what a link leads to. What a program adds meanwhile goes with the object.
+      await rmdir(folder).catch(() => {})
+    },
+  }
+}
+
+/** Names the folders that an isolated program needs. */
+export function withFolders(workload: Workload, folders: Folders, build: string): Workload {
+  const { program, namespace } = workload
+  if (program.kind !== 'process') return workload
+  const earlier = EARLIER_CACHES.map((name) => join(folders.cache, name)).filter(existsSync)
+  const shared = [folders.cacheOf(namespace), ...earlier]
+  return { ...workload, program: { ...program, root: folders.build(workload, build), shared } }
+}
