@@ -1,0 +1,209 @@
+// A hostile program at a whole server: what it can read, and whether it survives.
+import { randomInt } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { findByVariable } from '../../core/process/processes.ts'
+import { type Deployer, openDeployer, toPlain } from '../fixtures/deployer.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
+import {
+  type ServerProcess,
+  type ServerProcessOptions,
+  startServerProcess,
+} from '../fixtures/server-process.ts'
+
+t.jobs = 2
+t.setTimeout(120_000)
+
+const NOBODY = 65_534
+const isRoot = process.getuid?.() === 0
+const DENIED = /^(EACCES|EPERM|ENOENT|ESRCH)$/
+/** Tries to read what `ATTACK` lists, and writes down how that ended. */
+const ATTACK = `
+const { readdirSync, readFileSync, readlinkSync } = require('node:fs')
+const attempt = (run) => { try { return run() } catch ({ code }) { return code } }
+const { paths, pids } = JSON.parse(process.env.ATTACK)
+const status = readFileSync('/proc/self/status', 'utf8')
+const result = {
+  uid: process.getuid(),
+  reads: Object.fromEntries(paths.map((path) => [path, attempt(() => readFileSync(path, 'latin1').slice(0, 100))])),
+  lists: Object.fromEntries(paths.map((path) => [path, attempt(() => readdirSync(path).join().slice(0, 100))])),
+  kills: pids.map((pid) => attempt(() => process.kill(pid, 0))),
+  pids: readdirSync('/proc').filter((name) => pids.includes(Number(name))),
+  files: readdirSync('/proc/self/fd').map((fd) => attempt(() => readlinkSync('/proc/self/fd/' + fd))),
+  names: Object.keys(process.env),
+  status: Object.fromEntries(status.split('\\n').map((line) => line.split(/:\\s*/))),
+}
+console.log(JSON.stringify(result))
+`
+const SERVE = `
+require('node:http').createServer((_, reply) => reply.end('up')).listen(process.env.PORT, '127.0.0.1')
+`
+/** Starts a process in a session and with an environment of its own. */
+const ESCAPE = `
+require('node:child_process')
+  .spawn('setsid', ['env', '-i', '/bin/sleep', process.env.SLEEP], { stdio: 'ignore' })
+`
+const HTTP = 'protocol: http\ncommand: node main.cjs\n'
+
+interface Attack {
+  readonly uid: number
+  readonly reads: Record<string, string>
+  readonly lists: Record<string, string>
+  readonly kills: readonly unknown[]
+  readonly pids: readonly string[]
+  readonly files: readonly string[]
+  readonly names: readonly string[]
+  readonly status: Record<string, string>
+}
+
+interface Login {
+  readonly token: { readonly access_token: string }
+}
+
+interface Scene {
+  readonly server: ServerProcess
+  readonly operator: Deployer
+  /** An administrator of namespace `tb`. */
+  readonly tenant: Deployer
+}
+
+async function open(
+  t: Test,
+  words: readonly string[],
+  options: ServerProcessOptions = {},
+): Promise<Scene> {
+  const server = await startServerProcess(t, words, options)
+  const { proxy, token } = server
+  const admin = openClient(t, { proxy, token })
+  const auth = { id: 'tbadmin', secret: 'a long secret' }
+  const account = { ...auth, scopes: ['admin'], options: { namespace: 'tb' } }
+  await admin.call('auth', 'Auth.Generate', account)
+  const there = { proxy, namespace: 'tb' }
+  const login = await openClient(t, there).call<Login>('auth', 'Auth.Token', auth)
+  const tenant = openClient(t, { ...there, token: login.token.access_token })
+  return { server, operator: openDeployer(t, admin), tenant: openDeployer(t, tenant) }
+}
+
+async function attack(
+  { operator, server }: Scene,
+  deployer: Deployer,
+  files: Record<string, string>,
+): Promise<Attack> {
+  const name = `victim-${randomInt(1e6)}`
+  await operator.create(name, toPlain('victim'))
+  const running = await operator.settled(name)
+  if (running.status !== 4) throw new Error(JSON.stringify(running))
+  const [victim] = (await findByVariable([`MX_SERVICE_NAME=${name}`])) as [number]
+  const own = join(server.home, '.mx')
+  const secrets = ['config_secret_key', 'admin_password', 'service_credentials']
+  const store = join(own, 'server/store')
+  const pids = [server.child.pid!, victim]
+  const paths = [
+    ...[store, join(own, 'server/runtime/builds/mx'), 'stolen'],
+    ...[...secrets.map((name) => join(own, name)), ...listFiles(store)],
+    ...pids.flatMap((pid) => [`/proc/${pid}/environ`, `/proc/${pid}/root/etc/passwd`]),
+    `/proc/${server.child.pid}/mem`,
+  ]
+  const env = [`ATTACK=${JSON.stringify({ paths, pids })}`]
+  await deployer.create('hostile', { 'main.cjs': ATTACK + SERVE, ...files }, { env })
+  const settled = await deployer.settled('hostile')
+  if (settled.status !== 4) throw new Error(JSON.stringify(settled))
+  for (;;) {
+    const line = (await deployer.logs('hostile')).find((text) => text.startsWith('{'))
+    if (line !== undefined) return JSON.parse(line)
+  }
+}
+
+function listFiles(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
+
+/** Whether a program with these words runs. */
+function isRunning(words: readonly string[]): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return (
+        readFileSync(`/proc/${pid}/cmdline`, 'utf8') === words.map((word) => `${word}\0`).join('')
+      )
+    } catch {
+      return false
+    }
+  })
+}
+
+async function escapeAndDelete(t: Test, deployer: Deployer): Promise<void> {
+  const seconds = String(randomInt(1e6, 1e9))
+  const words = ['/bin/sleep', seconds]
+  const files = { 'main.cjs': ESCAPE + SERVE, 'mx.yaml': HTTP }
+  await deployer.create('escapee', files, { env: [`SLEEP=${seconds}`] })
+  t.match(await deployer.settled('escapee'), { status: 4 })
+  while (!isRunning(words)) await new Promise((resolve) => setImmediate(resolve))
+  await deployer.call('Delete', 'escapee')
+  t.equal(isRunning(words), false, 'a session of its own does not outlive the service')
+}
+
+t.test(
+  'a program of a namespace reads nothing of the server and of others',
+  { skip: !isRoot && 'requires root' },
+  async (t) => {
+    const scene = await open(t, ['--runtime_namespaces=tb'], { env: { SERVER_SECRET: 'secret' } })
+    const { server, tenant } = scene
+    const key = join(server.home, '.mx/config_secret_key')
+    const build = `id -u; cat ${key} || echo denied; tr "\\0" "\\n" < /proc/${server.child.pid}/environ || echo denied; ln -s ${key} stolen`
+    const mx = `${HTTP}build: ${JSON.stringify(build)}\n`
+    const { uid, reads, lists, kills, pids, files, names, status } = await attack(scene, tenant, {
+      'mx.yaml': mx,
+    })
+    t.ok(uid >= 200_000)
+    for (const [path, text] of Object.entries(reads)) t.match(text, DENIED, path)
+    for (const [path, text] of Object.entries(lists)) t.match(text, DENIED, path)
+    t.strictSame(kills, ['EPERM', 'EPERM'])
+    t.strictSame(pids, [])
+    t.notOk(names.includes('SERVER_SECRET'))
+    for (const file of files) t.notMatch(file, server.home)
+    t.match(status, { NoNewPrivs: '1', CapEff: /^0+$/, CapBnd: /^0+$/, Groups: /^\s*$/ })
+    const output = await tenant.output('hostile')
+    t.match(output, /^200\d+\n(.*\n)*denied\n(.*\n)*denied\n/m)
+    t.notMatch(output, readFileSync(key, 'utf8').trim())
+    const warning = server.log().find(({ runtimeNamespaces }) => runtimeNamespaces !== undefined)
+    t.match(warning, {
+      level: 40,
+      runtimeNamespaces: ['tb'],
+      readable: /every user of this machine/,
+    })
+    await escapeAndDelete(t, tenant)
+
+    const secret = join(server.home, 'secret.json')
+    writeFileSync(secret, '{}', { mode: 0o600 })
+    const main = `import secret from ${JSON.stringify(secret)}\nconsole.log(secret)\n`
+    await tenant.create('bundled', { 'main.ts': main })
+    const error = /Could not resolve/
+    t.match(await tenant.settled('bundled'), { status: 7, metadata: { error } })
+  },
+)
+
+t.test(
+  'as a user of its own the server says what is not isolated',
+  { skip: !isRoot && 'requires root' },
+  async (t) => {
+    const scene = await open(t, [], { uid: NOBODY })
+    const { server, operator, tenant } = scene
+    const line = server.log().find(({ msg }) => String(msg).startsWith('programs are not isolated'))
+    t.match(line, {
+      level: 30,
+      reason: /runs as user 65534 without CAP_CHOWN/,
+      readable: /all files of user 65534: .*secrets in/,
+    })
+    const create = tenant.create('hostile', { 'main.cjs': SERVE, 'mx.yaml': HTTP })
+    await t.rejects(create, { code: 403, message: /runtime_namespaces/ })
+    const { uid, reads } = await attack(scene, operator, { 'mx.yaml': HTTP })
+    t.equal(uid, NOBODY)
+    // Their files are readable: that is what the line says.
+    for (const name of ['environ', 'mem']) {
+      const path = `/proc/${server.child.pid}/${name}`
+      t.match(reads[path], DENIED, path)
+    }
+    await escapeAndDelete(t, operator)
+  },
+)
