@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { signal } from './processes.ts'
 
 /** A control group (cgroup v2). A process cannot leave it without write access to the hierarchy. */
 export interface Cgroup {
@@ -48,15 +49,12 @@ export function toCgroupFolder(parent: string, id: string): string {
   return join(parent, `mx-${id}`)
 }
 
-/** Creates a group. @throws {Error} if the hierarchy is not writable, or has no `cgroup.kill` (Linux 5.14). */
+/** Creates a group. @throws {Error} if the hierarchy is not writable. */
 export function createCgroup(folder: string): Cgroup {
-  // Who moves a process needs it of the group that is above both.
+  // Moving a process requires write access to the group above both as well.
   accessSync(join(dirname(folder), 'cgroup.procs'), constants.W_OK)
   mkdirSync(folder)
-  const group = openCgroup(folder)
-  if (existsSync(join(folder, 'cgroup.kill'))) return group
-  rmdirSync(folder)
-  throw new Error('cgroup.kill is missing: it requires Linux 5.14')
+  return openCgroup(folder)
 }
 
 /** {@link createCgroup} below the server's own group; undefined if that is not possible. */
@@ -88,15 +86,24 @@ function openCgroup(folder: string): Cgroup {
   return {
     entrance: join(folder, 'cgroup.procs'),
     async remove() {
-      writeFileSync(join(folder, 'cgroup.kill'), '1')
       for (let waitedMs = 0; waitedMs < REMOVE_MAX_MS; waitedMs += REMOVE_POLL_MS) {
         try {
           return rmdirSync(folder)
         } catch {
-          // A killed process has not left yet.
+          killAll(folder)
           await delay(REMOVE_POLL_MS)
         }
       }
     },
+  }
+}
+
+function killAll(folder: string): void {
+  try {
+    writeFileSync(join(folder, 'cgroup.kill'), '1')
+  } catch {
+    // Before Linux 5.14 there is no such file.
+    const pids = readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)
+    for (const pid of pids) signal(Number(pid), 'SIGKILL')
   }
 }

@@ -42,7 +42,8 @@ function toCoverScript(cover: string, exposed: readonly Exposed[], stage: string
   const to = (path: string): string => quote(join(stage, relative(cover, path)))
   return [
     `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev mx ${quote(stage)}`,
-    `mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')}`,
+    // Whatever the umask of the server is.
+    `(umask 022 && mkdir -p ${exposed.map(({ path }) => to(path)).join(' ')})`,
     ...exposed.map(
       ({ path, isWritable }) =>
         `mount -o bind${isWritable ? '' : ',ro'} ${quote(path)} ${to(path)}`,

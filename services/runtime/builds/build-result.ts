@@ -6,7 +6,9 @@ const Failure = Type.Object({
   code: Type.Integer({ minimum: 400, maximum: 599 }),
   message: Type.String({ maxLength: 65_536 }),
 })
-const Texts = Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), Type.String())
+const Texts = Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), Type.String(), {
+  additionalProperties: false,
+})
 const Built = Type.Object({
   folder: Type.String(),
   command: Type.Array(Type.String(), { minItems: 1 }),

@@ -21,7 +21,7 @@ const ID = 'runtime'
 const MAX_OUTPUT = 4 * 1024 * 1024
 const MAX_READ = 64 * 1024
 /** A build takes no more than half of what this machine, or its container, has. */
-export const BOUNDS = {
+export const BOUNDS: { readonly memoryBytes: number; readonly processes: number } = {
   memoryBytes: Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 2,
   processes: 1024,
 }

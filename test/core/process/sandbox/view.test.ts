@@ -21,7 +21,7 @@ t.test('the topmost closed folder is covered, and what is exposed appears in it'
   const stage = join(data, 'view')
   t.strictSame(toViewScript({ exposed, hidden: data, stage }), [
     `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev mx ${stage}`,
-    `mkdir -p ${stage}/data/build`,
+    `(umask 022 && mkdir -p ${stage}/data/build)`,
     `mount -o bind,ro ${data}/build ${stage}/data/build`,
     `mount --move ${stage} ${closed}`,
   ])
@@ -36,7 +36,7 @@ t.test('a hidden folder is covered whatever its mode; others stay', async (t) =>
   const stage = join(open, 'view')
   t.strictSame(toViewScript({ exposed, hidden: app, stage }), [
     `mount -t tmpfs -o mode=0755,size=256k,nosuid,nodev mx ${stage}`,
-    `mkdir -p ${stage}/build`,
+    `(umask 022 && mkdir -p ${stage}/build)`,
     `mount -o bind ${app}/build ${stage}/build`,
     `mount --move ${stage} ${app}`,
   ])
@@ -49,7 +49,9 @@ t.test('the cover of the stage comes last', async (t) => {
     { path: join(app, 'build'), isWritable: true },
   ]
   const script = toViewScript({ exposed, hidden: app, stage: join(data, 'view') })
-  const moves = script.filter((line) => line.includes('--move')).map((line) => line.split(' ').at(-1))
+  const moves = script
+    .filter((line) => line.includes('--move'))
+    .map((line) => line.split(' ').at(-1))
   t.strictSame(moves, [app, closed])
 })
 
