@@ -49,7 +49,7 @@ export interface BuiltProgram {
 
 const ID = 'runtime'
 const PROJECT_FILE = 'mx.yaml'
-export const TIMEOUT_MS = 10 * 60_000
+export const TIMEOUT_MS: number = 10 * 60_000
 /** In the order they are looked for. */
 const LANGUAGES: readonly Language[] = [node, go, python, executable]
 
