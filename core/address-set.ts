@@ -15,7 +15,8 @@ export interface AddressSet {
   readonly look: (address: string) => KnownAddress
 }
 
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+/** First address of a range, and the bits that all its addresses share. */
+export type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
 /** Words for ranges that everyone needs (RFC 1122 §3.2.1.3, RFC 1918, RFC 3927, RFC 4193, RFC 4291). */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
@@ -79,14 +80,25 @@ function examine(text: string, ranges: readonly Range[]): KnownAddress {
   return { address, inside, node: parsed.kind() === 'ipv6' ? `"[${address}]"` : address }
 }
 
-function parseRange(text: string, what: string): Range {
+/**
+ * Reads an address, or a range such as `10.0.0.0/8`.
+ *
+ * @param what name of the option it comes from, for errors.
+ * @param words that the option takes besides.
+ * @throws {RangeError} for anything else.
+ */
+export function parseRange(
+  text: string,
+  what: string,
+  words: readonly string[] = ['loopback', 'private', 'unix'],
+): Range {
   const slash = text.indexOf('/')
   const base = parseAddress(slash === -1 ? text : text.slice(0, slash))
   const most = base?.kind() === 'ipv6' ? 128 : 32
   const bits = slash === -1 ? most : Number(text.slice(slash + 1) || Number.NaN)
   if (base === undefined || !Number.isInteger(bits) || bits < 0 || bits > most) {
     throw new RangeError(
-      `${what} must be address ranges such as 10.0.0.0/8, 2001:db8::/32, loopback, private or unix, got ${JSON.stringify(text)}`,
+      `${what} must be address ranges such as 10.0.0.0/8, 2001:db8::/32, ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, got ${JSON.stringify(text)}`,
     )
   }
   return [base, bits]

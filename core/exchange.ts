@@ -1,5 +1,6 @@
 // One file, though long: the one shape that all stages see; half of it is documentation.
 // Imported, because the global of that name is a getter: dear for what is asked for several times a request.
+import type { LookupFunction } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
 import type { CallTarget } from './auth/authorize.ts'
@@ -36,6 +37,8 @@ export interface TunnelTarget {
   readonly host: string
   readonly port: number
   readonly secure: boolean
+  /** Resolves the host name. @default the resolver of the system */
+  readonly lookup?: LookupFunction | undefined
   /** Path and query of the opening handshake. */
   readonly target: string
   /** Fields of the opening handshake, without those of the handshake itself. */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { type AddressSet, createAddressSet } from '../core/address-set.ts'
+import { createAddressSet } from '../core/address-set.ts'
+import { isOperator } from '../core/auth/is-operator.ts'
 import type { Handler, Step } from '../core/chain.ts'
 import type { Node } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -12,6 +13,7 @@ import { type RequestType, refuseCoding, toRequestType } from '../core/request/m
 import { parseMultipart } from '../core/request/multipart.ts'
 import { decodeUtf8 } from '../core/request/utf8.ts'
 import { joinName, toRoute } from '../core/route.ts'
+import type { LostKind } from '../core/rpc/call.ts'
 import { formatContext, JSON_REPLY } from '../core/rpc/context.ts'
 import { BODY_MAX_BYTES, type CallLimits, ForwardedCall } from '../core/rpc/forwarded-call.ts'
 import { isServiceName } from '../core/service-name.ts'
@@ -28,8 +30,8 @@ export interface CallOptions extends CallLimits {
   ) => Upstream | undefined | Promise<Upstream | undefined>
   /** A node that no registry knows, as the only one of its service. */
   readonly open: (service: string, node: Node) => Upstream
-  /** Where such nodes may be. */
-  readonly addresses: AddressSet
+  /** Whether such a node may be at an IP address. */
+  readonly isAllowed: (address: string) => boolean
 }
 
 /** A handler with a route step of its own: the call says itself where it goes. */
@@ -51,6 +53,8 @@ interface Target {
   readonly request: string | undefined
   /** The one it must go to; undefined: any. */
   readonly node: UpstreamNode | undefined
+  /** Whether the address is not in the registry: the caller chose it. */
+  readonly isUnlisted: boolean
 }
 
 /** Id of its errors. */
@@ -62,6 +66,8 @@ const ACCEPTED = 'application/json, application/x-www-form-urlencoded, multipart
 const ENDPOINT = /^[A-Za-z]\w{0,199}\.[A-Za-z]\w{0,199}$/
 /** What may stand in front of an address: of one that no registry knows, the call protocol alone. */
 const SCHEME = /^(mxs?|https?):\/\//
+/** Says nothing about the port: any failure of a connection. */
+const UNREACHABLE = 'no service speaks the call protocol there'
 /** What only programs of this machine reach, and trust in that. */
 const OWN_MACHINE = createAddressSet(['loopback', 'unix'], 'own machine')
 /** Nodes at addresses of callers' choice that are kept open. */
@@ -89,8 +95,7 @@ export default function call(options: CallOptions): CallHandler {
   /** Why an address must not be called; empty: it may. */
   function judge(ip: string, x: Exchange): string {
     // Names are not looked up: what they mean may change between the check and the connection.
-    if (ip === '' || !options.addresses.look(ip).inside)
-      return ', and not among the addresses that may be called'
+    if (!options.isAllowed(ip)) return ', and not among the addresses that may be called'
     if (!OWN_MACHINE.look(ip).inside || isMadeHere(x)) return ''
     return '; those of the machine of the gateway are called for requests made there, to localhost'
   }
@@ -135,11 +140,12 @@ export default function call(options: CallOptions): CallHandler {
       address === ''
         ? undefined
         : found?.nodes.find((known) => known.id === address || toAddress(known) === toBare(address))
-    const upstream = address === '' || node !== undefined ? found : openAt(service, address, x)
+    const isUnlisted = address !== '' && node === undefined
+    const upstream = isUnlisted ? openAt(service, address, x) : found
     if (upstream === undefined) throw notFound(service, x.namespace)
     x.route = toRoute(service, endpoint, 'call')
     x.upstream = upstream
-    targets.set(x, { request, node })
+    targets.set(x, { request, node, isUnlisted })
   }
 
   return {
@@ -152,13 +158,15 @@ export default function call(options: CallOptions): CallHandler {
 
 class ExplicitCall extends ForwardedCall {
   readonly #node: UpstreamNode | undefined
+  readonly #isUnlisted: boolean
 
-  constructor(x: Exchange, limits: CallLimits, { request, node }: Target) {
+  constructor(x: Exchange, limits: CallLimits, { request, node, isUnlisted }: Target) {
     super(x, limits)
     // Once service and endpoint are known: a name that is wrong comes first.
     if (request === undefined) throw refuse('request must be a JSON object', 'none')
     this.body = request
     this.#node = node
+    this.#isUnlisted = isUnlisted
   }
 
   send(): void {
@@ -174,6 +182,15 @@ class ExplicitCall extends ForwardedCall {
   protected override pick(last: UpstreamNode | undefined): UpstreamNode | undefined {
     if (this.#node === undefined) return super.pick(last)
     return last === undefined ? this.#node : undefined
+  }
+
+  override onLost(kind: LostKind, detail: string): void {
+    const { account } = this.x
+    const isUnreachable = kind === 'connect' || kind === 'foreign'
+    if (!this.#isUnlisted || !isUnreachable || (account !== undefined && isOperator(account)))
+      return super.onLost(kind, detail)
+    // A closed port and one of another protocol look the same: callers cannot probe ports by it.
+    super.onLost('connect', UNREACHABLE)
   }
 
   override onReply(metadata: string, body: Uint8Array): void {

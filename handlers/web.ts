@@ -61,7 +61,7 @@ async function openTunnel(
       throw new GatewayError(service, 503, `no node of ${service} is available`)
     }
     if (tried.length > 0) upstream.retried()
-    const { host, port, secure } = node
+    const { host, port, secure, lookup } = node
     node.active++
     x.node = node.id
     x.trace?.sendFields(x, node, headers)
@@ -71,6 +71,7 @@ async function openTunnel(
         host,
         port,
         secure,
+        lookup,
         target: x.target,
         headers,
         onAnswer: (status, fields) => receive(x, node, status, fields),

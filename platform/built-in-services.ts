@@ -5,6 +5,7 @@ import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { EventTopic } from '../core/contracts/events.ts'
+import type { EgressPolicy } from '../core/egress/egress-policy.ts'
 import type { Network } from '../core/network/network.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
@@ -51,6 +52,8 @@ export interface BuiltInContext {
   readonly host: ServiceHost
   /** Decides who may call them from outside. */
   readonly gate: Gate
+  /** Decides where they connect for others than operators. */
+  readonly egress: EgressPolicy
   readonly toLog: (service: string) => ServiceLog
   readonly onWarning: (message: string) => void
   /** Those that were made before, for others to stand on. */
@@ -101,13 +104,14 @@ const TEST_COST = 4
 export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'registry',
-    async create({ settings, registries, broker, host, gate, toLog }) {
+    async create({ settings, registries, broker, host, gate, egress, toLog }) {
       const { create, list } = registries
       return createRegistryService({
         createRegistry: create,
         listDomains: list,
         host,
         gate,
+        policy: { egress, isLocal: settings.profile === 'local' },
         log: toLog('registry'),
         // Of a registry that servers share, each would tell the same changes.
         ...(settings.registry === 'memory' && { broker }),
@@ -209,7 +213,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'network',
     async create(context) {
-      const { settings, network, host } = context
+      const { settings, network, host, egress } = context
       const { leave, ...rest } = createNetworkService({
         ...toOptions('network', context),
         network,
@@ -217,6 +221,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         nodes: settings.networkNodes,
         token: settings.networkToken,
         isOpen: settings.profile === 'test',
+        egress,
         advertise: host.address,
       })
       return { ...rest, endStreams: leave }
@@ -259,6 +264,7 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     ...(made.secretKey && { sealer: made.secretKey }),
     server: network.id,
     allowLocal: settings.profile === 'local',
+    egress: context.egress,
     isAlone: isOfOneServer(settings),
     minFreeDiskBytes: settings.minFreeDiskBytes,
     reachedAt: host.address,

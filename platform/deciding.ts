@@ -1,9 +1,9 @@
-import { createAddressSet } from '../core/address-set.ts'
 import { type Chain, compileChain, type Maybe, type ReportFault } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
 import type { Tracer } from '../core/contracts/tracer.ts'
+import { createEgressPolicy } from '../core/egress/egress-policy.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
 import { isServerText } from '../sdk/credentials.ts'
@@ -104,8 +104,8 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
         gate,
         tracer,
       })
-      const callAddresses = createAddressSet(next.settings.rpcAddressAllow, 'rpc_address_allow')
-      const context = { events, find: routing.find, upstream, callAddresses }
+      const { isCallAllowed } = createEgressPolicy(next.settings)
+      const context = { events, find: routing.find, upstream, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
       const chain = compileChain(plugins, forwarding.route, forwarding.handle)
       const close = async (onFault: ReportFault): Promise<void> => {

@@ -1,4 +1,3 @@
-import type { AddressSet } from '../core/address-set.ts'
 import type { Handler, Step } from '../core/chain.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Upstream, type UpstreamOptions } from '../core/upstream/upstream.ts'
@@ -19,7 +18,7 @@ export interface HandlerContext {
   readonly find: CallOptions['find']
   readonly upstream: (service: string) => UpstreamOptions
   /** Where nodes may be that only a caller names. */
-  readonly callAddresses: AddressSet
+  readonly isCallAllowed: (address: string) => boolean
 }
 
 /** The ends of a chain: how a request is routed, and how it is forwarded. */
@@ -45,7 +44,7 @@ const PROXIES: ReadonlySet<string> = new Set(['proxy', 'web'])
  */
 export function createForwarding(
   settings: Settings,
-  { events, find, upstream, callAddresses }: HandlerContext,
+  { events, find, upstream, isCallAllowed }: HandlerContext,
   route: Step,
 ): Forwarding {
   const options = {
@@ -64,7 +63,7 @@ export function createForwarding(
       ])
       return opened
     },
-    addresses: callAddresses,
+    isAllowed: isCallAllowed,
   })
   const built = new Map<string, Handler>([[explicit.name, explicit]])
   const build = (name: Exclude<keyof typeof handlers, 'call'>): Handler => {

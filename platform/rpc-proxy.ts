@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { CallGuard } from '../core/auth/call-guard.ts'
+import { CALLER_ADDRESS, usesCallerAddress } from '../core/auth/caller-fields.ts'
 import type { Account, Gate } from '../core/contracts/auth.ts'
 import type { PluginLog } from '../core/define-plugin.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -33,7 +34,7 @@ export interface RpcProxyOptions {
   readonly log: PluginLog
   /** Decides who may call what is forwarded; services it hosts have their own. @default everybody may */
   readonly gate?: Gate
-  /** Whether a peer is a gateway that is believed whom it calls for: its clients' addresses, of whom the service `auth` counts failed logins. @default nobody is */
+  /** Whether a peer is a gateway that is believed whom it calls for: its clients' addresses, by which `auth` counts failed logins and `registry` checks nodes. @default nobody is */
   readonly isTrusted?: (address: string) => boolean
   readonly limits?: ServiceLimits
   /** @default uws where it loads */
@@ -47,10 +48,6 @@ export interface RpcProxy extends ServicePort, ServiceHost {
   /** Serves a call that came another way as its own. Throws what the call is to be answered with. */
   readonly dispatch: ServicePortOptions['dispatch']
 }
-
-/** The service that is told where calls come from. */
-const AUTH = 'auth'
-const ADDRESS = 'mx-address'
 
 /**
  * Opens the RPC proxy (docs/protocol.md §4): it serves the services it hosts, and forwards all other calls to a node of their service.
@@ -99,9 +96,11 @@ function toClient(
   peer: string,
   isTrusted: (address: string) => boolean,
 ): string {
-  if (service !== AUTH || !isTrusted(peer)) return peer
-  const told = findMetadata(metadata, ADDRESS)
-  return told !== undefined && isIP(told) !== 0 && !isRepeated(metadata, ADDRESS) ? told : peer
+  if (!usesCallerAddress(service) || !isTrusted(peer)) return peer
+  const told = findMetadata(metadata, CALLER_ADDRESS)
+  return told !== undefined && isIP(told) !== 0 && !isRepeated(metadata, CALLER_ADDRESS)
+    ? told
+    : peer
 }
 
 /** Forwards the calls that a guard lets pass: their services are found first, since whose rules decide depends on where they are. */

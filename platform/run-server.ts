@@ -11,6 +11,7 @@ import { type Server, startServer } from './server.ts'
 import { printServerBanner } from './server-banner.ts'
 import { findMisspelt } from './settings-env.ts'
 import { parseFlags } from './settings-flags.ts'
+import { parseAddress } from './settings-values.ts'
 import { logWarnings, obeySignals, surviveFaults } from './signals.ts'
 
 /**
@@ -32,7 +33,14 @@ export async function runServer(
   for (const problem of findMisspelt(env)) log.warn(problem)
   const stopper = new AbortController()
   const admin = createProcessAdmin(configuration, log)
-  const starting = admin.start(() => startServer({ configuration, log, signal: stopper.signal }))
+  const starting = admin.start(() =>
+    startServer({
+      configuration,
+      log,
+      signal: stopper.signal,
+      listeners: () => (admin.url === undefined ? [] : [parseAddress(new URL(admin.url).host)]),
+    }),
+  )
   let watched: Reloading | undefined
   const stop = async (): Promise<void> => {
     stopper.abort()

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Door, Doors } from '../adapters/runtime/process/doors.ts'
 import type { Node, Registry, RegistryEvent, Service } from '../core/contracts/registry.ts'
 import type { Workload } from '../core/contracts/runtime.ts'
+import { RESOLVED } from '../core/upstream/parse-node.ts'
 import { Client } from '../sdk/client.ts'
 import { createEventFeed } from '../sdk/event-feed.ts'
 import { register } from '../sdk/registration.ts'
@@ -97,7 +98,7 @@ async function findInstance(
     const versions = service.nodes.length > 0 ? [service] : await askFor(registry, service.name)
     for (const { name, nodes } of versions) {
       const node = nodes.find(({ metadata }) => metadata[INSTANCE] === instance)
-      if (node !== undefined) return { service: name, address: node.address }
+      if (node !== undefined) return { service: name, address: toCallAddress(node) }
     }
   }
   throw signal.reason
@@ -124,6 +125,14 @@ async function* readServices(registry: Registry, likely: string, signal: AbortSi
     stopLikely?.()
     signal.removeEventListener('abort', end)
   }
+}
+
+/** Where a node is called: at the address that was checked when it was registered, whatever its name stands for by now. */
+function toCallAddress({ address, metadata }: Node): string {
+  const [resolved = ''] = (metadata[RESOLVED] ?? '').split(',')
+  if (resolved === '') return address
+  const port = address.slice(address.lastIndexOf(':'))
+  return `${resolved.includes(':') ? `[${resolved}]` : resolved}${port}`
 }
 
 /** A registry that does not answer is asked again when the service changes. */

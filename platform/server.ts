@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { openGate } from '../core/auth/open-gate.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Plugin } from '../core/chain.ts'
+import { createEgressPolicy } from '../core/egress/egress-policy.ts'
 import type { TlsSource } from '../core/listener/tls.ts'
 import { createNetwork } from '../core/network/network.ts'
 import { findLocalCaller } from '../sdk/local-services.ts'
@@ -35,6 +36,8 @@ export interface ServerOptions {
   readonly log: Log
   /** Gives the start up: it closes what is open by then, and throws the signal's reason. @default it goes on */
   readonly signal?: AbortSignal
+  /** Where its process listens besides: its admin address. @default nowhere */
+  readonly listeners?: () => readonly Address[]
 }
 
 /** A running server: gateway, RPC proxy, dashboard and the built-in services. */
@@ -80,7 +83,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 }
 
 async function open(options: ServerOptions, closing: Closing): Promise<Server> {
-  const { configuration, log, signal } = options
+  const { configuration, log, signal, listeners = () => [] } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
   const onWarning = (message: string): void => log.warn(message)
@@ -123,6 +126,18 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   const { host } = proxy
   advertised = host.address
   const made: Made = {}
+  // As the settings name them, until they are open at real ports.
+  const own: (Address | undefined)[] = [
+    settings.address,
+    settings.http2Address,
+    settings.webAddress,
+    settings.adminAddress,
+    proxy.address,
+  ]
+  const egress = createEgressPolicy({
+    ...settings,
+    listeners: () => [...own, ...listeners()].filter((each) => each !== undefined),
+  })
   const told = createToldGateway({ registry, domains: registries, gate })
   const services = await startServices(
     {
@@ -136,6 +151,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       gateway: told,
       host,
       gate,
+      egress,
       toLog: (service) => createBuiltInLog(service, log),
       onWarning,
       made,
@@ -173,13 +189,17 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
   })
   closing.add(dashboard.close)
   signal?.throwIfAborted()
+  const address = { ...settings.address, port: api.port }
+  const webAddress = { ...settings.webAddress, port: dashboard.port }
+  const http2Address =
+    api.http2Port === undefined ? undefined : { ...settings.http2Address!, port: api.http2Port }
+  own.push(address, webAddress, ...(http2Address === undefined ? [] : [http2Address]))
 
   return {
-    address: { ...settings.address, port: api.port },
+    address,
     proxyAddress: proxy.address,
-    webAddress: { ...settings.webAddress, port: dashboard.port },
-    http2Address:
-      api.http2Port === undefined ? undefined : { ...settings.http2Address!, port: api.http2Port },
+    webAddress,
+    http2Address,
     advertised: host.address,
     folder: folder?.path,
     adminPassword: made.adminPassword,
@@ -189,6 +209,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       await api.reload(next)
       dashboard.use(await buildGuards(next, log))
       proxy.use(next)
+      egress.use(next.settings)
       ;({ drainTimeoutMs } = next.settings)
     },
     async drain() {

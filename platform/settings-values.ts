@@ -1,6 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { parseBackend } from '../adapters/registry/static.ts'
 import { createAddressSet } from '../core/address-set.ts'
+import { createAllowList } from '../core/egress/allow-list.ts'
 import { hideSecret } from '../core/hide-secret.ts'
 import { parseServerAddress } from '../core/network/address.ts'
 import { suggest } from '../core/suggest.ts'
@@ -147,6 +148,12 @@ export function parseNamespace(text: string): string {
 /** Networks such as `10.0.0.0/8` or `::1`, and the words `loopback`, `private` and `unix`. */
 export function parseNetworks(texts: readonly string[]): readonly string[] {
   withoutSubject('networks', () => createAddressSet(texts, 'networks'))
+  return texts
+}
+
+/** Networks such as `10.0.0.0/8` or `::1`, and the words `public`, `private`, `loopback` and `link-local`. */
+export function parseAllowList(texts: readonly string[]): readonly string[] {
+  withoutSubject('networks', () => createAllowList(texts, 'networks'))
   return texts
 }
 

@@ -33,6 +33,7 @@ import {
   parseAccessLog,
   parseAddress,
   parseAddressOrNone,
+  parseAllowList,
   parseAuthSource,
   parseBackends,
   parseBalancePolicy,
@@ -159,6 +160,10 @@ export interface Settings {
   readonly hosts: 'any' | readonly string[]
   /** Where nodes may be that only a caller of `/rpc` names. */
   readonly rpcAddressAllow: readonly string[]
+  /** Where services may register nodes, besides the address that they connect from. */
+  readonly registerAllow: readonly string[]
+  /** Where the server may connect for anyone but an operator: to fetch repositories. */
+  readonly egressAllow: readonly string[]
   readonly maxBodyBytes: number
   readonly maxMessageBytes: number
   /** Of answers that clients have not taken yet, of a process. */
@@ -859,7 +864,31 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: 'loopback',
     splitFlag: true,
     live: true,
-    parse: parseNetworks,
+    parse: parseAllowList,
+  },
+  registerAllow: {
+    name: 'register_allow',
+    kind: 'list',
+    form: 'network,...',
+    description:
+      'Where services may register nodes besides the address they connect from, such as 10.0.0.0/8, private or loopback; operators may register any',
+    default: '',
+    only: 'server',
+    splitFlag: true,
+    live: true,
+    parse: parseAllowList,
+  },
+  egressAllow: {
+    name: 'egress_allow',
+    kind: 'list',
+    form: 'network,...',
+    description:
+      'Where repositories may be fetched from: public, private, loopback, link-local, or networks such as 10.0.0.0/8',
+    default: 'public,private',
+    only: 'server',
+    splitFlag: true,
+    live: true,
+    parse: parseAllowList,
   },
   maxBodyBytes: {
     name: 'max_body',

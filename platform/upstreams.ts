@@ -41,11 +41,12 @@ export function createUpstreams(
   let balances = listBalances(configuration)
   const timeouts = toTimeouts(configuration.settings)
   const budget = { left: maxConnections }
-  const createPool = ({ host, port, secure, pipeline }: PoolAddress): Pool => {
+  const createPool = ({ host, port, secure, pipeline, lookup }: PoolAddress): Pool => {
     return new Pool({
       host,
       port,
       secure,
+      lookup,
       pipeline,
       timeouts,
       keepAliveMs: KEEP_ALIVE_MS,
@@ -54,11 +55,12 @@ export function createUpstreams(
       maxWaiting: MAX_WAITING,
     })
   }
-  const createHttp2Pool = ({ host, port, secure }: PoolAddress): Http2Pool => {
+  const createHttp2Pool = ({ host, port, secure, lookup }: PoolAddress): Http2Pool => {
     return new Http2Pool({
       host,
       port,
       secure,
+      lookup,
       timeouts,
       keepAliveMs: HTTP2_KEEP_ALIVE_MS,
       maxConnections,

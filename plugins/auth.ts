@@ -1,6 +1,7 @@
 import { formatAccount } from '../core/auth/account-text.ts'
 import { type CallTarget, judgeCall, toDenied, toNotTaken } from '../core/auth/authorize.ts'
 import { readBearer } from '../core/auth/bearer.ts'
+import { CALLER_ADDRESS, usesCallerAddress } from '../core/auth/caller-fields.ts'
 import { isForeign } from '../core/auth/foreign.ts'
 import { isLoggingIn } from '../core/auth/logging-in.ts'
 import { OpenStreams } from '../core/auth/open-streams.ts'
@@ -82,7 +83,7 @@ const plugin: PluginDefinition = definePlugin({
       x.admitted = target
       x.isForeign = isForeign(x.account, target)
       if (forwardAccount && x.session !== undefined) x.beforeProxy ??= tell
-      if (x.route!.service === AUTH) x.headers.set('mx-address', x.clientAddress)
+      if (usesCallerAddress(x.route!.service)) x.headers.set(CALLER_ADDRESS, x.clientAddress)
     }
 
     return {
@@ -139,8 +140,6 @@ const plugin: PluginDefinition = definePlugin({
 })
 
 export default plugin
-
-const AUTH = 'auth'
 
 function refuse(x: Exchange, error: unknown): void {
   if (error instanceof GatewayError) x.refusal = error

@@ -200,11 +200,12 @@ export function createFixed(text: string): Upstream {
   return upstream
 }
 
-function createPool({ host, port, secure, pipeline }: PoolAddress): Pool {
+function createPool({ host, port, secure, pipeline, lookup }: PoolAddress): Pool {
   return new Pool({
     host,
     port,
     secure,
+    lookup,
     pipeline,
     timeouts: { connectMs: CONNECT_TIMEOUT_MS, replyMs: NEVER_MS, idleMs: NEVER_MS },
     keepAliveMs: KEEP_ALIVE_MS,

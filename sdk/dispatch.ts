@@ -1,5 +1,5 @@
 import { CallGuard } from '../core/auth/call-guard.ts'
-import { withCaller } from '../core/auth/caller-fields.ts'
+import { usesCallerAddress, withCaller } from '../core/auth/caller-fields.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Endpoint } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -21,8 +21,6 @@ import { Traces } from './traces.ts'
 const DEBUG = 'Debug'
 /** Whether a service answers is no secret: probes know no tokens. */
 const HEALTH = 'Debug.Health'
-/** The service that counts log-ins by the addresses they come from. */
-const AUTH = 'auth'
 
 /** Endpoints by handler and method. */
 export type Handlers = Readonly<Record<string, Endpoints>>
@@ -191,7 +189,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         name: service,
         domain,
         lasts: endpoint.kind !== 'unary',
-        address: service === AUTH ? address : '',
+        address: usesCallerAddress(service) ? address : '',
       }
       guard.pass(call, target, {
         serve: (admitted, metadata) => serve(admitted, endpoint, false, metadata),

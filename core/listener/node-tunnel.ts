@@ -125,7 +125,7 @@ export function openTunnel(
 
 /** Has the library send the handshake; what it makes of it is in {@link requests} when it returns. */
 function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarget): ClientRequest {
-  const { host, port, secure } = target
+  const { host, port, secure, lookup } = target
   const protocol = secure ? 'https:' : 'http:'
   // The library reads these of the request, and no more.
   const req = {
@@ -137,7 +137,8 @@ function sendHandshake(headers: Fields, stream: TunnelStream, target: TunnelTarg
   }
   const options = {
     target: { host, port, protocol },
-    ssl: { servername: isIP(host) > 0 ? '' : host },
+    // Options of the library for the connection, with TLS or without.
+    ssl: { servername: isIP(host) > 0 ? '' : host, lookup },
   }
   proxy ??= createProxy()
   proxy.ws(req as unknown as IncomingMessage, stream, Buffer.alloc(0), options, () => {})

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import { GatewayError } from '../errors.ts'
 import type { NodeSettings } from '../upstream/parse-node.ts'
 import type { Pool } from '../upstream/pool.ts'
@@ -21,6 +22,8 @@ export interface Caller {
 export interface Callee extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'protocol'> {
   /** Its connections for HTTP. */
   readonly pool: Pool
+  /** Resolves its host name; undefined: the system does. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** Of nodes that speak gRPC: what comes as gRPC is forwarded to them, calls in other forms are not. */
@@ -37,13 +40,14 @@ const NO_CALLER: Caller = {
 
 /** Calls to a node in the form of the protocol that it speaks (docs/protocol.md). */
 export function createCaller(callee: Callee): Caller {
-  const { host, port, secure, protocol } = callee
+  const { host, port, secure, protocol, lookup } = callee
   if (protocol === 'grpc') return NO_CALLER
   if (protocol !== 'mx') return new PlainCaller(callee.pool, { host, port })
   return new Channel({
     host,
     port,
     secure,
+    lookup,
     // Asked for when a connection is made: a reload may change it.
     get connectTimeoutMs() {
       return callee.pool.connectTimeoutMs

@@ -1,6 +1,6 @@
 // One file, though long: connections, and the calls that wait for one, share their state.
 
-import { isIPv6, type Socket } from 'node:net'
+import { isIPv6, type LookupFunction, type Socket } from 'node:net'
 import type { ClientOptions } from 'ws'
 import { clock } from '../clock.ts'
 import { toConnectDetail } from '../connect-fault.ts'
@@ -17,6 +17,8 @@ export interface ChannelOptions {
   readonly port: number
   /** TLS. @default false */
   readonly secure?: boolean
+  /** Resolves the host name. @default the resolver of the system */
+  readonly lookup?: LookupFunction | undefined
   /** Certificates to trust in place of the system's, PEM. */
   readonly ca?: string
   /** @default '/.mx/rpc' */
@@ -207,7 +209,7 @@ export class Channel implements Carrier {
   }
 
   #connect(): void {
-    const { secure = false, path = RPC_PATH, ca, connectTimeoutMs = 5000 } = this.#options
+    const { secure = false, path = RPC_PATH, ca, lookup, connectTimeoutMs = 5000 } = this.#options
     const options: ClientOptions & { closeTimeout: number } = {
       perMessageDeflate: false,
       skipUTF8Validation: true,
@@ -216,6 +218,7 @@ export class Channel implements Carrier {
       // A key of zero: the library then leaves messages as they are (docs/protocol.md §2.1).
       generateMask: (mask) => mask.fill(0),
       ...(ca === undefined ? {} : { ca }),
+      ...(lookup && { lookup }),
     }
     const scheme = secure ? 'wss' : 'ws'
     const socket = new WebSocket(`${scheme}://${this.#address}${path}`, [SUBPROTOCOL], options)

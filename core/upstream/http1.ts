@@ -1,6 +1,6 @@
 // One file, though long: reading and writing share the state of one connection.
 
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { clock } from '../clock.ts'
 import { toConnectDetail } from '../connect-fault.ts'
@@ -26,6 +26,8 @@ export interface Http1Options {
   readonly host: string
   readonly port: number
   readonly secure: boolean
+  /** Resolves the host name. @default the resolver of the system */
+  readonly lookup?: LookupFunction | undefined
   /** Certificates to trust in place of the system's, PEM. */
   readonly ca?: string
   readonly timeouts: Timeouts
@@ -117,10 +119,11 @@ export class Http1Connection {
     this.#options = options
     this.#timeouts = options.timeouts
     this.#owner = owner
-    const { host, port } = options
+    const { host, port, lookup } = options
     const common = {
       host,
       port,
+      lookup,
       noDelay: true,
       onread: {
         buffer: READ_BUFFER,

@@ -168,8 +168,8 @@ export class Http2Connection {
   }
 
   #openSocket(): Socket {
-    const { host, port, secure, ca } = this.#options
-    const common = { host, port, noDelay: true, keepAlive: true }
+    const { host, port, secure, lookup, ca } = this.#options
+    const common = { host, port, lookup, noDelay: true, keepAlive: true }
     const kept = { ...common, keepAliveInitialDelay: KEEP_ALIVE_MS }
     if (!secure) return connectTcp(kept)
     const servername = isIP(host) === 0 ? { servername: host } : {}

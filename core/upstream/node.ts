@@ -1,3 +1,5 @@
+import type { LookupFunction } from 'node:net'
+import { createPinnedLookup } from '../egress/pinned-lookup.ts'
 import { type Caller, createCaller } from '../rpc/caller.ts'
 import type { Http2Pool } from './http2-pool.ts'
 import type { NodeSettings } from './parse-node.ts'
@@ -59,6 +61,8 @@ export class UpstreamNode {
   readonly pipeline: number
   /** Whether it is about to leave: it finishes what it has, and gets nothing new while another node takes part. */
   draining: boolean
+  /** As of {@link NodeSettings}. */
+  readonly resolved: string
   /** Requests in flight. */
   active = 0
   /** Its failures; {@link WELL}: it has none. */
@@ -76,6 +80,7 @@ export class UpstreamNode {
     this.weight = settings.weight
     this.pipeline = settings.pipeline
     this.draining = settings.draining
+    this.resolved = settings.resolved
     this.#options = options
   }
 
@@ -97,6 +102,12 @@ export class UpstreamNode {
   /** Open connections for HTTP. */
   get connections(): number {
     return (this.#links?.pool?.size ?? 0) + (this.#links?.http2?.size ?? 0)
+  }
+
+  /** Resolves its host name for a new connection; undefined: the system does. */
+  get lookup(): LookupFunction | undefined {
+    const { resolved } = this
+    return resolved === '' ? undefined : createPinnedLookup(resolved.split(','))
   }
 
   /** Its connections for HTTP. */
@@ -135,18 +146,18 @@ export class UpstreamNode {
   }
 
   #openPool(): Pool {
-    const { host, port, secure, pipeline } = this
+    const { host, port, secure, pipeline, lookup } = this
     const links = this.#openLinks()
-    const pool = this.#options.createPool({ host, port, secure, pipeline })
+    const pool = this.#options.createPool({ host, port, secure, pipeline, lookup })
     links.pool = pool
     if (links.retired) pool.close()
     return pool
   }
 
   #openHttp2(): Http2Pool | undefined {
-    const { host, port, secure, pipeline } = this
+    const { host, port, secure, pipeline, lookup } = this
     const links = this.#openLinks()
-    links.http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline })
+    links.http2 = this.#options.createHttp2Pool?.({ host, port, secure, pipeline, lookup })
     if (links.retired) links.http2?.close()
     return links.http2
   }

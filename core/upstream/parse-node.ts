@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIP, isIPv4, isIPv6 } from 'node:net'
 import type { Node } from '../contracts/registry.ts'
 import { hideSecret } from '../hide-secret.ts'
 import { toOwnText } from '../own-text.ts'
@@ -16,8 +16,15 @@ export interface NodeSettings {
   readonly pipeline: number
   /** Whether it is about to leave. */
   readonly draining: boolean
+  /** IP addresses that the host name stands for, joined by commas; empty: it is looked up for each connection. */
+  readonly resolved: string
 }
 
+/**
+ * Metadata key: the addresses of the node's host name, as the registry service checked them when the node was registered.
+ * Connections go to these, so that a name which is resolved to another address later leads nowhere else.
+ */
+export const RESOLVED = 'resolved'
 /** `mxs` is `mx` over TLS, as `https` is `http` and `grpcs` is `grpc`. */
 const PROTOCOLS: ReadonlyMap<string, Pick<NodeSettings, 'protocol' | 'secure'>> = new Map([
   ['http', { protocol: 'http', secure: false }],
@@ -78,10 +85,13 @@ export function parseNode({ address, metadata }: Node): NodeSettings | string {
   if (typeof pipeline === 'string') return pipeline
   // Other states are for others: whoever registered the node may have a word of its own there.
   const draining = readKey(metadata, 'state') === 'draining'
+  const resolved = readKey(metadata, RESOLVED) ?? ''
+  if (resolved !== '' && !resolved.split(',').every((text) => isIP(text) !== 0))
+    return `${RESOLVED} must be IP addresses, got ${JSON.stringify(resolved)}`
   const { host, port } = parsed
   // Field by field: spreading costs more than all the rest, and there may be 100 000 nodes.
   const { secure } = known
-  return { host, port, secure, protocol: known.protocol, weight, pipeline, draining }
+  return { host, port, secure, protocol: known.protocol, weight, pipeline, draining, resolved }
 }
 
 /** Whether a node is known, and takes nothing: that of a program which is to be started again. */

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { Endpoint, Node, Service } from '../contracts/registry.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Caller } from '../rpc/caller.ts'
@@ -12,7 +13,10 @@ import { createSticky, type Sticky } from './sticky.ts'
 import { createRandomBits } from './weighted.ts'
 
 /** What a pool of connections is opened from. */
-export type PoolAddress = Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'>
+export interface PoolAddress extends Pick<NodeSettings, 'host' | 'port' | 'secure' | 'pipeline'> {
+  /** Resolves the host name. @default the resolver of the system */
+  readonly lookup?: LookupFunction | undefined
+}
 
 export interface UpstreamOptions {
   /** The domain its service is in. @default mx */
@@ -254,7 +258,7 @@ function isOfGrpc({ metadata }: Node): boolean {
 
 function isSame(
   node: UpstreamNode,
-  { host, port, secure, protocol, weight, pipeline }: NodeSettings,
+  { host, port, secure, protocol, weight, pipeline, resolved }: NodeSettings,
 ): boolean {
   return (
     node.host === host &&
@@ -262,6 +266,7 @@ function isSame(
     node.secure === secure &&
     node.protocol === protocol &&
     node.weight === weight &&
-    node.pipeline === pipeline
+    node.pipeline === pipeline &&
+    node.resolved === resolved
   )
 }

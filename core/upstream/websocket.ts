@@ -38,7 +38,7 @@ export interface BackendEvents {
 
 /** Opens the gateway's WebSocket to a backend. Returns the function that gives the handshake up. */
 export function openBackend(target: TunnelTarget, events: BackendEvents): () => void {
-  const { host, port, secure } = target
+  const { host, port, secure, lookup } = target
   const offered = target.headers.getAll('sec-websocket-protocol').join(',').split(',')
   const options: ClientOptions & { closeTimeout: number } = {
     // Compressed by neither side: the gateway would have to undo and redo it.
@@ -48,6 +48,7 @@ export function openBackend(target: TunnelTarget, events: BackendEvents): () => 
     maxPayload: target.maxMessageBytes,
     closeTimeout: CLOSE_TIMEOUT_MS,
     generateMask,
+    ...(lookup && { lookup }),
     finishRequest: (request) => sendHandshake(request, target),
   }
   const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`

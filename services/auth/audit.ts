@@ -1,3 +1,4 @@
+import { CALLER_ADDRESS } from '../../core/auth/caller-fields.ts'
 import type { Maybe } from '../../core/chain.ts'
 import type { Context } from '../../sdk/context.ts'
 import { metadata } from '../../sdk/context.ts'
@@ -68,5 +69,5 @@ function toCaller(ctx: Context) {
 
 /** IP address of the caller, as gateway and RPC proxy write it; empty: it is not known. */
 export function addressOf(ctx: Context): string {
-  return metadata.get(ctx, 'mx-address')[0]
+  return metadata.get(ctx, CALLER_ADDRESS)[0]
 }

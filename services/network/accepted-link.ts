@@ -17,6 +17,8 @@ export interface AcceptOptions {
   /** What the peer says. */
   readonly messages: AsyncIterable<unknown>
   readonly admission: Admission
+  /** Checks the peer's address. @default it is believed */
+  readonly checkPeer?: ((peer: Introduction) => Promise<Introduction>) | undefined
   /** Id of errors. */
   readonly id: string
   readonly owner: AcceptOwner
@@ -38,7 +40,8 @@ const LOOK_MS = 5000
 const LOOKS = 3
 
 /** Serves a call of `Network.Link`. */
-export function acceptLink({ messages, admission, id, owner }: AcceptOptions): AcceptedLink {
+export function acceptLink(options: AcceptOptions): AcceptedLink {
+  const { messages, admission, checkPeer, id, owner } = options
   const incoming = messages[Symbol.asyncIterator]()
   let closed = false
   const outbox = createOutbox(() => {
@@ -88,7 +91,9 @@ export function acceptLink({ messages, admission, id, owner }: AcceptOptions): A
     timer = setInterval(() => {
       if (++silentLooks > LOOKS) outbox.end(timeout(id, `nothing was heard of ${caller.id}`))
     }, LOOK_MS).unref()
-    outbox.begin(owner.onOpen(link, caller))
+    const peer = checkPeer === undefined ? caller : await checkPeer(caller)
+    if (closed) throw new Left()
+    outbox.begin(owner.onOpen(link, peer))
     for (;;) await answerPing()
   }
 

@@ -6,6 +6,7 @@ import { createTeller, type Teller } from '../../core/network/teller.ts'
 import { conflict, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { type AcceptedLink, type AcceptOwner, acceptLink } from './accepted-link.ts'
 import type { Admission } from './admission.ts'
+import type { CheckPeer } from './check-peer.ts'
 import { NETWORK } from './link-call.ts'
 import type { Links } from './links.ts'
 
@@ -15,6 +16,8 @@ export interface AcceptedLinksOptions {
   /** Where the way back is opened. */
   readonly links: Pick<Links, 'answer' | 'forget'>
   readonly log: PluginLog
+  /** Checks the addresses of servers that link. @default they are believed */
+  readonly checkPeer?: CheckPeer | undefined
 }
 
 /** The links that other servers have opened to this one: they learn by them what it has. */
@@ -23,10 +26,15 @@ export interface AcceptedLinks {
    * Serves `Network.Link`: what the caller is told.
    *
    * @param messages what the caller says.
+   * @param from IP address of the caller.
    * @param id of errors.
    * @throws {GatewayError} 429 when there are too many, 503 while none are taken.
    */
-  readonly open: (messages: AsyncIterable<unknown>, id: string) => AsyncIterableIterator<object>
+  readonly open: (
+    messages: AsyncIterable<unknown>,
+    from: string,
+    id: string,
+  ) => AsyncIterableIterator<object>
   /** Takes links from now on. */
   readonly begin: () => void
   /** A destination may have to be told of. */
@@ -46,7 +54,7 @@ interface Entry {
 const MAX_OPENING = 2 * MAX_PEERS
 
 export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLinks {
-  const { admission, table, links, log } = options
+  const { admission, table, links, log, checkPeer } = options
   const all = new Set<AcceptedLink>()
   const byPeer = new Map<string, Entry>()
   let state: 'starting' | 'open' | 'stopping' = 'starting'
@@ -79,11 +87,12 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
   }
 
   return {
-    open(messages, id) {
+    open(messages, from, id) {
       if (state !== 'open') throw unavailable(id, `the server is ${state}`)
       if (all.size - byPeer.size >= MAX_OPENING)
         throw tooManyRequests(id, `${MAX_OPENING} links are being opened already`)
-      const link = acceptLink({ messages, admission, id, owner })
+      const check = checkPeer && ((peer: Introduction) => checkPeer(peer, from))
+      const link = acceptLink({ messages, admission, checkPeer: check, id, owner })
       all.add(link)
       return link.stream
     },

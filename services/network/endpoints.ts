@@ -1,8 +1,9 @@
+import { CALLER_ADDRESS } from '../../core/auth/caller-fields.ts'
 import { parseServerAddress, SERVER_ADDRESS_FORMS } from '../../core/network/address.ts'
 import { MAX_PEERS } from '../../core/network/limits.ts'
 import { Type } from '../../core/schema.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
-import type { Context } from '../../sdk/context.ts'
+import { type Context, metadata } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
@@ -36,7 +37,8 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
       }),
       response: Type.Object({ links: Type.Array(LinkStatus) }),
       async handle({ nodes }, ctx) {
-        mustBeAdmin(ctx)
+        // The server connects to any address that it is given here.
+        checks.mustBeOperator(ctx, idOf(ctx))
         const addresses = nodes.map(({ address }, i) => {
           const parsed = parseServerAddress(address)
           if (parsed !== undefined) return parsed
@@ -105,7 +107,8 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     link: endpoint({
       description: 'For other servers: what this one has, and how to get there.',
       stream: 'both',
-      handle: (messages, ctx) => accepted.open(messages, idOf(ctx)),
+      handle: (messages, ctx) =>
+        accepted.open(messages, metadata.get(ctx, CALLER_ADDRESS)[0], idOf(ctx)),
     }),
   }
 }

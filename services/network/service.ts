@@ -1,4 +1,5 @@
 import type { Gate } from '../../core/contracts/auth.ts'
+import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { hideSecret } from '../../core/hide-secret.ts'
 import {
   parseServerAddress,
@@ -14,6 +15,7 @@ import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createAcceptedLinks } from './accepted-links.ts'
 import { createAdmission } from './admission.ts'
+import { createPeerCheck } from './check-peer.ts'
 import { createNetworkEndpoints } from './endpoints.ts'
 import { NETWORK } from './link-call.ts'
 import { createLinks } from './links.ts'
@@ -35,6 +37,8 @@ export interface NetworkServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly token?: string
   /** Whether servers may link without a token, as tests want it: whoever links offers services. @default false */
   readonly isOpen?: boolean
+  /** Decides where servers may be that link without a token. @default anywhere */
+  readonly egress?: Pick<EgressPolicy, 'resolvePeer'>
 }
 
 /** The network of a platform, as a service of it. */
@@ -56,7 +60,7 @@ export interface NetworkService {
  */
 export function createNetworkService(options: NetworkServiceOptions): NetworkService {
   const { network, networkName = 'mx', advertise, nodes = [], ...more } = options
-  const { token = '', isOpen = false, ...rest } = more
+  const { token = '', isOpen = false, egress, ...rest } = more
   const { id, table } = network
   if (!isNetworkName(networkName))
     throw new TypeError(
@@ -95,7 +99,13 @@ export function createNetworkService(options: NetworkServiceOptions): NetworkSer
       tellSelf()
     },
   })
-  const accepted = createAcceptedLinks({ admission, table, links, log })
+  const accepted = createAcceptedLinks({
+    admission,
+    table,
+    links,
+    log,
+    checkPeer: token === '' && egress !== undefined ? createPeerCheck(egress, log) : undefined,
+  })
   network.listen(accepted.changed)
   const view = createView({ table, id, network: networkName })
   service.handle('Network', createNetworkEndpoints({ view, links, accepted, checks }))

@@ -7,6 +7,7 @@ import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { ask } from './ask.ts'
+import type { CheckAddresses } from './check-addresses.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
 import { type LeaveOut, takeFitting } from './leave-out.ts'
@@ -30,6 +31,7 @@ import type { Watches } from './watches.ts'
  * to members of their namespaces (reference 15.15). Administrators register, those of the platform its own services.
  *
  * @param ownAddress where built-in services of this process are reached; undefined: there are no others.
+ * @param checkAddresses checks where the nodes of a registration are.
  */
 export function createEndpoints(
   domains: Domains,
@@ -37,6 +39,7 @@ export function createEndpoints(
   leaveOut: LeaveOut,
   { mustBeMember, mustBeAdmin, mustBeOperator }: AccountChecks,
   ownAddress: string | undefined,
+  checkAddresses: CheckAddresses,
 ): Endpoints {
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
@@ -102,9 +105,10 @@ export function createEndpoints(
       async handle(entry, ctx) {
         const id = idOf(ctx)
         const name = writable(entry, ctx)
-        const service = toService(entry)
-        checkSize(service, id)
-        checkNodes(service, id)
+        const given = toService(entry)
+        checkSize(given, id)
+        checkNodes(given, id)
+        const service = await checkAddresses(given, name, ctx, id)
         const domain = domains.open(name, id)
         checkRoom(domain, service, id)
         const { registry } = domain

@@ -1,7 +1,7 @@
 import type { Service, Value } from '../../core/contracts/registry.ts'
 import { isEntryText } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
-import { parseAddress, parseNode } from '../../core/upstream/parse-node.ts'
+import { parseAddress, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
 import { badRequest } from '../../sdk/errors.ts'
 
 /** Seconds a registration lives that names no TTL (specification: Limits). */
@@ -62,8 +62,8 @@ export const ADDRESS: Demand<string> = [
 export const METADATA: Demand<Readonly<Record<string, unknown>> | null> = [
   (metadata) => {
     if (metadata === null) return true
-    // The domain is not of the entry: what is read has one more than what was registered.
-    const keys = Object.keys(metadata).filter((key) => key !== 'domain')
+    // Written by the registry: what is read has them besides what was registered.
+    const keys = Object.keys(metadata).filter((key) => key !== 'domain' && key !== RESOLVED)
     return (
       keys.length <= MAX_METADATA_PAIRS &&
       keys.every((key) => key !== '' && key.length <= MAX_METADATA_KEY)

@@ -4,6 +4,7 @@ import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { runProcess } from '../../sdk/signals.ts'
+import { createAddressCheck, type NodePolicy } from './check-addresses.ts'
 import { createDomains } from './domains.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createLeaveOut } from './leave-out.ts'
@@ -23,6 +24,8 @@ export interface RegistryServiceOptions
   readonly broker?: Pick<Broker, 'publish'>
   /** Watchers at a time; one more is refused with 429. @default 50000 */
   readonly maxWatchers?: number
+  /** Decides where nodes may be that others than operators register. @default anywhere */
+  readonly policy?: NodePolicy
   /** Milliseconds since 1970. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -59,7 +62,7 @@ export interface RegistryService {
  */
 export function createRegistryService(options: RegistryServiceOptions): RegistryService {
   const { createRegistry, listDomains, broker, ...more } = options
-  const { maxWatchers = 50_000, nowMs = Date.now, ...rest } = more
+  const { maxWatchers = 50_000, nowMs = Date.now, policy, ...rest } = more
   const domains = createDomains(createRegistry, listDomains)
   const { registry } = domains.open(DEFAULT_DOMAIN, '')
   const service = new Service({
@@ -72,7 +75,14 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
   const watches = createWatches({ domains, maxWatchers, nowMs, leaveOut })
   service.handle(
     'Registry',
-    createEndpoints(domains, watches, leaveOut, createAccountChecks(rest.gate), rest.host?.address),
+    createEndpoints(
+      domains,
+      watches,
+      leaveOut,
+      createAccountChecks(rest.gate),
+      rest.host?.address,
+      createAddressCheck(policy),
+    ),
   )
   if (broker !== undefined) publishChanges(watches, broker, service.log)
   async function close(): Promise<void> {

@@ -51,7 +51,8 @@ export interface OperationsOptions {
   readonly accounts: Pick<ServiceAccounts, 'remove'>
   readonly runtime: Runtime
   readonly server: string
-  readonly allowLocal: boolean
+  /** Whether repositories of a namespace may be files of this machine. */
+  readonly allowsLocal: (namespace: string) => boolean
   /** How long another server may take to remove something, milliseconds. */
   readonly otherServerMs: number
   readonly nowMs: () => number
@@ -70,7 +71,7 @@ export function createOperations(options: OperationsOptions): Operations {
     secrets,
     runtime,
     server,
-    allowLocal,
+    allowsLocal,
     otherServerMs,
     nowMs,
     accounts,
@@ -92,7 +93,7 @@ export function createOperations(options: OperationsOptions): Operations {
     if (source === '') throw badRequest(errorId, 'request.resource.service.source is missing')
     if (!isUploaded(source)) {
       checkRef(key.version)
-      checkAddress(source, allowLocal)
+      checkAddress(source, allowsLocal(key.namespace))
       return ''
     }
     const expected = toUploadedSource(key)

@@ -10,12 +10,15 @@ import { type Folders, removeFolder } from './folders.ts'
 import { type Revision, type ServiceRecord, toObjectKey, type Wish } from './records.ts'
 import type { SecretPlace } from './secrets.ts'
 import { fetchRepository } from './sources/fetch-repository.ts'
+import type { RepositoryPolicy } from './sources/pin-host.ts'
 
 export interface PrepareOptions {
   readonly folders: Folders
   readonly room: DiskRoom
-  /** Whether repositories may be files of this machine. */
-  readonly allowLocal: boolean
+  /** Whether repositories of a namespace may be files of this machine. */
+  readonly allowsLocal: (namespace: string) => boolean
+  /** Decides where other repositories may be. */
+  readonly egress: RepositoryPolicy
   readonly openSecret: (place: SecretPlace, sealed: string) => string
   /** Builds in the sandbox of a namespace; undefined: programs are not isolated. @default undefined */
   readonly findSandbox?: FindSandboxedBuilds
@@ -50,7 +53,8 @@ export function toUploadedSource({ name, version }: Pick<ServiceRecord, 'name' |
  * It throws what callers are told: errors of git, of the build, of the project.
  */
 export function createPrepare(options: PrepareOptions): Prepare {
-  const { folders, room, allowLocal, openSecret, findSandbox = async () => undefined } = options
+  const { folders, room, allowsLocal, egress, openSecret } = options
+  const { findSandbox = async () => undefined } = options
 
   /** Fills the folder of a build. Returns what is known of the source. */
   async function fetch(record: ServiceRecord, folder: string, work: Work) {
@@ -60,7 +64,8 @@ export function createPrepare(options: PrepareOptions): Prepare {
       const { namespace } = record
       const place = { namespace, key: toObjectKey(record), what: 'credentials' } as const
       const credentials = openSecret(place, wish.credentials)
-      const from = { address: source, ref: version, allowLocal, cacheFolder: folders.cache }
+      const allowLocal = allowsLocal(namespace)
+      const from = { address: source, ref: version, allowLocal, egress, cacheFolder: folders.cache }
       return fetchRepository({ ...from, ...(credentials && { credentials }) }, folder, work)
     }
     const before = current?.build ? folders.build(record, current.build) : ''

@@ -3,6 +3,7 @@ import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
 import { readAll } from '../../core/store/read-all.ts'
 import type { Store } from '../../core/store/store.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createRunCheck } from './access.ts'
 import {
@@ -31,6 +32,7 @@ import { createSandboxes, withFolders } from './sandboxes.ts'
 import { createSecrets, type Sealer } from './secrets.ts'
 import { createServers } from './servers.ts'
 import { createBuildEndpoints, createSourceEndpoints } from './source-endpoints.ts'
+import type { RepositoryPolicy } from './sources/pin-host.ts'
 import { createTell, type RuntimeEvent } from './tell.ts'
 import { createUploads } from './uploads.ts'
 import { createWatches } from './watches.ts'
@@ -56,8 +58,10 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly folder: string
   /** Whether no other server has this store: whatever is in it is to run here. */
   readonly isAlone: boolean
-  /** Whether repositories may be files of this machine. */
+  /** Whether repositories of the default namespace may be files of this machine. */
   readonly allowLocal: boolean
+  /** Decides where other repositories may be. */
+  readonly egress: RepositoryPolicy
   /** Where services reach the platform: its RPC proxy. */
   readonly reachedAt: string
   /** Keeps what was done. @default nothing does */
@@ -98,6 +102,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const {
     isAlone,
     allowLocal,
+    egress,
     reachedAt,
     events,
     minFreeDiskBytes = 0,
@@ -116,6 +121,8 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const allowed = runtime.runs === 'process' ? namespaces : undefined
   const checkRun = createRunCheck({ checks, namespaces: allowed })
   const folders = createFolders(folder)
+  /** Files of the machine are those of whoever runs the server: no tenant's. */
+  const allowsLocal = (namespace: string): boolean => allowLocal && namespace === DEFAULT_NAMESPACE
   const objects = createObjects(store)
   const secrets = createSecrets(sealer)
   const accounts = createServiceAccounts(keeper)
@@ -186,7 +193,10 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const reconciler = createReconciler({
     ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
     toWorkload: buildWorkload,
-    prepare: createPrepare({ folders, room, allowLocal, openSecret: secrets.open, findSandbox }),
+    prepare: createPrepare({
+      ...{ folders, room, allowsLocal, egress, findSandbox },
+      openSecret: secrets.open,
+    }),
     ...(isolation !== undefined && { removeBuild }),
     async cleanUp(record) {
       logIns.delete(toObjectKey(record))
@@ -199,7 +209,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const servers = createServers({ store, server, nowMs })
   const watches = createWatches({ reconciler, servers, nowMs })
   const operations = createOperations({
-    ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowLocal, nowMs },
+    ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowsLocal, nowMs },
     otherServerMs,
   })
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })

@@ -6,7 +6,7 @@ import { withDeadline } from '../deadline.ts'
 import type { Work } from '../run-command.ts'
 import { withWorkHome } from '../work-home.ts'
 import { createGit, type Git } from './git.ts'
-import { pinHost } from './pin-host.ts'
+import { pinHost, type RepositoryPolicy } from './pin-host.ts'
 import {
   checkRef,
   isCommit,
@@ -26,6 +26,8 @@ export interface RepositorySource {
   readonly credentials?: string
   /** Whether repositories of this machine (`file://`, a path), `http://` and SSH may be fetched. */
   readonly allowLocal: boolean
+  /** Decides where other repositories may be. */
+  readonly egress: RepositoryPolicy
   /** Folder of this server, for all builds. */
   readonly cacheFolder: string
 }
@@ -54,7 +56,7 @@ export function fetchRepository(
   folder: string,
   work: Work,
 ): Promise<FetchedRepository> {
-  const { address, ref = LATEST, allowLocal, credentials, cacheFolder } = source
+  const { address, ref = LATEST, allowLocal, egress, credentials, cacheFolder } = source
   return withDeadline(`fetching ${address}`, TIMEOUT_MS, work, async (signal) => {
     checkRef(ref)
     const places = toRepositoryPlaces(address, allowLocal)
@@ -63,7 +65,7 @@ export function fetchRepository(
     try {
       return await withWorkHome(cacheFolder, (home) =>
         fetchFirst(places, ref, async (url) => {
-          const pin = allowLocal ? undefined : await pinHost(url)
+          const pin = allowLocal ? undefined : await pinHost(url, egress)
           const { onOutput } = work
           return createGit({ folder, home, url, credentials, allowLocal, pin, onOutput, signal })
         }),

@@ -5,13 +5,20 @@ import { createDiskRoom } from '../../../services/runtime/disk-room.ts'
 import { createFolders } from '../../../services/runtime/folders.ts'
 import { createPrepare, isUploaded, toUploadedSource } from '../../../services/runtime/prepare.ts'
 import type { ServiceRecord } from '../../../services/runtime/records.ts'
+import { openEgress } from '../../fixtures/egress.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 import { makeRecord, makeRevision } from './parts.ts'
 
 function open(t: Test) {
   const folders = createFolders(makeTempFolder(t, 'prepare'))
   const room = createDiskRoom({ folder: folders.cache, leastBytes: 0 })
-  const prepare = createPrepare({ folders, room, allowLocal: true, openSecret: () => '' })
+  const prepare = createPrepare({
+    folders,
+    room,
+    allowsLocal: () => true,
+    egress: openEgress(),
+    openSecret: () => '',
+  })
   const signal = new AbortController().signal
   const run = (record: ServiceRecord) => prepare(record, { onOutput: () => {}, signal })
   return { folders, run }

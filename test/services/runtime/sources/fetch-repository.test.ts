@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fetchRepository } from '../../../../services/runtime/sources/fetch-repository.ts'
+import { openEgress } from '../../../fixtures/egress.ts'
 import { makeGitRepository } from '../../../fixtures/git-repository.ts'
 import { makeTempFolder } from '../../../fixtures/temp-folder.ts'
 
@@ -25,7 +26,14 @@ function open(t: Test, address: string, more: { credentials?: string; timeoutMs?
     async fetch(ref?: string, signal = new AbortController().signal) {
       const folder = join(above, String(++count))
       const { credentials, timeoutMs } = more
-      const source = { address, allowLocal: true, cacheFolder, ...(credentials && { credentials }) }
+      const egress = openEgress()
+      const source = {
+        address,
+        allowLocal: true,
+        egress,
+        cacheFolder,
+        ...(credentials && { credentials }),
+      }
       const work = { signal, onOutput: () => {}, ...(timeoutMs && { timeoutMs }) }
       const fetched = await fetchRepository({ ...source, ...(ref && { ref }) }, folder, work)
       return { ...fetched, folder }

@@ -1,17 +1,38 @@
 import t from 'tap'
 import { pinHost } from '../../../../services/runtime/sources/pin-host.ts'
+import { openEgress } from '../../../fixtures/egress.ts'
 
-t.test('repositories of the server itself are not fetched', async (t) => {
-  const hosts = ['127.0.0.1', '127.1', '2130706433', 'localhost', '0.0.0.0', '169.254.169.254']
-  for (const host of [...hosts, '[::1]', '[::]', '[::ffff:127.0.0.1]', '[fe80::1]'])
-    await t.rejects(pinHost(`https://${host}/a`), { code: 400, message: /the server itself/ }, host)
+const egress = openEgress({
+  resolve: async (host) => (host === 'git.test' ? ['192.0.2.7', '2001:db8::7'] : ['127.0.0.1']),
 })
 
-t.test('git asks the very address that was checked', async (t) => {
-  t.equal(await pinHost('https://192.0.2.7/a'), '192.0.2.7:443:192.0.2.7')
-  t.equal(await pinHost('https://10.0.0.7:8443/a'), '10.0.0.7:8443:10.0.0.7')
-  await t.rejects(pinHost('https://there-is-none.invalid/a'), {
-    code: 502,
-    message: /there is no host there-is-none\.invalid/,
+t.test('git connects to the addresses that were checked', async (t) => {
+  t.equal(await pinHost('https://192.0.2.7/a', egress), '192.0.2.7:443:192.0.2.7')
+  t.equal(await pinHost('https://10.0.0.7:8443/a', egress), '10.0.0.7:8443:10.0.0.7')
+  t.equal(await pinHost('https://git.test/a', egress), 'git.test:443:192.0.2.7,[2001:db8::7]')
+})
+
+t.test('rejects a repository of the server itself, also as git writes addresses', async (t) => {
+  const hosts = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', '0177.0.0.1', 'local.test']
+  for (const host of [...hosts, '0.0.0.0', '169.254.169.254', '[::1]', '[::ffff:127.0.0.1]'])
+    await t.rejects(
+      pinHost(`https://${host}/a`, egress),
+      {
+        id: 'runtime',
+        code: 403,
+        message: /^repository address .* is denied .*egress_allow|No setting/,
+      },
+      host,
+    )
+})
+
+t.test('a proxy resolves names, and denied addresses stay denied', async (t) => {
+  const before = process.env['https_proxy']
+  process.env['https_proxy'] = 'http://192.0.2.1:3128'
+  t.teardown(() => {
+    if (before === undefined) delete process.env['https_proxy']
+    else process.env['https_proxy'] = before
   })
+  t.equal(await pinHost('https://local.test/a', egress), undefined)
+  await t.rejects(pinHost('https://127.0.0.1/a', egress), { code: 403 })
 })

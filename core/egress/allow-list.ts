@@ -1,0 +1,83 @@
+import { networkInterfaces } from 'node:os'
+import ipaddr from 'ipaddr.js'
+import { parseAddress, parseRange, type Range } from '../address-set.ts'
+import { type AddressKind, findKind } from './address-kind.ts'
+
+/** An IP address and its kind. */
+export interface ClassifiedAddress {
+  readonly ip: ipaddr.IPv4 | ipaddr.IPv6
+  /** IPv6 compressed, IPv4 inside IPv6 as IPv4. */
+  readonly text: string
+  readonly kind: AddressKind
+}
+
+/** Addresses that an operator allows. */
+export interface AllowList {
+  readonly has: (address: ClassifiedAddress) => boolean
+}
+
+/** Words for kinds of addresses. `loopback` includes the machine's other addresses: both reach the same programs. */
+const WORDS: ReadonlyMap<string, readonly AddressKind[]> = new Map([
+  ['public', ['public']],
+  ['private', ['private']],
+  ['loopback', ['loopback', 'this server']],
+  ['link-local', ['link-local']],
+])
+/** Kinds that a wider range contains: 0.0.0.0/0 is written by those who mean other machines. */
+const SENSITIVE: ReadonlySet<AddressKind> = new Set(['loopback', 'link-local', 'cloud metadata'])
+/** Kinds that a connection to one program never has. */
+const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'reserved'])
+
+/** Reads an IP address in the usual notation; undefined for anything else, host names included. */
+export function classify(text: string): ClassifiedAddress | undefined {
+  const ip = parseAddress(text)
+  if (ip === undefined) return undefined
+  const kind = findKind(ip)
+  const canonical = ip.toString()
+  const isOwn = (kind === 'private' || kind === 'public') && listOwnAddresses().has(canonical)
+  return { ip, text: canonical, kind: isOwn ? 'this server' : kind }
+}
+
+/** Whether no setting can allow an address of this kind. */
+export function isNeverAllowed(kind: AddressKind): boolean {
+  return NEVER.has(kind)
+}
+
+/**
+ * Creates an allow list from address ranges and the words `public`, `private`, `loopback` and `link-local`.
+ *
+ * Loopback, link-local and metadata addresses are allowed by a word or by a range that begins with such an address:
+ * `127.0.0.0/8` allows loopback, `0.0.0.0/0` does not.
+ *
+ * @param setting name, for errors.
+ * @throws {RangeError} naming the first malformed range.
+ */
+export function createAllowList(ranges: readonly string[], setting: string): AllowList {
+  const kinds = new Set(ranges.flatMap((range) => WORDS.get(range) ?? []))
+  const parsed = ranges
+    .filter((range) => !WORDS.has(range))
+    .map((text) => {
+      const range = parseRange(text, setting, [...WORDS.keys()])
+      return { range, kind: classify(range[0].toString())?.kind }
+    })
+  return {
+    has({ ip, kind }) {
+      if (NEVER.has(kind)) return false
+      if (kinds.has(kind)) return true
+      return parsed.some(
+        ({ range, kind: ofRange }) =>
+          (!SENSITIVE.has(kind) || kind === ofRange) && isInside(ip, range),
+      )
+    },
+  }
+}
+
+function isInside(ip: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean {
+  return base.kind() === ip.kind() && ip.match(base, bits)
+}
+
+/** Addresses of the machine's network interfaces, as they are now. */
+function listOwnAddresses(): ReadonlySet<string> {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return new Set(all.map(({ address }) => ipaddr.process(address).toString()))
+}

@@ -1,0 +1,187 @@
+import { GatewayError } from '../errors.ts'
+import type { AddressKind } from './address-kind.ts'
+import {
+  type AllowList,
+  type ClassifiedAddress,
+  classify,
+  createAllowList,
+  isNeverAllowed,
+} from './allow-list.ts'
+import { isListener } from './listeners.ts'
+import { type ResolveHost, resolveAddresses, resolveBySystem } from './resolve.ts'
+
+/** Where a connection is to go. */
+export interface EgressTarget {
+  /** Host name or IP address, without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+/** An address that others are to connect to, and who supplied it. */
+export interface PeerTarget extends EgressTarget {
+  /** What it is, for errors: `node address`, `server address`. */
+  readonly what: string
+  /** IP address that the request comes from; empty: unknown. */
+  readonly from: string
+  /** Whether programs of this machine may supply loopback and other addresses of the machine. */
+  readonly mayBeLocal: boolean
+}
+
+/** Settings of the policy, as in `mx.yaml`. */
+export interface EgressSettings {
+  /** Where services may register nodes, besides the address that they connect from. */
+  readonly registerAllow: readonly string[]
+  /** Where repositories may be. */
+  readonly egressAllow: readonly string[]
+  /** Where `/rpc` may name an address that is not in the registry. */
+  readonly rpcAddressAllow: readonly string[]
+}
+
+export interface EgressPolicyOptions extends EgressSettings {
+  /** Addresses that this process listens at. @default none */
+  readonly listeners?: () => readonly EgressTarget[]
+  /** Resolves a host name, to at least one address. @default the resolver of the system */
+  readonly resolve?: ResolveHost
+}
+
+/**
+ * The outgoing address policy: decides where this process connects when somebody other than an operator supplied the address
+ * (docs/registry.md, "Outgoing addresses").
+ *
+ * Addresses of operators, of the configuration, and of registries that others administer do not pass through it.
+ */
+export interface EgressPolicy {
+  /**
+   * Checks where a service, or a server, says that it is reached.
+   *
+   * @param id of the error.
+   * @returns what a host name resolves to, each address checked, in order; empty for an IP address.
+   * @throws {GatewayError} 403 for a denied address, 400 for a host name without address, 503 while it cannot be resolved. Rejects.
+   */
+  readonly resolvePeer: (target: PeerTarget, id: string) => Promise<readonly string[]>
+  /**
+   * Checks where a repository is.
+   *
+   * @returns the addresses to fetch from.
+   * @throws {GatewayError} as {@link resolvePeer}.
+   */
+  readonly resolveRepository: (target: EgressTarget, id: string) => Promise<readonly string[]>
+  /** Whether a repository may be at this IP address; true for host names, which somebody else resolves. */
+  readonly isRepositoryAllowed: (host: string) => boolean
+  /** Whether `/rpc` may name an IP address that is not in the registry. */
+  readonly isCallAllowed: (address: string) => boolean
+  /** Takes over changed settings. */
+  readonly use: (settings: EgressSettings) => void
+}
+
+export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
+  const { listeners = () => [], resolve = resolveBySystem } = options
+  let lists = createLists(options)
+
+  /** Why a peer must not be at an address; undefined: it may. */
+  function findPeerDenial(address: ClassifiedAddress, target: PeerTarget): Denial | undefined {
+    const { kind, text } = address
+    if (isListener(address, target.port, listeners())) return LISTENER
+    if (lists.register.has(address)) return undefined
+    const from = classify(target.from)
+    const isLocal = kind === 'loopback' || kind === 'this server'
+    if (isLocal && target.mayBeLocal && isOfThisMachine(from)) return undefined
+    // Loopback is everybody's own: that both ends are on it says nothing about who listens there.
+    const isPlain = kind === 'public' || kind === 'private' || kind === 'this server'
+    if (isPlain && text === from?.text) return undefined
+    if (kind !== 'public' && kind !== 'private') return toDenial(kind, 'register_allow')
+    const where = from?.text ?? 'an unknown address'
+    return { reason: `the request comes from ${where}`, remedy: toRemedy('register_allow') }
+  }
+
+  function findRepositoryDenial(address: ClassifiedAddress, port: number): Denial | undefined {
+    if (isListener(address, port, listeners())) return LISTENER
+    return lists.egress.has(address) ? undefined : toDenial(address.kind, 'egress_allow')
+  }
+
+  return {
+    async resolvePeer(target, id) {
+      const { what, host } = target
+      const addresses = await resolveAddresses(host, resolve, id)
+      for (const address of addresses) {
+        const denial = findPeerDenial(address, target)
+        if (denial !== undefined) throw toError(what, target, address, denial, id)
+      }
+      return classify(host) === undefined ? addresses.map(({ text }) => text).sort() : []
+    },
+
+    async resolveRepository(target, id) {
+      const addresses = await resolveAddresses(target.host, resolve, id)
+      for (const address of addresses) {
+        const denial = findRepositoryDenial(address, target.port)
+        if (denial !== undefined) throw toError('repository address', target, address, denial, id)
+      }
+      return addresses.map(({ text }) => text)
+    },
+
+    isRepositoryAllowed(host) {
+      const address = classify(host)
+      return address === undefined || lists.egress.has(address)
+    },
+
+    isCallAllowed(text) {
+      const address = classify(text)
+      return address !== undefined && lists.call.has(address)
+    },
+
+    use(settings) {
+      lists = createLists(settings)
+    },
+  }
+}
+
+function isOfThisMachine(address: ClassifiedAddress | undefined): boolean {
+  return address?.kind === 'loopback' || address?.kind === 'this server'
+}
+
+/** Why an address is denied, and what can be done. */
+interface Denial {
+  readonly reason: string
+  readonly remedy: string
+}
+
+const LISTENER: Denial = {
+  reason: 'a listener of this server',
+  remedy: 'Only an operator may name it.',
+}
+
+function toDenial(kind: AddressKind, setting: string): Denial {
+  const remedy = isNeverAllowed(kind) ? 'No setting allows it.' : toRemedy(setting)
+  return { reason: kind, remedy }
+}
+
+function toRemedy(setting: string): string {
+  return `Ask an operator to add it to ${setting}.`
+}
+
+function toError(
+  what: string,
+  { host, port }: EgressTarget,
+  { text }: ClassifiedAddress,
+  { reason, remedy }: Denial,
+  id: string,
+): GatewayError {
+  const named = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+  const resolved = host === text ? '' : ` (${text})`
+  const detail = `${what} ${named}${resolved} is denied by the outgoing address policy (${reason}). ${remedy}`
+  return new GatewayError(id, 403, detail)
+}
+
+interface Lists {
+  readonly register: AllowList
+  readonly egress: AllowList
+  readonly call: AllowList
+}
+
+function createLists({ registerAllow, egressAllow, rpcAddressAllow }: EgressSettings): Lists {
+  return {
+    register: createAllowList(registerAllow, 'register_allow'),
+    egress: createAllowList(egressAllow, 'egress_allow'),
+    call: createAllowList(rpcAddressAllow, 'rpc_address_allow'),
+  }
+}

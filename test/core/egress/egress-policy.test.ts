@@ -1,0 +1,135 @@
+import { networkInterfaces } from 'node:os'
+import t from 'tap'
+import type { PeerTarget } from '../../../core/egress/egress-policy.ts'
+import { openEgress } from '../../fixtures/egress.ts'
+
+const OWN = Object.values(networkInterfaces())
+  .flat()
+  .map((found) => found!.address)
+  .find((address) => !/^(?:127\.|::1$|fe80:)/.test(address))
+
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'shop.test': ['192.0.2.9', '192.0.2.7'],
+  'mixed.test': ['192.0.2.7', '169.254.169.254'],
+}
+
+const egress = openEgress({
+  registerAllow: ['192.0.2.9'],
+  rpcAddressAllow: ['10.0.0.0/8'],
+  listeners: () => [
+    { host: '127.0.0.1', port: 8089 },
+    { host: '0.0.0.0', port: 8080 },
+    { host: 'localhost', port: 8082 },
+    { host: '192.0.2.9', port: 8081 },
+  ],
+  async resolve(host) {
+    const found = NAMES[host]
+    if (found !== undefined) return found
+    if (host === 'slow.test') throw new Error(`getaddrinfo EAI_AGAIN ${host}`)
+    if (host === 'empty.test') return []
+    throw new Error(`getaddrinfo ENOTFOUND ${host}`)
+  },
+})
+
+function resolve(host: string, more: Partial<PeerTarget> = {}): Promise<readonly string[]> {
+  const target = { host, port: 80, what: 'node address', from: '192.0.2.7', mayBeLocal: false }
+  return egress.resolvePeer({ ...target, ...more }, 'registry')
+}
+
+t.test('a node may be where its registration comes from, or in register_allow', async (t) => {
+  t.same(await resolve('192.0.2.7'), [])
+  t.same(await resolve('192.0.2.9'), [])
+  t.same(await resolve('::ffff:192.0.2.7'), [])
+  t.same(await resolve('2001:db8::7', { from: '2001:DB8:0:0::7' }), [])
+  await t.rejects(resolve('192.0.2.8'), {
+    id: 'registry',
+    code: 403,
+    message:
+      'node address 192.0.2.8:80 is denied by the outgoing address policy (the request comes from 192.0.2.7). Ask an operator to add it to register_allow.',
+  })
+  await t.rejects(resolve('192.0.2.8', { from: '' }), { message: /comes from an unknown address/ })
+})
+
+t.test('a host name is resolved once, and all its addresses are checked', async (t) => {
+  t.same(await resolve('shop.test'), ['192.0.2.7', '192.0.2.9'])
+  await t.rejects(resolve('mixed.test'), {
+    message: /^node address mixed\.test:80 \(169\.254\.169\.254\) is denied .*\(link-local\)/,
+  })
+  await t.rejects(resolve('none.test'), {
+    code: 400,
+    message: /cannot resolve the host none\.test/,
+  })
+  await t.rejects(resolve('empty.test'), { code: 400, message: /no usable IP address/ })
+  await t.rejects(resolve('slow.test'), { code: 503, message: /EAI_AGAIN/ })
+})
+
+t.test('other kinds are denied, wherever the registration comes from', async (t) => {
+  const rows: [string, RegExp][] = [
+    ['127.0.0.1', /\(loopback\).* register_allow/],
+    ['::1', /^node address \[::1\]:80 .*\(loopback\)/],
+    ['169.254.169.254', /\(link-local\)\. Ask an operator to add it to register_allow\./],
+    ['fd00:ec2::254', /\(cloud metadata\)/],
+    ['0.0.0.0', /\(unspecified\)\. No setting allows it\./],
+    ['224.0.0.1', /\(multicast\)/],
+  ]
+  for (const [host, message] of rows)
+    await t.rejects(resolve(host, { from: host }), { code: 403, message }, host)
+})
+
+t.test('programs of this machine may be on it where that is allowed', async (t) => {
+  t.same(await resolve('127.0.0.1', { from: '127.0.0.1', mayBeLocal: true }), [])
+  t.same(await resolve('::1', { from: '127.0.0.1', mayBeLocal: true }), [])
+  await t.rejects(resolve('127.0.0.1', { mayBeLocal: true }), { message: /\(loopback\)/ })
+  if (OWN === undefined) return
+  t.same(await resolve(OWN, { from: '127.0.0.1', mayBeLocal: true }), [])
+  t.same(await resolve(OWN, { from: OWN }), [])
+  await t.rejects(resolve(OWN, { from: '127.0.0.1' }), { message: /\(this server\)/ })
+})
+
+t.test('no listener of the server is a node, whatever is allowed', async (t) => {
+  const local = { from: '127.0.0.1', mayBeLocal: true }
+  const rows: [string, number][] = [
+    ['127.0.0.1', 8089],
+    ['127.0.0.1', 8080],
+    ['::1', 8080],
+    ['127.9.9.9', 8082],
+    ['192.0.2.9', 8081],
+    ...(OWN === undefined ? [] : [[OWN, 8080] as [string, number]]),
+  ]
+  for (const [host, port] of rows)
+    await t.rejects(
+      resolve(host, { ...local, port }),
+      { message: /\(a listener of this server\)\. Only an operator may name it\./ },
+      `${host} ${port}`,
+    )
+  t.same(await resolve('127.0.0.2', { ...local, port: 8089 }), [], 'another address')
+})
+
+t.test('repositories may be where egress_allow says, and never at a listener', async (t) => {
+  const fetch = (host: string, port = 443) => egress.resolveRepository({ host, port }, 'runtime')
+  t.same(await fetch('192.0.2.7'), ['192.0.2.7'])
+  t.same(await fetch('10.0.0.7'), ['10.0.0.7'])
+  t.same(await fetch('shop.test'), ['192.0.2.9', '192.0.2.7'])
+  await t.rejects(fetch('mixed.test'), {
+    id: 'runtime',
+    message: /^repository address mixed\.test:443 .* Ask an operator to add it to egress_allow\.$/,
+  })
+  await t.rejects(fetch('127.0.0.1'), { message: /\(loopback\)/ })
+  await t.rejects(fetch('192.0.2.9', 8081), { message: /a listener of this server/ })
+  if (OWN !== undefined) await t.rejects(fetch(OWN), { message: /\(this server\)/ })
+})
+
+t.test('/rpc may name what rpc_address_allow says; names are not resolved', async (t) => {
+  t.ok(egress.isCallAllowed('10.0.0.7'))
+  for (const address of ['127.0.0.1', '192.0.2.7', 'shop.test', ''])
+    t.notOk(egress.isCallAllowed(address), address)
+})
+
+t.test('settings change while it is in use', async (t) => {
+  const policy = openEgress()
+  const target = { host: '10.0.0.7', port: 80, what: 'node address', from: '', mayBeLocal: false }
+  await t.rejects(policy.resolvePeer(target, 'registry'), { code: 403 })
+  policy.use({ registerAllow: ['private'], egressAllow: [], rpcAddressAllow: [] })
+  t.same(await policy.resolvePeer(target, 'registry'), [])
+  await t.rejects(policy.resolveRepository(target, 'runtime'), { code: 403 })
+})
