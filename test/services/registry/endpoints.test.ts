@@ -221,7 +221,7 @@ t.test('there is a bound on the versions of a domain', async (t) => {
 t.test(
   'services of the platform are registered by its administrators, not by those that are deployed',
   async (t) => {
-    const { ask, doors, admin, logIn } = await openAuthServer(t)
+    const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
     await ask('Auth.Generate', { id: 'svc', type: 'service', scopes: ['service'], secret: 's' })
     const options = { namespace: 'acme' }
     await ask('Auth.Generate', { id: 'ann', scopes: ['admin'], secret: 's', options })
