@@ -41,7 +41,8 @@ async function open(t: Test, words: readonly string[]): Promise<Tenants> {
     admin,
     tenant: await logIn(gateway, { id: 'tbadmin', secret: 'tenant-secret' }, 'tb'),
     service: await logIn(gateway, { id: 'svc', secret: 'tenant-secret' }),
-    adminAddress: new URL(String(server.log().find(({ msg }) => msg === 'server ready')!['admin'])).host,
+    adminAddress: new URL(String(server.log().find(({ msg }) => msg === 'server ready')!['admin']))
+      .host,
   }
 }
 
@@ -101,9 +102,15 @@ for (const profile of ['test', 'local'])
     await once(backend, 'listening')
     t.teardown(() => void backend.close())
     const loopback = `127.0.0.1:${(backend.address() as AddressInfo).port}`
-    t.match(await register(tenants, loopback, tenant, 'tb'), { status: 403, detail: /\(loopback\)/ })
+    t.match(await register(tenants, loopback, tenant, 'tb'), {
+      status: 403,
+      detail: /\(loopback\)/,
+    })
     const isLocal = profile === 'local'
     t.equal((await register(tenants, loopback, service, 'mx')).status, isLocal ? 200 : 403)
     t.equal((await register(tenants, loopback, tenants.admin, 'tb')).status, 200, 'an operator')
-    t.equal(await (await fetch(`${gateway}/metrics`, { headers: { 'mx-namespace': 'tb' } })).text(), 'mine')
+    t.equal(
+      await (await fetch(`${gateway}/metrics`, { headers: { 'mx-namespace': 'tb' } })).text(),
+      'mine',
+    )
   })

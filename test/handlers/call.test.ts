@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { type IncomingMessage, request } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, request } from 'node:http'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Plugin } from '../../core/chain.ts'
 import forwarded from '../../plugins/forwarded.ts'
+import proxyStatus from '../../plugins/proxy-status.ts'
 import { buildPlugin } from '../../sdk/testing.ts'
 import { LISTENERS } from '../fixtures/gateway.ts'
 import { createGreeter, createGreeterLog } from '../fixtures/greeter.ts'
@@ -414,6 +416,54 @@ t.test('any other address is 403, and no connection is made', async (t) => {
   }
   t.same(backend.connections, [])
 })
+
+t.test(
+  'only operators learn why no service answers at an address: nobody probes ports',
+  async (t) => {
+    const greets = createServer((socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'))
+    const plain = createHttpServer((_request, reply) => void reply.writeHead(404).end())
+    const closed = createServer()
+    for (const server of [greets, plain, closed])
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+    const toAddress = (server: Server) => `127.0.0.1:${(server.address() as AddressInfo).port}`
+    const addresses = [greets, plain, closed].map(toAddress)
+    await new Promise((resolve) => closed.close(resolve))
+    t.teardown(() => [greets, plain].map((server) => server.close()))
+
+    const operator = { id: 'admin', name: '', type: 'user', issuer: 'mx', metadata: {} } as const
+    const identify: Plugin = {
+      name: 'test-identify',
+      onRequest(x) {
+        const scope = x.headers.get('x-scope')
+        if (scope !== undefined)
+          x.session = {
+            id: 's',
+            account: { ...operator, scopes: [scope] },
+            issuedMs: 0,
+            endsMs: Number.MAX_VALUE,
+          }
+      },
+    }
+    const status = await buildPlugin(proxyStatus, {})
+    const { gateway } = await open(t, { plugins: [identify, status] })
+    const ask = async (headers: Record<string, string>) => {
+      const replies = addresses.map((address) => post(gateway, { ...HELLO, address }, headers))
+      return (await Promise.all(replies)).map(({ status, json, headers }) =>
+        JSON.stringify([status, json, headers.get('proxy-status')]),
+      )
+    }
+    for (const headers of [{}, { 'x-scope': 'user' }] as Record<string, string>[]) {
+      const told = await ask(headers)
+      t.equal(new Set(told).size, 1, told.join('\n'))
+      t.match(told[0], /502.*no connection to the service came about/)
+    }
+    t.match(await ask({ 'x-scope': 'admin' }), [
+      /does not speak the call protocol/,
+      /does not speak the call protocol/,
+      /refused the connection/,
+    ])
+  },
+)
 
 t.test('outside the allowed ranges only nodes may be named', async (t) => {
   const { gateway, service } = await open(t, { flags: ['--rpc_address_allow=192.0.2.0/24'] })

@@ -96,3 +96,21 @@ t.test('the way the platform calls services by is not open to clients', async (t
   }
   t.same(backend.sockets, [])
 })
+
+for (const [name, listener] of Object.entries(LISTENERS))
+  t.test(
+    `${name}: a WebSocket goes to the addresses that its node was registered with`,
+    async (t) => {
+      const backend = await openBackendServer(t)
+      const { port, upstream } = await openWebGateway(t, listener, [])
+      const address = `pinned.invalid:${backend.port}`
+      const node = { id: 'n', address, metadata: { resolved: '127.0.0.1' } }
+      upstream.update([
+        { name: upstream.name, version: 'latest', metadata: {}, endpoints: [], nodes: [node] },
+      ])
+      const client = await connectWebSocket(t, port)
+      t.equal(backend.sockets.length, 1)
+      client.close()
+      await once(client, 'close')
+    },
+  )

@@ -1,7 +1,15 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Caller } from '../../../core/rpc/caller.ts'
+import { Http2Connection } from '../../../core/upstream/http2-connection.ts'
 import { type NodeOptions, UpstreamNode } from '../../../core/upstream/node.ts'
 import { type NodeSettings, parseNode } from '../../../core/upstream/parse-node.ts'
+import { Upstream } from '../../../core/upstream/upstream.ts'
+import { createGreeter } from '../../fixtures/greeter.ts'
+import { openMxService } from '../../fixtures/mx-service.ts'
+import { openRpcGateway } from '../../fixtures/rpc-gateway.ts'
 import { createPools, makeNode } from '../../fixtures/services.ts'
 
 function open(
@@ -85,3 +93,64 @@ t.test(
     elsewhere.retire()
   },
 )
+
+t.test(
+  'a node that names a host is connected at the addresses it was registered with',
+  async (t) => {
+    for (const protocol of ['mx', 'http'] as const) {
+      const { entry, port } = await openMxService(t, createGreeter(), { protocol })
+      const nodes = entry.nodes.map((each) => ({
+        ...each,
+        address: `pinned.invalid:${port}`,
+        metadata: { ...each.metadata, resolved: '127.0.0.1' },
+      }))
+      const { origin } = await openRpcGateway(t, [{ ...entry, nodes }])
+      const reply = await fetch(`${origin}/greeter/hello?name=John`)
+      t.same(await reply.json(), { message: 'Hello John' }, protocol)
+    }
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const metadata = { protocol: 'grpc', resolved: '127.0.0.1' }
+    const { lookup } = new UpstreamNode(
+      'greeter',
+      'a',
+      parseNode(makeNode(`pinned.invalid:${port}`, metadata)) as NodeSettings,
+      createPools(),
+    )
+    const timeouts = { connectMs: 5000, replyMs: 5000, idleMs: 5000 }
+    await new Promise<void>((resolve, reject) => {
+      const connection = new Http2Connection(
+        { host: 'pinned.invalid', port, secure: false, lookup, timeouts, keepAliveMs: 1000 },
+        {
+          onReady: () => {
+            connection.close()
+            resolve()
+          },
+          onRoom: () => {},
+          onGone: (_connection, failure) => failure && reject(new Error(failure.detail)),
+          onUnsent: () => {},
+        },
+      )
+    })
+  },
+)
+
+t.test('a node whose addresses change is another one', async (t) => {
+  const upstream = new Upstream('greeter', createPools())
+  const update = (resolved: string): UpstreamNode => {
+    upstream.update([
+      {
+        ...{ name: 'greeter', version: 'latest', metadata: {}, endpoints: [] },
+        nodes: [{ id: 'a', address: 'shop.test:80', metadata: { resolved } }],
+      },
+    ])
+    return upstream.nodes[0]!
+  }
+  const first = update('192.0.2.7')
+  t.equal(update('192.0.2.7'), first)
+  t.not(update('192.0.2.7,192.0.2.8'), first)
+  update('metadata.test')
+  t.same(upstream.nodes, [], 'a name is not an address')
+})

@@ -23,7 +23,7 @@ const egress = openEgress({ resolve: async () => ['192.0.2.9', '192.0.2.7'] })
 async function check(registration: Registration): Promise<Readonly<Record<string, string>>> {
   const { address, account = { id: 'a', scopes: ['admin'] }, from = '127.0.0.1' } = registration
   const { domain = 'mx', isLocal = false, resolved } = registration
-  const whole = { name: '', type: 'user', issuer: 'tb', metadata: {}, ...account }
+  const whole = { name: '', type: 'user' as const, issuer: 'tb', metadata: {}, ...account }
   const metadata = { 'mx-account': formatAccount(whole), 'mx-address': from }
   const service = makeService('shop', [])
   const node = { id: 'n', address, metadata: resolved === undefined ? {} : { resolved } }
@@ -66,7 +66,10 @@ t.test('a host name is registered with the addresses that were checked', async (
     message: /shop\.test:80 \(192\.0\.2\.9\)/,
   })
   const alone = openEgress({ resolve: async () => ['192.0.2.7'] })
-  const service = { ...makeService('shop', []), nodes: [{ id: 'n', address: 'shop.test:80', metadata: { resolved: '127.0.0.1' } }] }
+  const service = {
+    ...makeService('shop', []),
+    nodes: [{ id: 'n', address: 'shop.test:80', metadata: { resolved: '127.0.0.1' } }],
+  }
   const ctx = createContext({ metadata: { 'mx-address': '192.0.2.7' } })
   const checkAlone = createAddressCheck({ egress: alone, isLocal: false })
   const { nodes } = await checkAlone(service, 'mx', ctx, 'registry')
