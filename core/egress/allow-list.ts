@@ -76,8 +76,17 @@ function isInside(ip: ipaddr.IPv4 | ipaddr.IPv6, [base, bits]: Range): boolean {
   return base.kind() === ip.kind() && ip.match(base, bits)
 }
 
-/** Addresses of the machine's network interfaces, as they are now. */
+/** Reading the interfaces takes some 50 µs, and thousands of services may renew their registrations each second. */
+const OWN_ADDRESSES_MS = 1000
+let ownAddresses: ReadonlySet<string> = new Set()
+let ownAddressesUntilMs = 0
+
+/** Addresses of the machine's network interfaces, at most a second old. */
 function listOwnAddresses(): ReadonlySet<string> {
+  const nowMs = performance.now()
+  if (nowMs < ownAddressesUntilMs) return ownAddresses
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
-  return new Set(all.map(({ address }) => ipaddr.process(address).toString()))
+  ownAddresses = new Set(all.map(({ address }) => ipaddr.process(address).toString()))
+  ownAddressesUntilMs = nowMs + OWN_ADDRESSES_MS
+  return ownAddresses
 }

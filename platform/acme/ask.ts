@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 export type Ask = (host: string) => Promise<boolean>
 
 export interface AskOptions {
-  /** Gets `?domain=<host>`, and says yes by 200. */
+  /** Gets `?domain=<host>`, and says yes by 200. The operator's: the outgoing address policy does not apply, redirects are not followed. */
   readonly url: string
   readonly onError: (message: string) => void
   /** @default 5000 */

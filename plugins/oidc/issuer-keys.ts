@@ -2,6 +2,7 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { PluginLog } from '../../core/define-plugin.ts'
 
 export interface IssuerKeysOptions {
+  /** The operator's, as what it says of its keys: the outgoing address policy does not apply. */
   readonly issuer: string
   /** Empty: the issuer tells it (OpenID Connect Discovery 1.0). */
   readonly jwksUri: string

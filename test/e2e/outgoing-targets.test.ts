@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { logIn } from '../fixtures/server.ts'
 import { type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
 
-t.setTimeout(60_000)
+t.setTimeout(120_000)
 
 /** A server, and accounts of its tenants. */
 interface Tenants {

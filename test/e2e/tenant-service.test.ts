@@ -15,7 +15,7 @@ const AUTH: Credentials = { id: 'shop@latest', secret: 'a secret', namespace: 'a
 
 /** A server with a namespace, an account of a service there, and one of somebody. */
 async function open(t: Test, words: readonly string[] = []): Promise<AuthServer> {
-  const server = await openAuthServer(t, words)
+  const server = await openAuthServer(t, ['--register_allow=loopback', ...words])
   const { ask } = server
   const { id, secret } = AUTH
   await ask('Auth.Generate', { id, secret, type: 'service', scopes: ['service'], ...OF_ACME })

@@ -19,7 +19,7 @@ const NOBODY = {
 
 /** A server with the account of a service, and its administrator. */
 async function open(t: Test) {
-  const server = await openServer(t)
+  const server = await openServer(t, ['--register_allow=loopback'])
   const admin = openClient(t, { proxy: server.proxy, auth: ADMIN })
   await admin.call('auth', 'Auth.Generate', ACCOUNT)
   return { server, admin }
