@@ -203,6 +203,11 @@ const SUBCOMMANDS: readonly Subcommand<AuthFlags>[] = [
 
 /** @throws {CliError} */
 export async function runAuth(cli: CAC): Promise<void> {
+  // Works on the data of a server that does not run, and takes its flags.
+  if (cli.rawArgs[3] === 'reset') {
+    const { runAuthReset } = await import('./auth-reset.ts')
+    return runAuthReset(cli)
+  }
   const { words, flags } = readCommandLine(cli, FLAGS)
   await runSubcommand('auth', SUBCOMMANDS, words, flags)
 }

@@ -75,7 +75,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'auth',
     description: 'Manage accounts and rules',
-    subcommands: ['list', 'create', 'delete', 'test', 'update'],
+    subcommands: ['list', 'create', 'delete', 'test', 'update', 'reset'],
     load: async () => (await import('./commands/auth.ts')).registerAuth,
   },
   {

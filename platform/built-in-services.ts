@@ -29,7 +29,7 @@ import {
   forgetStalePassword,
   openFirstAccounts,
 } from './first-accounts.ts'
-import { openEvents } from './open-events.ts'
+import { openEvents, toEventsLimits } from './open-events.ts'
 import { openIsolation } from './open-isolation.ts'
 import { openRuntime, openRuntimeFolder } from './open-runtime.ts'
 import { openStore } from './open-store.ts'
@@ -201,11 +201,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       made.events = createEventsService({
         ...toOptions('events', context),
         adapter,
-        events: {
-          maxTopics: settings.eventsTopics,
-          retention: { maxAgeMs: settings.eventsMaxAgeMs, maxBytes: settings.eventsMaxBytes },
-          topics: settings.eventsRetention,
-        },
+        events: toEventsLimits(settings),
       })
       return made.events
     },

@@ -24,7 +24,8 @@ export interface FirstAccountsOptions {
 }
 
 const ADMIN = 'admin'
-const PASSWORD_FILE = 'admin_password'
+/** Holds the password of the account `admin` until it is changed, for its owner alone. */
+export const PASSWORD_FILE = 'admin_password'
 /** What of the audit makes the password that was told once one of nobody. */
 const ENDS_PASSWORD = ['account.change-secret', 'account.delete']
 /** That of profile `test`, which everybody knows. */

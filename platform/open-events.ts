@@ -1,5 +1,6 @@
 import { parseNatsUrl } from '../adapters/nats/url.ts'
 import type { EventsAdapter } from '../core/contracts/events.ts'
+import type { EventsOptions } from '../core/events/events.ts'
 import { hideSecret } from '../core/hide-secret.ts'
 import type { Settings } from './settings.ts'
 
@@ -35,6 +36,21 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
       `what keeps events, ${hideSecret(options.settings.events)}, cannot be used: ${reason}`,
       { cause: error },
     )
+  }
+}
+
+/** How much of events is kept, by the settings. */
+export function toEventsLimits(
+  settings: Pick<
+    Settings,
+    'eventsTopics' | 'eventsMaxAgeMs' | 'eventsMaxBytes' | 'eventsRetention'
+  >,
+): Pick<EventsOptions, 'maxTopics' | 'retention' | 'topics'> {
+  const { eventsTopics, eventsMaxAgeMs, eventsMaxBytes, eventsRetention } = settings
+  return {
+    maxTopics: eventsTopics,
+    retention: { maxAgeMs: eventsMaxAgeMs, maxBytes: eventsMaxBytes },
+    topics: eventsRetention,
   }
 }
 

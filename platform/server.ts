@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { openGate } from '../core/auth/open-gate.ts'
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import type { Plugin } from '../core/chain.ts'
@@ -12,7 +12,7 @@ import { claimPorts } from './claim-ports.ts'
 import { type Closing, createClosing } from './closing.ts'
 import type { Configuration } from './configuration.ts'
 import { startDashboard } from './dashboard/dashboard.ts'
-import { type DataFolder, openDataFolder, toFolderPath } from './data-folder.ts'
+import { type DataFolder, openDataFolder } from './data-folder.ts'
 import { readFileLimit } from './file-limit.ts'
 import { type AdminPassword, checkAdminPassword } from './first-accounts.ts'
 import type { EventSinks } from './handlers.ts'
@@ -21,13 +21,14 @@ import type { Log } from './log.ts'
 import { withNamespaces } from './namespaced-broker.ts'
 import { openBroker } from './open-broker.ts'
 import { openTls } from './open-tls.ts'
+import { toOwnFolder } from './own-folder.ts'
 import { planGuards } from './plan-plugins.ts'
 import { buildPlugins } from './plugin-list.ts'
 import { makeServerId, readServerId } from './server-id.ts'
 import { openServerProxy } from './server-proxy.ts'
 import { openServerRegistries } from './server-registries.ts'
 import { createBuiltInLog } from './service-log.ts'
-import { SETTINGS, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 import type { Address } from './settings-values.ts'
 import { createToldGateway } from './told-gateway.ts'
 
@@ -144,7 +145,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       settings,
       toFolder: (part) => join(folder?.path ?? '', part),
       hasFolder: folder !== undefined,
-      ownFolder: toOwnFolder(folder),
+      ownFolder: toOwnFolder(folder?.path),
       registries,
       broker,
       network,
@@ -263,7 +264,7 @@ async function openServerTls(
   { store, secretKey }: Made,
   folder: DataFolder | undefined,
 ): Promise<TlsSource | undefined> {
-  if (!settings.enableAcme) return openTls(settings, log, { folder: toOwnFolder(folder) })
+  if (!settings.enableAcme) return openTls(settings, log, { folder: toOwnFolder(folder?.path) })
   const { readSecretKeys } = await import('./acme/secret-keys.ts')
   const secretKeys = readSecretKeys(settings, secretKey)
   const kept = { store: store!.store, secretKeys }
@@ -286,20 +287,6 @@ function isFolderNeeded({ store, events, configSecretKey, runtime }: Settings): 
   // What runs is to be found again after a restart, unless it is forgotten what it was.
   const runs = runtime === 'process' && store !== 'memory'
   return runs || store === 'lmdb' || events === 'lmdb' || configSecretKey === 'file'
-}
-
-/** What the default data folder lies in, however it was named (specification: Authentication 10), and any other one itself. */
-function toOwnFolder(folder: DataFolder | undefined): string | undefined {
-  return folder && (isDefault(folder.path) ? dirname(folder.path) : folder.path)
-}
-
-function isDefault(path: string): boolean {
-  try {
-    return path === toFolderPath(SETTINGS.dataDir.inServer!.default!)
-  } catch {
-    // Without a home folder there is no default one.
-    return false
-  }
 }
 
 function toSinks({ eventSink }: Settings, broker: CheckedBroker, { events }: Made): EventSinks {

@@ -1,69 +1,128 @@
+import {
+  ADMIN,
+  canActAs,
+  isAdminOf,
+  isWorkload,
+  SERVICE,
+  toWorkloadScope,
+} from '../core/auth/account-rights.ts'
 import { belongsTo } from '../core/auth/belongs-to.ts'
 import type { Gate } from '../core/contracts/auth.ts'
+import type { GatewayError } from '../core/errors.ts'
 import type { Account, Context } from './context.ts'
 import { forbidden, unauthorized } from './errors.ts'
 import { DEFAULT_NAMESPACE } from './namespace.ts'
 
-/** Scopes that may administer. */
-const ADMIN_SCOPES = ['admin', 'service']
-
-/** Who calls, of whatever is called. */
+/** The part of a call that checks look at. */
 type Called = Pick<Context, 'account'>
 
 /**
- * Refuses a caller.
+ * Denies a caller.
  *
  * @param namespace that the call is about.
- * @param id of the error.
- * @throws {GatewayError} 401 or 403 (reference 2.2).
+ * @param id of the error: the endpoint, as in `runtime.Runtime.Create`.
+ * @throws {GatewayError} 401 without an account or for a missing scope, 403 for an account of another namespace (reference 2.2).
  */
 export type AccountCheck = (ctx: Context, namespace: string, id: string) => void
 
-/** What a service of the platform asks of its callers besides the rules. */
+/** What the services of the platform require of their callers besides the rules. */
 export interface AccountChecks {
+  /** Any account of the namespace. */
   readonly mustBeMember: AccountCheck
+  /** As {@link mustBeMember}, except workloads. */
+  readonly mustBeViewer: AccountCheck
+  /** A service of the namespace. @param service only this one: the account must not be the workload of another. */
+  readonly mustBeService: (ctx: Context, namespace: string, id: string, service?: string) => void
+  /** Scope `admin` of the namespace, or of `mx`. */
   readonly mustBeAdmin: AccountCheck
-  /** That of the platform, whatever the call is about. */
+  /** Scope `admin` of `mx`, whatever namespace the call is about. */
   readonly mustBeOperator: (ctx: Context, id: string) => void
 }
 
-/** Those of a service with a gate; one without knows no accounts, and asks nothing. */
+/** The checks of a service with a gate. A service without a gate knows no accounts, and allows every call. */
 export function createAccountChecks(gate: Gate | undefined): AccountChecks {
-  if (gate !== undefined) return { mustBeMember, mustBeAdmin, mustBeOperator }
-  const ask = (): void => {}
-  return { mustBeMember: ask, mustBeAdmin: ask, mustBeOperator: ask }
+  if (gate !== undefined)
+    return { mustBeMember, mustBeViewer, mustBeService, mustBeAdmin, mustBeOperator }
+  const allow = (): void => {}
+  return {
+    ...{ mustBeMember: allow, mustBeViewer: allow, mustBeService: allow },
+    ...{ mustBeAdmin: allow, mustBeOperator: allow },
+  }
 }
 
 /**
- * The caller, who belongs to a namespace: an account of it, or a service or an administrator of the platform (reference 2.2).
+ * The caller, who belongs to a namespace: an account of it, or an operator (reference 2.2).
  *
  * @param id of the error.
- * @throws {GatewayError} 401 for nobody, 403 for an account of another namespace.
+ * @throws {GatewayError} 401 without an account, 403 for an account of another namespace.
  */
 export function mustBeMember({ account }: Called, namespace: string, id: string): Account {
-  if (account === undefined) throw unauthorized(id, 'An account is required')
+  if (account === undefined)
+    throw unauthorized(id, 'An account is required', { headers: ['www-authenticate', 'Bearer'] })
   if (!belongsTo(account, namespace)) throw forbidden(id, 'Access denied to namespace')
   return account
 }
 
 /**
- * As {@link mustBeMember}, for a caller that may administer the namespace (reference 2.2).
+ * As {@link mustBeMember}, for what workloads do not need: what runs in the namespace, and what the gateway serves.
  *
- * @throws {GatewayError} 401 for a member that may not.
+ * @throws {GatewayError} 401 for a workload.
  */
-export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account {
+export function mustBeViewer(ctx: Called, namespace: string, id: string): Account {
   const account = mustBeMember(ctx, namespace, id)
-  if (!ADMIN_SCOPES.some((scope) => account.scopes.includes(scope)))
-    throw unauthorized(id, 'Unauthorized')
+  if (isWorkload(account)) throw toMissingScope(id, ADMIN, namespace)
   return account
 }
 
 /**
- * Refuses whoever does not run the platform: an account of it with the scope `admin`, which services that are deployed have not.
+ * As {@link mustBeMember}, for a service of the namespace: scope `service` or `admin`, or a workload scope (decision 30).
+ *
+ * @param service full name. @default any: what the call is about belongs to all services of the namespace
+ * @throws {GatewayError} 401 for accounts that are not services, and for the workload of another service.
+ */
+export function mustBeService(
+  ctx: Called,
+  namespace: string,
+  id: string,
+  service?: string,
+): Account {
+  const account = mustBeMember(ctx, namespace, id)
+  if (canActAs(account, namespace, service)) return account
+  if (service === undefined || !isWorkload(account)) throw toMissingScope(id, SERVICE, namespace)
+  const scope = toWorkloadScope(namespace, service)
+  throw toMissingScope(
+    id,
+    scope,
+    namespace,
+    `. The account ${account.id} is a workload, with ${account.scopes.join(', ')}: run ${service} as a program of its own (mx run --name=${service}), or use an account with the missing scope`,
+  )
+}
+
+/**
+ * As {@link mustBeMember}, for a caller that administers the namespace.
+ *
+ * @throws {GatewayError} 401 for a member without the scope `admin`.
+ */
+export function mustBeAdmin(ctx: Called, namespace: string, id: string): Account {
+  const account = mustBeMember(ctx, namespace, id)
+  if (!isAdminOf(account, namespace)) throw toMissingScope(id, ADMIN, namespace)
+  return account
+}
+
+/**
+ * As {@link mustBeAdmin}, for an operator of the platform.
  *
  * @throws {GatewayError} 401, 403
  */
-export function mustBeOperator(ctx: Context, id: string): void {
-  const { scopes } = mustBeAdmin(ctx, DEFAULT_NAMESPACE, id)
-  if (!scopes.includes('admin')) throw unauthorized(id, 'Unauthorized: it takes the scope admin')
+export function mustBeOperator(ctx: Called, id: string): Account {
+  return mustBeAdmin(ctx, DEFAULT_NAMESPACE, id)
+}
+
+/** RFC 6750 §3.1: who calls is known, and lacks a scope (decision 29). */
+function toMissingScope(id: string, scope: string, namespace: string, hint = ''): GatewayError {
+  return unauthorized(
+    id,
+    `Permission denied: ${id} requires the scope ${scope} in namespace ${namespace}${hint}`,
+    { headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`] },
+  )
 }

@@ -21,6 +21,7 @@ import { findOwnTokens } from './own-tokens.ts'
 import { setOwnTraces } from './own-traces.ts'
 import { readProxyAddress } from './proxy-address.ts'
 import { type Registration, register } from './registration.ts'
+import { toRuntimeName } from './runtime-name.ts'
 import type { Schema } from './schema.ts'
 import { createServiceBroker, type ServiceBroker } from './service-broker.ts'
 import { toServiceEntry } from './service-entry.ts'
@@ -30,7 +31,7 @@ import type { SubscriberOptions } from './subscriptions.ts'
 
 /** What a service is told. */
 export interface ServiceOptions extends PortOptions {
-  /** Full name: letters, digits and inner dots, dashes or underscores. */
+  /** Full name: letters, digits and inner dots, dashes or underscores. The runtime overrides that of the first service of a program with `MX_SERVICE_NAME` (`mx run --name`). */
   readonly name: string
   /** @default 'latest' */
   readonly version?: string
@@ -89,6 +90,7 @@ const VARIABLES = [
   'AUTH_SECRET',
   'NAMESPACE',
   'INSTANCE',
+  'SERVICE_NAME',
 ]
 /** Those of the programs `mx server` and `mx api` are theirs to judge. */
 const VARIABLE_PREFIX = /^MX_(?!SERVER_|API_)/
@@ -143,8 +145,9 @@ export class Service<H extends object = Record<never, never>> {
   constructor(options: ServiceOptions) {
     refuseUnknown('new Service', options, OPTIONS)
     // Without a name it is refused like one with a wrong name.
-    const { name = '', version = LATEST, broker, gate, log } = options
-    checkService({ name, version, metadata: {}, endpoints: [], nodes: [] })
+    const { version = LATEST, broker, gate, log } = options
+    checkService({ name: options.name ?? '', version, metadata: {}, endpoints: [], nodes: [] })
+    const name = options.host === undefined ? toRuntimeName(options.name) : options.name
     this.name = name
     this.version = version
     this.#options = options

@@ -5,7 +5,7 @@ export function registerAuth(cli: CAC): void {
   cli
     .command('auth [...words]', 'Manage accounts and rules')
     .usage(
-      'auth <list rules | list accounts | create rule <id> | create account <id> | create token <id> | update secret <id> | delete rule <id> | delete account <id> | test <service> <endpoint>> [flags]',
+      'auth <list rules | list accounts | create rule <id> | create account <id> | create token <id> | update secret <id> | delete rule <id> | delete account <id> | test <service> <endpoint> | reset> [flags]',
     )
     .option('--env <name>', 'Environment (default: the selected one)')
     .option('--namespace <name>', 'Namespace of accounts and rules (default: that of the login)')
@@ -27,9 +27,14 @@ export function registerAuth(cli: CAC): void {
     .option('--type <user|service>', 'Of an account (default: user)')
     .option('--account <id>', 'Who calls, for test (default: somebody without a token)')
     .option('--domain <name>', 'Namespace of the service, for test (default: mx)')
-    .option('--force', 'Also when nobody can log in, or you cannot change rules any more')
+    .option('--force', 'Also when only operators can log in, or you cannot change rules any more')
+    .option(
+      '--data_dir <folder>',
+      'Data folder of a stopped server, for reset, which takes the flags of mx server (default: ~/.mx/server)',
+    )
     .option('-o, --output <format>', 'text, json or yaml (default: text)')
     .example((bin) => `  ${bin} auth create rule --scope='*' --resource='*:*:*' onlyloggedin`)
+    .example((bin) => `  ${bin} auth reset --data_dir=/var/lib/mx`)
     .example(
       (bin) => `  TOKEN=$(${bin} auth create token reports --secret - --expiry 1h < secret.txt)`,
     )

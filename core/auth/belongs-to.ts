@@ -1,11 +1,6 @@
-import type { Account } from '../contracts/auth.ts'
-import { DEFAULT_DOMAIN } from '../service-entry.ts'
+import { isOperator, type ScopedAccount } from './account-rights.ts'
 
-/** What services know of their callers will do. */
-type Caller = Pick<Account, 'issuer' | 'scopes'> & { readonly type: string }
-
-/** Whether an account belongs to a namespace: it is of it, or a service or an administrator of the platform (reference 2.2). */
-export function belongsTo({ issuer, type, scopes }: Caller, namespace: string): boolean {
-  if (issuer === namespace) return true
-  return issuer === DEFAULT_DOMAIN && (type === 'service' || scopes.includes('admin'))
+/** Whether an account belongs to a namespace. Operators belong to every namespace; workloads and services of `mx` do not. */
+export function belongsTo(account: ScopedAccount, namespace: string): boolean {
+  return account.issuer === namespace || isOperator(account)
 }

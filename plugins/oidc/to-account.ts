@@ -1,4 +1,5 @@
 import type { JWTPayload } from 'jose'
+import { isWorkloadScope } from '../../core/auth/account-rights.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 
 export interface AccountClaims {
@@ -37,7 +38,7 @@ function toScopes(value: unknown, map: AccountClaims['scopes']): string[] {
   const isMapped = Object.keys(map).length > 0
   const scopes = isMapped
     ? given.flatMap((text) => (Object.hasOwn(map, text) ? [map[text]!] : []))
-    : given.filter((text) => !OWN.has(text))
+    : given.filter((text) => !OWN.has(text) && !isWorkloadScope(text))
   return [...new Set(scopes)]
 }
 

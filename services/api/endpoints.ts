@@ -36,9 +36,9 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
     if (running === undefined) throw unavailable(idOf(ctx), 'the gateway is starting')
     return running
   }
-  const mustBeMember = (ctx: Context): void =>
-    checks.mustBeMember(ctx, DEFAULT_NAMESPACE, idOf(ctx))
-  const mustBeAdmin = (ctx: Context): void => checks.mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+  const mustBeViewer = (ctx: Context): void =>
+    checks.mustBeViewer(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+  const mustBeOperator = (ctx: Context): void => checks.mustBeOperator(ctx, idOf(ctx))
 
   return {
     stats: endpoint({
@@ -55,7 +55,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       response: Stats,
       stream: 'server',
       handle({ seconds }, ctx) {
-        mustBeMember(ctx)
+        mustBeViewer(ctx)
         return feeds.open(seconds, idOf(ctx))
       },
     }),
@@ -72,7 +72,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       }),
       response: Routes,
       handle(request, ctx) {
-        mustBeMember(ctx)
+        mustBeViewer(ctx)
         return view(ctx).listRoutes(request)
       },
     }),
@@ -82,7 +82,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       request: Type.Object({}),
       response: Type.Object({ plugins: Type.Array(Plugin) }),
       handle(_, ctx) {
-        mustBeAdmin(ctx)
+        mustBeOperator(ctx)
         return { plugins: [...view(ctx).listPlugins()] }
       },
     }),
@@ -107,7 +107,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
       }),
       response: Explanation,
       async handle({ as_caller, headers, ...request }, ctx) {
-        mustBeAdmin(ctx)
+        mustBeOperator(ctx)
         const id = idOf(ctx)
         const running = view(ctx)
         checkHeaders(headers, id)

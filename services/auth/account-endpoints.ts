@@ -1,8 +1,8 @@
 import { Type } from '../../core/schema.ts'
 import { mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
-import { badRequest, unauthorized } from '../../sdk/errors.ts'
-import { type Accounts, ADMIN } from './accounts.ts'
+import { badRequest } from '../../sdk/errors.ts'
+import type { Accounts } from './accounts.ts'
 import type { AttemptLogin } from './attempt-login.ts'
 import type { Audit } from './audit.ts'
 import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from './messages.ts'
@@ -53,8 +53,6 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         if (caller.issuer === namespace && caller.id === id)
           throw badRequest(errorId, "Can't delete your own account")
         const account = await accounts.find(namespace, id)
-        if (account?.scopes.includes(ADMIN) && !caller.scopes.includes(ADMIN))
-          throw unauthorized(errorId, 'Unauthorized')
         if (account?.id !== id || !(await accounts.delete(namespace, id, errorId)))
           throw badRequest(errorId, 'Account not found with this ID')
         audit(ctx, 'account.delete', { namespace, target: id })
@@ -85,8 +83,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         if (isOwn && old === '')
           throw badRequest(errorId, 'request.old_secret must be given: the account is your own')
         const secrets = { old: old === '' ? undefined : old, new: new_secret }
-        if (secrets.old === undefined && !caller.scopes.includes(ADMIN))
-          throw unauthorized(errorId, 'Unauthorized')
+        if (secrets.old === undefined) mustBeAdmin(ctx, namespace, errorId)
         await attemptLogin(ctx, { namespace, id: target }, () =>
           accounts.changeSecret(namespace, target, secrets, errorId),
         )

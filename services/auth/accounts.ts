@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { isWorkloadScope, parseWorkloadScope } from '../../core/auth/account-rights.ts'
 import type { SecretHasher } from '../../core/auth/secret-hash.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
+import { isOfPlatform } from '../../core/platform-services.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -19,14 +21,13 @@ import {
 } from './records.ts'
 import { nextSecond, revokeAccount } from './revoked.ts'
 
-/** Scope of administrators. */
-export const ADMIN = 'admin'
 /** No control characters, blanks or slashes. */
 const ID = /^[^\s/\p{C}]{1,128}$/u
 const ID_FORM = 'up to 128 characters without blanks and slashes'
 const SECRET_MAX = 1024
 /** What a scope must be, as errors say it. */
-export const SCOPE_FORM: string = '1 to 128 characters without blanks, commas and stars'
+export const SCOPE_FORM: string =
+  '1 to 128 characters without blanks, commas and stars, or workload:<namespace>/<name>'
 const SCOPE = /^[^\s,*+<>\p{C}]{1,128}$/u
 /** What an account says of itself goes into tokens, which are 4 KiB at most. */
 const CLAIMS_MAX = 2000
@@ -107,6 +108,13 @@ export interface Accounts {
     secrets: { readonly old: string | undefined; readonly new: string },
     errorId: string,
   ) => Promise<void>
+  /** Replaces the scopes of an account and revokes its tokens; one that has exactly these is left alone. @returns whether they were others. */
+  readonly setScopes: (
+    namespace: string,
+    id: string,
+    scopes: readonly string[],
+    errorId: string,
+  ) => Promise<boolean>
   /** What was issued to it until now counts for nothing. */
   readonly revoke: (namespace: string, id: string, errorId: string) => Promise<void>
 }
@@ -161,6 +169,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       checkId('name', name, errorId)
       checkSecret('secret', secret, errorId)
       checkClaims({ name, scopes, metadata }, errorId)
+      checkWorkloadScopes(scopes, namespace, errorId)
       const account: AccountRecord = {
         ...{ id, name, type, issuer: namespace, scopes: [...new Set(scopes)], metadata },
         created: Math.floor(nowMs() / 1000),
@@ -234,6 +243,18 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       if (!changed) throw badRequest(errorId, 'the secret was changed meanwhile')
     },
 
+    async setScopes(namespace, id, scopes, errorId) {
+      checkWorkloadScopes(scopes, namespace, errorId)
+      for (;;) {
+        const record = await read(namespace, id)
+        if (record === undefined) throw badRequest(errorId, 'Account not found with this ID')
+        const account = parseAccountRecord(record)
+        checkClaims({ ...account, scopes }, errorId)
+        if (JSON.stringify(account.scopes) === JSON.stringify(scopes)) return false
+        if ((await replace({ ...account, scopes }, record.version)) !== undefined) return true
+      }
+    },
+
     async revoke(namespace, id, errorId) {
       for (;;) {
         const record = await read(namespace, id)
@@ -246,10 +267,27 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
 
 /** Whether an account can have a scope. */
 export function isScope(scope: string): boolean {
-  return SCOPE.test(scope)
+  return isWorkloadScope(scope) ? parseWorkloadScope(scope) !== undefined : SCOPE.test(scope)
 }
 
-function checkClaims(claims: Pick<Account, 'name' | 'scopes' | 'metadata'>, errorId: string): void {
+/** A workload scope counts in the namespace of its account only, and never for services of the platform. */
+function checkWorkloadScopes(scopes: readonly string[], namespace: string, errorId: string): void {
+  for (const [i, scope] of scopes.entries()) {
+    if (!isWorkloadScope(scope)) continue
+    const workload = parseWorkloadScope(scope)
+    if (workload?.namespace === namespace && !isOfPlatform(workload.service)) continue
+    throw badRequest(
+      errorId,
+      `request.scopes[${i}] must be workload:${namespace}/<name>, <name> being a service of the namespace ${namespace} that is not one of the platform`,
+    )
+  }
+}
+
+function checkClaims(
+  { name, scopes, metadata }: Pick<Account, 'name' | 'scopes' | 'metadata'>,
+  errorId: string,
+): void {
+  const claims = { name, scopes, metadata }
   const wrong = claims.scopes.findIndex((scope) => !isScope(scope))
   if (wrong >= 0) throw badRequest(errorId, `request.scopes[${wrong}] must be ${SCOPE_FORM}`)
   const bytes = Buffer.byteLength(JSON.stringify(claims))

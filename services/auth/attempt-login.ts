@@ -11,6 +11,9 @@ export type AttemptLogin = <T>(
   logIn: () => Promise<T>,
 ) => Promise<T>
 
+/** Wrong credentials, and an account that the rules do not let log in. */
+const FAILED: readonly number[] = [400, 401]
+
 export function createAttemptLogin(limit: LoginLimit, audit: Audit): AttemptLogin {
   return async (ctx, { namespace, id }, logIn) => {
     const attempt = { namespace, account: id, address: addressOf(ctx) }
@@ -18,7 +21,7 @@ export function createAttemptLogin(limit: LoginLimit, audit: Audit): AttemptLogi
     try {
       return await limit.run(attempt, idOf(ctx), logIn, () => tell('login.refused'))
     } catch (error) {
-      if (error instanceof GatewayError && error.code === 400) tell('login.failed')
+      if (error instanceof GatewayError && FAILED.includes(error.code)) tell('login.failed')
       throw error
     }
   }

@@ -1,4 +1,5 @@
 import { toNetwork } from '../../core/auth/login-limit.ts'
+import type { Account } from '../../core/contracts/auth.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'
 import { idOf } from './messages.ts'
@@ -14,6 +15,8 @@ export type AttemptRefresh = (
     readonly token: string
     readonly lifeS: number
   },
+  /** Throws for an account that may not log in: its token is not used up then. */
+  mustBeAllowed: (account: Account) => void,
 ) => Promise<TokenPair>
 
 export interface AttemptRefreshOptions {
@@ -26,8 +29,8 @@ export interface AttemptRefreshOptions {
 export function createAttemptRefresh(options: AttemptRefreshOptions): AttemptRefresh {
   const { tokens, audit, nowMs } = options
   const isFirst = createOnceAMinute(nowMs)
-  return (ctx, { namespace, token, lifeS }) =>
-    tokens.refresh(token, lifeS, idOf(ctx), (why, family) => {
+  return (ctx, { namespace, token, lifeS }, mustBeAllowed) =>
+    tokens.refresh(token, { lifeS, errorId: idOf(ctx), mustBeAllowed }, (why, family) => {
       const what = { namespace: family?.namespace ?? namespace, target: family?.account ?? '' }
       if (why === 'reused') audit(ctx, 'token.reused', what)
       else if (isFirst(toNetwork(addressOf(ctx)))) audit(ctx, 'refresh.failed', what)

@@ -25,6 +25,12 @@ export function auditAccounts(accounts: Accounts, audit: Audit): Accounts {
       tell('account.change-secret', namespace, id)
     },
 
+    async setScopes(namespace, id, scopes, errorId) {
+      const isChanged = await accounts.setScopes(namespace, id, scopes, errorId)
+      if (isChanged) tell('account.change-scopes', namespace, id)
+      return isChanged
+    },
+
     async revoke(namespace, id, errorId) {
       await accounts.revoke(namespace, id, errorId)
       tell('account.revoke', namespace, id)

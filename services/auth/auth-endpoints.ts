@@ -5,9 +5,10 @@ import { type TUnsafe, Type } from '../../core/schema.ts'
 import { mustBeAdmin, mustBeMember, mustBeOperator } from '../../sdk/account-checks.ts'
 import type { Account } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
-import { badRequest, unauthorized } from '../../sdk/errors.ts'
+import { badRequest } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
-import { type Accounts, ADMIN } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
+import type { AdmitLogin } from './admit-login.ts'
 import type { AttemptLogin } from './attempt-login.ts'
 import type { AttemptRefresh } from './attempt-refresh.ts'
 import type { Audit } from './audit.ts'
@@ -26,6 +27,7 @@ export interface AuthEndpointsOptions {
   readonly revoked: Revoked
   readonly attemptLogin: AttemptLogin
   readonly attemptRefresh: AttemptRefresh
+  readonly admitLogin: AdmitLogin
   readonly watchers: Watchers
   readonly audit: Audit
 }
@@ -70,7 +72,8 @@ const GivenMetadata: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
 
 /** What the handler `Auth` offers (reference 2.1). */
 export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
-  const { accounts, tokens, keys, revoked, attemptLogin, attemptRefresh, watchers, audit } = options
+  const { accounts, tokens, keys, revoked, attemptLogin, attemptRefresh, admitLogin } = options
+  const { watchers, audit } = options
 
   return {
     generate: endpoint({
@@ -90,8 +93,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       async handle({ id, name, type, scopes, metadata, secret, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
-        const caller = mustBeAdmin(ctx, namespace, errorId)
-        if (scopes.includes(ADMIN)) mustHaveAdmin(caller, errorId)
+        mustBeAdmin(ctx, namespace, errorId)
         const made = await accounts.create(
           namespace,
           {
@@ -147,17 +149,21 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       async handle({ id, secret, refresh_token, token_expiry, options }, ctx) {
         const errorId = idOf(ctx)
         const lifeS = token_expiry || LIFE_S
-        if (refresh_token !== '') {
-          const given = { namespace: namespaceOf(options, ctx), token: refresh_token, lifeS }
-          return toReply(await attemptRefresh(ctx, given))
-        }
-        if (id === '' || secret === '')
-          throw badRequest(errorId, 'Credentials or a refresh token required')
-        const namespace = namespaceOf(options, ctx)
-        const account = await attemptLogin(ctx, { namespace, id }, () =>
-          accounts.logIn(namespace, id, secret, errorId),
-        )
-        return toReply(await tokens.begin(account, lifeS))
+        return admitLogin(ctx, async (mustBeAllowed) => {
+          if (refresh_token !== '') {
+            const given = { namespace: namespaceOf(options, ctx), token: refresh_token, lifeS }
+            return toReply(await attemptRefresh(ctx, given, mustBeAllowed))
+          }
+          if (id === '' || secret === '')
+            throw badRequest(errorId, 'Credentials or a refresh token required')
+          const namespace = namespaceOf(options, ctx)
+          const account = await attemptLogin(ctx, { namespace, id }, async () => {
+            const found = await accounts.logIn(namespace, id, secret, errorId)
+            mustBeAllowed(found)
+            return found
+          })
+          return toReply(await tokens.begin(account, lifeS))
+        })
       },
     }),
 
@@ -227,11 +233,6 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
         ),
     }),
   }
-}
-
-/** Only who has the scope makes others that have it. @throws {GatewayError} 401 */
-function mustHaveAdmin({ scopes }: Account, errorId: string): void {
-  if (!scopes.includes(ADMIN)) throw unauthorized(errorId, 'Unauthorized')
 }
 
 function toType(type: string, errorId: string): 'user' | 'service' {

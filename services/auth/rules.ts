@@ -1,3 +1,4 @@
+import { isOperator } from '../../core/auth/account-rights.ts'
 import { DEFAULT_RULE } from '../../core/auth/default-rule.ts'
 import { type Judged, RuleBook } from '../../core/auth/rule-book.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
@@ -148,9 +149,9 @@ function findLost(
 ): string | undefined {
   const [before, after] = versions.map((rules) => new RuleBook(namespace, rules))
   if (canLogIn(before!) && !canLogIn(after!))
-    return 'this is the last rule that lets anybody log in: without it nobody can'
-  // Others are let in by the rules of their own namespace.
-  if (caller?.issuer !== namespace) return undefined
+    return 'this is the last rule that lets anybody log in: without it only operators can'
+  // Others are let in by the rules of their own namespace, and no rule denies operators.
+  if (caller?.issuer !== namespace || isOperator(caller)) return undefined
   if (canChange(before!, caller) && !canChange(after!, caller))
     return 'you could not change rules any more, nor undo this: a rule has to let you call Rules.Create and Rules.Delete of auth'
   return undefined

@@ -8,6 +8,7 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
 import { createAccountEndpoints } from './account-endpoints.ts'
 import { type Accounts, createAccounts } from './accounts.ts'
+import { createAdmitLogin } from './admit-login.ts'
 import { createAttemptLogin } from './attempt-login.ts'
 import { createAttemptRefresh } from './attempt-refresh.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
@@ -86,9 +87,13 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const watchers = createWatchers(maxWatchers)
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const attemptRefresh = createAttemptRefresh({ tokens, audit, nowMs })
+  const admitLogin = createAdmitLogin(rest.gate)
   const shared = { accounts, attemptLogin, watchers, audit }
   service
-    .handle('Auth', createAuthEndpoints({ ...shared, attemptRefresh, tokens, keys, revoked }))
+    .handle(
+      'Auth',
+      createAuthEndpoints({ ...shared, attemptRefresh, admitLogin, tokens, keys, revoked }),
+    )
     .handle('Accounts', createAccountEndpoints(shared))
     .handle('Rules', createRuleEndpoints({ ...shared, rules, source }))
   return {

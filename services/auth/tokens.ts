@@ -54,8 +54,7 @@ export interface Tokens {
    */
   readonly refresh: (
     token: string,
-    lifeS: number,
-    errorId: string,
+    given: RefreshOptions,
     onWrong: (why: 'reused' | 'unknown', family: FamilyRecord | undefined) => void,
   ) => Promise<TokenPair>
   /** Whom an access token stands for. @throws {TokenError} */
@@ -68,6 +67,15 @@ export interface Tokens {
    * @throws {GatewayError} 429 after too many access tokens of an account.
    */
   readonly revoke: (token: string, errorId: string) => Promise<Owner | undefined>
+}
+
+/** How a refresh token is exchanged. */
+export interface RefreshOptions {
+  /** Seconds that the access token is good for. */
+  readonly lifeS: number
+  readonly errorId: string
+  /** Throws for an account that may not log in, before its token is used up. @default every account may */
+  readonly mustBeAllowed?: (account: Account) => void
 }
 
 /** Whose a token is. */
@@ -145,7 +153,7 @@ export function createTokens(options: TokensOptions): Tokens {
       return toPair(account, token, lifeS)
     },
 
-    async refresh(token, lifeS, errorId, onWrong) {
+    async refresh(token, { lifeS, errorId, mustBeAllowed }, onWrong) {
       const toWrong = (...told: Parameters<typeof onWrong>): GatewayError => {
         onWrong(...told)
         return badRequest(errorId, 'refresh token not correct or used before: log in again')
@@ -166,6 +174,7 @@ export function createTokens(options: TokensOptions): Tokens {
           await end(name)
           throw toWrong('reused', family)
         }
+        mustBeAllowed?.(account)
         const next = makeRefreshToken(name)
         const value = formatKept({
           ...{ ...family, hash: toHash(next), previous: hash },

@@ -1,6 +1,6 @@
+import { ADMIN } from '../../core/auth/account-rights.ts'
 import type { Account, Context } from '../../sdk/context.ts'
 import { tooManyRequests, unavailable } from '../../sdk/errors.ts'
-import { ADMIN } from './accounts.ts'
 
 /** Those who watch. */
 export interface Watchers {

@@ -6,7 +6,6 @@ import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
-import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { Entry, WhenSlowChoice } from './messages.ts'
 import { toBrokerNamespace, toEffective } from './namespaces.ts'
 import type { Subscriptions } from './subscriptions.ts'
@@ -18,7 +17,7 @@ const PLATFORM = 'mx-'
 export function createBrokerEndpoints(
   broker: CheckedBroker,
   subscriptions: Subscriptions,
-  { mustBeMember, mustBeAdmin }: AccountChecks,
+  { mustBeMember, mustBeOperator }: AccountChecks,
 ): Endpoints {
   const namespaceOf = (ctx: Context, id: string): string => {
     const namespace = toBrokerNamespace(ctx, id)
@@ -83,7 +82,7 @@ export function createBrokerEndpoints(
         ended: Type.Integer({ description: 'Subscriptions that ended for being slow.' }),
       }),
       handle(_, ctx) {
-        mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+        mustBeOperator(ctx, idOf(ctx))
         return {
           subscribers: subscriptions.count(),
           dropped: broker.dropped,

@@ -22,6 +22,7 @@ import {
 import { toPage } from './page.ts'
 import { parseValue } from './parse-value.ts'
 import { parsePath } from './path.ts'
+import { mustBeReader } from './readers.ts'
 import { createSealer } from './sealer.ts'
 import type { SecretKey } from './secret-key.ts'
 import { noSuchVersion, type Snapshot, type Snapshots } from './snapshots.ts'
@@ -58,13 +59,19 @@ const ReadingMessage: TUnsafe<Reading> = Type.Unsafe(
 /** Longest name of an account that is noted. */
 const MAX_ACCOUNT = 256
 
-/** What the handler `Config` offers (reference 3) to administrators of the namespace. */
+/** What the handler `Config` offers (reference 3): services read, a workload the subtree of its name; administrators of the namespace may do everything. */
 export function createEndpoints(options: EndpointsOptions): Endpoints {
   const { snapshots, changes, watches, secretKey, maxValueBytes, checks } = options
 
   const namespaceOf = (given: string, ctx: Context): string => {
     const namespace = given || toNamespace(ctx, idOf(ctx))
     checks.mustBeAdmin(ctx, namespace, idOf(ctx))
+    return namespace
+  }
+  /** Of a call that reads a path. */
+  const readableOf = (given: string, path: string, ctx: Context): string => {
+    const namespace = given || toNamespace(ctx, idOf(ctx))
+    mustBeReader(checks, ctx, { namespace, path, id: idOf(ctx) })
     return namespace
   }
 
@@ -89,7 +96,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       request: Type.Object({ namespace: Namespace, path: Path, options: Getting }),
       response: ReadingMessage,
       async handle({ namespace: given, path, options: { secret, version } }, ctx) {
-        const namespace = namespaceOf(given, ctx)
+        const namespace = readableOf(given, path, ctx)
         const id = idOf(ctx)
         const snapshot =
           version === 0
@@ -161,7 +168,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
         next: Type.Optional(Type.String({ description: 'There are more: list after this path.' })),
       }),
       async handle({ namespace, path, options: { limit, after } }, ctx) {
-        const { tree } = await snapshots.read(namespaceOf(namespace, ctx))
+        const { tree } = await snapshots.read(readableOf(namespace, path, ctx))
         return toPage(tree, path, after, Math.min(limit || MAX_PAGE, MAX_PAGE))
       },
     }),
@@ -220,7 +227,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
       response: ReadingMessage,
       stream: 'server',
       async *handle({ namespace: given, path, options: { secret } }, ctx) {
-        const namespace = namespaceOf(given, ctx)
+        const namespace = readableOf(given, path, ctx)
         const id = idOf(ctx)
         for await (const snapshot of watches.open({ namespace, path }, id, () => ctx.start()))
           yield tell(snapshot, { namespace, path, secret, id })

@@ -27,9 +27,11 @@ import {
 import { refuseReserved } from './reserved.ts'
 import { ToldGroup, ToldTopic, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
-/** What the handler `Stream` offers (reference 5.2) to administrators of the namespace. */
+/** What the handler `Stream` offers (reference 5.2) to services of the namespace; deleting takes an administrator. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { namespaceOf, topicOf, ownTopicOf } = createPlaces(checks)
+  const mustAdminister = (ctx: Context): void =>
+    checks.mustBeAdmin(ctx, toNamespace(ctx, idOf(ctx)), idOf(ctx))
   return {
     publish: endpoint({
       description: 'Puts an event behind those of its topic. Answered once it is kept.',
@@ -109,6 +111,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       request: Type.Object({ topic: Topic, group: Group }),
       response: Type.Object({}),
       async handle({ topic, group }, ctx) {
+        mustAdminister(ctx)
         if (group === '') throw badRequest(idOf(ctx), 'Missing group')
         await events.deleteGroup(topicOf(topic, ctx), group)
         return {}
@@ -121,6 +124,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
       request: Type.Object({ topic: Topic }),
       response: Type.Object({}),
       async handle({ topic }, ctx) {
+        mustAdminister(ctx)
         await events.deleteTopic(ownTopicOf(topic, ctx))
         return {}
       },
@@ -128,7 +132,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
   }
 }
 
-/** What the handler `Store` offers to administrators of the namespace. */
+/** What the handler `Store` offers to services of the namespace. */
 export function createStoreEndpoints(events: Events, checks: AccountChecks): Endpoints {
   const { topicOf } = createPlaces(checks)
   return {
@@ -173,13 +177,13 @@ function idOf(ctx: Context): string {
   return `events.${ctx.endpoint}`
 }
 
-/** What calls are about, once their callers were found to be administrators of the namespace. */
-function createPlaces({ mustBeAdmin }: AccountChecks) {
+/** What calls are about, once their callers were found to be services of the namespace. */
+function createPlaces({ mustBeService }: AccountChecks) {
   /** @throws {GatewayError} 400, 401, 403 */
   const namespaceOf = (ctx: Context): string => {
     const id = idOf(ctx)
     const namespace = toNamespace(ctx, id)
-    mustBeAdmin(ctx, namespace, id)
+    mustBeService(ctx, namespace, id)
     return namespace
   }
   /** @throws {GatewayError} as above. */

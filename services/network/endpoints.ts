@@ -6,7 +6,6 @@ import type { AccountChecks } from '../../sdk/account-checks.ts'
 import { type Context, metadata } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
-import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import type { AcceptedLinks } from './accepted-links.ts'
 import type { Links } from './links.ts'
 import { After, Depth, Limit, LinkStatus, Next, Peer, Query, Route, Server } from './messages.ts'
@@ -20,11 +19,11 @@ export interface EndpointsOptions {
 }
 
 /**
- * What the network offers (reference 9); to administrators only what changes it or names services. Who may link is decided by `admission.ts`.
+ * What the network offers (reference 9); to operators only what changes it or names services. Who may link is decided by `admission.ts`.
  */
 export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
   const { view, links, accepted, checks } = options
-  const mustBeAdmin = (ctx: Context): void => checks.mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+  const mustBeOperator = (ctx: Context): void => checks.mustBeOperator(ctx, idOf(ctx))
   return {
     connect: endpoint({
       description:
@@ -38,7 +37,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
       response: Type.Object({ links: Type.Array(LinkStatus) }),
       async handle({ nodes }, ctx) {
         // The server connects to any address that it is given here.
-        checks.mustBeOperator(ctx, idOf(ctx))
+        mustBeOperator(ctx)
         const addresses = nodes.map(({ address }, i) => {
           const parsed = parseServerAddress(address)
           if (parsed !== undefined) return parsed
@@ -73,7 +72,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
       request: Type.Object({ query: Query, limit: Limit, after: After }),
       response: Type.Object({ routes: Type.Array(Route), next: Type.Optional(Next) }),
       handle({ query, ...page }, ctx) {
-        mustBeAdmin(ctx)
+        mustBeOperator(ctx)
         return view.listRoutes(query, page)
       },
     }),
@@ -83,7 +82,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
       request: Type.Object({ limit: Limit, after: After }),
       response: Type.Object({ services: Type.Array(Type.String()), next: Type.Optional(Next) }),
       handle(page, ctx) {
-        mustBeAdmin(ctx)
+        mustBeOperator(ctx)
         return view.listServices(page)
       },
     }),

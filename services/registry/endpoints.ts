@@ -5,7 +5,6 @@ import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound, notImplemented } from '../../sdk/errors.ts'
-import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 import { ask } from './ask.ts'
 import type { CheckAddresses } from './check-addresses.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
@@ -20,6 +19,7 @@ import {
   TTL_SECONDS,
 } from './limits.ts'
 import { Entries, Entry, GivenEntry, Options } from './messages.ts'
+import { mustOwnName, withOwner } from './node-owner.ts'
 import { refuseOwnNodes } from './own-nodes.ts'
 import { readPage } from './page.ts'
 import { checkRoom } from './room.ts'
@@ -28,7 +28,7 @@ import type { Watches } from './watches.ts'
 
 /**
  * What the registry offers (specification: Registry endpoints): the services of the default domain to everybody, those of others
- * to members of their namespaces (reference 15.15). Administrators register, those of the platform its own services.
+ * to members of their namespaces (reference 15.15). Services register themselves, operators the services of the platform.
  *
  * @param ownAddress where built-in services of this process are reached; undefined: there are no others.
  * @param checkAddresses checks where the nodes of a registration are.
@@ -37,14 +37,14 @@ export function createEndpoints(
   domains: Domains,
   watches: Watches,
   leaveOut: LeaveOut,
-  { mustBeMember, mustBeAdmin, mustBeOperator }: AccountChecks,
+  { mustBeMember, mustBeService, mustBeOperator }: AccountChecks,
   ownAddress: string | undefined,
   checkAddresses: CheckAddresses,
 ): Endpoints {
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
     const domain = toDomain(options)
-    if (domain === ALL_DOMAINS) mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+    if (domain === ALL_DOMAINS) mustBeOperator(ctx, idOf(ctx))
     else if (domain !== DEFAULT_DOMAIN) mustBeMember(ctx, domain, idOf(ctx))
     return domain
   }
@@ -54,7 +54,7 @@ export function createEndpoints(
     ctx: Context,
   ): string => {
     const domain = toOneDomain(options, idOf(ctx))
-    mustBeAdmin(ctx, domain, idOf(ctx))
+    mustBeService(ctx, domain, idOf(ctx), name)
     // Who stands in the place of `auth` is shown the secrets of all who log in.
     if (isOfPlatform(name)) mustBeOperator(ctx, idOf(ctx))
     return domain
@@ -105,7 +105,7 @@ export function createEndpoints(
       async handle(entry, ctx) {
         const id = idOf(ctx)
         const name = writable(entry, ctx)
-        const given = toService(entry)
+        const given = withOwner(toService(entry), ctx.account)
         checkSize(given, id)
         checkNodes(given, id)
         const service = await checkAddresses(given, name, ctx, id)
@@ -114,6 +114,7 @@ export function createEndpoints(
         const { registry } = domain
         const { register } = registry
         if (register === undefined) throw isFixed(domain, id)
+        await mustOwnName(service, { registry, namespace: name }, ctx.account, id)
         const ttlSeconds = entry.options.ttl || TTL_SECONDS
         await ask(registry, id, () => register(service, { ttlSeconds }))
         return {}
@@ -136,6 +137,7 @@ export function createEndpoints(
           const { deregister } = registry
           if (deregister === undefined) throw isFixed(domain, id)
           await refuseOwnNodes(service, registry, ownAddress, id)
+          await mustOwnName(service, { registry, namespace: name }, ctx.account, id)
           await ask(registry, id, () => deregister(service))
         }
         return {}

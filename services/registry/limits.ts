@@ -3,6 +3,7 @@ import { isEntryText } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import { parseAddress, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
 import { badRequest } from '../../sdk/errors.ts'
+import { OWNER } from './node-owner.ts'
 
 /** Seconds a registration lives that names no TTL (specification: Limits). */
 export const TTL_SECONDS = 90
@@ -59,11 +60,14 @@ export const ADDRESS: Demand<string> = [
   () => 'must be host:port or [IPv6]:port',
 ]
 
+/** Keys of metadata that the registry writes. */
+const WRITTEN_BY_REGISTRY: ReadonlySet<string> = new Set(['domain', RESOLVED, OWNER])
+
 export const METADATA: Demand<Readonly<Record<string, unknown>> | null> = [
   (metadata) => {
     if (metadata === null) return true
     // Written by the registry: what is read has them besides what was registered.
-    const keys = Object.keys(metadata).filter((key) => key !== 'domain' && key !== RESOLVED)
+    const keys = Object.keys(metadata).filter((key) => !WRITTEN_BY_REGISTRY.has(key))
     return (
       keys.length <= MAX_METADATA_PAIRS &&
       keys.every((key) => key !== '' && key.length <= MAX_METADATA_KEY)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { toWorkloadScope } from '../../core/auth/account-rights.ts'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { conflict } from '../../sdk/errors.ts'
 
@@ -27,6 +28,12 @@ export interface AccountKeeper {
     secrets: { readonly old: undefined; readonly new: string },
     errorId: string,
   ) => Promise<void>
+  readonly setScopes: (
+    namespace: string,
+    id: string,
+    scopes: readonly string[],
+    errorId: string,
+  ) => Promise<boolean>
   readonly delete: (namespace: string, id: string, errorId: string) => Promise<boolean>
 }
 
@@ -44,6 +51,11 @@ export interface ServiceAccounts {
    * @throws {GatewayError} 409 where an account of that id is somebody else's.
    */
   readonly open: (key: WorkloadKey) => Promise<ServiceAccount>
+  /**
+   * Gives the account of an object the scope of its workload, and revokes its tokens, where it has other scopes: accounts of earlier versions have
+   * `service`. An account that is missing, or somebody else's, is left alone.
+   */
+  readonly migrate: (key: WorkloadKey) => Promise<void>
   /** What was issued to it counts for nothing any more. */
   readonly remove: (key: WorkloadKey) => Promise<void>
 }
@@ -66,10 +78,21 @@ export function createServiceAccounts(accounts: AccountKeeper): ServiceAccounts 
           ERROR_ID,
           `the account ${id}, which the service would run as, is somebody else's: delete it, or choose another name`,
         )
-      const made = { type: 'service', scopes: ['service'], metadata: { [OBJECT]: id } } as const
+      const scopes = [toWorkloadScope(namespace, key.name)]
+      const made = { type: 'service', scopes, metadata: { [OBJECT]: id } } as const
       if (known === undefined) await accounts.create(namespace, { ...made, id, secret }, ERROR_ID)
-      else await accounts.changeSecret(namespace, id, { old: undefined, new: secret }, ERROR_ID)
+      else {
+        await accounts.setScopes(namespace, id, scopes, ERROR_ID)
+        await accounts.changeSecret(namespace, id, { old: undefined, new: secret }, ERROR_ID)
+      }
       return { id, secret }
+    },
+
+    async migrate({ namespace, ...key }) {
+      const id = toAccountId(key)
+      const known = await accounts.find(namespace, id)
+      if (known === undefined || !isOwn(known, id)) return
+      await accounts.setScopes(namespace, id, [toWorkloadScope(namespace, key.name)], ERROR_ID)
     },
 
     async remove({ namespace, ...key }) {

@@ -74,7 +74,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
   }
   const readable = (options: ReadOptions, ctx: Context): string => {
     const namespace = namespaceOf(options, ctx)
-    checks.mustBeMember(ctx, namespace, idOf(ctx))
+    checks.mustBeViewer(ctx, namespace, idOf(ctx))
     return namespace
   }
 

@@ -22,6 +22,7 @@ import { createPrepare } from './prepare.ts'
 import { createReconciler } from './reconciler.ts'
 import {
   OBJECTS_PREFIX,
+  parseObjectKey,
   parseServiceRecord,
   type Revision,
   type ServiceRecord,
@@ -190,6 +191,14 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     }
   }
 
+  /** Earlier versions gave the accounts of workloads the scope `service`. */
+  async function migrateAccounts(): Promise<void> {
+    for (const record of await readAll(store, TABLE, OBJECTS_PREFIX)) {
+      const [namespace = ''] = record.key.slice(OBJECTS_PREFIX.length).split(':')
+      await accounts.migrate({ namespace, ...parseObjectKey(record.key) })
+    }
+  }
+
   const reconciler = createReconciler({
     ...{ store, objects, runtime, server, folders, log, builds, everyMs, nowMs },
     toWorkload: buildWorkload,
@@ -245,6 +254,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
 
     async begin() {
       if (isAlone) await adopt()
+      await migrateAccounts()
       await endLeftWork(folders.cache)
       await servers.begin()
       await reconciler.begin()

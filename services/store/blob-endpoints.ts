@@ -14,16 +14,18 @@ const ID = 'store.BlobStore.Write'
 const IN_OPTIONS = 'request.options.namespace'
 const Part = Bytes({ default: '', description: 'Next bytes; base64 in JSON.' })
 
-/** What the handler `BlobStore` offers (reference 4) to administrators of the namespace: values of any length, as streams. */
+/** What the handler `BlobStore` offers (reference 4) to administrators and `service` accounts of the namespace: values of any length, as streams. */
 export function createBlobEndpoints(
   store: Store,
   blobs: Blobs,
-  { mustBeAdmin }: AccountChecks,
+  { mustBeViewer, mustBeService }: AccountChecks,
 ): Endpoints {
   const namespaceOf = (options: { readonly namespace: string }, ctx: Context): string => {
     const id = `store.${ctx.endpoint}`
     const namespace = options.namespace || toNamespace(ctx, id)
-    mustBeAdmin(ctx, namespace, id)
+    // Keys of all services share the namespace: none of them are a workload's own.
+    mustBeViewer(ctx, namespace, id)
+    mustBeService(ctx, namespace, id)
     return namespace
   }
   return {

@@ -7,7 +7,7 @@ import type { AccountChecks } from '../../sdk/account-checks.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest, notFound } from '../../sdk/errors.ts'
-import { DEFAULT_NAMESPACE, toNamespace } from '../../sdk/namespace.ts'
+import { toNamespace } from '../../sdk/namespace.ts'
 import {
   Condition,
   DatabaseName,
@@ -42,18 +42,18 @@ interface RecordsMessage {
   readonly next?: string
 }
 
-/** What the handler `Store` offers (reference 4), to administrators of the database: its name is that of a namespace. */
+/** What the handler `Store` offers (reference 4) to services of the namespace that the database is named after; workloads have the table of their name. */
 export function createStoreEndpoints(
   store: Store,
   watches: Watches,
   nowMs: () => number,
-  { mustBeAdmin }: AccountChecks,
+  { mustBeAdmin, mustBeOperator, mustBeService }: AccountChecks,
 ): Endpoints {
-  /** @throws {GatewayError} 401 and 403 for whoever does not administer the database, 403 for a table that is reserved. */
+  /** @throws {GatewayError} 401 and 403 for callers that may not use the table, 403 for a table that is reserved. */
   const tableOf = (options: TableOptions, ctx: Context): StoreTable => {
     const id = idOf(ctx)
     const table = toTable(options, ctx)
-    mustBeAdmin(ctx, table.database, id)
+    mustBeService(ctx, table.database, id, table.table)
     refuseReserved(table, id)
     return table
   }
@@ -214,7 +214,7 @@ export function createStoreEndpoints(
       request: Type.Object({ ...Paging }),
       response: Type.Object({ databases: Type.Array(Type.String()), next: NextName }),
       async handle({ limit, after }, ctx) {
-        mustBeAdmin(ctx, DEFAULT_NAMESPACE, idOf(ctx))
+        mustBeOperator(ctx, idOf(ctx))
         const count = toPageLimit(limit)
         const query = { limit: count + 1, ...(after !== '' && { after }) }
         const found = await store.listDatabases(query, ctx.signal)

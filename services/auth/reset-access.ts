@@ -1,0 +1,51 @@
+import { ADMIN } from '../../core/auth/account-rights.ts'
+import { DEFAULT_RULE } from '../../core/auth/default-rule.ts'
+import type { Rule } from '../../core/contracts/auth.ts'
+import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import type { Accounts } from './accounts.ts'
+import type { Rules } from './rules.ts'
+
+/** Account of the first operator. */
+export const ADMIN_ID = 'admin'
+const ERROR_ID = 'auth'
+
+/**
+ * Restores the access of operators, whatever accounts and rules of `mx` say: the account `admin` with the scope `admin` and a new
+ * password, the rule `default`, and no rule that denies operators a call of `auth`.
+ *
+ * @returns the ids of the rules that were deleted.
+ */
+export async function resetAccess(
+  { accounts, rules }: { readonly accounts: Accounts; readonly rules: Rules },
+  password: string,
+): Promise<readonly string[]> {
+  await resetAdmin(accounts, password)
+  const change = { force: true }
+  const there = await rules.list(DEFAULT_NAMESPACE)
+  const isDefault = (rule: Rule): boolean => rule.id === DEFAULT_RULE.id
+  const removed = there.filter((rule) => isDefault(rule) || deniesOperators(rule))
+  for (const { id } of removed) await rules.delete(DEFAULT_NAMESPACE, id, change, ERROR_ID)
+  await rules.create(DEFAULT_NAMESPACE, DEFAULT_RULE, change, ERROR_ID)
+  return removed.filter((rule) => !isDefault(rule)).map(({ id }) => id)
+}
+
+async function resetAdmin(accounts: Accounts, password: string): Promise<void> {
+  const known = await accounts.find(DEFAULT_NAMESPACE, ADMIN_ID)
+  if (known?.id !== ADMIN_ID) {
+    const name = known === undefined ? ADMIN_ID : `${ADMIN_ID}.reset`
+    const account = { id: ADMIN_ID, name, scopes: [ADMIN], secret: password }
+    await accounts.create(DEFAULT_NAMESPACE, account, ERROR_ID)
+    return
+  }
+  const scopes = [...new Set([...known.scopes, ADMIN])]
+  await accounts.setScopes(DEFAULT_NAMESPACE, ADMIN_ID, scopes, ERROR_ID)
+  const secrets = { old: undefined, new: password }
+  await accounts.changeSecret(DEFAULT_NAMESPACE, ADMIN_ID, secrets, ERROR_ID)
+}
+
+/** Whether a rule denies an account with the scope `admin` a call of `auth`. */
+function deniesOperators({ access, scope, resource }: Rule): boolean {
+  if (access !== 'DENIED' || !['', '*', '+', ADMIN].includes(scope)) return false
+  const { type, name } = resource
+  return ['*', 'service'].includes(type.toLowerCase()) && ['*', 'auth'].includes(name.toLowerCase())
+}
