@@ -102,7 +102,7 @@ function judgeByModel(
   account: Account | undefined,
   call: { readonly namespace: string; readonly domain: string; readonly resource: Resource },
 ): string {
-  const { namespace, domain, resource } = call
+  const { domain, resource } = call
   const endpoint = resource.endpoint.toLowerCase()
   if (domain === 'mx' && resource.name === 'auth') {
     if (endpoint === 'auth.token') return 'granted'

@@ -2,12 +2,13 @@ import t from 'tap'
 import { belongsTo } from '../../../core/auth/belongs-to.ts'
 import { createAccount } from '../../fixtures/auth-source.ts'
 
-t.test('who is of a namespace belongs to it, services and administrators of mx to all', (t) => {
+t.test('accounts belong to their namespace, and operators to every namespace', (t) => {
   const rows: [account: Parameters<typeof createAccount>[0], mx: boolean, acme: boolean][] = [
     [{}, true, false],
     [{ scopes: ['service'] }, true, false],
     [{ scopes: ['admin'] }, true, true],
-    [{ type: 'service' }, true, true],
+    [{ type: 'service', scopes: ['service'] }, true, false],
+    [{ type: 'service', scopes: ['workload:acme/shop'] }, true, false],
     [{ issuer: 'acme' }, false, true],
     [{ issuer: 'other', type: 'service', scopes: ['admin'] }, false, false],
   ]

@@ -20,9 +20,10 @@ t.test('an account is foreign in other namespaces than its own; none is mx', asy
   t.equal(isForeign(undefined, toTarget('acme')), false)
 })
 
-t.test('services and administrators of mx are at home everywhere', async (t) => {
-  for (const given of [{ type: 'service' }, { scopes: ['admin'] }] as const)
-    t.equal(isForeign(createAccount(given), toTarget('acme')), false)
+t.test('operators are at home everywhere, services and workloads of mx are not', async (t) => {
+  t.equal(isForeign(createAccount({ scopes: ['admin'] }), toTarget('acme')), false)
+  for (const scope of ['service', 'workload:mx/shop'])
+    t.equal(isForeign(createAccount({ type: 'service', scopes: [scope] }), toTarget('acme')), true)
 })
 
 t.test('services of the platform judge accounts themselves, and are told of all', async (t) => {

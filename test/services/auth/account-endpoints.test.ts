@@ -10,7 +10,7 @@ import {
 const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
 const JANE: Caller = { id: 'jane' }
 const MEMBERS = { code: 401, message: 'An account is required' }
-const ADMINS = { code: 401, message: 'Unauthorized' }
+const ADMINS = { code: 401, message: /^Permission denied: / }
 const NOT_FOUND = { code: 400, message: 'Account not found with this ID' }
 
 async function open(...args: Parameters<typeof openPlatformAuth>): Promise<PlatformAuth> {

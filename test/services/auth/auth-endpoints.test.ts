@@ -15,7 +15,7 @@ const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
 const USER: Caller = { id: 'joe' }
 const OTHER: Caller = { id: 'boss', issuer: 'acme', scopes: ['admin'] }
 const MEMBERS = { code: 401, message: 'An account is required' }
-const ADMINS = { code: 401, message: 'Unauthorized' }
+const ADMINS = { code: 401, message: /^Permission denied: / }
 const ELSEWHERE = { code: 403, message: 'Access denied to namespace' }
 
 /** Makes an account and logs in. */

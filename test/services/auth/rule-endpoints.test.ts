@@ -5,7 +5,7 @@ import { ADMIN, type Caller, nextOf, openPlatformAuth } from '../../fixtures/pla
 const SERVICE: Caller = { id: 'x-latest', type: 'service', scopes: ['service'] }
 const JANE: Caller = { id: 'jane' }
 const MEMBERS = { code: 401, message: 'An account is required' }
-const ADMINS = { code: 401, message: 'Unauthorized' }
+const ADMINS = { code: 401, message: /^Permission denied: / }
 const LOGIN: Rule = {
   ...{ id: 'login', scope: '', access: 'GRANTED', priority: 0 },
   resource: { type: 'service', name: 'auth', endpoint: '*' },

@@ -1,0 +1,271 @@
+// Fault B3: a program that `mx run` starts, and that attacks the platform with the account it was given (decision 30).
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runMx } from '../fixtures/mx.ts'
+import { openClient } from '../fixtures/sdk-services.ts'
+import { type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
+import { makeTempFolder } from '../fixtures/temp-folder.ts'
+
+t.setTimeout(180_000)
+
+/** A call that the program makes: service, endpoint, request, namespace. */
+type Attempt = readonly [service: string, endpoint: string, request?: object, namespace?: string]
+
+/** Makes the calls it is asked for with its own account, whatever name its code has. */
+const PROGRAM = `
+import { Client, createBroker, createConfig, createEvents, createStore, endpoint, Service } from 'mx'
+
+const service = new Service({ name: 'pay' })
+const settle = async (call) => {
+  try {
+    return { code: 200, body: await call() }
+  } catch ({ code, message }) {
+    return { code, body: message }
+  }
+}
+const first = async (stream) => {
+  for await (const message of stream) return message
+}
+service.handle('Shop', {
+  call: endpoint({
+    handle: ({ service: name, endpoint, request, namespace }) =>
+      settle(() => service.client.call(name, endpoint, request, { namespace, retries: 0 })),
+  }),
+  stream: endpoint({
+    handle: ({ service: name, endpoint, request, namespace }) =>
+      settle(() => first(service.client.stream(name, endpoint, request, { namespace }))),
+  }),
+  own: endpoint({
+    handle: () => settle(async () => {
+      const store = createStore(service)
+      await store.write('order', { total: 12 })
+      const [record] = await store.read('order')
+      const config = await createConfig(service).get('shop', { secret: true })
+      const events = createEvents(service)
+      const published = await events.publish('orders', { id: 1 })
+      const [event] = await events.read('orders')
+      await createBroker(service).publish('orders', { id: 2 })
+      return {
+        name: service.name,
+        total: record.json().total,
+        key: config.json()?.key,
+        sequence: published.sequence,
+        event: event.unmarshal().id,
+        victim: await service.client.call('pay', 'Pay.Call', {}),
+      }
+    }),
+  }),
+  second: endpoint({
+    handle: () => settle(() => new Service({ name: 'other', address: '127.0.0.1:0' }).start()),
+  }),
+  credentials: endpoint({
+    handle: () => ({ id: process.env.MX_AUTH_ID, secret: process.env.MX_AUTH_SECRET }),
+  }),
+})
+await service.run()
+`
+const VICTIM = `
+import { endpoint, Service } from 'mx'
+
+await new Service({ name: 'pay' })
+  .handle('Pay', { call: endpoint({ handle: () => 'paid' }) })
+  .run()
+`
+
+const home = makeTempFolder(t, 'home')
+const server: ServerProcess = await startServerProcess(t, [], { home })
+const operator = openClient(t, { proxy: server.proxy, token: server.token, retries: 0 })
+const ask = <R = unknown>(service: string, name: string, request: object = {}) =>
+  operator.call<R>(service, name, request)
+
+async function mx(...words: string[]) {
+  const env = { HOME: home, MX_ENV_LOCAL_ADDRESS: server.proxy }
+  const { code, stdout, stderr } = await runMx(words, { cwd: home, env })
+  if (code !== 0) throw new Error(`mx ${words.join(' ')}: ${stdout}${stderr}`)
+}
+
+async function run(name: string, program: string): Promise<void> {
+  mkdirSync(join(home, name))
+  writeFileSync(join(home, name, 'main.ts'), program)
+  await mx('run', `./${name}`)
+}
+
+interface Outcome {
+  readonly code: number
+  // biome-ignore lint/suspicious/noExplicitAny: whatever a service answers.
+  readonly body: any
+}
+
+async function program(method: string, request: object = {}): Promise<Outcome> {
+  return ask<Outcome>('shop', `Shop.${method}`, request)
+}
+
+async function attempt(
+  kind: 'call' | 'stream',
+  [service, endpoint, request = {}, namespace = 'mx']: Attempt,
+) {
+  const method = kind === 'call' ? 'Call' : 'Stream'
+  return program(method, { service, endpoint, request, namespace })
+}
+
+const NODE = { id: 'evil', address: '127.0.0.1:9', metadata: { protocol: 'mx' } }
+const BAN = {
+  rule: {
+    ...{ id: 'ban', scope: '', access: 'DENIED', priority: 1_000_000_000 },
+    resource: { type: '*', name: '*', endpoint: '*' },
+  },
+  force: true,
+}
+const RECORD = { record: { key: 'order', value: '' } }
+const RESOURCE = { resource: { service: { name: 'pay' } } }
+
+/** What the program must not do, by what it would get. */
+const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
+  'the configuration of others, and its secrets': [
+    ['config', 'Config.Get', { path: 'pay', options: { secret: true } }],
+    ['config', 'Config.Get', { path: 'pay.key', options: { secret: true } }],
+    ['config', 'Config.Get', { path: '', options: { secret: true } }],
+    ['config', 'Config.Get', { path: 'shop', namespace: 'acme' }],
+    ['config', 'Config.List', { path: '' }],
+    ['config', 'Config.History'],
+    ['config', 'Config.Set', { path: 'pay.key', value: { data: '1' } }],
+    ['config', 'Config.Set', { path: 'shop.key', value: { data: '1' } }],
+    ['config', 'Config.Delete', { path: 'pay' }],
+    ['config', 'Config.Rollback', { version: 1 }],
+  ],
+  'the records of others': [
+    ['store', 'Store.Read', { key: 'order', options: { table: 'pay' } }],
+    ['store', 'Store.Write', { ...RECORD, options: { table: 'pay' } }],
+    ['store', 'Store.Delete', { key: 'order', options: { table: 'pay' } }],
+    ['store', 'Store.Write', { ...RECORD, options: { table: 'auth' } }],
+    ['store', 'Store.Read', { key: 'order', options: { table: 'shop', database: 'acme' } }],
+    ['store', 'Store.Databases'],
+    ['store', 'Store.Tables'],
+    ['store', 'BlobStore.List'],
+  ],
+  'the calls of others': [
+    ['registry', 'Registry.Register', { name: 'pay', nodes: [NODE] }],
+    ['registry', 'Registry.Register', { name: 'other', nodes: [NODE] }],
+    ['registry', 'Registry.Register', { name: 'auth', nodes: [NODE] }],
+    ['registry', 'Registry.Register', { name: 'shop', nodes: [NODE], options: { domain: 'acme' } }],
+    ['registry', 'Registry.Deregister', { name: 'pay', nodes: [NODE] }],
+    ['registry', 'Registry.ListServices', { options: { domain: '*' } }],
+  ],
+  administration: [
+    ['auth', 'Accounts.List'],
+    ['auth', 'Accounts.Delete', { id: 'admin' }],
+    ['auth', 'Accounts.ChangeSecret', { id: 'admin', new_secret: 'a new secret' }],
+    ['auth', 'Auth.Generate', { id: 'evil', type: 'service', scopes: ['service'] }],
+    ['auth', 'Auth.Generate', { id: 'evil', scopes: ['workload:mx/pay'] }],
+    ['auth', 'Auth.Generate', { id: 'evil', scopes: ['admin'] }],
+    ['auth', 'Auth.Generate', { id: 'evil' }],
+    ['auth', 'Auth.Revoke', { id: 'admin' }],
+    ['auth', 'Auth.RotateKey', { drop: true }],
+    ['auth', 'Rules.Create', BAN],
+    ['auth', 'Rules.Create', { ...BAN, force: false }],
+    ['auth', 'Rules.Delete', { id: 'default', force: true }],
+    ['runtime', 'Runtime.Read'],
+    ['runtime', 'Runtime.Create', { resource: { service: { name: 'evil', source: 'x' } } }],
+    ['runtime', 'Runtime.Update', RESOURCE],
+    ['runtime', 'Runtime.Delete', RESOURCE],
+    ['network', 'Network.Connect', { nodes: [{ address: '127.0.0.1:9' }] }],
+    ['network', 'Network.Routes'],
+    ['api', 'Api.Plugins'],
+    ['api', 'Api.Routes'],
+    ['broker', 'Broker.Stats'],
+    ['events', 'Stream.DeleteTopic', { topic: 'orders' }],
+    ['events', 'Stream.Publish', { topic: 'auth', payload: '' }],
+    ['pay', 'Debug.Log'],
+  ],
+  'other namespaces': [
+    ['broker', 'Broker.Publish', { topic: 'a', message: { header: {}, body: '' } }, 'acme'],
+    ['events', 'Stream.Publish', { topic: 'a', payload: '' }, 'acme'],
+    ['store', 'Store.Write', RECORD, 'acme'],
+    ['auth', 'Rules.List', { options: { namespace: 'acme' } }],
+  ],
+}
+const STREAMS: readonly Attempt[] = [
+  ['store', 'Store.Watch', { options: { table: 'pay' } }],
+  ['config', 'Config.Watch', { path: 'pay', options: { secret: true } }],
+  ['runtime', 'Runtime.Logs', { service: 'pay' }],
+  ['runtime', 'Runtime.Watch'],
+  ['runtime', 'Build.Read', { service: { name: 'pay' } }],
+]
+
+t.before(async () => {
+  const password = readFileSync(join(home, '.mx/admin_password'), 'utf8').trim()
+  await mx('login', 'admin', `--password=${password}`)
+  for (const name of ['pay', 'shop'])
+    await ask('config', 'Config.Set', {
+      ...{ path: `${name}.key`, value: { data: `"of ${name}"` }, options: { secret: true } },
+    })
+  await ask('store', 'Store.Write', { ...RECORD, options: { table: 'pay' } })
+  await run('pay', VICTIM)
+  await run('shop', PROGRAM)
+})
+
+t.test('it runs under the name of its object, and may do what a service needs', async (t) => {
+  t.match(await program('Own'), {
+    code: 200,
+    body: { name: 'shop', total: 12, key: 'of shop', sequence: 1, event: 1, victim: 'paid' },
+  })
+  const watched = await attempt('stream', ['auth', 'Rules.Watch'])
+  t.match(watched, { code: 200, body: { rules: [{ id: 'default' }] } })
+  t.match(await attempt('call', ['registry', 'Registry.GetService', { service: 'pay' }]), {
+    code: 200,
+  })
+})
+
+t.test('it does not reach what is not its own', async (t) => {
+  const isDenied = (t: Test, { code, body }: Outcome, [service, endpoint]: Attempt): void => {
+    t.ok([401, 403].includes(code), `${service}.${endpoint}: ${code} ${JSON.stringify(body)}`)
+  }
+  for (const [what, attempts] of Object.entries(ATTACKS))
+    await t.test(what, async (t) => {
+      for (const one of attempts) isDenied(t, await attempt('call', one), one)
+    })
+  for (const one of STREAMS) isDenied(t, await attempt('stream', one), one)
+  t.match(
+    (await attempt('call', ATTACKS['the calls of others']![0]!)).body,
+    /workload:mx\/pay.*workload:mx\/shop/,
+  )
+})
+
+t.test('a second service of the program is rejected, and told why', async (t) => {
+  const { code, body } = await program('Second')
+  t.not(code, 200)
+  t.match(body, /cannot register other .*workload:mx\/other.*mx run --name=other/)
+})
+
+t.test('operators still log in and administer, and the victim is whole', async (t) => {
+  const { rules } = await ask<{ rules: { id: string }[] }>('auth', 'Rules.List')
+  t.same(
+    rules.map(({ id }) => id),
+    ['default'],
+  )
+  t.match(await ask('pay', 'Pay.Call'), 'paid')
+  const { services } = await ask<{ services: { nodes: object[] }[] }>(
+    'registry',
+    'Registry.GetService',
+    { service: 'pay' },
+  )
+  t.equal(services.flatMap(({ nodes }) => nodes).length, 1)
+})
+
+t.test('nothing of its account is left after mx kill', async (t) => {
+  const auth = await ask<{ id: string; secret: string }>('shop', 'Shop.Credentials')
+  t.equal(auth.id, 'shop@latest')
+  const stranger = openClient(t, { proxy: server.proxy, retries: 0 })
+  const logIn = (request: object) =>
+    stranger.call<{ token: Record<string, string> }>('auth', 'Auth.Token', request)
+  const { token } = await logIn(auth)
+  await mx('kill', 'shop')
+  const { accounts } = await ask<{ accounts: { id: string }[] }>('auth', 'Accounts.List')
+  t.same(accounts.map(({ id }) => id).sort(), ['admin', 'local', 'pay@latest'])
+  await t.rejects(logIn(auth), { code: 400 })
+  await t.rejects(logIn({ refresh_token: token['refresh_token'] }), { code: 400 })
+  const late = openClient(t, { proxy: server.proxy, token: token['access_token']!, retries: 0 })
+  const write = late.call('store', 'Store.Write', { ...RECORD, options: { table: 'shop' } })
+  await t.rejects(write, { code: 401 })
+})
