@@ -19,7 +19,7 @@ t.test('deleting the last way in asks first, at a terminal', async (t) => {
   t.match(refused, 'mx: nothing was changed')
   t.match((await ask('Rules.List', {})).rules, [{ id: 'default' }])
   t.match(await remove('y'), 'Rule deleted')
-  await t.rejects(ask('Rules.List', {}), /Unauthorized/)
+  t.same(await ask('Rules.List', {}), { rules: [] }, 'an operator still may')
 })
 
 const { run, mx } = await openCliServer(t)

@@ -24,7 +24,9 @@ t.test(
     const service = await run(await upload('shop', toPlain('one')))
     t.match(service, { name: 'shop', version: 'latest', status: 4, source: 'source://shop:latest' })
     t.equal(await answer(), 'one')
-    t.match(await accounts.find('mx', 'shop@latest'), { type: 'service', scopes: ['service'] })
+    t.match(await accounts.find('mx', 'shop@latest'), {
+      ...{ type: 'service', scopes: ['workload:mx/shop'] },
+    })
 
     t.comment('running, update with a local path: the code is uploaded again')
     const source = await upload('shop', toPlain('two'))

@@ -11,7 +11,7 @@ t.test('what was used before is told each time, what is not known is not', async
   let answer: ['reused' | 'unknown', { namespace: string; account: string } | undefined]
   const attempt = createAttemptRefresh({
     tokens: {
-      async refresh(_token, _lifeS, errorId, onWrong) {
+      async refresh(_token, { errorId }, onWrong) {
         onWrong(answer[0], answer[1] as FamilyRecord | undefined)
         throw badRequest(errorId, 'wrong')
       },
@@ -21,7 +21,7 @@ t.test('what was used before is told each time, what is not known is not', async
   })
   const from = async (address: string) => {
     const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': address } })
-    await t.rejects(attempt(ctx, GIVEN), { code: 400, id: 'auth.Auth.Token' })
+    await t.rejects(attempt(ctx, GIVEN, () => {}), { code: 400, id: 'auth.Auth.Token' })
   }
   answer = ['reused', { namespace: 'mx', account: 'jane' }]
   for (let i = 0; i < 2; i++) await from('2001:db8::1')

@@ -42,14 +42,24 @@ t.test('accounts are made by administrators of their namespace alone', async (t)
   const inAcme = { options: { namespace: 'acme' } }
   t.match(await make(OTHER, inAcme), { account: { id: 'a', issuer: 'acme' } })
   t.match(await make(ADMIN, { ...inAcme, id: 'b' }), { account: { issuer: 'acme' } })
-  t.match(await make(SERVICE, { id: 'c', type: 'service', scopes: ['service'] }), {
-    account: { type: 'service', issuer: 'mx', scopes: ['service'] },
-  })
-  await t.rejects(
-    make(SERVICE, { id: 'd', scopes: ['admin'] }),
-    ADMINS,
-    'no service makes an administrator',
-  )
+  for (const scope of ['service', 'workload:mx/shop'])
+    t.match(await make(ADMIN, { id: scope.slice(0, 8), type: 'service', scopes: [scope] }), {
+      account: { type: 'service', issuer: 'mx', scopes: [scope] },
+    })
+  const workload = { ...SERVICE, scopes: ['workload:mx/shop'] }
+  for (const caller of [SERVICE, workload])
+    for (const scopes of [[], ['service'], ['workload:mx/shop'], ['admin']])
+      await t.rejects(make(caller, { id: 'd', scopes }), ADMINS, `${caller.scopes}: ${scopes}`)
+})
+
+t.test('a workload scope names a service of the namespace of its account', async (t) => {
+  const { call } = await openPlatformAuth(t)
+  const make = (scope: string, namespace = 'mx') =>
+    call('Auth.Generate', { id: 'a', scopes: [scope], options: { namespace } }, ADMIN)
+  for (const scope of ['workload:acme/shop', 'workload:mx/auth', 'workload:mx', 'workload:mx/a/b'])
+    await t.rejects(make(scope), { code: 400, message: /^request\.scopes\[0\] must be / }, scope)
+  const long = `workload:acme/${'a'.repeat(200)}`
+  t.match(await make(long, 'acme'), { account: { issuer: 'acme', scopes: [long] } })
 })
 
 t.test('what is wrong with a new account is told', async (t) => {

@@ -64,6 +64,9 @@ t.test('what is wrong with a request is told', async (t) => {
 t.test('nobody is locked out by mistake', async (t) => {
   const { call } = await openPlatformAuth(t)
   await t.rejects(call('Rules.Delete', { id: 'default' }, ADMIN), { code: 409, message: /force/ })
+  const ofAcme = { ...ADMIN, issuer: 'acme' }
+  const forced = { id: 'default', force: true, options: { namespace: 'acme' } }
+  await t.rejects(call('Rules.Delete', forced, ofAcme), { code: 403 }, 'force takes an operator')
   const denial = { ...MEMBERS_ONLY, id: 'none', scope: '', access: 'DENIED' }
   await t.rejects(call('Rules.Create', { rule: denial }, ADMIN), { code: 409 })
   await call('Rules.Delete', { id: 'default', force: true }, ADMIN)

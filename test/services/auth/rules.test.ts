@@ -86,7 +86,7 @@ t.test('who would lock everybody out is asked first', async (t) => {
 
 t.test('who could not undo a change is asked first', async (t) => {
   const rules = open(t)
-  const caller = { issuer: 'mx', scopes: ['admin'] }
+  const caller = { issuer: 'mx', scopes: ['staff'] }
   const token = { ...LOGIN, resource: { ...LOGIN.resource, endpoint: 'Auth.Token' } }
   await rules.create('mx', token, { caller }, ID)
   const last = { id: ID, code: 409, message: /^you could not change rules any more.*force/ }
@@ -98,10 +98,12 @@ t.test('who could not undo a change is asked first', async (t) => {
   await t.rejects(rules.create('mx', denial, { caller }, ID), last)
   await rules.create('mx', denial, { caller: { ...caller, issuer: 'acme' } }, ID)
   await rules.delete('mx', 'no', { caller }, ID)
-  const admins: Rule = { ...LOGIN, id: 'admins', scope: 'admin' }
+  const admins: Rule = { ...LOGIN, id: 'admins', scope: 'staff' }
   await rules.create('mx', admins, { caller }, ID)
   await rules.delete('mx', 'default', { caller }, ID)
   await t.rejects(rules.delete('mx', 'admins', { caller }, ID), last)
+  const operator = { issuer: 'mx', scopes: ['admin'] }
+  await rules.create('mx', denial, { caller: operator }, ID)
   await rules.delete('mx', 'admins', { caller, force: true }, ID)
 })
 

@@ -18,8 +18,7 @@ async function open(t: Test, options: AuthPartsOptions = {}) {
   const refresh = (token: string) =>
     tokens.refresh(
       token,
-      LIFE_S,
-      ID,
+      { lifeS: LIFE_S, errorId: ID },
       (why, family) => void (why === 'reused' ? reused : unknown).push(family),
     )
   /** Whom a token stands for, or why it is not taken. */

@@ -17,9 +17,8 @@ t.test('a name belongs to the account whose nodes are registered, while they are
   }
   const send = async (who: string, method: string, name: string, port: number) => {
     const metadata = { 'mx-owner': 'somebody else' }
-    const entry = toRegistration(name, [`127.0.0.1:${port}`])
-    const nodes = entry.nodes.map((node) => ({ ...node, metadata }))
-    const request = { ...entry, nodes }
+    const address = `127.0.0.1:${port}`
+    const request = toRegistration(name, [], { nodes: [{ id: address, address, metadata }] })
     const { code, body } = await doors.gateway('registry', `Registry.${method}`, request, tokens[who])
     return code === 200 ? code : `${code} ${body.Detail}`
   }

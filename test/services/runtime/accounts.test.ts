@@ -15,12 +15,12 @@ function open(t: Test) {
   return { accounts, services: createServiceAccounts(accounts) }
 }
 
-t.test('a service has an account of its own: type service, scope service', async (t) => {
+t.test('a service has an account of its own, with the scope of its workload', async (t) => {
   const { accounts, services } = open(t)
   const { id, secret } = await services.open(KEY)
   t.equal(id, ID)
   t.match(await accounts.logIn('acme', id, secret, 'x'), {
-    ...{ id, type: 'service', scopes: ['service'], issuer: 'acme' },
+    ...{ id, type: 'service', scopes: ['workload:acme/helloworld'], issuer: 'acme' },
   })
   const next = await services.open(KEY)
   t.not(next.secret, secret, 'another secret each time')
@@ -28,6 +28,24 @@ t.test('a service has an account of its own: type service, scope service', async
   await services.remove(KEY)
   t.equal(await accounts.find('acme', id), undefined)
   await services.remove(KEY)
+})
+
+t.test('accounts of earlier versions get the scope of their workload, once', async (t) => {
+  const { accounts, services } = open(t)
+  await services.migrate(KEY)
+  t.equal(await accounts.find('acme', ID), undefined, 'none is made')
+  const old = { id: ID, type: 'service', scopes: ['service'], secret: 'a secret' } as const
+  await accounts.create('acme', { ...old, metadata: { runtime: ID } }, 'x')
+  await services.migrate(KEY)
+  const migrated = await accounts.logIn('acme', ID, 'a secret', 'x')
+  t.same(migrated.scopes, ['workload:acme/helloworld'])
+  t.ok(migrated.since > Date.now() - 1000, 'its tokens are revoked')
+  await services.migrate(KEY)
+  t.same(await accounts.find('acme', ID), migrated)
+  await accounts.delete('acme', ID, 'x')
+  await accounts.create('acme', old, 'x')
+  await services.migrate(KEY)
+  t.match(await accounts.find('acme', ID), { scopes: ['service'] }, 'somebody else’s')
 })
 
 t.test('an account of that id which is somebody else’s is left alone', async (t) => {
