@@ -30,8 +30,9 @@ export function judgeCall(
   target: CallTarget,
 ): Maybe<Ruling> {
   const { namespace, domain, resource } = target
-  const isOfPlatform = domain === DEFAULT_DOMAIN && (namespace === '' || isServiceName(namespace))
-  if (isOfPlatform && (isAlwaysAllowed(account, resource) || isLogin(resource))) return ALWAYS
+  const isExempt =
+    domain === DEFAULT_DOMAIN && (isAlwaysAllowed(account, resource) || isLogin(resource))
+  if (isExempt && (namespace === '' || isServiceName(namespace))) return ALWAYS
   return judgeByRules(gate, account, target)
 }
 

@@ -1,4 +1,5 @@
 import type { Maybe } from '../../core/chain.ts'
+import type { EventTopic } from '../../core/contracts/events.ts'
 import type { ConsumeOptions } from '../../core/events/consume-options.ts'
 import type { ConsumedEvent, EventConsumer } from '../../core/events/consumer.ts'
 import type { Events } from '../../core/events/events.ts'
@@ -16,6 +17,8 @@ import {
 export interface ConsumptionOptions {
   readonly events: Events
   readonly namespace: string
+  /** Throws for a topic that the caller may not read. @default every topic may be read */
+  readonly mustBeReadable?: (topic: EventTopic) => void
   /** The first message begins, the others say what became of events. Where some have to, the last one leaves. */
   readonly requests: AsyncIterable<ConsumeMessage>
   /** Of errors. */
@@ -29,7 +32,7 @@ const DONE = { done: true, value: undefined } as const
 
 /** Events as the caller takes them. */
 export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMessage> {
-  const { events, namespace, requests, id, onBegun } = options
+  const { events, namespace, requests, id, onBegun, mustBeReadable } = options
   const messages = requests[Symbol.asyncIterator]()
   let consumer: EventConsumer | undefined
   let topic = ''
@@ -43,6 +46,7 @@ export function consume(options: ConsumptionOptions): PromptIterable<DeliveryMes
     const { done, value } = await messages.next()
     if (done === true) throw badRequest(id, 'the first message must name a topic')
     topic = value.topic
+    mustBeReadable?.({ namespace, topic })
     const begun = await events.consume({ namespace, topic }, toOptions(value, id))
     if (isOver) {
       await begun.leave()

@@ -24,12 +24,12 @@ import {
   toMessage,
   toTimeMs,
 } from './messages.ts'
-import { refuseReserved } from './reserved.ts'
+import { isAudit, refuseReserved } from './reserved.ts'
 import { ToldGroup, ToldTopic, toGroupMessage, toTopicMessage, withGroups } from './topics.ts'
 
 /** What the handler `Stream` offers (reference 5.2) to services of the namespace; deleting takes an administrator. */
 export function createStreamEndpoints(events: Events, checks: AccountChecks): Endpoints {
-  const { namespaceOf, topicOf, ownTopicOf } = createPlaces(checks)
+  const { namespaceOf, topicOf, ownTopicOf, mustBeReadable } = createPlaces(checks)
   const mustAdminister = (ctx: Context): void =>
     checks.mustBeAdmin(ctx, toNamespace(ctx, idOf(ctx)), idOf(ctx))
   return {
@@ -71,6 +71,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
           events,
           requests: requests as AsyncIterable<ConsumeMessage>,
           namespace: namespaceOf(ctx),
+          mustBeReadable: (topic) => mustBeReadable(topic, ctx),
           id: idOf(ctx),
           onBegun: () => ctx.start(),
         }),
@@ -178,7 +179,11 @@ function idOf(ctx: Context): string {
 }
 
 /** What calls are about, once their callers were found to be services of the namespace. */
-function createPlaces({ mustBeService }: AccountChecks) {
+function createPlaces({ mustBeService, mustBeAdmin }: AccountChecks) {
+  /** The audit has addresses and failed logins of everybody. @throws {GatewayError} 401 */
+  const mustBeReadable = (topic: EventTopic, ctx: Context): void => {
+    if (isAudit(topic)) mustBeAdmin(ctx, topic.namespace, idOf(ctx))
+  }
   /** @throws {GatewayError} 400, 401, 403 */
   const namespaceOf = (ctx: Context): string => {
     const id = idOf(ctx)
@@ -190,6 +195,7 @@ function createPlaces({ mustBeService }: AccountChecks) {
   const topicOf = (topic: string, ctx: Context): EventTopic => {
     const namespace = namespaceOf(ctx)
     if (topic === '') throw badRequest(idOf(ctx), 'Missing topic')
+    mustBeReadable({ namespace, topic }, ctx)
     return { namespace, topic }
   }
   /** One that may be changed. @throws {GatewayError} as above. */
@@ -198,5 +204,5 @@ function createPlaces({ mustBeService }: AccountChecks) {
     refuseReserved(found, idOf(ctx))
     return found
   }
-  return { namespaceOf, topicOf, ownTopicOf }
+  return { namespaceOf, topicOf, ownTopicOf, mustBeReadable }
 }

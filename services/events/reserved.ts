@@ -5,13 +5,19 @@ import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 /** What the service `auth` tells of changes and failed logins. */
 export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'auth' }
 
+/** Whether a topic is the audit. */
+export function isAudit({ namespace, topic }: EventTopic): boolean {
+  return topic === AUDIT_TOPIC.topic && namespace === AUDIT_TOPIC.namespace
+}
+
 /**
  * Refuses what would change the record of the audit: whoever it tells of must not write it, nor remove it.
  *
  * @throws {GatewayError} 403
  */
-export function refuseReserved({ namespace, topic }: EventTopic, id: string): void {
-  if (topic !== AUDIT_TOPIC.topic || namespace !== AUDIT_TOPIC.namespace) return
+export function refuseReserved(given: EventTopic, id: string): void {
+  if (!isAudit(given)) return
+  const { namespace, topic } = given
   throw forbidden(
     id,
     `the topic ${topic} of ${namespace} is the audit, which the service auth alone writes; name another`,

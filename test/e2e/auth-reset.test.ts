@@ -23,7 +23,8 @@ t.test('mx auth reset restores the rule default and a password of admin', async 
     resource: { type: '*', name: '*', endpoint: '*' },
   }
   const kept = { ...rule, id: 'kept', resource: { ...rule.resource, name: 'billing' } }
-  for (const one of [rule, kept]) await operator.call('auth', 'Rules.Create', { rule: one, force: true })
+  for (const one of [rule, kept])
+    await operator.call('auth', 'Rules.Create', { rule: one, force: true })
   await operator.call('auth', 'Rules.Delete', { id: 'default', force: true })
   const secrets = { old_secret: server.auth.secret, new_secret: 'nobody remembers this one' }
   await operator.call('auth', 'Accounts.ChangeSecret', { id: 'admin', ...secrets })
@@ -46,7 +47,10 @@ t.test('mx auth reset restores the rule default and a password of admin', async 
   t.not(again.auth.secret, server.auth.secret)
   const repaired = open(again)
   const { rules } = await repaired.call<{ rules: { id: string }[] }>('auth', 'Rules.List')
-  t.same(rules.map(({ id }) => id), ['default', 'kept'])
+  t.same(
+    rules.map(({ id }) => id),
+    ['default', 'kept'],
+  )
   const { events } = await repaired.call<{ events: { payload: string }[] }>(
     'events',
     'Store.Read',

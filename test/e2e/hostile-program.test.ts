@@ -176,6 +176,8 @@ const ATTACKS: Readonly<Record<string, readonly Attempt[]>> = {
     ['broker', 'Broker.Stats'],
     ['events', 'Stream.DeleteTopic', { topic: 'orders' }],
     ['events', 'Stream.Publish', { topic: 'auth', payload: '' }],
+    ['events', 'Store.Read', { topic: 'auth' }],
+    ['events', 'Stream.Groups', { topic: 'auth' }],
     ['pay', 'Debug.Log'],
   ],
   'other namespaces': [
@@ -190,6 +192,7 @@ const STREAMS: readonly Attempt[] = [
   ['config', 'Config.Watch', { path: 'pay', options: { secret: true } }],
   ['runtime', 'Runtime.Logs', { service: 'pay' }],
   ['runtime', 'Runtime.Watch'],
+  ['events', 'Stream.Consume', { topic: 'auth', sequence: 1, auto_ack: true }],
   ['runtime', 'Build.Read', { service: { name: 'pay' } }],
 ]
 
@@ -219,7 +222,10 @@ t.test('it runs under the name of its object, and may do what a service needs', 
 
 t.test('it does not reach what is not its own', async (t) => {
   const isDenied = (t: Test, { code, body }: Outcome, [service, endpoint]: Attempt): void => {
-    t.ok([401, 403].includes(code), `${service}.${endpoint}: ${code} ${JSON.stringify(body)?.slice(0, 200)}`)
+    t.ok(
+      [401, 403].includes(code),
+      `${service}.${endpoint}: ${code} ${JSON.stringify(body)?.slice(0, 200)}`,
+    )
   }
   for (const [what, attempts] of Object.entries(ATTACKS))
     await t.test(what, async (t) => {

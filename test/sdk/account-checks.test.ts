@@ -23,7 +23,9 @@ function call(account?: object) {
 function toMissing(scope: string, namespace = 'acme') {
   return {
     ...{ id: ID, code: 401 },
-    message: new RegExp(`^Permission denied: ${ID} requires the scope ${scope} in namespace ${namespace}`),
+    message: new RegExp(
+      `^Permission denied: ${ID} requires the scope ${scope} in namespace ${namespace}`,
+    ),
     headers: ['www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`],
   }
 }
@@ -61,10 +63,15 @@ t.test('a workload acts as the service of its scope only, in its namespace', (t)
   t.ok(mustBeService(call(SHOP), 'acme', ID))
   t.throws(() => mustBeService(call(SHOP), 'acme', ID, 'pay'), {
     ...toMissing('workload:acme/pay'),
-    message: /requires the scope workload:acme\/pay .* with workload:acme\/shop: .*mx run --name=pay/,
+    message:
+      /requires the scope workload:acme\/pay .* with workload:acme\/shop: .*mx run --name=pay/,
   })
   const stray = { issuer: 'mx', scopes: SHOP.scopes }
-  t.throws(() => mustBeService(call(stray), 'mx', ID, 'shop'), { code: 401 }, 'of another namespace')
+  t.throws(
+    () => mustBeService(call(stray), 'mx', ID, 'shop'),
+    { code: 401 },
+    'of another namespace',
+  )
   t.throws(() => mustBeService(call(stray), 'acme', ID, 'shop'), FOREIGN)
   for (const scopes of [['service'], ['admin'], [...SHOP.scopes, 'service']])
     t.ok(mustBeService(call({ scopes }), 'acme', ID, 'pay'))

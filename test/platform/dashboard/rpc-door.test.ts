@@ -35,7 +35,10 @@ for (const listener of ['uws', 'node'] as const) {
 
     await client.logIn(await addAccount(server, 'jane'))
     const hers = await client.connect(t)
-    await t.rejects(hers.call('auth', 'Accounts.List'), { code: 401, message: /^Permission denied: / })
+    await t.rejects(hers.call('auth', 'Accounts.List'), {
+      code: 401,
+      message: /^Permission denied: /,
+    })
     t.match(await admin.call('auth', 'Accounts.List'), { accounts: [{}, {}] }, 'the other goes on')
   })
 

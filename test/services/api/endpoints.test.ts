@@ -106,6 +106,10 @@ t.test(
     })
     t.match(await get('/api/stats', strange), { status: 401 })
     for (const path of ['/api/plugins', '/api/explain?path=/x'])
-      t.match(await get(path, reader), { status: 401, body: { Detail: /^Permission denied: .* requires the scope admin/ } }, path)
+      t.match(
+        await get(path, reader),
+        { status: 401, body: { Detail: /^Permission denied: .* requires the scope admin/ } },
+        path,
+      )
   },
 )

@@ -9,7 +9,10 @@ const BAN = {
   ...{ id: 'ban', scope: '', access: 'DENIED', priority: 1_000_000_000 },
   resource: { type: '*', name: '*', endpoint: '*' },
 }
-const DENIED = { code: 401, body: { Id: 'auth', Detail: 'Unauthorized call made to auth:Auth.Token' } }
+const DENIED = {
+  code: 401,
+  body: { Id: 'auth', Detail: 'Unauthorized call made to auth:Auth.Token' },
+}
 const SECRET = 'a long secret'
 
 t.test('a rule that denies everything locks out everybody but operators', async (t) => {

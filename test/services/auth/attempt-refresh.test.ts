@@ -21,7 +21,10 @@ t.test('what was used before is told each time, what is not known is not', async
   })
   const from = async (address: string) => {
     const ctx = createContext({ endpoint: 'Auth.Token', metadata: { 'mx-address': address } })
-    await t.rejects(attempt(ctx, GIVEN, () => {}), { code: 400, id: 'auth.Auth.Token' })
+    await t.rejects(
+      attempt(ctx, GIVEN, () => {}),
+      { code: 400, id: 'auth.Auth.Token' },
+    )
   }
   answer = ['reused', { namespace: 'mx', account: 'jane' }]
   for (let i = 0; i < 2; i++) await from('2001:db8::1')

@@ -19,7 +19,12 @@ t.test('a name belongs to the account whose nodes are registered, while they are
     const metadata = { 'mx-owner': 'somebody else' }
     const address = `127.0.0.1:${port}`
     const request = toRegistration(name, [], { nodes: [{ id: address, address, metadata }] })
-    const { code, body } = await doors.gateway('registry', `Registry.${method}`, request, tokens[who])
+    const { code, body } = await doors.gateway(
+      'registry',
+      `Registry.${method}`,
+      request,
+      tokens[who],
+    )
     return code === 200 ? code : `${code} ${body.Detail}`
   }
   const register = (who: string, name: string, port: number) => send(who, 'Register', name, port)
