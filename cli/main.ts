@@ -2,6 +2,7 @@
 import { COMMANDS, type CommandEntry } from './command-table.ts'
 import { splitGlobals } from './global-flags.ts'
 import { CliError, EXIT, printProblems, watchOutput } from './output.ts'
+import { guardTerminal } from './terminal.ts'
 
 /** Flags that are commands. */
 const WORDS: Readonly<Record<string, string>> = { '-v': 'version', '--version': 'version' }
@@ -87,6 +88,8 @@ function toCommandLine([word, ...rest]: readonly string[]): readonly string[] {
 }
 
 watchOutput()
+guardTerminal(process.stdout)
+guardTerminal(process.stderr)
 const status = await main(process.argv.slice(2))
 // Not exitCode: the channel of a worker process to its primary would keep it running.
 if (status !== undefined) process.exit(status)

@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { escapeControls } from '../core/terminal-text.ts'
 import { CliError, EXIT } from './output.ts'
+import { toRawTerminal } from './terminal.ts'
 
 /**
  * Asks whoever sits at the terminal.
@@ -18,9 +20,10 @@ export async function ask(
       status: EXIT.usage,
     })
   let isMuted = false
+  const terminal = toRawTerminal(process.stderr)
   const output = new Writable({
     write(chunk, _encoding, done) {
-      if (!isMuted) process.stderr.write(chunk)
+      if (!isMuted) terminal.write(chunk)
       done()
     },
   })
@@ -33,14 +36,14 @@ export async function ask(
   })
   reader.on('close', () => left.abort())
   try {
-    const answer = reader.question(question, { signal: left.signal })
+    const answer = reader.question(escapeControls(question), { signal: left.signal })
     isMuted = hidden
     return await answer
   } catch (cause) {
     throw new CliError('nothing was answered', { status, cause })
   } finally {
     reader.close()
-    if (hidden) process.stderr.write('\n')
+    if (hidden) terminal.write('\n')
   }
 }
 

@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { guardLog } from '../core/guarded-log.ts'
+import { escapeControls } from '../core/terminal-text.ts'
 import type { LogLevel } from './settings.ts'
 
 /** The gateway's log: what operators should know, never a request's content. On standard error. */
@@ -49,5 +50,7 @@ export function formatLine(entry: Readonly<Record<string, unknown>>, colored: bo
   const failure = entry['err'] as { stack?: string } | undefined
   const time = String(entry['time']).slice(11, 19)
   const stack = failure?.stack === undefined ? '' : `\n${failure.stack}`
-  return `${time} ${color === undefined ? label : `\u001b[${color}m${label}\u001b[0m`} ${String(entry['msg'] ?? '')}${tail.join('')}${stack}\n`
+  const shownLabel = color === undefined ? label : `\u001b[${color}m${label}\u001b[0m`
+  const text = escapeControls(`${String(entry['msg'] ?? '')}${tail.join('')}${stack}`)
+  return `${time} ${shownLabel} ${text}\n`
 }

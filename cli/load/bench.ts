@@ -1,4 +1,5 @@
 import { EXIT, printProblems } from '../output.ts'
+import { toRawTerminal } from '../terminal.ts'
 import { formatLive, formatReport } from './format.ts'
 import { parseBenchOptions } from './options.ts'
 import { runLoad } from './run-load.ts'
@@ -13,18 +14,16 @@ export async function bench(args: readonly string[]): Promise<number> {
   const stop = new AbortController()
   // Only the first Ctrl-C is caught: a second one ends the process.
   const onInterrupt = () => stop.abort()
-  const live = process.stderr.isTTY === true
+  const live = process.stderr.isTTY ? toRawTerminal(process.stderr) : undefined
   try {
     const options = parseBenchOptions(args)
     process.once('SIGINT', onInterrupt)
     const result = await runLoad({
       ...options,
       signal: stop.signal,
-      onProgress: live
-        ? (progress) => process.stderr.write(`\r\x1b[K${formatLive(progress)}`)
-        : undefined,
+      onProgress: live && ((progress) => live.write(`\r\x1b[K${formatLive(progress)}`)),
     })
-    if (live) process.stderr.write('\r\x1b[K')
+    live?.write('\r\x1b[K')
     const { method, url } = options.target
     const heading = { method, url, connections: options.connections, rate: options.rate }
     process.stdout.write(

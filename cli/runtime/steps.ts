@@ -1,4 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
+import { escapeControls } from '../../core/terminal-text.ts'
+import { toRawTerminal } from '../terminal.ts'
 
 /** What a command that takes a while is at, told to whoever sits at the terminal; nothing elsewhere. */
 export interface Steps {
@@ -21,7 +23,7 @@ const BAR_WIDTH = 20
 export async function openSteps(): Promise<Steps> {
   if (!process.stderr.isTTY || process.env['TERM'] === 'dumb' || 'CI' in process.env) return SILENT
   const { default: createSpinner } = await import('yocto-spinner')
-  const spinner = createSpinner({ stream: process.stderr })
+  const spinner = createSpinner({ stream: toRawTerminal(process.stderr) })
   return {
     areSeen: true,
     show(step) {
@@ -51,12 +53,12 @@ function writeNote(text: string): void {
   process.stderr.write(`mx: ${toLine(text)}\n`)
 }
 
-/** One line, without what would move the cursor. */
+/** One line, without controls that would move the cursor. */
 function toLine(text: string): string {
   const [line = ''] = stripVTControlCharacters(text)
     .trim()
     .split(/[\r\n]/)
-  return line.replaceAll(/[\x00-\x1f\x7f]/g, ' ')
+  return escapeControls(line.replaceAll('\t', ' '))
 }
 
 function fit(text: string): string {

@@ -34,9 +34,7 @@ export async function upload(
   if (inside.length === 0)
     throw new CliError(`nothing to run in ${path}: it is empty, or .gitignore leaves out all of it`)
   if (links.length > 0)
-    process.stderr.write(
-      `mx: left out, as they are links that lead to no file of ${root}: ${links.join(', ')}\n`,
-    )
+    steps.note(`left out, as they are links that lead to no file of ${root}: ${links.join(', ')}`)
 
   const total = files.reduce((sum, { bytes }) => sum + bytes, 0)
   let begun = 0

@@ -71,6 +71,12 @@ t.test(
   },
 )
 
+t.test('a log line on a terminal escapes controls of the text', async (t) => {
+  const entry = { level: 50, time: '2026-01-02T03:04:05.678Z', msg: 'a\x1b[2J', node: '\u009b' }
+  const line = formatLine({ ...entry, err: { stack: 'Error: \u202eno\n\tat x\x07' } }, false)
+  t.equal(line, '03:04:05 error a\\u001b[2J node="\\u009b"\nError: \\u202eno\n\tat x\\u0007\n')
+})
+
 t.test('connections stay below the open-file limit', async (t) => {
   const warned: object[] = []
   const log = { warn: (details: object) => void warned.push(details) } as Parameters<

@@ -1,0 +1,98 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { runConfig } from '../../cli/config.ts'
+import { runEvents } from '../../cli/events.ts'
+import { runRun } from '../../cli/run.ts'
+import { runStore } from '../../cli/store.ts'
+import { Type } from '../../core/schema.ts'
+import { endpoint } from '../../sdk/endpoint.ts'
+import { badRequest } from '../../sdk/errors.ts'
+import { Service } from '../../sdk/service.ts'
+import { openCliServer } from '../fixtures/cli-server.ts'
+import { createQuietLog } from '../fixtures/sdk-services.ts'
+import { ADMIN } from '../fixtures/server.ts'
+import { skipUnless } from '../fixtures/servers.ts'
+import { runAtTerminal } from '../fixtures/terminal.ts'
+
+const HOSTILE = 'x\x1b]0;title\x07\x1b[2J\0\ry\u009b2Jz\x7f\u202ew\u2066'
+/** Everything that a terminal may act on but line ends, tabs and colours. */
+const STEERS =
+  /\x1b(?!\[[\d;:]*m)|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\r?\n)/u
+
+const { home, env, run, mx, proxy } = await openCliServer(t)
+const Message = Type.Object({
+  text: Type.String({ default: '', description: `of ${HOSTILE}` }),
+})
+const hostile = new Service({
+  ...{ name: 'hostile', proxy, auth: ADMIN, log: createQuietLog().log },
+  metadata: { owner: HOSTILE },
+}).handle('Hostile', {
+  call: endpoint({
+    description: `Calls ${HOSTILE}.`,
+    request: Message,
+    response: Message,
+    handle: () => ({ text: HOSTILE }),
+  }),
+  fail: endpoint({
+    handle(_, ctx) {
+      throw badRequest(ctx.endpoint, HOSTILE)
+    },
+  }),
+  count: endpoint({
+    stream: 'server',
+    *handle() {
+      yield { text: HOSTILE }
+    },
+  }),
+})
+await hostile.start()
+t.teardown(() => hostile.stop())
+
+mkdirSync(join(home, 'loud'))
+writeFileSync(
+  join(home, 'loud', 'main.js'),
+  `process.stdout.write(${JSON.stringify(`\x1b[31m${HOSTILE}\n`)})
+require('node:http').createServer().listen(process.env.PORT, '127.0.0.1')`,
+)
+await run(runRun, 'run', './loud', '--protocol=http')
+await run(runConfig, 'config', 'set', 'hostile.text', HOSTILE)
+await run(runStore, 'store', 'write', 'hostile', HOSTILE)
+await run(runEvents, 'events', 'publish', 'hostile', HOSTILE, '--metadata', `from=${HOSTILE}`)
+
+/** Commands that show the text, whether as data, help or error. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ['logs', 'loud'],
+  ['logs', 'loud', '-o', 'json'],
+  ['call', 'hostile', 'Hostile.Call'],
+  ['call', 'hostile', 'Hostile.Call', '-o', 'raw'],
+  ['call', 'hostile', 'Hostile.Call', '-o', 'yaml'],
+  ['call', 'hostile', 'Hostile.Fail'],
+  ['stream', 'hostile', 'Hostile.Count'],
+  ['hostile', 'call'],
+  ['hostile', 'call', '--help'],
+  ['hostile', '--help'],
+  ['registry', 'get', 'hostile'],
+  ['config', 'get', 'hostile.text'],
+  ['store', 'read', 'hostile'],
+  ['events', 'read', 'hostile'],
+  ['events', 'consume', 'hostile', '--offset=1', '-l', '1'],
+  ['gen', 'client', 'hostile'],
+]
+
+t.test('no command lets a service steer the terminal', async (t) => {
+  if (skipUnless(t, 'script') === undefined) return
+  const left = COMMANDS.values()
+  const runNext = async (): Promise<void> => {
+    for (const words of left) {
+      const output = await runAtTerminal(t, words, { cwd: home, env })
+      t.match(output, '\\u202e', `${words.join(' ')}: shows the text`)
+      t.notMatch(output, STEERS, `${words.join(' ')}: shows no control`)
+    }
+  }
+  await Promise.all([runNext(), runNext()])
+})
+
+t.test('a pipe gets every byte as the service sent it', async (t) => {
+  t.match(await mx(['logs', 'loud']), { code: 0, stdout: `\x1b[31m${HOSTILE}\n` })
+})
