@@ -1,5 +1,5 @@
 import type { CAC } from 'cac'
-import { isOfPlatform } from '../core/platform-services.ts'
+import { isReservedName } from '../core/platform-services.ts'
 import { readCommandLine } from './command-line.ts'
 import { CliError, EXIT } from './output.ts'
 import { deploy } from './runtime/deploy.ts'
@@ -23,7 +23,7 @@ export async function runRun(cli: CAC): Promise<void> {
     const source =
       image === undefined ? parseSource(typed, readBaseUrl(session.environment)) : undefined
     const name = checkName(flags.name ?? source?.name ?? toImageName(typed))
-    if (isOfPlatform(name)) throw refuseName(name)
+    if (isReservedName(name)) throw refuseName(name)
     const version = source?.ref ?? LATEST
     if (!force) await mustBeNew(session, name, version)
     await deploy(session, {

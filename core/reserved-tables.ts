@@ -1,5 +1,5 @@
-/** Tables of the store that built-in services keep their own things in, of every namespace, and whose they are. */
-export const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
+/** Tables of every namespace that only one part of the server reads and writes, with the name of that part. */
+const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['acme', 'certificates'],
   ['auth', 'the service auth'],
   ['blobs', 'BlobStore'],
@@ -8,3 +8,8 @@ export const RESERVED_TABLES: ReadonlyMap<string, string> = new Map([
   ['config', 'the service config'],
   ['runtime', 'the service runtime'],
 ])
+
+/** The part of the server a table is reserved for, whatever its letter case; undefined: any caller may use it. */
+export function findTableOwner(table: string): string | undefined {
+  return RESERVED_TABLES.get(table.toLowerCase())
+}

@@ -45,6 +45,8 @@ export interface BuiltInContext {
   readonly hasFolder: boolean
   /** Where files of whoever runs the server lie; undefined: there are none. */
   readonly ownFolder: string | undefined
+  /** Whether a random admin password is shown to a person. */
+  readonly canShowPassword: boolean
   readonly registries: ServerRegistries
   readonly broker: CheckedBroker
   readonly network: Network
@@ -141,7 +143,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
   {
     name: 'auth',
     async create(context) {
-      const { settings, made, ownFolder: folder, onWarning } = context
+      const { settings, made, ownFolder: folder, canShowPassword, onWarning } = context
       const { authPrivateKey, profile } = settings
       // What is audited before events are there is kept then.
       let begin = (): void => {}
@@ -162,11 +164,11 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       })
       made.auth = auth
       // Secrets are hashed while the rest starts.
-      const ready = openFirstAccounts({ accounts: auth.accounts, settings, folder }).then(
-        (password) => {
-          made.adminPassword = password
-        },
-      )
+      const { accounts } = auth
+      const first = { accounts, settings, folder, canShowPassword, onWarning }
+      const ready = openFirstAccounts(first).then((password) => {
+        made.adminPassword = password
+      })
       const settled = ready.catch(() => {})
       let forgotten = Promise.resolve()
       return {
@@ -175,7 +177,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         async begin() {
           begin()
           if (made.adminPassword !== undefined) return
-          forgotten = forgetStalePassword(auth.accounts, folder).catch((error) =>
+          forgotten = forgetStalePassword(accounts, folder).catch((error) =>
             onWarning(`the file of the first password is not looked at: ${error.message}`),
           )
         },

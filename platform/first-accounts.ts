@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { GatewayError } from '../core/errors.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
-import type { Accounts } from '../services/auth/accounts.ts'
+import { type Accounts, SECRET_MIN } from '../services/auth/accounts.ts'
 import type { AuditRecord } from '../services/auth/audit.ts'
 import { readOwnerFile, removeFile, writeOwnerFile } from './owner-file.ts'
 import { SETTINGS, type Settings } from './settings.ts'
@@ -21,6 +21,9 @@ export interface FirstAccountsOptions {
   readonly settings: Settings
   /** Folder of whoever runs the server; undefined: nothing is kept in files. */
   readonly folder: string | undefined
+  /** Whether a random password is shown to a person. */
+  readonly canShowPassword: boolean
+  readonly onWarning: (message: string) => void
 }
 
 const ADMIN = 'admin'
@@ -37,13 +40,17 @@ const SECRET_BYTES = 32
 const ERROR_ID = 'auth'
 
 /**
- * Refuses an administrator whose password everybody knows where others reach the server.
+ * Rejects an admin password that is too short; profile `test` may set its known one.
  *
  * @throws {SettingsError}
  */
 export function checkAdminPassword(settings: Settings): void {
-  const { adminPassword } = settings
-  if (adminPassword === KNOWN_PASSWORD) refuseKnown(settings, SETTINGS.adminPassword.name)
+  const { adminPassword, profile } = settings
+  if (adminPassword === '' || adminPassword.length >= SECRET_MIN) return
+  if (profile === 'test' && adminPassword === KNOWN_PASSWORD) return
+  throw new SettingsError([
+    `${SETTINGS.adminPassword.name} (MX_ADMIN_PASSWORD) must be at least ${SECRET_MIN} characters, got ${adminPassword.length}`,
+  ])
 }
 
 /**
@@ -87,7 +94,7 @@ export async function forgetStalePassword(
 }
 
 async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword | undefined> {
-  const { accounts, settings, folder } = options
+  const { accounts, settings, folder, canShowPassword, onWarning } = options
   const { adminPassword, disableAdmin, profile } = settings
   if ((await accounts.find(DEFAULT_NAMESPACE, ADMIN))?.id === ADMIN) {
     if (isReachedByOthers(settings) && (await isPassword(accounts, KNOWN_PASSWORD)))
@@ -96,11 +103,18 @@ async function openAdmin(options: FirstAccountsOptions): Promise<AdminPassword |
   }
   if (disableAdmin || (await hasAdministrator(accounts))) return undefined
   const given = adminPassword || (profile === 'test' ? KNOWN_PASSWORD : '')
+  if (given === '' && folder === undefined && !canShowPassword) {
+    onWarning(
+      `no account ${ADMIN}: its password would be random, and neither a file nor a terminal could show it. Set MX_ADMIN_PASSWORD and restart`,
+    )
+    return undefined
+  }
   const password = given || randomBytes(PASSWORD_BYTES).toString('base64url')
   const file = given === '' && folder !== undefined ? join(folder, PASSWORD_FILE) : undefined
   // First: an account nobody knows the password of is none.
   if (file !== undefined) await writeOwnerFile(file, `${password}\n`)
-  const account = { id: ADMIN, scopes: [ADMIN], secret: password }
+  const isKnownSecret = password === KNOWN_PASSWORD
+  const account = { id: ADMIN, scopes: [ADMIN], secret: password, isKnownSecret }
   const isNew = await tryCreate(accounts, account)
   if (!isNew && file !== undefined) await removeFile(file)
   return isNew && given === '' ? { password, file } : undefined

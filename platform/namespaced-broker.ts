@@ -1,8 +1,8 @@
 import type { CheckedBroker } from '../core/broker/broker.ts'
 import { refuse } from '../core/broker/errors.ts'
 import { toTopicName } from '../core/broker/topic-name.ts'
+import { isNamespaceName, NAMESPACE_FORM } from '../core/namespace-name.ts'
 import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
-import { isServiceName } from '../core/service-name.ts'
 
 /**
  * A broker whose topics are those of the namespace that a message names, as the service `broker` has them: `mx.orders`. For a gateway
@@ -18,10 +18,10 @@ export function withNamespaces(
 
     publish(topic, { headers, body }) {
       const namespace = headers['mx-namespace'] || DEFAULT_DOMAIN
-      if (!isServiceName(namespace))
+      if (!isNamespaceName(namespace))
         throw refuse(
           400,
-          `Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(namespace.slice(0, 100))}`,
+          `Mx-Namespace must be ${NAMESPACE_FORM}, got ${JSON.stringify(namespace.slice(0, 100))}`,
         )
       const told = {
         ...headers,

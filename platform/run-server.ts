@@ -1,5 +1,6 @@
 import { readAll } from './admin/metrics/read-all.ts'
 import { createProcessAdmin } from './admin/process-admin.ts'
+import { hasTerminal } from './banner.ts'
 import { configurationFrom } from './configuration.ts'
 import { findOddities } from './find-oddities.ts'
 import { pluginFiles } from './load-plugin.ts'
@@ -35,9 +36,8 @@ export async function runServer(
   const admin = createProcessAdmin(configuration, log)
   const starting = admin.start(() =>
     startServer({
-      configuration,
-      log,
-      signal: stopper.signal,
+      ...{ configuration, log, signal: stopper.signal },
+      canShowPassword: hasTerminal(log),
       listeners: () => (admin.url === undefined ? [] : [parseAddress(new URL(admin.url).host)]),
     }),
   )

@@ -22,11 +22,10 @@ export function printServerBanner(
   else log.info({ ...toFields(server, configuration), ...toLogged(server) }, 'server ready')
 }
 
-/** Logs are kept, and read by others: the password is in them only where it is nowhere else. */
+/** Logs are stored and read by others: they name the file of the password, never the password. */
 function toLogged({ adminPassword }: ShownServer) {
-  if (adminPassword === undefined) return {}
-  const { file, password } = adminPassword
-  return file === undefined ? { adminPassword: password } : { adminPasswordFile: file }
+  const file = adminPassword?.file
+  return file === undefined ? {} : { adminPasswordFile: file }
 }
 
 /** The lines for a terminal. Exported for its test. */

@@ -39,6 +39,8 @@ export interface ServerOptions {
   readonly signal?: AbortSignal
   /** Where its process listens besides: its admin address. @default nowhere */
   readonly listeners?: () => readonly Address[]
+  /** Whether the caller shows a random admin password to a person. Otherwise one is made only where a file can hold it. @default true */
+  readonly canShowPassword?: boolean
 }
 
 /** A running server: gateway, RPC proxy, dashboard and the built-in services. */
@@ -84,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 }
 
 async function open(options: ServerOptions, closing: Closing): Promise<Server> {
-  const { configuration, log, signal, listeners = () => [] } = options
+  const { configuration, log, signal, listeners = () => [], canShowPassword = true } = options
   const { settings } = configuration
   let { drainTimeoutMs } = settings
   const onWarning = (message: string): void => log.warn(message)
@@ -146,6 +148,7 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
       toFolder: (part) => join(folder?.path ?? '', part),
       hasFolder: folder !== undefined,
       ownFolder: toOwnFolder(folder?.path),
+      canShowPassword,
       registries,
       broker,
       network,

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Registry } from '../core/contracts/registry.ts'
 import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
-import { isServiceName } from '../core/service-name.ts'
+import { isNamespaceName } from '../core/namespace-name.ts'
 import { NAMESPACE_RULE } from './namespace.ts'
 
 /** What a service or a program logs in with. */
@@ -69,7 +69,7 @@ export function isServerText(platform: string): boolean {
 function check(credentials: Credentials, what: string, where: string): FoundCredentials {
   const { id, secret, namespace = DEFAULT_DOMAIN } = credentials
   if (!isText(id) || !isText(secret)) throw new TypeError(`${what} must both be given`)
-  if (!isText(namespace) || !isServiceName(namespace))
+  if (!isText(namespace) || !isNamespaceName(namespace))
     throw new TypeError(
       `${where} ${NAMESPACE_RULE}, got ${JSON.stringify(String(namespace).slice(0, 253))}`,
     )

@@ -1,4 +1,4 @@
-import { isServiceName } from '../core/service-name.ts'
+import { isNamespaceName, NAMESPACE_FORM } from '../core/namespace-name.ts'
 import type { Context } from './context.ts'
 import { badRequest } from './errors.ts'
 
@@ -8,7 +8,7 @@ export const DEFAULT_NAMESPACE = 'mx'
 /** Longest of any namespace: they are named as services are. */
 const MAX_LENGTH = 253
 /** What a namespace must be, as errors say it. */
-export const NAMESPACE_RULE: string = `must be letters, digits and inner dots, dashes or underscores, at most ${MAX_LENGTH}`
+export const NAMESPACE_RULE: string = `must be ${NAMESPACE_FORM}; at most ${MAX_LENGTH} characters`
 
 /**
  * The namespace a call is about: the one it was made in, else `mx`.
@@ -19,9 +19,9 @@ export const NAMESPACE_RULE: string = `must be letters, digits and inner dots, d
  */
 export function toNamespace(ctx: Context, id: string, maxLength: number = MAX_LENGTH): string {
   const namespace = ctx.namespace || DEFAULT_NAMESPACE
-  if (namespace.length <= maxLength && isServiceName(namespace)) return namespace
+  if (namespace.length <= maxLength && isNamespaceName(namespace)) return namespace
   throw badRequest(
     id,
-    `Mx-Namespace must be letters, digits and inner dots, dashes or underscores, at most ${maxLength}, got ${JSON.stringify(namespace.slice(0, 100))}`,
+    `Mx-Namespace must be ${NAMESPACE_FORM}; at most ${maxLength} characters, got ${JSON.stringify(namespace.slice(0, 100))}`,
   )
 }

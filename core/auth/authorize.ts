@@ -1,8 +1,8 @@
 import type { Maybe } from '../chain.ts'
 import type { Account, Gate, Resource, Ruling } from '../contracts/auth.ts'
 import { GatewayError } from '../errors.ts'
+import { isNamespaceName, NAMESPACE_FORM } from '../namespace-name.ts'
 import { DEFAULT_DOMAIN } from '../service-entry.ts'
-import { isServiceName } from '../service-name.ts'
 import { isAlwaysAllowed, isLogin } from './repair-calls.ts'
 
 /** What is called, and between which namespaces. */
@@ -32,7 +32,7 @@ export function judgeCall(
   const { namespace, domain, resource } = target
   const isExempt =
     domain === DEFAULT_DOMAIN && (isAlwaysAllowed(account, resource) || isLogin(resource))
-  if (isExempt && (namespace === '' || isServiceName(namespace))) return ALWAYS
+  if (isExempt && (namespace === '' || isNamespaceName(namespace))) return ALWAYS
   return judgeByRules(gate, account, target)
 }
 
@@ -52,11 +52,11 @@ export function judgeByRules(
 ): Maybe<Ruling> {
   if (namespace === '' || namespace === domain)
     return gate.judge({ namespace: domain, account, resource })
-  if (!isServiceName(namespace))
+  if (!isNamespaceName(namespace))
     throw new GatewayError(
       resource.name,
       400,
-      `Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got ${JSON.stringify(namespace.slice(0, 100))}`,
+      `Mx-Namespace must be ${NAMESPACE_FORM}, got ${JSON.stringify(namespace.slice(0, 100))}`,
     )
   if (domain !== DEFAULT_DOMAIN)
     throw new GatewayError(resource.name, 404, `service not found: ${resource.name}`)

@@ -1,4 +1,4 @@
-import { isOfPlatform } from '../platform-services.ts'
+import { isReservedName } from '../platform-services.ts'
 import { isServiceName } from '../service-name.ts'
 
 const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$/
@@ -10,7 +10,7 @@ const SERVER = '@'
  * another server, so they are neither told of nor believed in.
  */
 export function isShared(name: string): boolean {
-  return !isOfPlatform(name)
+  return !isReservedName(name)
 }
 
 /** Whether a text can be the id of a server: 1 to 100 letters, digits, and dots, dashes and underscores between them. */

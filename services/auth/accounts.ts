@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isWorkloadScope, parseWorkloadScope } from '../../core/auth/account-rights.ts'
+import { ADMIN, isWorkloadScope, parseWorkloadScope } from '../../core/auth/account-rights.ts'
 import type { SecretHasher } from '../../core/auth/secret-hash.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
@@ -21,9 +21,14 @@ import {
 } from './records.ts'
 import { nextSecond, revokeAccount } from './revoked.ts'
 
-/** No control characters, blanks or slashes. */
-const ID = /^[^\s/\p{C}]{1,128}$/u
-const ID_FORM = 'up to 128 characters without blanks and slashes'
+/** Names, and ids that may be stored: no control characters, blanks or slashes. */
+const STORED_ID = /^[^\s/\p{C}]{1,128}$/u
+const NAME_FORM = 'up to 128 characters without blanks and slashes'
+/** Ids of new accounts: ASCII, so that none looks like another, and none reads as a scope (`*`, `<public>`) in the audit. */
+const NEW_ID = /^[A-Za-z0-9][\w.@:+=~-]{0,127}$/
+const ID_FORM = 'up to 128 characters: a letter or digit, then letters, digits and . _ - @ : + = ~'
+/** Shortest secret of an account, in characters. Shorter ones from before still log in. */
+export const SECRET_MIN = 8
 const SECRET_MAX = 1024
 /** What a scope must be, as errors say it. */
 export const SCOPE_FORM: string =
@@ -43,6 +48,8 @@ export interface NewAccount {
   readonly metadata?: Readonly<Record<string, string>>
   /** @default a random one */
   readonly secret?: string
+  /** Whether the secret may be shorter than {@link SECRET_MIN}: the known one of profile `test`. @default false */
+  readonly isKnownSecret?: boolean
 }
 
 /** An account, and what only whoever makes it is told. */
@@ -128,13 +135,13 @@ export interface AccountsOptions {
 
 export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accounts {
   async function read(namespace: string, id: string): Promise<StoreRecord | undefined> {
-    return ID.test(id) ? store.read(TABLE, toAccountKey(namespace, id)) : undefined
+    return STORED_ID.test(id) ? store.read(TABLE, toAccountKey(namespace, id)) : undefined
   }
 
   async function find(namespace: string, idOrName: string): Promise<AccountRecord | undefined> {
     const record = await read(namespace, idOrName)
     if (record !== undefined) return parseAccountRecord(record)
-    if (!ID.test(idOrName)) return undefined
+    if (!STORED_ID.test(idOrName)) return undefined
     const named = await store.read(TABLE, toNameKey(namespace, idOrName))
     if (named === undefined) return undefined
     const owner = await read(namespace, parseNameRecord(named).id)
@@ -164,10 +171,10 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
 
     async create(namespace, given, errorId) {
       const { id, name = id, type = 'user', scopes = [], metadata = {} } = given
-      const { secret = randomUUID() } = given
-      checkId('id', id, errorId)
-      checkId('name', name, errorId)
-      checkSecret('secret', secret, errorId)
+      const { secret = randomUUID(), isKnownSecret = false } = given
+      checkNewId(id, errorId)
+      checkName('name', name, errorId)
+      if (!isKnownSecret) checkNewSecret('secret', secret, errorId)
       checkClaims({ name, scopes, metadata }, errorId)
       checkWorkloadScopes(scopes, namespace, errorId)
       const account: AccountRecord = {
@@ -214,7 +221,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
     },
 
     async delete(namespace, id, errorId) {
-      checkId('id', id, errorId)
+      checkName('id', id, errorId)
       const record = await read(namespace, id)
       if (record === undefined) return false
       const { name } = parseAccountRecord(record)
@@ -229,7 +236,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
 
     async changeSecret(namespace, id, { old, new: secret }, errorId) {
       if (secret === '') throw badRequest(errorId, 'New secret should not be blank')
-      checkSecret('new_secret', secret, errorId)
+      checkNewSecret('new_secret', secret, errorId)
       const account =
         old === undefined
           ? await find(namespace, id)
@@ -298,9 +305,24 @@ function checkClaims(
     )
 }
 
-function checkId(field: string, id: string, errorId: string): void {
-  if (id === '') throw badRequest(errorId, `${field === 'id' ? 'ID' : field} required`)
-  if (!ID.test(id)) throw badRequest(errorId, `request.${field} must be ${ID_FORM}`)
+function checkName(field: string, name: string, errorId: string): void {
+  if (name === '') throw badRequest(errorId, `${field === 'id' ? 'ID' : field} required`)
+  if (!STORED_ID.test(name)) throw badRequest(errorId, `request.${field} must be ${NAME_FORM}`)
+}
+
+function checkNewId(id: string, errorId: string): void {
+  if (id === '') throw badRequest(errorId, 'ID required')
+  if (!NEW_ID.test(id)) throw badRequest(errorId, `request.id must be ${ID_FORM}`)
+  if (id !== ADMIN && id.toLowerCase() === ADMIN)
+    throw badRequest(
+      errorId,
+      `request.id: ${id} differs from ${ADMIN} in letter case only; choose another id`,
+    )
+}
+
+function checkNewSecret(field: string, secret: string, errorId: string): void {
+  if (secret.length < SECRET_MIN || secret.length > SECRET_MAX)
+    throw badRequest(errorId, `request.${field} must be ${SECRET_MIN} to ${SECRET_MAX} characters`)
 }
 
 function checkSecret(field: string, secret: string, errorId: string): void {

@@ -1,5 +1,5 @@
+import { isNamespaceName } from '../../core/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { isTableName } from '../../core/store/limits.ts'
 import type { Context } from '../../sdk/context.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namespace.ts'
 import type { AccountRecord } from './records.ts'
@@ -56,7 +56,7 @@ export const Options: TUnsafe<NamespaceOptions> = Type.Unsafe(
     {
       namespace: Type.Refine(
         text(`Where; empty: in that of the call, else in ${DEFAULT_NAMESPACE}.`),
-        (name) => name === '' || isTableName(name),
+        (name) => name === '' || isNamespaceName(name),
         () => NAMESPACE_RULE,
       ),
     },

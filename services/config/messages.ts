@@ -1,5 +1,5 @@
+import { isNamespaceName } from '../../core/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { isTableName } from '../../core/store/limits.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
 import { isPath, PATH_RULE } from './path.ts'
 
@@ -44,7 +44,7 @@ const secret = (description: string) => Type.Boolean({ default: false, descripti
 export const Namespace: TUnsafe<string> = Type.Unsafe(
   Type.Refine(
     text(`The one of the call where empty, else ${DEFAULT_NAMESPACE}.`),
-    (name) => name === '' || isTableName(name),
+    (name) => name === '' || isNamespaceName(name),
     () => NAMESPACE_RULE,
   ),
 )

@@ -7,7 +7,7 @@ export const AUDIT_TOPIC: EventTopic = { namespace: DEFAULT_NAMESPACE, topic: 'a
 
 /** Whether a topic is the audit. */
 export function isAudit({ namespace, topic }: EventTopic): boolean {
-  return topic === AUDIT_TOPIC.topic && namespace === AUDIT_TOPIC.namespace
+  return topic.toLowerCase() === AUDIT_TOPIC.topic && namespace === AUDIT_TOPIC.namespace
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isOfPlatform } from '../../core/platform-services.ts'
+import { isReservedName } from '../../core/platform-services.ts'
 import { Type } from '../../core/schema.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
@@ -10,6 +10,7 @@ import type { CheckAddresses } from './check-addresses.ts'
 import { ALL_DOMAINS, type Domain, type Domains } from './domains.ts'
 import { toEntry, toService } from './entry.ts'
 import { type LeaveOut, takeFitting } from './leave-out.ts'
+import { checkLetterCase } from './letter-case.ts'
 import {
   checkNodes,
   checkSize,
@@ -56,7 +57,7 @@ export function createEndpoints(
     const domain = toOneDomain(options, idOf(ctx))
     mustBeService(ctx, domain, idOf(ctx), name)
     // Who stands in the place of `auth` is shown the secrets of all who log in.
-    if (isOfPlatform(name)) mustBeOperator(ctx, idOf(ctx))
+    if (isReservedName(name)) mustBeOperator(ctx, idOf(ctx))
     return domain
   }
   return {
@@ -110,6 +111,7 @@ export function createEndpoints(
         checkNodes(given, id)
         const service = await checkAddresses(given, name, ctx, id)
         const domain = domains.open(name, id)
+        checkLetterCase(domain, service, id)
         checkRoom(domain, service, id)
         const { registry } = domain
         const { register } = registry

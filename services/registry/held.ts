@@ -14,6 +14,8 @@ export interface Held {
   readonly find: (service: Pick<Service, 'name' | 'version'>) => HeldVersion | undefined
   /** Bytes of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
+  /** The registered name that differs from `name` in letter case only; undefined: there is none. */
+  readonly findOtherCase: (name: string) => string | undefined
   /** Listens to the registry no more. */
   readonly close: () => void
 }
@@ -22,6 +24,8 @@ export interface Held {
 export function createHeld(registry: Registry, domain: string): Held {
   const versions = new Map<string, HeldVersion>()
   const bytesByName = new Map<string, number>()
+  /** Registered names by their form in lower case. */
+  const names = new Map<string, string>()
   const stop = registry.watch?.(({ type, service }) => {
     const key = toKey(service)
     const before = versions.get(key)?.bytes ?? 0
@@ -29,14 +33,24 @@ export function createHeld(registry: Registry, domain: string): Held {
     if (type === 'delete') versions.delete(key)
     else versions.set(key, { service, bytes })
     const all = (bytesByName.get(service.name) ?? 0) - before + bytes
-    if (all > 0) bytesByName.set(service.name, all)
-    else bytesByName.delete(service.name)
+    const lowerName = service.name.toLowerCase()
+    if (all > 0) {
+      bytesByName.set(service.name, all)
+      if (!names.has(lowerName)) names.set(lowerName, service.name)
+    } else {
+      bytesByName.delete(service.name)
+      if (names.get(lowerName) === service.name) names.delete(lowerName)
+    }
   })
 
   return {
     size: () => versions.size,
     find: (service) => versions.get(toKey(service)),
     bytesOf: (name) => bytesByName.get(name) ?? 0,
+    findOtherCase(name) {
+      const found = names.get(name.toLowerCase())
+      return found === name ? undefined : found
+    },
     close: () => stop?.(),
   }
 }

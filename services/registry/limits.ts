@@ -1,4 +1,5 @@
 import type { Service, Value } from '../../core/contracts/registry.ts'
+import { isNamespaceName, NAMESPACE_FORM } from '../../core/namespace-name.ts'
 import { isEntryText } from '../../core/service-entry.ts'
 import { isServiceName } from '../../core/service-name.ts'
 import { parseAddress, parseNode, RESOLVED } from '../../core/upstream/parse-node.ts'
@@ -44,8 +45,8 @@ export const SERVICE_NAME_OR_EMPTY: Demand<string> = [
 ]
 
 export const DOMAIN: Demand<string> = [
-  (text) => text === '' || text === '*' || isServiceName(text),
-  () => `must be *, empty, or ${NAME}`,
+  (text) => text === '' || text === '*' || isNamespaceName(text),
+  () => `must be *, empty, or ${NAMESPACE_FORM}; at most 253 characters`,
 ]
 
 export const TEXT: Demand<string> = [isEntryText, () => 'must be 1 to 253 visible ASCII characters']

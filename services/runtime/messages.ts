@@ -1,6 +1,6 @@
 import { RUNTIME_STATUS } from '../../core/contracts/runtime.ts'
+import { isNamespaceName } from '../../core/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
-import { isTableName } from '../../core/store/limits.ts'
 import type { Context } from '../../sdk/context.ts'
 import { DEFAULT_NAMESPACE, NAMESPACE_RULE, toNamespace } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema-types.ts'
@@ -79,7 +79,7 @@ const text = (description: string) => Type.String({ default: '', description })
 const texts = (description: string) => Type.Array(Type.String(), { default: [], description })
 const Namespace = Type.Refine(
   text(`Where; empty: in that of the call, else in ${DEFAULT_NAMESPACE}.`),
-  (name) => name === '' || isTableName(name),
+  (name) => name === '' || isNamespaceName(name),
   () => NAMESPACE_RULE,
 )
 const Name = Type.Refine(

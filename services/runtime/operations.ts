@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Runtime, WorkloadKey } from '../../core/contracts/runtime.ts'
 import { isDoneIn } from '../../core/done-in.ts'
-import { isOfPlatform } from '../../core/platform-services.ts'
+import { isReservedName } from '../../core/platform-services.ts'
 import type { Account } from '../../sdk/context.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
 import type { ServiceAccounts } from './accounts.ts'
@@ -115,11 +115,25 @@ export function createOperations(options: OperationsOptions): Operations {
     const told = env.flatMap((line) =>
       line.startsWith(`${SERVICE_NAME}=`) ? [line.slice(SERVICE_NAME.length + 1)] : [],
     )
-    const taken = [name, ...told, secrets[SERVICE_NAME] ?? ''].find(isOfPlatform)
+    const taken = [name, ...told, secrets[SERVICE_NAME] ?? ''].find(isReservedName)
     if (taken !== undefined)
       throw badRequest(
         errorId,
         `${taken} is a service of the platform, and nothing else can be called so: choose another name`,
+      )
+  }
+
+  /** As the registry does: rules do not distinguish letter case. */
+  async function checkLetterCase(namespace: string, name: string, errorId: string): Promise<void> {
+    const { records } = await objects.list(namespace)
+    const lowerName = name.toLowerCase()
+    const other = records.find(
+      (record) => record.name !== name && record.name.toLowerCase() === lowerName,
+    )
+    if (other !== undefined)
+      throw conflict(
+        errorId,
+        `the name ${name} differs from that of ${formatObject(other)} in letter case only: choose another name`,
       )
   }
 
@@ -132,6 +146,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const { name, version: given, source, metadata } = service
     if (name === '') throw badRequest(errorId, 'request.resource.service.name is missing')
     checkNames(name, options, errorId)
+    await checkLetterCase(namespace, name, errorId)
     const key = { namespace, name, version: given || LATEST }
     const there = await objects.read(key)
     const hasFailed = there !== undefined && neverCameUp(there) && there.server === server

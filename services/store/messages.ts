@@ -1,3 +1,4 @@
+import { isNamespaceName } from '../../core/namespace-name.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
 import {
   isKeyPart,
@@ -8,7 +9,7 @@ import {
   sizeOfMetadata,
 } from '../../core/store/limits.ts'
 import { MAX_PAGE } from '../../core/store/page.ts'
-import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
+import { DEFAULT_NAMESPACE, NAMESPACE_RULE } from '../../sdk/namespace.ts'
 import { Bytes } from '../../sdk/schema-types.ts'
 import { type RecordMessage, toMetadata } from './records.ts'
 
@@ -89,6 +90,12 @@ const Name = (description: string) =>
     (name) => name === '' || isTableName(name),
     () => 'must be letters, digits and inner dots, dashes or underscores, at most 253',
   )
+const Database = (description: string) =>
+  Type.Refine(
+    Type.String({ default: '', description }),
+    (name) => name === '' || isNamespaceName(name),
+    () => NAMESPACE_RULE,
+  )
 const Part = (description: string) =>
   Type.Refine(
     Type.String({ default: '', description }),
@@ -104,7 +111,7 @@ const Flag = (description: string) =>
 const Count = (description: string) => Type.Integer({ minimum: 0, default: 0, description })
 
 const where = {
-  database: Name(`The namespace of the call where empty, else ${DEFAULT_NAMESPACE}.`),
+  database: Database(`The namespace of the call where empty, else ${DEFAULT_NAMESPACE}.`),
   table: Name(`${DEFAULT_TABLE} where empty; services have their name.`),
 }
 const range = {
@@ -171,7 +178,7 @@ export const Paging: { readonly limit: TUnsafe<number>; readonly after: TUnsafe<
   after: Type.Unsafe(Name('Name behind which to go on: the next of a page.')),
 }
 
-const namespace = Name(`That of the call where empty, else ${DEFAULT_NAMESPACE}.`)
+const namespace = Database(`That of the call where empty, else ${DEFAULT_NAMESPACE}.`)
 export const BlobOptions: TUnsafe<BlobOptions> = Type.Unsafe(
   Type.Object(
     {

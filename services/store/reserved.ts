@@ -1,5 +1,5 @@
 import type { StoreTable } from '../../core/contracts/store.ts'
-import { RESERVED_TABLES } from '../../core/reserved-tables.ts'
+import { findTableOwner } from '../../core/reserved-tables.ts'
 import { forbidden } from '../../sdk/errors.ts'
 
 /**
@@ -8,7 +8,7 @@ import { forbidden } from '../../sdk/errors.ts'
  * @throws {GatewayError} 403
  */
 export function refuseReserved({ table }: StoreTable, id: string): void {
-  const owner = RESERVED_TABLES.get(table)
+  const owner = findTableOwner(table)
   if (owner === undefined) return
   throw forbidden(
     id,

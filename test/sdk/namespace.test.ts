@@ -11,11 +11,13 @@ t.test('the namespace is the one the caller chose, else mx', async (t) => {
 })
 
 t.test('what is no name, or too long, is 400', async (t) => {
-  for (const wrong of ['a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
+  for (const wrong of ['MX', 'a b', '.', 'a..b', '../x', '*', '>', 'x'.repeat(254)])
     t.throws(() => toNamespace(within(wrong), 'id'), {
       id: 'id',
       code: 400,
-      message: /^Mx-Namespace must be letters, .*, at most 253, got "/,
+      message: /^Mx-Namespace must be letters, .*; at most 253 characters, got "/,
     })
-  t.throws(() => toNamespace(within('x'.repeat(101)), 'id', 100), { message: /, at most 100, got/ })
+  t.throws(() => toNamespace(within('x'.repeat(101)), 'id', 100), {
+    message: /; at most 100 characters, got/,
+  })
 })

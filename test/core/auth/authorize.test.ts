@@ -30,7 +30,7 @@ t.test('whose rules decide', async (t) => {
   t.throws(() => judgeCall(gate, undefined, { namespace: 'a b', domain: 'mx', resource }), {
     code: 400,
     message:
-      'Mx-Namespace must be letters, digits and inner dots, dashes or underscores, got "a b"',
+      'Mx-Namespace must be letters, digits and inner dots, dashes or underscores; mx in lower case only, got "a b"',
   })
 })
 

@@ -133,8 +133,8 @@ t.test('the pages fit a narrow screen', async (t) => {
 
 t.test('whoever may not see events is told so, and who it is', async (t) => {
   const server = await openServer(t)
-  await server.post('/auth/generate', { id: 'jane', secret: 'secret' })
-  const account = { id: 'jane', secret: 'secret' }
+  await server.post('/auth/generate', { id: 'jane', secret: 'her secret' })
+  const account = { id: 'jane', secret: 'her secret' }
   const opened = await openDashboard(t, { server, account, path: '/events' })
   if (opened === undefined) return
   const { page } = opened

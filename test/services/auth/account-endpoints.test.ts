@@ -16,7 +16,7 @@ const NOT_FOUND = { code: 400, message: 'Account not found with this ID' }
 async function open(...args: Parameters<typeof openPlatformAuth>): Promise<PlatformAuth> {
   const auth = await openPlatformAuth(...args)
   for (const id of ['jane', 'joe', 'kim'])
-    await auth.call('Auth.Generate', { id, secret: 'pass' }, ADMIN)
+    await auth.call('Auth.Generate', { id, secret: 'password' }, ADMIN)
   return auth
 }
 
@@ -51,10 +51,10 @@ t.test('an account is deleted by an administrator, and no longer logs in', async
   await t.rejects(remove('', ADMIN), { code: 400, message: 'Missing ID' })
   await t.rejects(remove('admin', ADMIN), { code: 400, message: "Can't delete your own account" })
   await t.rejects(remove('nobody', ADMIN), NOT_FOUND)
-  const { token } = await call<TokenReply>('Auth.Token', { id: 'joe', secret: 'pass' })
+  const { token } = await call<TokenReply>('Auth.Token', { id: 'joe', secret: 'password' })
   await remove('joe', ADMIN)
   await t.rejects(remove('joe', ADMIN), NOT_FOUND)
-  await t.rejects(call('Auth.Token', { id: 'joe', secret: 'pass' }), { code: 400 })
+  await t.rejects(call('Auth.Token', { id: 'joe', secret: 'password' }), { code: 400 })
   await t.rejects(call('Auth.Inspect', { token: token.access_token }), { code: 400 })
   t.match(
     records.filter(({ action }) => action === 'account.delete'),
@@ -74,7 +74,7 @@ t.test('who knows the secret changes it', async (t) => {
   const change = (request: object, caller?: Caller) =>
     call(
       'Accounts.ChangeSecret',
-      { id: 'jane', old_secret: 'pass', new_secret: 'new', ...request },
+      { id: 'jane', old_secret: 'password', new_secret: 'new password', ...request },
       caller,
     )
   await t.rejects(change({}), MEMBERS)
@@ -87,27 +87,33 @@ t.test('who knows the secret changes it', async (t) => {
   await t.rejects(change({ id: 'joe', old_secret: '' }, JANE), ADMINS)
   await t.rejects(change({ id: 'joe', old_secret: '' }, SERVICE), ADMINS)
   await change({}, JANE)
-  t.ok(await call('Auth.Token', { id: 'jane', secret: 'new' }))
+  t.ok(await call('Auth.Token', { id: 'jane', secret: 'new password' }))
   t.match(records.at(-1), { action: 'account.change-secret', target: 'jane', account: 'mx/jane' })
 })
 
 t.test('an administrator need not know it, unless it is their own', async (t) => {
   const { call } = await open(t)
-  await call('Accounts.ChangeSecret', { id: 'joe', new_secret: 'new' }, ADMIN)
-  t.ok(await call('Auth.Token', { id: 'joe', secret: 'new' }))
-  await call('Auth.Generate', { id: 'admin', secret: 'pass', scopes: ['admin'] }, ADMIN)
-  await t.rejects(call('Accounts.ChangeSecret', { id: 'admin', new_secret: 'new' }, ADMIN), {
-    code: 400,
-    message: /^request\.old_secret/,
-  })
+  await call('Accounts.ChangeSecret', { id: 'joe', new_secret: 'new password' }, ADMIN)
+  t.ok(await call('Auth.Token', { id: 'joe', secret: 'new password' }))
+  await call('Auth.Generate', { id: 'admin', secret: 'password', scopes: ['admin'] }, ADMIN)
+  await t.rejects(
+    call('Accounts.ChangeSecret', { id: 'admin', new_secret: 'new password' }, ADMIN),
+    {
+      code: 400,
+      message: /^request\.old_secret/,
+    },
+  )
   await call('Auth.Generate', { id: 'ann', name: 'Ann', scopes: ['admin'] }, ADMIN)
   const ann: Caller = { id: 'ann', scopes: ['admin'] }
   await t.rejects(
-    call('Accounts.ChangeSecret', { id: 'Ann', new_secret: 'new' }, ann),
+    call('Accounts.ChangeSecret', { id: 'Ann', new_secret: 'new password' }, ann),
     { code: 400, message: /^request\.old_secret/ },
     'by the name it is one’s own as well',
   )
-  await t.rejects(call('Accounts.ChangeSecret', { id: 'no', new_secret: 'new' }, ADMIN), NOT_FOUND)
+  await t.rejects(
+    call('Accounts.ChangeSecret', { id: 'no', new_secret: 'new password' }, ADMIN),
+    NOT_FOUND,
+  )
 })
 
 t.test('secrets are not guessed by changing them', async (t) => {
@@ -115,7 +121,7 @@ t.test('secrets are not guessed by changing them', async (t) => {
   const guess = () =>
     call(
       'Accounts.ChangeSecret',
-      { id: 'joe', old_secret: 'guess', new_secret: 'new' },
+      { id: 'joe', old_secret: 'guess', new_secret: 'new password' },
       JANE,
       '::1',
     )

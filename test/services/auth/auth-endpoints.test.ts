@@ -20,8 +20,8 @@ const ELSEWHERE = { code: 403, message: 'Access denied to namespace' }
 
 /** Makes an account and logs in. */
 async function logIn({ call }: PlatformAuth, id: string, more: object = {}) {
-  await call('Auth.Generate', { id, secret: 'pass', ...more }, ADMIN)
-  const { token } = await call<TokenReply>('Auth.Token', { id, secret: 'pass' })
+  await call('Auth.Generate', { id, secret: 'password', ...more }, ADMIN)
+  const { token } = await call<TokenReply>('Auth.Token', { id, secret: 'password' })
   return token
 }
 
@@ -88,9 +88,9 @@ t.test('who logs in must know the secret, and nobody learns who exists', async (
   await wrong({}, 'Credentials or a refresh token required')
   await wrong({ id: 'jane' }, 'Credentials or a refresh token required')
   const same = 'Secret not correct, or no account with this ID'
-  await wrong({ id: 'jane', secret: 'other' }, same)
-  await wrong({ id: 'nobody', secret: 'other' }, same)
-  await wrong({ id: 'jane', secret: 'pass', options: { namespace: 'acme' } }, same)
+  await wrong({ id: 'jane', secret: 'another one' }, same)
+  await wrong({ id: 'nobody', secret: 'another one' }, same)
+  await wrong({ id: 'jane', secret: 'password', options: { namespace: 'acme' } }, same)
   await wrong({ refresh_token: 'x' }, 'refresh token not correct or used before: log in again')
 })
 
@@ -98,7 +98,7 @@ t.test('a token lives as long as was asked for, from a second to an hour', async
   const auth = await openPlatformAuth(t)
   await logIn(auth, 'jane')
   const ask = async (token_expiry: unknown) => {
-    const request = { id: 'jane', secret: 'pass', token_expiry }
+    const request = { id: 'jane', secret: 'password', token_expiry }
     const { token } = await auth.call<TokenReply>('Auth.Token', request)
     return token.expiry - token.created
   }

@@ -6,6 +6,10 @@ const REFUSAL = { code: 403, message: /^the topic auth of mx is the audit/ }
 
 t.test('the topic of the audit is reserved in the namespace mx', async (t) => {
   t.throws(() => refuseReserved(AUDIT_TOPIC, 'id'), { ...REFUSAL, id: 'id' })
+  t.throws(() => refuseReserved({ namespace: 'mx', topic: 'Auth' }, 'id'), {
+    code: 403,
+    message: /^the topic Auth of mx is the audit/,
+  })
   refuseReserved({ namespace: 'foo', topic: 'auth' }, 'id')
   refuseReserved({ namespace: 'mx', topic: 'auth.dead' }, 'id')
 })

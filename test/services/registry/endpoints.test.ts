@@ -10,6 +10,9 @@ import { makeService } from '../../fixtures/services.ts'
 
 const GREETER = toRegistration('greeter', ['127.0.0.1:9001'])
 
+/** Of accounts. */
+const SECRET = 'correct horse'
+
 t.test('a service is registered, found, listed and deregistered', async (t) => {
   const { call } = await openPlatformRegistry(t)
   t.same(await call('Register', { ...GREETER, version: '2', metadata: { owner: 'ann' } }), {})
@@ -218,15 +221,29 @@ t.test('there is a bound on the versions of a domain', async (t) => {
   t.same(await call('Register', toRegistration('s1', ['a:2'])), {}, 'those there are may grow')
 })
 
+t.test('a service whose name differs in letter case only is rejected', async (t) => {
+  const { call } = await openPlatformRegistry(t)
+  await call('Register', toRegistration('shop', ['127.0.0.1:9001']))
+  await t.rejects(call('Register', toRegistration('Shop', ['127.0.0.1:9002'])), {
+    code: 409,
+    message: /^the name Shop differs from that of the registered service shop in letter case only/,
+  })
+  const domain = 'acme'
+  const elsewhere = { ...toRegistration('Shop', ['127.0.0.1:9002']), options: { domain } }
+  t.same(await call('Register', elsewhere), {}, 'each domain has names of its own')
+  const misspelt = { ...toRegistration('shop', ['127.0.0.1:9003']), options: { domain: 'MX' } }
+  await t.rejects(call('Register', misspelt), { code: 400, message: /mx in lower case only/ })
+})
+
 t.test(
   'operators register the services of the platform; deployed services and administrators of other namespaces do not',
   async (t) => {
     const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
-    await ask('Auth.Generate', { id: 'svc', type: 'service', scopes: ['service'], secret: 's' })
+    await ask('Auth.Generate', { id: 'svc', type: 'service', scopes: ['service'], secret: SECRET })
     const options = { namespace: 'acme' }
-    await ask('Auth.Generate', { id: 'ann', scopes: ['admin'], secret: 's', options })
-    const deployed = await logIn('svc', 's')
-    const tenant = await logIn('ann', 's', 'acme')
+    await ask('Auth.Generate', { id: 'ann', scopes: ['admin'], secret: SECRET, options })
+    const deployed = await logIn('svc', SECRET)
+    const tenant = await logIn('ann', SECRET, 'acme')
     const write = async (method: string, name: string, token: string, domain: string) => {
       const entry = { ...toRegistration(name, ['127.0.0.1:9001']), options: { domain } }
       return (await doors.gateway('registry', `Registry.${method}`, entry, token)).code
@@ -236,7 +253,8 @@ t.test(
       t.equal(await write(method, 'auth', deployed, 'mx'), 401, method)
       t.equal(await write(method, 'greeter', deployed, 'acme'), 403, method)
       t.equal(await write(method, 'greeter', tenant, 'acme'), 200)
-      t.equal(await write(method, 'auth', tenant, 'acme'), 403)
+      for (const name of ['auth', 'AUTH', 'Auth', 'sTore'])
+        t.equal(await write(method, name, tenant, 'acme'), 403, `${method} ${name}`)
       t.equal(await write(method, 'auth', admin, 'mx'), 200)
     }
   },

@@ -37,3 +37,21 @@ t.test('of a registry that held services before, what it tells is counted', asyn
   registry.replace([makeService('a', ['a:2'])])
   t.equal(held.size(), 1)
 })
+
+t.test(
+  'a name that differs in letter case only is found as long as it is registered',
+  async (t) => {
+    const registry = createMemoryRegistry()
+    t.teardown(() => registry.close?.())
+    const held = createHeld(registry, 'mx')
+    t.equal(held.findOtherCase('Shop'), undefined)
+    for (const version of ['v1', 'v2'])
+      await registry.register?.(makeService('shop', ['a:1'], version))
+    t.equal(held.findOtherCase('SHOP'), 'shop')
+    t.equal(held.findOtherCase('shop'), undefined)
+    await registry.deregister?.(makeService('shop', ['a:1'], 'v1'))
+    t.equal(held.findOtherCase('Shop'), 'shop')
+    await registry.deregister?.(makeService('shop', ['a:1'], 'v2'))
+    t.equal(held.findOtherCase('Shop'), undefined)
+  },
+)

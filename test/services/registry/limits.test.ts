@@ -76,7 +76,7 @@ t.test(
       ],
       [
         { ...ENTRY, options: { domain: 'a b' } },
-        'request.options.domain must be *, empty, or letters, digits and inner dots, dashes or underscores, at most 253, got "a b"',
+        'request.options.domain must be *, empty, or letters, digits and inner dots, dashes or underscores; mx in lower case only; at most 253 characters, got "a b"',
       ],
     ])
   },

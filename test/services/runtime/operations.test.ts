@@ -30,6 +30,7 @@ t.test('what is wrong with a request is told, naming the field', async (t) => {
       /options\.image: this server runs programs/,
     ],
     [{ name: 'auth', source: 'source://auth:latest' }, {}, /^auth is a service of the platform/],
+    [{ name: 'Auth', source: 'source://Auth:latest' }, {}, /^Auth is a service of the platform/],
     [
       { name: 'shop', source: SOURCE },
       { env: ['MX_SERVICE_NAME=store'] },
@@ -68,6 +69,12 @@ t.test('a name that is taken is refused; with force it is updated', async (t) =>
   await runtime.create('shop', toPlain('one'))
   await t.rejects(runtime.create('shop', toPlain('two')), {
     ...{ code: 409, message: 'already exists: shop@latest' },
+  })
+  await t.rejects(runtime.create('Shop', toPlain('two')), {
+    ...{
+      code: 409,
+      message: /^the name Shop differs from that of shop@latest in letter case only/,
+    },
   })
   await runtime.settled('shop')
   await runtime.create('shop', toPlain('two'), { force: true })
