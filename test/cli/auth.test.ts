@@ -26,27 +26,29 @@ const { run, mx } = await openCliServer(t)
 const auth = (...words: string[]) => run(runAuth, 'auth', ...words)
 
 t.test('accounts get tokens and other secrets', async (t) => {
-  await auth('create', 'account', 'jane', '--secret=first', '--scopes=reports')
+  await auth('create', 'account', 'jane', '--secret=first-secret', '--scopes=reports')
 
-  const token = decodeJwt(await auth('create', 'token', 'jane', '--secret=first', '--expiry=10m'))
+  const token = decodeJwt(
+    await auth('create', 'token', 'jane', '--secret=first-secret', '--expiry=10m'),
+  )
   t.match(token, { sub: 'jane', scopes: ['reports'] })
   t.equal(token.exp! - token.iat!, 600)
   const piped = await mx(
     ['auth', 'create', 'token', 'jane', '--secret', '-', '-o', 'json'],
-    'first',
+    'first-secret',
   )
   t.equal(piped.stderr, '')
   t.match(JSON.parse(piped.stdout), { access_token: String, refresh_token: String })
 
-  t.equal(await auth('update', 'secret', 'jane', '--new_secret=second'), 'Secret updated\n')
-  await t.rejects(auth('create', 'token', 'jane', '--secret=first'), {
+  t.equal(await auth('update', 'secret', 'jane', '--new_secret=second-secret'), 'Secret updated\n')
+  await t.rejects(auth('create', 'token', 'jane', '--secret=first-secret'), {
     message: 'Secret not correct',
   })
-  const words = ['--username=jane', '--old_password=second', '--new_password=third']
+  const words = ['--username=jane', '--old_password=second-secret', '--new_password=third-secret']
   t.equal(await run(runUser, 'user', 'set', 'password', ...words), 'Password changed\n')
-  t.ok(await auth('create', 'token', 'jane', '--secret=third'))
+  t.ok(await auth('create', 'token', 'jane', '--secret=third-secret'))
 
-  await t.rejects(auth('create', 'token', 'jane', '--secret=third', '--expiry=soon'), {
+  await t.rejects(auth('create', 'token', 'jane', '--secret=third-secret', '--expiry=soon'), {
     message: '--expiry must be a span such as 15m or 1h, got soon',
     status: 2,
   })
@@ -57,9 +59,9 @@ t.test('accounts get tokens and other secrets', async (t) => {
 })
 
 t.test('a secret that was given is not told, one that was made is', async (t) => {
-  const given = await auth('create', 'account', 'joe', '--secret=mine', '-o', 'json')
+  const given = await auth('create', 'account', 'joe', '--secret=mine-alone', '-o', 'json')
   t.match(JSON.parse(given), { id: 'joe', secret: undefined })
-  t.notMatch(await auth('create', 'account', 'jim', '--secret=mine'), /mine|secret/)
+  t.notMatch(await auth('create', 'account', 'jim', '--secret=mine-alone'), /mine|secret/)
   t.match(await auth('create', 'account', 'ann'), /"secret":"[^"]{20,}"/)
 })
 

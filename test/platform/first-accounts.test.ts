@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { configurationFrom } from '../../platform/configuration.ts'
 import { forgetPassword } from '../../platform/first-accounts.ts'
@@ -158,9 +159,41 @@ t.test('a password everybody knows is refused where others reach the server', as
       message: /is "mx", which everybody knows, and others reach 0\.0\.0\.0:0/,
     })
   }
-  await refused(makeTempFolder(t, 'first'), ['--admin_password=mx'])
   const folder = makeTempFolder(t, 'first')
-  const server = await openServer(t, [...keepIn(folder), '--admin_password=mx'])
+  const server = await openServer(t, [
+    ...['--store=lmdb', `--data_dir=${join(folder, 'data')}`, '--config_secret_key=file'],
+  ])
+  t.type(await logIn(server, 'admin', 'mx'), 'string')
   await server.server.close()
   await refused(folder, [])
+})
+
+t.test('a password of fewer than 8 characters is rejected', async (t) => {
+  for (const password of ['mx', '1234567']) {
+    const words = [...QUIET_WORDS, ...keepIn(makeTempFolder(t, 'first'))]
+    const flags = readFlags([...words, `--admin_password=${password}`], 'server')
+    const configuration = await configurationFrom(flags, {}, 'server')()
+    await t.rejects(startServer({ configuration, log: createLog('silent') }), {
+      name: 'SettingsError',
+      message: `admin_password (MX_ADMIN_PASSWORD) must be at least 8 characters, got ${password.length}`,
+    })
+  }
+})
+
+t.test('without a file and a terminal for its password no administrator is made', async (t) => {
+  const words = ['--profile=local', '--store=memory', '--events=memory', '--registry=memory']
+  const flags = readFlags([...QUIET_WORDS, ...words, '--config_secret_key=memory'], 'server')
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const configuration = await configurationFrom(flags, {}, 'server')()
+  const server = await startServer({ configuration, log, canShowPassword: false })
+  t.teardown(server.close)
+  t.equal(server.adminPassword, undefined)
+  t.match(lines.join(''), /no account admin: .* Set MX_ADMIN_PASSWORD and restart/)
+  const reply = await fetch(`http://127.0.0.1:${server.address.port}/auth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'admin', secret: 'password' }),
+  })
+  t.equal(reply.status, 400)
 })

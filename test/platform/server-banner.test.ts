@@ -1,6 +1,11 @@
+import { pino } from 'pino'
 import t from 'tap'
 import { configurationFrom } from '../../platform/configuration.ts'
-import { formatServerBanner, type ShownServer } from '../../platform/server-banner.ts'
+import {
+  formatServerBanner,
+  printServerBanner,
+  type ShownServer,
+} from '../../platform/server-banner.ts'
 import { readFlags } from '../../platform/settings-flags.ts'
 import { readVersion } from '../../platform/version.ts'
 
@@ -51,6 +56,19 @@ t.test('it shows where others reach it, and no secrets', async (t) => {
   t.match(banner, /^ {2}state +none in files$/m)
   t.match(banner, 'consul://[hidden]@127.0.0.1:8500 (registry), postgres://[hidden]@db/mx (store)')
   t.notMatch(banner, /token|pass|AAAA/)
+})
+
+t.test('a log names the file of the first password, and never the password', async (t) => {
+  const configuration = await configurationFrom(new Map(), {}, 'server')()
+  const lines: string[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) })
+  t.intercept(process.stderr, 'isTTY', { value: false })
+  const password = 'hush-hush-hush'
+  for (const file of ['/home/a/.mx/admin_password', undefined])
+    printServerBanner({ ...SERVER, adminPassword: { password, file } }, configuration, log)
+  t.match(JSON.parse(lines[0]!), { adminPasswordFile: '/home/a/.mx/admin_password' })
+  t.equal(lines.length, 2)
+  t.notMatch(lines.join(''), password)
 })
 
 t.test('the password of the administrator is told once, on a terminal', async (t) => {

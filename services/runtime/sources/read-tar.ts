@@ -11,12 +11,17 @@ const ZSTANDARD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 /** How archives begin that the parser unpacks on its own. */
 const PACKED = [GZIP, ZSTANDARD]
 const HEAD_BYTES = 4
+/** Length of a header, and unit of contents (POSIX.1-2017, pax). */
+const BLOCK_BYTES = 512
+/** A record of an extended header whose path has a NUL: the parser would cut the path there. */
+const CUT_PATH = /(?:^|\n)\d+ (?:link)?path=[^\n]*\0/
 
 /**
- * Reads a tar archive, gzipped or not: every entry followed by its content. No more of it is read than was taken.
+ * Reads a tar archive, gzipped or not: every entry followed by its content. No more of it is read than was taken. Only zeros may follow
+ * its end: other tools may read what this one would ignore.
  *
  * @param maxBytes longest archive, unzipped.
- * @throws {ServiceError} 400 when it is none, 413 when it is too long.
+ * @throws {ServiceError} 400 when it is none, or data follow its end, 413 when it is too long.
  */
 export async function* readTar(
   chunks: AsyncIterable<Uint8Array>,
@@ -39,6 +44,9 @@ export async function* readTar(
   parser.on('error', (error: Error) => {
     failure ??= error
   })
+  parser.on('meta', (text: string) => {
+    if (CUT_PATH.test(text)) failure ??= new Error('a path has a NUL character')
+  })
   let isWhole = false
   parser.once('eof', () => {
     isWhole = true
@@ -51,11 +59,25 @@ export async function* readTar(
   }
 
   let bytes = 0
+  /** Bytes up to the end of the header or content that the parser is in: it never gets the end of the archive and more at once. */
+  let left = BLOCK_BYTES
+  let entry: ReadEntry | undefined
+  parser.on('entry', (next) => {
+    entry = next
+  })
   for await (const chunk of all) {
     bytes += chunk.length
     if (bytes > maxBytes)
       throw new ServiceError(ID, 413, `an archive may have ${maxBytes} bytes at most, unzipped`)
-    parser.write(chunk)
+    for (let at = 0; at < chunk.length; ) {
+      const part = chunk.subarray(at, at + left)
+      at += part.length
+      left -= part.length
+      if (!isWhole) parser.write(part)
+      else if (part.some((byte) => byte !== 0))
+        throw badRequest(ID, 'data follow the end of the tar archive: pack it again')
+      if (left === 0) left = entry?.blockRemain || BLOCK_BYTES
+    }
     yield* take()
   }
   parser.end()

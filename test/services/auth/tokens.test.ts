@@ -189,9 +189,9 @@ t.test(
     const { tokens, accounts, refresh, look, unknown } = await open(t)
     const { account, secret } = await accounts.create('mx', { id: 'john' }, ID)
     const before = await tokens.begin(account, 60)
-    await accounts.changeSecret('mx', 'john', { old: secret, new: 'other' }, ID)
+    await accounts.changeSecret('mx', 'john', { old: secret, new: 'another one' }, ID)
     // Within the same second.
-    const after = await tokens.begin(await accounts.logIn('mx', 'john', 'other', ID), 60)
+    const after = await tokens.begin(await accounts.logIn('mx', 'john', 'another one', ID), 60)
     t.equal(await look(before.accessToken), 'revoked')
     await t.rejects(refresh(before.refreshToken), WRONG)
     t.match(unknown, [{ namespace: 'mx', account: 'john' }], 'told whose it was')

@@ -27,6 +27,41 @@ t.test('every entry is followed by its content', async (t) => {
   t.strictSame(await read(toChunks(gzipSync(archive), 7)), wanted)
 })
 
+t.test('data behind the end of an archive are rejected, zeros are not', async (t) => {
+  const archive = makeTar([
+    { path: 'a', content: 'x'.repeat(3000) },
+    { path: 'b', content: Buffer.alloc(2048) },
+    { path: 'c' },
+  ])
+  const second = makeTar([{ path: 'hidden', content: 'one' }])
+  const behind = { code: 400, message: 'data follow the end of the tar archive: pack it again' }
+  for (const length of [100, 512, 100_000]) {
+    const both = Buffer.concat([archive, second])
+    await t.rejects(read(toChunks(both, length)), behind, `chunks of ${length}`)
+    const junk = Buffer.concat([archive, Buffer.alloc(600), Buffer.from('junk')])
+    await t.rejects(read(toChunks(junk, length)), behind, `junk, chunks of ${length}`)
+    const padded = Buffer.concat([archive, Buffer.alloc(10_000)])
+    const names = (await read(toChunks(padded, length))).map(([name]) => name)
+    t.strictSame(names, ['a', 'b', 'c'])
+  }
+  const members = Buffer.concat([gzipSync(archive), gzipSync(second)])
+  await t.rejects(read(toChunks(members)), behind, 'a second member of gzip')
+  const junk = Buffer.concat([gzipSync(archive), Buffer.from('junk')])
+  await t.rejects(read(toChunks(junk)), { code: 400, message: /^no gzip archive/ })
+})
+
+t.test('a path with a NUL character is rejected, not cut', async (t) => {
+  const record = '13 path=a\0bc\n'
+  const archive = makeTar([
+    { path: 'PaxHeader', type: 'ExtendedHeader', content: record },
+    { path: 'x', content: 'one' },
+  ])
+  await t.rejects(read(toChunks(archive)), {
+    code: 400,
+    message: 'no tar archive: a path has a NUL character',
+  })
+})
+
 t.test('no more is read than was taken', async (t) => {
   let sent = 0
   async function* send() {
