@@ -4,6 +4,7 @@ import { createBackOff } from '../../../core/back-off.ts'
 import { storeAway } from '../../../core/store/errors.ts'
 import { type Timeouts, toClientConfig } from './client-config.ts'
 import { isSqlError, toStoreError } from './errors.ts'
+import { toSafeClient } from './safe-client.ts'
 import { prepareSession } from './session.ts'
 import { createSlots } from './slots.ts'
 import type { Statement } from './statements.ts'
@@ -71,6 +72,7 @@ export function createConnections(options: ConnectionOptions): Connections {
     const { default: pg } = await import('pg')
     const opened = new pg.Pool({
       ...config,
+      Client: toSafeClient(pg.Client, config),
       max: maxConnections,
       idleTimeoutMillis: IDLE_MS,
       stream() {
@@ -185,7 +187,8 @@ export function createConnections(options: ConnectionOptions): Connections {
       if (closed) throw storeAway(new Error('the store is closed'))
       const { default: pg } = await import('pg')
       const socket = new Socket()
-      const client = new pg.Client({ ...config, stream: () => socket })
+      const SafeClient = toSafeClient(pg.Client, config)
+      const client = new SafeClient({ ...config, stream: () => socket })
       client.on('error', () => {})
       try {
         await client.connect()

@@ -18,7 +18,7 @@ t.test('files and folders are written, and what can be run still can be', async 
     { path: long, content: 'x'.repeat(70_000) },
   ])
   for (const bytes of [archive, gzipSync(archive)]) {
-    for (const length of [1, 511, 100_000]) {
+    for (const length of [13, 511, 100_000]) {
       const place = `${folder}-${bytes.length}-${length}`
       await unpackSource(toChunks(bytes, length), place)
       t.equal(readFileSync(join(place, 'src/main.ts'), 'utf8'), 'main')
