@@ -17,7 +17,7 @@ export function registerUser(cli: CAC): void {
     .example((bin) => `  ${bin} user config set git.baseurl github.com/<owner>`)
     .example((bin) => `  ${bin} user config set git.credentials - < token`)
     .example(
-      (bin) => `  curl -H "Authorization: Bearer $(${bin} user token)" localhost:8080/store/list`,
+      (bin) => `  curl -H "Authorization: Bearer $(${bin} user token)" 127.0.0.1:8080/store/list`,
     )
     .allowUnknownOptions()
     .action(async () => {

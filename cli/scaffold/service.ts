@@ -77,7 +77,7 @@ A service. \`${name}.ts\` declares its endpoints, \`main.ts\` runs it.
 \`\`\`sh
 mx run .                                  # have a server run it; mx update . after a change
 mx ${name} call --name=John
-curl 'localhost:8080/${name}/call?name=John'
+curl '127.0.0.1:8080/${name}/call?name=John'
 \`\`\`
 
 To write it with types and tests: \`npm install\`, and \`npm install --no-save <folder of mx>\` for the types of \`mx\`, which the server that

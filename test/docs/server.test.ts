@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -31,10 +31,18 @@ t.test('docs/server.md lists what each profile says', async (t) => {
   t.equal(table, head + rows.join('').replaceAll('`none`', 'none'))
 })
 
+t.test('no guide sends credentials to localhost, which may be a program at [::1]', async (t) => {
+  const folder = join(ROOT, 'docs')
+  const guides = readdirSync(folder).filter((name) => name.endsWith('.md'))
+  for (const path of [join(ROOT, 'README.md'), ...guides.map((name) => join(folder, name))])
+    // A certificate proves who answers.
+    t.notMatch(readFileSync(path, 'utf8'), /(?<!https:\/\/)localhost:80[0-9]{2}/, path)
+})
+
 t.test('the commands of the first five minutes do what is said of them', async (t) => {
   const { url, token } = await openServer(t)
-  const [block = ''] = /(?<=```sh\n)curl localhost:8080\/ [\s\S]*?(?=```)/.exec(text) ?? []
-  const script = block.replaceAll('localhost:8080', url).replaceAll('curl ', "curl -s -w '\\n' ")
+  const [block = ''] = /(?<=```sh\n)curl 127.0.0.1:8080\/ [\s\S]*?(?=```)/.exec(text) ?? []
+  const script = block.replaceAll('127.0.0.1:8080', url).replaceAll('curl ', "curl -s -w '\\n' ")
   const env = { ...process.env, AUTH: `Authorization: Bearer ${token}` }
   const { stdout } = await run('sh', ['-e', '-c', script], { env })
   t.match(
