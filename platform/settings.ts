@@ -636,7 +636,8 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     form: 'password',
     description: 'Password of the account admin, created at the first start; at least 8 characters',
     default: '',
-    unset: 'a random one, shown once on a terminal, and in ~/.mx/admin_password; mx in profile test',
+    unset:
+      'a random one, shown once on a terminal, and in ~/.mx/admin_password; mx in profile test',
     only: 'server',
     notInFile: 'a password stays out of it: set MX_ADMIN_PASSWORD',
     live: false,

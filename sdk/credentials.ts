@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Registry } from '../core/contracts/registry.ts'
-import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import { isNamespaceName } from '../core/namespace-name.ts'
+import { DEFAULT_DOMAIN } from '../core/service-entry.ts'
 import { NAMESPACE_RULE } from './namespace.ts'
 
 /** What a service or a program logs in with. */

@@ -34,8 +34,8 @@ t.test('docs/server.md lists what each profile says', async (t) => {
 t.test('no guide sends credentials to localhost, which may be a program at [::1]', async (t) => {
   const folder = join(ROOT, 'docs')
   const guides = readdirSync(folder).filter((name) => name.endsWith('.md'))
+  // A certificate proves who answers.
   for (const path of [join(ROOT, 'README.md'), ...guides.map((name) => join(folder, name))])
-    // A certificate proves who answers.
     t.notMatch(readFileSync(path, 'utf8'), /(?<!https:\/\/)localhost:80[0-9]{2}/, path)
 })
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { RESERVED_TABLES } from '../../core/reserved-tables.ts'
+import { findTableOwner } from '../../core/reserved-tables.ts'
 import { useCall } from '../hooks.ts'
 import { Field } from '../parts/field.tsx'
 import { Page } from '../parts/page.tsx'
@@ -79,7 +79,7 @@ export default function Store(): JSX.Element {
 
 /** None of a built-in service is shown before it is chosen. */
 function findReadable(names: readonly string[]): string | undefined {
-  return names.find((name) => !RESERVED_TABLES.has(name))
+  return names.find((name) => findTableOwner(name) === undefined)
 }
 
 interface ChoiceProps {
