@@ -3,6 +3,7 @@ import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry, Service } from '../core/contracts/registry.ts'
 import type { TokenSource } from '../core/contracts/token-source.ts'
 import type { Tracer } from '../core/contracts/tracer.ts'
+import { dashboardCookie } from '../core/dashboard-cookie.ts'
 import { createEgressPolicy } from '../core/egress/egress-policy.ts'
 import type { Exchange } from '../core/exchange.ts'
 import type { UpstreamOptions } from '../core/upstream/upstream.ts'
@@ -107,7 +108,9 @@ export async function openDeciding(options: DecidingOptions, closing: Closing): 
       const { isCallAllowed } = createEgressPolicy(next.settings)
       const context = { events, find: routing.find, upstream, isCallAllowed }
       const forwarding = createForwarding(next.settings, context, routing.route)
-      const chain = compileChain(plugins, forwarding.route, forwarding.handle)
+      // Last: the plugins before it have the place of their plan.
+      const all = [...plugins, dashboardCookie]
+      const chain = compileChain(all, forwarding.route, forwarding.handle)
       const close = async (onFault: ReportFault): Promise<void> => {
         await chain.close(onFault)
         await forwarding.close()
