@@ -1,11 +1,23 @@
 import type { CAC } from 'cac'
-import { parseAddress, parseHosts } from '../platform/settings-values.ts'
+import {
+  parseAddress,
+  parseHosts,
+  parseSessionTime,
+  SESSION_IDLE_TIMEOUT,
+  SESSION_MAX_AGE,
+} from '../platform/settings-values.ts'
 import { type CommandLine, readCommandLine } from './command-line.ts'
 import { findEnvironment } from './environments.ts'
 import { CliError, EXIT, printProblems } from './output.ts'
 import { withSession } from './session.ts'
 
-const FLAGS = { address: 'string', hosts: 'strings', env: 'string' } as const
+const FLAGS = {
+  address: 'string',
+  hosts: 'strings',
+  session_idle_timeout: 'string',
+  session_max_age: 'string',
+  env: 'string',
+} as const
 /** Where `mx server` has it. */
 const ADDRESS = '127.0.0.1:8082'
 
@@ -20,8 +32,12 @@ export async function runDashboardCommand(cli: CAC): Promise<void> {
   const { address: proxy } = findEnvironment(flags.env)
   const address = read('--address', () => parseAddress(flags.address ?? ADDRESS))
   const hosts = read('--hosts', () => parseHosts(flags.hosts ?? []))
+  const readTime = (name: 'session_idle_timeout' | 'session_max_age', standard: string): number =>
+    read(`--${name}`, () => parseSessionTime(flags[name] ?? standard))
+  const idleTimeoutMs = readTime('session_idle_timeout', SESSION_IDLE_TIMEOUT)
+  const maxAgeMs = readTime('session_max_age', SESSION_MAX_AGE)
   const { runDashboard } = await import('../platform/dashboard/run-dashboard.ts')
-  await runDashboard({ address, hosts, proxy })
+  await runDashboard({ address, hosts, proxy, idleTimeoutMs, maxAgeMs })
   await tellAbsence(flags)
 }
 

@@ -188,6 +188,8 @@ async function open(options: ServerOptions, closing: Closing): Promise<Server> {
     createListener: chooseListener(settings, log),
     tls,
     carry: proxy.dispatch,
+    idleTimeoutMs: settings.webSessionIdleTimeoutMs,
+    maxAgeMs: settings.webSessionMaxAgeMs,
     guards: await buildGuards(configuration, log),
     log,
   })

@@ -118,6 +118,18 @@ export function parseDelay(text: string): number {
   return delayMs
 }
 
+/** Defaults of the dashboard's idle timeout and of the longest life of its sessions. */
+export const SESSION_IDLE_TIMEOUT: string = '30m'
+export const SESSION_MAX_AGE: string = '12h'
+
+/** A time of the dashboard's sessions in milliseconds: at least a minute, and always finite. */
+export function parseSessionTime(text: string): number {
+  const timeMs = parseDuration(text)
+  if (timeMs < 60_000 || timeMs > MAX_TIMER_MS)
+    throw wrong('a duration from 1m to 24d, such as 30m', text)
+  return timeMs
+}
+
 /** A limit in bytes, at least 1; `none` is `Infinity`. */
 export function parseLimit(text: string): number {
   const bytes = parseSize(text)

@@ -52,9 +52,12 @@ import {
   parseOrigins,
   parseRegistryText,
   parseRoom,
+  parseSessionTime,
   parseSwitch,
   parseTimeout,
   parseWebOrigins,
+  SESSION_IDLE_TIMEOUT,
+  SESSION_MAX_AGE,
 } from './settings-values.ts'
 
 /** Everything `mx api` and `mx server` can be told, checked. One property per row of {@link SETTINGS}. */
@@ -66,6 +69,10 @@ export interface Settings {
   readonly proxyAddress: Address
   /** Of the dashboard. */
   readonly webAddress: Address
+  /** After which a session of the dashboard ends that no page uses. */
+  readonly webSessionIdleTimeoutMs: number
+  /** After which a session of the dashboard ends, counted from the login. */
+  readonly webSessionMaxAgeMs: number
   /** Where health and metrics are told; undefined: nowhere. */
   readonly adminAddress: Address | undefined
   /** Where others reach the RPC proxy; undefined: at the first address of this machine, if it listens there. */
@@ -314,6 +321,26 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     only: 'server',
     live: false,
     parse: one(parseAddress),
+  },
+  webSessionIdleTimeoutMs: {
+    name: 'web_session_idle_timeout',
+    kind: 'text',
+    form: 'duration',
+    description: 'Time after which a session of the dashboard ends that no open page uses',
+    default: SESSION_IDLE_TIMEOUT,
+    only: 'server',
+    live: false,
+    parse: one(parseSessionTime),
+  },
+  webSessionMaxAgeMs: {
+    name: 'web_session_max_age',
+    kind: 'text',
+    form: 'duration',
+    description: 'Time after the login at which a session of the dashboard ends in any case',
+    default: SESSION_MAX_AGE,
+    only: 'server',
+    live: false,
+    parse: one(parseSessionTime),
   },
   adminAddress: {
     name: 'admin_address',

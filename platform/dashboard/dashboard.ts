@@ -11,12 +11,12 @@ import type { Address } from '../settings-values.ts'
 import type { Carry } from './carry.ts'
 import { ID } from './id.ts'
 import { createLoginDoor } from './login-door.ts'
-import { createLogins } from './logins.ts'
 import { createPages } from './pages.ts'
 import { createRpcDoor } from './rpc-door.ts'
 import { secureReplies } from './secure-replies.ts'
+import { createSessions, type SessionsOptions } from './sessions.ts'
 
-export interface DashboardOptions {
+export interface DashboardOptions extends Pick<SessionsOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
   readonly createListener: CreateListener
   /** Certificates; plain HTTP without. */
@@ -48,10 +48,14 @@ export interface Dashboard {
  */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { address, createListener, tls, folder, carry, guards, log } = options
-  const logins = createLogins(carry)
-  const rpc = createRpcDoor({ carry, logins })
+  const { idleTimeoutMs, maxAgeMs } = options
+  const sessions = createSessions({
+    ...{ carry, idleTimeoutMs, maxAgeMs },
+    onEnd: (session) => rpc.end(session),
+  })
+  const rpc = createRpcDoor({ carry, sessions })
   const servePage = createPages(folder)
-  const serveLogin = createLoginDoor(logins, rpc.end)
+  const serveLogin = createLoginDoor(sessions, maxAgeMs)
   const serve = (x: Exchange): void | Promise<void> => {
     if (x.path === RPC_PATH) return rpc.serve(x)
     if (x.upgrade)
@@ -86,6 +90,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     },
     async close() {
       rpc.close()
+      sessions.close()
       await listener.close()
       await gateway.close()
     },

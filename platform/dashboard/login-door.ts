@@ -1,11 +1,10 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Exchange } from '../../core/exchange.ts'
 import { type JsonObject, parseJson } from '../../core/request/json.ts'
-import { takeToken } from '../../plugins/auth/shown-token.ts'
 import { ID } from './id.ts'
-import { type Credentials, type Login, type Logins, toView } from './logins.ts'
 import { mustBeOwnPage } from './own-page.ts'
-import { formatNoCookie, formatTokenCookie } from './token-cookie.ts'
+import { findSession, findSessions, formatNoCookie, formatSessionCookie } from './session-cookie.ts'
+import type { Credentials, Session, Sessions } from './sessions.ts'
 
 const BODY_MAX_BYTES = 16 * 1024
 const JSON_TYPE = 'application/json'
@@ -13,53 +12,57 @@ const JSON_TYPE = 'application/json'
 type Serve = (x: Exchange) => Promise<void>
 
 /**
- * Serves `POST /login` and `/logout`, and `/session`: `GET` tells who is logged in, `POST` renews the login. Undefined: it is
+ * Serves `POST /login` and `/logout`, and `/session`: `GET` returns the session, `POST` renews it. Undefined: it is
  * something else.
  *
- * @param onEnd told of a login that has ended.
+ * @param maxAgeMs how long browsers store the cookie.
  */
 export function createLoginDoor(
-  logins: Logins,
-  onEnd: (login: Login) => void,
+  sessions: Sessions,
+  maxAgeMs: number,
 ): (x: Exchange) => Promise<void> | undefined {
   async function logIn(x: Exchange): Promise<void> {
     mustBeOwnPage(x)
-    const login = await logins.begin(await readCredentials(x), x.clientAddress)
-    answer(x, login, true)
+    const session = await sessions.begin(await readCredentials(x), x.clientAddress)
+    await endAll(x)
+    answer(x, session, ['set-cookie', formatSessionCookie(x, session, maxAgeMs)])
   }
 
   async function logOut(x: Exchange): Promise<void> {
     mustBeOwnPage(x)
-    const login = await find(x).catch(toNobody)
-    if (login !== undefined) {
-      await logins.end(login, x.clientAddress).catch(toNobody)
-      onEnd(login)
-    }
+    await endAll(x)
     x.reply(204, '', ['set-cookie', formatNoCookie(x), 'cache-control', 'no-store'])
   }
 
-  async function tell(x: Exchange): Promise<void> {
-    answer(x, await find(x), false)
+  async function show(x: Exchange): Promise<void> {
+    const session = findSession(x, sessions)
+    await sessions.check(session, x.clientAddress)
+    answer(x, session)
   }
 
   async function renew(x: Exchange): Promise<void> {
     mustBeOwnPage(x)
-    const login = await find(x)
-    await logins.renew(login, x.clientAddress)
-    answer(x, login, true)
+    const session = findSession(x, sessions)
+    await sessions.check(session, x.clientAddress)
+    sessions.touch(session)
+    answer(x, session)
   }
 
-  /** @throws {GatewayError} 401 when nobody is logged in. */
-  function find(x: Exchange): Promise<Login> {
-    const token = takeToken(x)
-    if (token === undefined) return Promise.reject(new GatewayError(ID, 401, 'nobody is logged in'))
-    return logins.find(token, x.clientAddress)
+  /** Tokens that cannot be revoked are forgotten: only this process knew them. */
+  async function endAll(x: Exchange): Promise<void> {
+    for (const session of findSessions(x, sessions))
+      await sessions.end(session, x.clientAddress).catch(() => {})
+  }
+
+  function answer(x: Exchange, session: Session, cookie: readonly string[] = []): void {
+    const view = JSON.stringify(sessions.toView(session))
+    x.reply(200, view, ['content-type', JSON_TYPE, 'cache-control', 'no-store', ...cookie])
   }
 
   const doors: Readonly<Record<string, Readonly<Record<string, Serve>>>> = {
     '/login': { POST: logIn },
     '/logout': { POST: logOut },
-    '/session': { GET: tell, POST: renew },
+    '/session': { GET: show, POST: renew },
   }
   return (x) => {
     const door = Object.hasOwn(doors, x.path) ? doors[x.path]! : undefined
@@ -76,18 +79,6 @@ export function createLoginDoor(
 /** A page may be called like a door. */
 function isLook({ method }: Exchange): boolean {
   return method === 'GET' || method === 'HEAD'
-}
-
-function answer(x: Exchange, login: Login, isNew: boolean): void {
-  x.reply(200, JSON.stringify(toView(login)), [
-    ...['content-type', JSON_TYPE, 'cache-control', 'no-store'],
-    ...(isNew ? ['set-cookie', formatTokenCookie(x, login)] : []),
-  ])
-}
-
-/** Whoever is not logged in has logged out. */
-function toNobody(error: unknown): undefined {
-  if (!(error instanceof GatewayError) || error.code !== 401) throw error
 }
 
 /** @throws {GatewayError} 415 for what forms of other pages could send, 413, 400 */

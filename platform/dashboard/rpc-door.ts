@@ -5,22 +5,22 @@ import type { IncomingCall } from '../../core/rpc/call.ts'
 import { MESSAGE_MAX_BYTES, SUBPROTOCOL } from '../../core/rpc/frames.ts'
 import { GuardedCall } from '../../core/rpc/guarded-call.ts'
 import { ServerConnection } from '../../core/rpc/server-connection.ts'
-import { takeToken } from '../../plugins/auth/shown-token.ts'
 import type { Carry } from './carry.ts'
 import { ID } from './id.ts'
-import type { Login, Logins } from './logins.ts'
 import { mustBeOwnPage } from './own-page.ts'
+import { findSession } from './session-cookie.ts'
+import type { Session, Sessions } from './sessions.ts'
 
 export interface RpcDoorOptions {
   readonly carry: Carry
-  readonly logins: Logins
+  readonly sessions: Sessions
 }
 
 /** The WebSocket of pages: the fast form of the call protocol (docs/protocol.md §2), each call as whoever is logged in. */
 export interface RpcDoor {
   readonly serve: (x: Exchange) => Promise<void>
-  /** Closes the connections of a login that has ended. */
-  readonly end: (login: Login) => void
+  /** Closes the connections of a session that has ended. */
+  readonly end: (session: Session) => void
   /** Takes no more calls; those under way go on. */
   readonly drain: () => void
   readonly close: () => void
@@ -29,8 +29,8 @@ export interface RpcDoor {
 /** Of metadata of pages: what says who calls comes from the cookie. */
 const OF_CALLER = /^(?:authorization|cookie):/
 
-export function createRpcDoor({ carry, logins }: RpcDoorOptions): RpcDoor {
-  const connections = new Map<ServerConnection, Login>()
+export function createRpcDoor({ carry, sessions }: RpcDoorOptions): RpcDoor {
+  const connections = new Map<ServerConnection, Session>()
   let isLeaving = false
 
   return {
@@ -39,26 +39,28 @@ export function createRpcDoor({ carry, logins }: RpcDoorOptions): RpcDoor {
       mustBeOwnPage(x)
       if (chooseProtocol(x.headers, SUBPROTOCOL) === '')
         throw new GatewayError(ID, 426, `calls need the subprotocol ${SUBPROTOCOL}`)
-      const token = takeToken(x)
-      if (token === undefined) throw new GatewayError(ID, 401, 'nobody is logged in')
+      const session = findSession(x, sessions)
       const { clientAddress } = x
       // Each call is judged by itself; what is accepted at once, the listener need not accept later, which it complains about.
-      const login = logins.recall(token) ?? (await logins.find(token, clientAddress))
+      if (sessions.isStale(session)) await sessions.check(session, clientAddress)
+      sessions.touch(session)
       const connection: ServerConnection = new ServerConnection(
-        (call) => new ShownCall(call, login).release((shown) => carry(shown, clientAddress)),
+        (call) => {
+          sessions.touch(session)
+          new SessionCall(call, session).release((shown) => carry(shown, clientAddress))
+        },
         { onClosed: () => connections.delete(connection) },
       )
       const options = { protocol: SUBPROTOCOL, maxMessageBytes: MESSAGE_MAX_BYTES }
       const socket = x.accept(connection, options)
       if (socket === undefined) return
-      connections.set(connection, login)
+      connections.set(connection, session)
       connection.open(socket)
       if (isLeaving) connection.goAway()
     },
 
-    end(login) {
-      for (const [connection, { token }] of [...connections])
-        if (token === login.token) connection.close()
+    end(session) {
+      for (const [connection, owner] of [...connections]) if (owner === session) connection.close()
     },
 
     drain() {
@@ -72,13 +74,13 @@ export function createRpcDoor({ carry, logins }: RpcDoorOptions): RpcDoor {
   }
 }
 
-/** A call of a page, with the newest token of its login. */
-class ShownCall extends GuardedCall {
+/** A call of a page, with the newest token of its session. */
+class SessionCall extends GuardedCall {
   readonly #metadata: string
 
-  constructor(call: IncomingCall, login: Login) {
+  constructor(call: IncomingCall, session: Session) {
     super(call)
-    this.#metadata = `authorization: Bearer ${login.token}\r\n${withoutCaller(call.metadata)}`
+    this.#metadata = `authorization: Bearer ${session.token}\r\n${withoutCaller(call.metadata)}`
   }
 
   override get metadata(): string {

@@ -8,9 +8,9 @@ import { buildPlugins } from '../plugin-list.ts'
 import { type Address, formatAddress } from '../settings-values.ts'
 import { logWarnings, obeySignals, surviveFaults } from '../signals.ts'
 import { readVersion } from '../version.ts'
-import { type Dashboard, startDashboard } from './dashboard.ts'
+import { type Dashboard, type DashboardOptions, startDashboard } from './dashboard.ts'
 
-export interface LoneDashboardOptions {
+export interface LoneDashboardOptions extends Pick<DashboardOptions, 'idleTimeoutMs' | 'maxAgeMs'> {
   readonly address: Address
   /** Names it is reached by besides those of this machine and IP addresses; `any`: all. */
   readonly hosts: 'any' | readonly string[]
@@ -44,7 +44,7 @@ export async function runDashboard(options: LoneDashboardOptions): Promise<void>
 
 /** @throws {Error} with one clear line when the port is in use or may not be opened, or the proxy is no address. */
 async function openLoneDashboard(
-  { address, hosts, proxy }: LoneDashboardOptions,
+  { address, hosts, proxy, idleTimeoutMs, maxAgeMs }: LoneDashboardOptions,
   log: Log,
 ): Promise<Dashboard> {
   const upstream = createFixed(proxy)
@@ -55,6 +55,7 @@ async function openLoneDashboard(
   const dashboard = await startDashboard({
     address,
     createListener: chooseListener({ listener: 'uws', http2: 'tls' }, log),
+    ...{ idleTimeoutMs, maxAgeMs },
     carry: (call) => forwardCall(call, () => upstream),
     guards: await buildPlugins(guards, { log, nowMs: Date.now }),
     log,

@@ -46,6 +46,8 @@ async function open(
       throw new GatewayError('test', 503, 'nobody serves calls')
     },
     guards,
+    idleTimeoutMs: 60_000,
+    maxAgeMs: 60_000,
     log: createLog('silent'),
   })
   t.teardown(dashboard.close)

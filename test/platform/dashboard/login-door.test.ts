@@ -21,22 +21,38 @@ for (const listener of ['uws', 'node'] as const) {
     })
     const lifeMs = reply.body.expires - Date.now()
     t.ok(lifeMs > 880_000 && lifeMs <= 900_000, `${lifeMs} ms`)
-    t.match(client.cookie, /^mx-token=[\w-]+\.[\w-]+\.[\w-]+$/)
-    const [age, ...others] = client.attributes.filter((each) => each !== 'path=/')
-    t.match(age, /^max-age=(?:89\d|900|88\d)$/)
-    t.strictSame(others, ['httponly', 'samesite=strict'], 'no Secure over plain HTTP')
-    t.notMatch(
-      JSON.stringify(reply.body),
-      client.cookie.slice(9, 60),
-      'the token is in the cookie only',
+    t.match(client.cookie, /^mx-dashboard=[\w-]{43}$/, '256 random bits, no token')
+    t.strictSame(
+      client.attributes,
+      ['path=/', 'max-age=43200', 'httponly', 'samesite=strict'],
+      'no Secure over plain HTTP',
     )
+    t.notMatch(JSON.stringify(reply.body), client.cookie.slice(13), 'the id is in the cookie only')
+    t.notMatch(JSON.stringify(reply.body), /eyJ/, 'no token')
 
     const session = await client.ask('GET', '/session')
     t.strictSame([session.status, session.body], [200, reply.body])
     t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
+    const renewed = await client.ask('POST', '/session')
+    t.strictSame([renewed.status, renewed.headers.getSetCookie()], [200, []])
   })
 
-  t.test(`${listener}: logging out has the token count for nothing`, async (t) => {
+  t.test(`${listener}: a login gets a session id of its own and ends the one before`, async (t) => {
+    const client = visit(servers[listener])
+    client.cookie = `mx-dashboard=${'a'.repeat(43)}`
+    await client.logIn()
+    const first = client.cookie
+    t.not(first, `mx-dashboard=${'a'.repeat(43)}`, 'an id that the browser chose is not accepted')
+    await client.logIn()
+    const second = client.cookie
+    t.not(second, first)
+    client.cookie = first
+    t.equal((await client.ask('GET', '/session')).status, 401)
+    client.cookie = second
+    t.equal((await client.ask('GET', '/session')).status, 200)
+  })
+
+  t.test(`${listener}: logging out ends the session on the server`, async (t) => {
     const client = visit(servers[listener])
     await client.logIn()
     const { cookie } = client
@@ -46,7 +62,7 @@ for (const listener of ['uws', 'node'] as const) {
     client.cookie = cookie
     const session = await client.ask('GET', '/session')
     t.equal(session.status, 401)
-    t.match(session.body, { Id: 'dashboard', Detail: 'the login has ended: log in again' })
+    t.match(session.body, { Id: 'dashboard', Detail: 'not logged in' })
     t.equal((await client.ask('POST', '/session')).status, 401)
     t.equal((await client.ask('POST', '/logout')).status, 204, 'once more')
   })
@@ -56,12 +72,28 @@ t.test('who is not logged in is told so', async (t) => {
   const client = visit(open)
   const reply = await client.ask('GET', '/session')
   t.equal(reply.status, 401)
-  t.match(reply.body, { Id: 'dashboard', Code: 401, Detail: 'nobody is logged in' })
+  t.match(reply.body, { Id: 'dashboard', Code: 401, Detail: 'not logged in' })
   t.equal((await client.ask('POST', '/logout')).status, 204)
-  client.cookie = 'mx-token=a.b.c'
-  t.equal((await client.ask('GET', '/session')).status, 401, 'a token that is none')
-  client.cookie = 'mx-token=a.b.c; mx-token=d.e.f'
-  t.equal((await client.ask('GET', '/session')).status, 400, 'several')
+  client.cookie = `mx-dashboard=${'a'.repeat(43)}`
+  t.equal((await client.ask('GET', '/session')).status, 401, 'an id of no session')
+  client.cookie = `mx-token=${open.token}; mx-dashboard=${open.token}`
+  t.equal((await client.ask('GET', '/session')).status, 401, 'an access token')
+})
+
+t.test('trusts none of several sessions, which a page of the host may have added', async (t) => {
+  const [client, attacker] = [visit(open), visit(open)]
+  await client.logIn()
+  await attacker.logIn()
+  const { cookie } = client
+  client.cookie = `mx-dashboard=junk; ${cookie}; mx-dashboard=`
+  t.equal((await client.ask('GET', '/session')).status, 200, 'ids of no session are ignored')
+  client.cookie = `${attacker.cookie}; ${cookie}`
+  const reply = await client.ask('GET', '/session')
+  t.match(reply, { status: 401, body: { Detail: /several sessions: log in again/ } })
+  await client.logIn()
+  t.not(client.cookie, '')
+  client.cookie = `${attacker.cookie}; ${client.cookie}`
+  t.equal((await client.ask('GET', '/session')).status, 200, 'a login ends all of them')
 })
 
 t.test('a wrong id or secret is 401, and too many are 429', async (t) => {
@@ -148,7 +180,22 @@ t.test(
     const headers = { origin: client.url.replace('http:', 'https:') }
     const reply = await client.ask('POST', '/login', { id: 'admin', secret: 'mx' }, headers)
     t.equal(reply.status, 200)
-    t.ok(client.attributes.includes('secure'))
+    t.match(client.cookie, /^__Host-mx-dashboard=/)
+    t.strictSame(client.attributes, [
+      ...['path=/', 'max-age=43200', 'httponly', 'samesite=strict', 'secure'],
+    ])
+    const { cookie } = client
+    t.equal((await client.ask('POST', '/session', undefined, headers)).status, 200)
+    t.equal((await client.ask('GET', '/session', undefined, { origin: '' })).status, 200)
+    client.cookie = cookie.replace('__Host-', '')
+    t.equal(
+      (await client.ask('POST', '/session', undefined, headers)).status,
+      401,
+      'a cookie that anybody can set without TLS',
+    )
+    client.cookie = cookie
+    t.equal((await client.ask('POST', '/logout', undefined, headers)).status, 204)
+    t.ok(client.attributes.includes('secure'), 'else the browser would not remove it')
   },
 )
 

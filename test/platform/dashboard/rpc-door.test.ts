@@ -33,13 +33,17 @@ for (const listener of ['uws', 'node'] as const) {
     const { services } = await admin.call('registry', 'Registry.ListServices')
     t.ok(services.length > 5)
 
-    await client.logIn(await addAccount(server, 'jane'))
-    const hers = await client.connect(t)
+    const jane = new DashboardClient(client.url)
+    await jane.logIn(await addAccount(server, 'jane'))
+    const hers = await jane.connect(t)
     await t.rejects(hers.call('auth', 'Accounts.List'), {
       code: 401,
       message: /^Permission denied: /,
     })
     t.match(await admin.call('auth', 'Accounts.List'), { accounts: [{}, {}] }, 'the other goes on')
+
+    await client.logIn()
+    t.equal(await admin.closed, 1001, 'another login of the same browser ends its session')
   })
 
   t.test(`${listener}: what a page says of its caller counts for nothing`, async (t) => {
@@ -52,7 +56,7 @@ for (const listener of ['uws', 'node'] as const) {
     for (const fields of [
       ['authorization', `Bearer ${token}`],
       ['mx-account', admin],
-      ['cookie', `mx-token=${token}`],
+      ['cookie', (await visit(server)).cookie],
     ])
       await t.rejects(
         hers.call('auth', 'Accounts.List', {}, { fields }),
@@ -66,13 +70,19 @@ for (const listener of ['uws', 'node'] as const) {
 }
 
 t.test('only a page of the dashboard, of somebody who is logged in, is let in', async (t) => {
-  const client = await visit(await openServer(t, ['--web_origins=any', '--hosts=any']))
+  const server = await openServer(t, ['--web_origins=any', '--hosts=any'])
+  const { token } = server
+  const client = await visit(server)
   const refused = (status: number, headers: Record<string, string>, protocols?: string[]) =>
     t.rejects(client.connect(t, headers, protocols), {
       message: `Unexpected server response: ${status}`,
     })
   await refused(401, { cookie: '' })
-  await refused(401, { cookie: 'mx-token=a.b.c' })
+  await refused(401, { cookie: 'mx-dashboard=abc' })
+  await refused(401, { cookie: `mx-token=${token}` })
+  const other = new DashboardClient(client.url)
+  await other.logIn()
+  await refused(401, { cookie: `${client.cookie}; ${other.cookie}` })
   await refused(403, { origin: '' })
   await refused(403, { origin: 'null' })
   await refused(403, { origin: 'http://127.0.0.1:1' })

@@ -34,6 +34,9 @@ t.test('with enable_tls the dashboard speaks TLS, and its cookie is for TLS only
     sent.on('error', reject).end(JSON.stringify(ADMIN))
   })
   t.equal(reply.status, 200)
-  t.match(reply.cookie, /; HttpOnly; SameSite=Strict; Secure$/)
+  t.match(
+    reply.cookie,
+    /^__Host-mx-dashboard=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
+  )
   await t.rejects(fetch(`http://127.0.0.1:${port}/`), 'nothing else')
 })

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { isNotTaken } from '../../core/auth/authorize.ts'
+import type { Account } from '../../core/contracts/auth.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { ask, type Carry } from './carry.ts'
+import { ID } from './id.ts'
+
+/** A login. The browser has its id, nothing else; the tokens stay here. */
+export interface Session {
+  /** 256 random bits, base64url. */
+  readonly id: string
+  /** The newest access token. */
+  readonly token: string
+}
+
+/** What pages learn of a session. */
+export interface SessionView {
+  readonly account: Account
+  /** Of the account. */
+  readonly namespace: string
+  /** When it ends unless it is renewed, Unix time in milliseconds. */
+  readonly expires: number
+}
+
+export interface Credentials {
+  readonly id: string
+  readonly secret: string
+  /** Empty: the default one. */
+  readonly namespace: string
+}
+
+export interface SessionsOptions {
+  readonly carry: Carry
+  /** Milliseconds after which a session ends that no page uses; at most 2^31 - 1. */
+  readonly idleTimeoutMs: number
+  /** Milliseconds after the login at which a session ends, used or not. */
+  readonly maxAgeMs: number
+  /** Called once for each session that ended, by whatever cause. */
+  readonly onEnd: (session: Session) => void
+  /** Unix time. @default Date.now */
+  readonly nowMs?: () => number
+}
+
+/**
+ * Sessions of the dashboard, in the memory of this process: a restart ends them all. Beyond 10 000 of them the least recently
+ * used one ends.
+ */
+export interface Sessions {
+  /** Logs in. @throws {GatewayError} 401 for a wrong id or secret, 429 after too many attempts; 503 */
+  readonly begin: (credentials: Credentials, address: string) => Promise<Session>
+  /** The session of an id; undefined: it never was, or has ended. */
+  readonly find: (id: string) => Session | undefined
+  /** Restarts its idle timeout. */
+  readonly touch: (session: Session) => void
+  /** Whether its access token has expired: {@link check} renews it. */
+  readonly isStale: (session: Session) => boolean
+  /** Checks that its tokens are still accepted, and renews an access token that is past half of its life. @throws {GatewayError} 401: the session has ended; 503 */
+  readonly check: (session: Session, address: string) => Promise<void>
+  /** Ends the session and revokes its tokens. */
+  readonly end: (session: Session, address: string) => Promise<void>
+  readonly toView: (session: Session) => SessionView
+  /** Ends all sessions, and leaves their tokens to expire. */
+  readonly close: () => void
+}
+
+interface TokenReply {
+  readonly token: { readonly access_token: string; readonly refresh_token: string }
+}
+
+interface OpenSession extends Session {
+  token: string
+  refreshToken: string
+  readonly startedMs: number
+  usedMs: number
+  timer: NodeJS.Timeout | undefined
+  /** The exchange of its refresh token in flight. */
+  renewal: Promise<void> | undefined
+}
+
+const ID_BYTES = 32
+const SESSIONS_MAX = 10_000
+/** Part of an access token's life after which it is exchanged: pages ask at two thirds, and of several tabs one exchange serves all. */
+const RENEW_AFTER = 0.5
+
+export function createSessions(options: SessionsOptions): Sessions {
+  const { carry, idleTimeoutMs, maxAgeMs, onEnd, nowMs = Date.now } = options
+  const sessions = new LRUCache<string, OpenSession>({
+    max: SESSIONS_MAX,
+    dispose(session) {
+      clearTimeout(session.timer)
+      onEnd(session)
+    },
+  })
+
+  const askAuth = <T>(endpoint: string, request: object, address: string, token?: string) =>
+    ask<T>(carry, { service: 'auth', endpoint, request, address, token })
+
+  const toEndMs = ({ startedMs, usedMs }: OpenSession): number =>
+    Math.min(startedMs + maxAgeMs, usedMs + idleTimeoutMs)
+
+  function watch(session: OpenSession): void {
+    const leftMs = toEndMs(session) - nowMs()
+    // A clock that was put back must not overflow the timer.
+    if (leftMs > 0)
+      session.timer = setTimeout(watch, Math.min(leftMs, idleTimeoutMs), session).unref()
+    else sessions.delete(session.id)
+  }
+
+  async function exchange(session: OpenSession, address: string): Promise<void> {
+    const request = { refresh_token: session.refreshToken }
+    const { token } = await askAuth<TokenReply>('Auth.Token', request, address)
+    session.token = token.access_token
+    session.refreshToken = token.refresh_token
+  }
+
+  async function inspect({ token }: Session, address: string): Promise<void> {
+    try {
+      await askAuth('Auth.Inspect', { token }, address, token)
+    } catch (error) {
+      // 401 without a word on the token: a rule denies the call, which was judged by whose token it is.
+      if ((error as GatewayError).code !== 401 || isNotTaken(error as GatewayError)) throw error
+    }
+  }
+
+  return {
+    async begin({ id, secret, namespace }, address) {
+      const request = { id, secret, options: { namespace } }
+      const { token } = await askAuth<TokenReply>('Auth.Token', request, address).catch((error) => {
+        throw error.code === 400 ? unauthorized('id or secret not correct', error) : error
+      })
+      const session: OpenSession = {
+        id: randomBytes(ID_BYTES).toString('base64url'),
+        token: token.access_token,
+        refreshToken: token.refresh_token,
+        startedMs: nowMs(),
+        usedMs: nowMs(),
+        timer: undefined,
+        renewal: undefined,
+      }
+      sessions.set(session.id, session)
+      watch(session)
+      return session
+    },
+
+    find(id) {
+      const session = sessions.get(id)
+      if (session === undefined || nowMs() < toEndMs(session)) return session
+      sessions.delete(id)
+      return undefined
+    },
+
+    touch({ id }) {
+      const session = sessions.get(id)
+      if (session !== undefined) session.usedMs = nowMs()
+    },
+
+    isStale: ({ token }) => nowMs() >= toExpiryMs(token),
+
+    async check({ id }, address) {
+      const session = sessions.get(id)
+      if (session === undefined) throw unauthorized(ENDED)
+      try {
+        if (isHalfOver(session.token, nowMs())) {
+          session.renewal ??= exchange(session, address).finally(() => {
+            session.renewal = undefined
+          })
+          await session.renewal
+        } else await inspect(session, address)
+      } catch (error) {
+        const isRefused = error instanceof GatewayError && (error.code === 400 || isNotTaken(error))
+        if (!isRefused) throw error
+        sessions.delete(id)
+        throw unauthorized(ENDED, error)
+      }
+    },
+
+    async end({ id }, address) {
+      const session = sessions.get(id)
+      if (session === undefined) return
+      sessions.delete(id)
+      const request = { token: session.refreshToken }
+      await askAuth('Auth.Revoke', request, address, session.token)
+    },
+
+    toView(session) {
+      const claims = decodeJwt<Pick<Account, 'name' | 'type' | 'scopes' | 'metadata'>>(
+        session.token,
+      )
+      const { sub = '', iss = '', name, type, scopes, metadata } = claims
+      return {
+        account: { id: sub, name, type, issuer: iss, scopes, metadata },
+        namespace: iss,
+        expires: Math.min(toExpiryMs(session.token), toEndMs(session as OpenSession)),
+      }
+    },
+
+    close: () => sessions.clear(),
+  }
+}
+
+const ENDED = 'the session has ended: log in again'
+
+function toExpiryMs(token: string): number {
+  return (decodeJwt(token).exp ?? 0) * 1000
+}
+
+function isHalfOver(token: string, nowMs: number): boolean {
+  const { iat = 0, exp = 0 } = decodeJwt(token)
+  return nowMs / 1000 >= iat + (exp - iat) * RENEW_AFTER
+}
+
+function unauthorized(detail: string, cause?: unknown): GatewayError {
+  return new GatewayError(ID, 401, detail, { cause })
+}

@@ -1,0 +1,203 @@
+// What pages of the services behind the gateway can do with the session of an operator: browsers have one set of cookies for all
+// ports of a host (RFC 6265 §8.5). docs/dashboard.md, "Security".
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { BrowserContext, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { configurationFrom } from '../../../platform/configuration.ts'
+import { createLog } from '../../../platform/log.ts'
+import { startServer } from '../../../platform/server.ts'
+import { readFlags } from '../../../platform/settings-flags.ts'
+import { createCertificate, createCertificateFolder } from '../../fixtures/certificates.ts'
+import { openBrowser, openDashboard } from '../../fixtures/dashboard.ts'
+import { ADMIN, openServer, QUIET_WORDS } from '../../fixtures/server.ts'
+
+t.setTimeout(120_000)
+
+const NAMES = ['mx-dashboard', '__Host-mx-dashboard', 'mx-token']
+
+interface Site {
+  /** Cookies that arrived at the service. */
+  readonly cookies: string[]
+  /** Page of the service, through the gateway. */
+  readonly url: string
+}
+
+/** A service of somebody else: `/site` is a page, `/site/cookies` sets cookies of the dashboard. */
+async function openSite(): Promise<Site> {
+  const cookies: string[] = []
+  const listener = createServer(({ url = '', headers }, reply) => {
+    cookies.push(headers.cookie ?? '')
+    reply.setHeader('content-type', 'text/html')
+    if (url.endsWith('/cookies'))
+      reply.setHeader('set-cookie', [
+        ...NAMES.flatMap((name) => [`${name}=fixed; Path=/; HttpOnly`, `=${name}=fixed; Path=/`]),
+        'own=1; Path=/',
+      ])
+    reply.end('<!doctype html><title>site</title><body>')
+  })
+  await once(listener.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => listener.close().closeAllConnections())
+  const node = {
+    id: 'site-1',
+    address: `127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    metadata: { protocol: 'http' },
+  }
+  const entry = { name: 'site', metadata: { handler: 'web' }, nodes: [node] }
+  t.equal((await server.post('/registry/register', entry)).status, 200)
+  return { cookies, url: `${server.url}/site` }
+}
+
+const server = await openServer(t)
+const site = await openSite()
+
+/** A browser in which the operator is logged in to the dashboard, with another tab. */
+async function open(t: Test) {
+  const opened = await openDashboard(t, { server })
+  if (opened === undefined) return undefined
+  const { context, url } = opened
+  const [cookie] = await context.cookies(url)
+  return { ...opened, cookie: cookie!, tab: await context.newPage() }
+}
+
+async function isAccount(id: string): Promise<boolean> {
+  const { body } = await server.post('/auth/accounts/list', {})
+  return (body.accounts as { id: string }[]).some((account) => account.id === id)
+}
+
+const isLoggedIn = async ({ request }: BrowserContext, url: string): Promise<boolean> =>
+  (await request.get(`${url}/session`)).ok()
+
+/** Status of what a script of a page sends. */
+const send = (page: Page, url: string, init: object = {}): Promise<number> =>
+  page.evaluate(
+    `fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then(({ status }) => status)`,
+  )
+
+t.test(
+  'a page of a service calls nothing as the operator, and its service gets no session',
+  async (t) => {
+    const opened = await open(t)
+    if (opened === undefined) return
+    const { tab, cookie } = opened
+    t.match(cookie, { name: 'mx-dashboard', httpOnly: true, sameSite: 'Strict', path: '/' })
+    t.equal((await tab.goto(site.url))?.status(), 200)
+    const generate = `${server.url}/auth/generate?id=by-page&scopes=admin&secret=by-page-by-page-1`
+    t.equal(await send(tab, generate), 401)
+    t.equal(await send(tab, generate, { method: 'POST' }), 401)
+    t.equal(await send(tab, `${server.url}/auth/accounts/list`), 401)
+    const json = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ service: 'auth', method: 'Accounts.List', request: {} })
+    t.equal(await send(tab, `${server.url}/rpc`, { method: 'POST', headers: json, body }), 401)
+    t.notOk(await isAccount('by-page'))
+    t.strictSame(site.cookies.splice(0), [''])
+  },
+)
+
+t.test('an address that another program has the browser open changes nothing', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { tab } = opened
+  // Even with credentials, which a browser has no way to add by itself.
+  for (const headers of [{}, { authorization: `Bearer ${server.token}` }]) {
+    await tab.setExtraHTTPHeaders(headers as Record<string, string>)
+    for (const path of [
+      '/auth/generate?id=by-link&scopes=admin&secret=by-link-by-link-1',
+      '/config/set?path=a&value.data=1',
+      '/auth/rules/create?rule.id=by-link&rule.access=DENIED&rule.priority=1',
+      '/auth/rotateKey',
+    ])
+      t.equal((await tab.goto(server.url + path))?.status(), 403, path)
+    t.equal((await tab.goto(`${server.url}/registry/listServices`))?.status(), 200, 'reading')
+    t.notOk(await isAccount('by-link'))
+  }
+})
+
+t.test('a service that sets the cookies of the dashboard changes no session', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { tab, context, cookie, url, page } = opened
+  t.equal((await tab.goto(`${site.url}/cookies`))?.status(), 200)
+  const cookies = await context.cookies(url)
+  t.strictSame(
+    cookies.map(({ name, value }) => [name, value]).sort(),
+    [
+      ['mx-dashboard', cookie.value],
+      ['own', '1'],
+    ],
+    'others are set',
+  )
+  t.ok(await isLoggedIn(context, url))
+
+  // Scripts cannot replace it either; what they add beside it logs nobody in or out.
+  await tab.evaluate(`(() => {
+    document.cookie = 'mx-dashboard=fixed; path=/'
+    document.cookie = 'mx-dashboard=fixed; path=/session'
+  })()`)
+  t.ok(await isLoggedIn(context, url))
+  await page.reload()
+  await page.getByRole('button', { name: 'Log out' }).waitFor()
+})
+
+t.test('a page of a service shows the dashboard in no frame', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { tab, url } = opened
+  await tab.goto(site.url)
+  const refused = tab.waitForEvent('console', (message) =>
+    /frame-ancestors|x-frame-options/i.test(message.text()),
+  )
+  await tab.evaluate(`(() => {
+    const frame = document.createElement('iframe')
+    frame.src = ${JSON.stringify(url)}
+    document.body.append(frame)
+  })()`)
+  t.match((await refused).text(), /refused|violates|denied/i)
+})
+
+t.test('logging out ends the session on the server, whoever kept its cookie', async (t) => {
+  const opened = await open(t)
+  if (opened === undefined) return
+  const { page, context, cookie, url } = opened
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('button', { name: 'Log in' }).waitFor()
+  t.strictSame(await context.cookies(url), [])
+  await context.addCookies([cookie])
+  t.notOk(await isLoggedIn(context, url))
+})
+
+t.test(
+  'over TLS the browser has the session in a cookie that no page without TLS can set',
+  async (t) => {
+    const browser = await openBrowser(t)
+    if (browser === undefined) return
+    const folder = createCertificateFolder()
+    t.teardown(folder.remove)
+    const { certFile, keyFile } = folder.write('site', createCertificate(['localhost']))
+    const tls = ['--enable_tls', `--tls_cert_file=${certFile}`, `--tls_key_file=${keyFile}`]
+    const flags = readFlags([...QUIET_WORDS, ...tls], 'server')
+    const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
+    const secure = await startServer({ configuration, log: createLog('silent') })
+    t.teardown(server.close)
+    const url = `https://localhost:${secure.webAddress.port}`
+    const context = await browser.newContext({ ignoreHTTPSErrors: true })
+    t.teardown(() => context.close())
+    const page = await context.newPage()
+    await page.goto(url)
+    await page.getByRole('textbox', { name: 'Account' }).fill(ADMIN.id)
+    await page.getByLabel('Secret').fill(ADMIN.secret)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    const cookies = await context.cookies(url)
+    t.match(cookies, [
+      {
+        ...{ name: '__Host-mx-dashboard', domain: 'localhost', path: '/' },
+        ...{ httpOnly: true, secure: true, sameSite: 'Strict' },
+      },
+    ])
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
+    t.strictSame(await context.cookies(url), [])
+  },
+)
