@@ -12,7 +12,7 @@ import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
 import type { Exchange } from '../core/exchange.ts'
 import { Type } from '../core/schema.ts'
-import { takeToken } from './auth/shown-token.ts'
+import { readToken } from './auth/bearer-token.ts'
 import { toTarget } from './auth/target.ts'
 
 const options = Type.Object({
@@ -27,8 +27,8 @@ const options = Type.Object({
 })
 
 /**
- * Lets through what the rules grant (specification: Authentication): finds out who calls by the access token of
- * `Authorization: Bearer` or the cookie `mx-token`, and judges the resolved service and endpoint. What is denied is 401.
+ * Lets through what the rules grant (specification: Authentication): identifies the caller by the access token of
+ * `Authorization: Bearer`, and judges the resolved service and endpoint. Cookies are not accepted as credentials. A denied call is 401.
  *
  * Services are told who calls (`mx-account`), unless the account is of another namespace than the call. Streams and WebSockets are judged again when rules change, and end with their tokens.
  */
@@ -88,7 +88,7 @@ const plugin: PluginDefinition = definePlugin({
 
     return {
       onRequest(x) {
-        const token = takeToken(x)
+        const token = readToken(x)
         if (token === undefined) return
         try {
           const session = gate.identify(token)

@@ -20,15 +20,14 @@ export function keepPrivate(headers: HeaderList): void {
   varyByCaller(headers)
 }
 
-/** Tells caches that the reply depends on who calls. */
+/** Adds `Authorization` to `Vary` unless it is there: the response depends on the caller. */
 export function varyByCaller(headers: HeaderList): void {
   const named = headers
     .getAll('vary')
     .flatMap((value) => value.split(','))
     .map((name) => name.trim().toLowerCase())
-  if (named.includes('*')) return
-  const missing = ['authorization', 'cookie'].filter((name) => !named.includes(name))
-  if (missing.length > 0) headers.append('vary', missing.join(', '))
+  if (!named.includes('*') && !named.includes('authorization'))
+    headers.append('vary', 'authorization')
 }
 
 /** At commas, but for those within quotes. */
