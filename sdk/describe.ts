@@ -15,7 +15,7 @@ export function describeEndpoint(
   request: JsonSchema | undefined,
   response: JsonSchema | undefined,
 ): Endpoint {
-  const { kind, description, idempotent, http } = definition
+  const { kind, description, idempotent, readOnly, http } = definition
   const method = name.slice(name.indexOf('.') + 1)
   return {
     name,
@@ -25,6 +25,7 @@ export function describeEndpoint(
       ...(description === '' ? {} : { description }),
       ...(kind === 'unary' ? {} : { stream: 'true', streams: kind }),
       ...(idempotent ? {} : { idempotent: 'false' }),
+      ...(readOnly ? { readOnly: 'true' } : {}),
       ...(request === undefined ? {} : { requestSchema: JSON.stringify(request) }),
       ...(response === undefined ? {} : { responseSchema: JSON.stringify(response) }),
       ...(http === undefined ? {} : describeRoute(name, http)),

@@ -49,6 +49,8 @@ export interface EndpointSpec<Q extends Schema, R extends Schema, K extends Endp
   readonly stream?: K
   /** Whether a call that failed with 500 or 408 may be repeated (specification: Errors 5). Callers are told, in the error and by the registry. @default true */
   readonly idempotent?: boolean
+  /** Whether it changes nothing (RFC 9110 §9.2.1, safe). Of the built-in services, browsers may navigate to no others. @default false */
+  readonly readOnly?: boolean
   /** What it does, for people. */
   readonly description?: string
   readonly http?: HttpRoute
@@ -68,6 +70,7 @@ export interface EndpointDefinition<
   readonly request: Q | undefined
   readonly response: R | undefined
   readonly idempotent: boolean
+  readonly readOnly: boolean
   readonly description: string
   readonly http: HttpRoute | undefined
   /** Loosely typed: a table of endpoints holds all kinds. */
@@ -94,6 +97,7 @@ const SPEC: KnownOptions<EndpointSpec<Schema, Schema, EndpointKind>> = {
   response: true,
   stream: true,
   idempotent: true,
+  readOnly: true,
   description: true,
   http: true,
   handle: true,
@@ -120,7 +124,8 @@ export function endpoint<
   K extends EndpointKind = 'unary',
 >(spec: EndpointSpec<Q, R, K>): EndpointDefinition<NoInfer<Q>, NoInfer<R>, NoInfer<K>> {
   refuseUnknown('endpoint', spec, SPEC, true)
-  const { stream = 'unary' as K, http, description = '', idempotent = true } = spec
+  const { stream = 'unary' as K, http, description = '' } = spec
+  const { idempotent = true, readOnly = false } = spec
   if (!KINDS.includes(stream))
     throw new TypeError(`stream must be server, client or both, got ${show(stream)}`)
   if (typeof spec.handle !== 'function')
@@ -130,6 +135,8 @@ export function endpoint<
     throw new TypeError("handle is a generator: its endpoint must have stream: 'server' or 'both'")
   if (typeof idempotent !== 'boolean')
     throw new TypeError(`idempotent must be true or false, got ${show(idempotent)}`)
+  if (typeof readOnly !== 'boolean')
+    throw new TypeError(`readOnly must be true or false, got ${show(readOnly)}`)
   if (typeof description !== 'string')
     throw new TypeError(`description must be text, got ${show(description)}`)
   return {
@@ -137,6 +144,7 @@ export function endpoint<
     request: spec.request,
     response: spec.response,
     idempotent,
+    readOnly,
     description,
     http,
     handle: (spec.handle as (request: unknown, ctx: Context) => unknown).bind(spec),

@@ -10,6 +10,7 @@ import type { LostKind } from './call.ts'
 import { toClientError, toReplyHeaders } from './context.ts'
 import { deadlines } from './deadlines.ts'
 import { toBadAnswer } from './fail.ts'
+import { checkNavigation } from './navigation.ts'
 import { NodeCall } from './node-call.ts'
 import { HEALTH, isForOperators } from './operators-endpoint.ts'
 import { readTimeout } from './timeout.ts'
@@ -45,7 +46,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
   /** Of the request body, while more of it follows. */
   private received: ByteBuffer | undefined = undefined
 
-  /** @throws {GatewayError} 404 when the service declares its endpoints, and this is none of them. */
+  /** @throws {GatewayError} 404 when the service declares its endpoints, and this is none of them; 403 as {@link checkNavigation}. */
   constructor(x: Exchange, limits: CallLimits) {
     super()
     this.x = x
@@ -59,6 +60,7 @@ export abstract class ForwardedCall extends NodeCall implements Peer {
     const hidden = isForOperators(endpoint)
     if (hidden || (declared.size > 0 && this.declared === undefined && endpoint !== HEALTH))
       throw new GatewayError(service, 404, `endpoint not found: ${service}.${endpoint}`)
+    checkNavigation(x, this.declared)
   }
 
   /** Collects the request body and makes the call of it. */

@@ -42,6 +42,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
 
   return {
     stats: endpoint({
+      readOnly: true,
       description:
         'Requests of the gateway, second by second: the last ones at once, then one message a second.',
       request: Type.Object({
@@ -61,6 +62,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     routes: endpoint({
+      readOnly: true,
       description: 'The ways from requests to endpoints, by the names of their services.',
       request: Type.Object({
         service: Type.String({ default: '', description: 'Full name; empty: all.' }),
@@ -78,6 +80,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     plugins: endpoint({
+      readOnly: true,
       description: 'The chain that serves: plugins in their order, with their options.',
       request: Type.Object({}),
       response: Type.Object({ plugins: Type.Array(Plugin) }),
@@ -88,6 +91,7 @@ export function createApiEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     explain: endpoint({
+      readOnly: true,
       description: 'What a request would meet on its way; nothing is sent.',
       request: Type.Object({
         method: Type.String({ default: 'GET', pattern: '^[A-Za-z]{1,20}$' }),

@@ -20,6 +20,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
   const { accounts, attemptLogin, audit } = options
   return {
     list: endpoint({
+      readOnly: true,
       description: 'Accounts in the order of their ids, a page at a time, without secrets.',
       request: Type.Object({
         options: Options,

@@ -109,6 +109,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
     }),
 
     inspect: endpoint({
+      readOnly: true,
       description: 'Whom an access token stands for.',
       request: Type.Object({ token: secret('An access token.'), options: Options }),
       response: Type.Object({ account: ToldAccount }),
@@ -197,6 +198,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
     }),
 
     keys: endpoint({
+      readOnly: true,
       description: 'Public keys of access tokens, as JWK Set (RFC 7517).',
       response: Type.Object({ keys: Jwks }),
       handle: () => ({ keys: toJwks(keys.all()) }),
@@ -223,6 +225,7 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
     }),
 
     watch: endpoint({
+      readOnly: true,
       description:
         'What access tokens are judged by: all keys, at once and after each change, and, for services and administrators, what was revoked.',
       response: News,

@@ -122,6 +122,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
     }),
 
     list: endpoint({
+      readOnly: true,
       description: 'The rules of the namespace, in the order of their ids.',
       request: Type.Object({ options: Options }),
       response: Type.Object({ rules: Type.Array(ToldRule) }),
@@ -133,6 +134,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
     }),
 
     test: endpoint({
+      readOnly: true,
       description:
         'What the rules say of a call that is made in the namespace, and which of them says it. Asking for other accounts takes an administrator.',
       request: Type.Object({
@@ -177,6 +179,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
     }),
 
     watch: endpoint({
+      readOnly: true,
       description:
         'The rules of the namespace, at once and after each change, for services and administrators.',
       request: Type.Object({ options: Options }),
@@ -190,6 +193,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
     }),
 
     watchNamespaces: endpoint({
+      readOnly: true,
       description:
         'Names of the namespaces that have rules of their own, at once and after each change, for services and administrators of the platform. In others everybody may do everything.',
       response: NamesNews,

@@ -74,6 +74,7 @@ export function createBrokerEndpoints(
     }),
 
     stats: endpoint({
+      readOnly: true,
       description: 'How subscribers of this server keep up, in all namespaces, since it started.',
       request: Type.Object({}),
       response: Type.Object({

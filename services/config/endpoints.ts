@@ -92,6 +92,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
 
   return {
     get: endpoint({
+      readOnly: true,
       description: 'A value or a whole subtree.',
       request: Type.Object({ namespace: Namespace, path: Path, options: Getting }),
       response: ReadingMessage,
@@ -161,6 +162,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     list: endpoint({
+      readOnly: true,
       description: 'Paths of values, a page at a time; what they are is not told.',
       request: Type.Object({ namespace: Namespace, path: Path, options: Listing }),
       response: Type.Object({
@@ -174,6 +176,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     history: endpoint({
+      readOnly: true,
       description: 'Versions that are kept, the newest first.',
       request: Type.Object({ namespace: Namespace }),
       response: Type.Object({
@@ -222,6 +225,7 @@ export function createEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     watch: endpoint({
+      readOnly: true,
       description: 'What a path leads to, at once and after every change of it.',
       request: Type.Object({ namespace: Namespace, path: Path, options: Watching }),
       response: ReadingMessage,

@@ -78,6 +78,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     }),
 
     topics: endpoint({
+      readOnly: true,
       description:
         'The topics of the namespace: those that have, or had, events, or groups; or one of them.',
       request: Type.Object({
@@ -98,6 +99,7 @@ export function createStreamEndpoints(events: Events, checks: AccountChecks): En
     }),
 
     groups: endpoint({
+      readOnly: true,
       description: 'The groups of a topic that are kept.',
       request: Type.Object({ topic: Topic }),
       response: Type.Object({ groups: Type.Array(ToldGroup) }),
@@ -138,6 +140,7 @@ export function createStoreEndpoints(events: Events, checks: AccountChecks): End
   const { topicOf } = createPlaces(checks)
   return {
     read: endpoint({
+      readOnly: true,
       description: 'Events of a topic that are kept, in order, a page at a time.',
       request: Type.Object({
         topic: Topic,

@@ -54,6 +54,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     graph: endpoint({
+      readOnly: true,
       description: 'This server, those it is linked with, and so on.',
       request: Type.Object({ depth: Depth }),
       response: Type.Object({ root: Peer }),
@@ -61,6 +62,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     nodes: endpoint({
+      readOnly: true,
       description: 'The servers there is a way to, this one first.',
       request: Type.Object({ depth: Depth }),
       response: Type.Object({ nodes: Type.Array(Server) }),
@@ -68,6 +70,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     routes: endpoint({
+      readOnly: true,
       description: 'All ways to services, those of each service together, the cheapest first.',
       request: Type.Object({ query: Query, limit: Limit, after: After }),
       response: Type.Object({ routes: Type.Array(Route), next: Type.Optional(Next) }),
@@ -78,6 +81,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     services: endpoint({
+      readOnly: true,
       description: 'Names of the services that can be called from here.',
       request: Type.Object({ limit: Limit, after: After }),
       response: Type.Object({ services: Type.Array(Type.String()), next: Type.Optional(Next) }),
@@ -88,6 +92,7 @@ export function createNetworkEndpoints(options: EndpointsOptions): Endpoints {
     }),
 
     status: endpoint({
+      readOnly: true,
       description: 'How the links stand, and what goes over them.',
       response: Type.Object({
         node: Server,

@@ -62,6 +62,7 @@ export function createEndpoints(
   }
   return {
     getService: endpoint({
+      readOnly: true,
       description: 'All versions of a service, with their nodes.',
       request: Type.Object({
         service: Type.Refine(Type.String(), ...SERVICE_NAME),
@@ -81,6 +82,7 @@ export function createEndpoints(
     }),
 
     listServices: endpoint({
+      readOnly: true,
       description: 'All versions of all services, a page at a time.',
       request: Type.Object({
         options: Options,
@@ -147,6 +149,7 @@ export function createEndpoints(
     }),
 
     watch: endpoint({
+      readOnly: true,
       description: 'Every change from now on. The stream begins at once.',
       request: Type.Object({
         service: Type.Refine(

@@ -95,6 +95,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     }),
 
     read: endpoint({
+      readOnly: true,
       description: 'The services that are run, in the order of their names.',
       request: Type.Object({ options: Reading }),
       response: Type.Object({ services: Type.Array(ToldService) }),
@@ -158,6 +159,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     }),
 
     watch: endpoint({
+      readOnly: true,
       description:
         'The services that are run, then each change. A named one that is not there, or is gone, ends it.',
       request: Type.Object({ options: Reading }),
@@ -172,6 +174,7 @@ export function createRuntimeEndpoints(options: RuntimeEndpointsOptions): Endpoi
     }),
 
     logs: endpoint({
+      readOnly: true,
       description: 'What the copies of a service wrote, and go on to write.',
       request: Type.Object({
         service: ServiceName,

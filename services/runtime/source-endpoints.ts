@@ -68,6 +68,7 @@ export function createBuildEndpoints(options: SourceEndpointsOptions): Endpoints
   const { objects, reconciler, folders, server, checks, ending } = options
   return {
     read: endpoint({
+      readOnly: true,
       description: 'What the last build of a service wrote, and what it goes on to write.',
       request: Type.Object({ service: Named, options: Place }),
       response: Type.Object({ data: Data }),

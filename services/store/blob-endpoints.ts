@@ -30,6 +30,7 @@ export function createBlobEndpoints(
   }
   return {
     read: endpoint({
+      readOnly: true,
       description: 'A blob, in parts; the first says what it is.',
       request: Type.Object({ key: Key, options: BlobOptions }),
       response: Type.Object({
@@ -84,6 +85,7 @@ export function createBlobEndpoints(
     }),
 
     list: endpoint({
+      readOnly: true,
       description: 'Keys of blobs, a page at a time.',
       request: Type.Object({ options: BlobListing }),
       response: Type.Object({

@@ -110,6 +110,7 @@ export function createStoreEndpoints(
 
   return {
     read: endpoint({
+      readOnly: true,
       description: 'The record of a key, or those whose keys begin or end alike, a page at a time.',
       request: Type.Object({ key: Type.Optional(KeyPart), options: Reading }),
       response: Type.Object({
@@ -182,6 +183,7 @@ export function createStoreEndpoints(
     }),
 
     list: endpoint({
+      readOnly: true,
       description: 'Keys, in messages of at most 1000; one at least.',
       request: Type.Object({ options: Listing }),
       response: Type.Object({ keys: Type.Array(Type.String()) }),
@@ -210,6 +212,7 @@ export function createStoreEndpoints(
     }),
 
     databases: endpoint({
+      readOnly: true,
       description: 'Databases that have records, a page at a time.',
       request: Type.Object({ ...Paging }),
       response: Type.Object({ databases: Type.Array(Type.String()), next: NextName }),
@@ -224,6 +227,7 @@ export function createStoreEndpoints(
     }),
 
     tables: endpoint({
+      readOnly: true,
       description: 'Tables of a database that have records, a page at a time.',
       request: Type.Object({ database: DatabaseName, ...Paging }),
       response: Type.Object({ tables: Type.Array(Type.String()), next: NextName }),
@@ -240,6 +244,7 @@ export function createStoreEndpoints(
     }),
 
     watch: endpoint({
+      readOnly: true,
       description: 'Every change from now on. The stream begins at once.',
       request: Type.Object({ options: Watching }),
       response: Type.Object({

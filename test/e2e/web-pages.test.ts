@@ -15,6 +15,10 @@ const EVIL = 'http://evil.test'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const SET = '/config/set?path=a&value.data=1'
 
+/** Names of endpoints that change nothing. */
+const READING =
+  /\.(?:Get|GetService|Read|List\w*|Watch\w*|History|Logs|Keys|Inspect|Test|Stats|Routes|Plugins|Explain|Graph|Nodes|Services|Status|Topics|Groups|Databases|Tables)$/
+
 interface Sent {
   readonly method?: string
   readonly path?: string
@@ -37,8 +41,8 @@ async function open(t: Test, words: readonly string[] = []) {
     { port } = server.address,
   ): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
-      // The browser is one of an administrator, whose cookie goes along with whatever it sends.
-      const all = { cookie: `mx-token=${token}`, ...headers }
+      // Whatever it sends is let in as that of an administrator.
+      const all = { authorization: `Bearer ${token}`, ...headers }
       const options = { port, host: '127.0.0.1', method, path, headers: all }
       const sent = request(options, async (reply) => {
         let text = ''
@@ -146,6 +150,48 @@ for (const listener of ['uws', 'node']) {
   })
 }
 
+t.test('browsers navigate to no endpoint of the platform that changes something', async (t) => {
+  const { ask, isSet, server } = await open(t, ['--web_origins=any'])
+  const { text } = await ask({ path: '/registry/listServices' })
+  const { services } = JSON.parse(text) as {
+    services: { name: string; endpoints: { name: string; metadata: { readOnly?: string } }[] }[]
+  }
+  const names = services.map(({ name }) => name).sort()
+  t.strictSame(names, [...server.services].sort())
+  const entered = {
+    ...{ 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+  }
+  let readable = 0
+  for (const { name, endpoints } of services)
+    for (const endpoint of endpoints) {
+      const full = `${name}.${endpoint.name}`
+      if (endpoint.metadata.readOnly === 'true') {
+        readable++
+        t.match(full, READING)
+        continue
+      }
+      t.notMatch(full, READING)
+      const [handler, method] = endpoint.name.split('.')
+      for (const sent of [
+        { path: `/${name}/${handler}/${method}` },
+        { path: `/${name}/${handler}/${method}`, method: 'POST', headers: FORM },
+        {
+          ...{ path: '/rpc', method: 'POST', headers: FORM },
+          body: `service=${name}&method=${endpoint.name}&request={}`,
+        },
+      ] as Sent[]) {
+        const { status, text } = await ask({ ...sent, headers: { ...entered, ...sent.headers } })
+        t.equal(status, 403, `${sent.path} ${full}`)
+        t.match(JSON.parse(text), { Id: name, Detail: `${full} changes something` })
+      }
+    }
+  t.ok(readable > 20)
+  for (const path of ['/registry/listServices', '/auth/keys', '/config/debug/health', '/'])
+    t.equal((await ask({ path, headers: entered })).status, 200, path)
+  t.equal((await ask({ path: SET, headers: { 'sec-fetch-site': 'none' } })).status, 200)
+  t.ok(await isSet(), 'GET without a browser that navigates is a call as before')
+})
+
 t.test('what is listed is let in', async (t) => {
   const { ask } = await open(t, [
     '--web_origins=https://app.test',
@@ -185,9 +231,8 @@ t.test('a browser calls nothing for a page of another host', async (t) => {
   })
   t.teardown(() => browser.close())
   const context = await browser.newContext()
-  // An administrator has logged in, wherever it may be.
-  for (const host of ['127.0.0.1', 'localhost', 'evil.test'])
-    await context.addCookies([{ name: 'mx-token', value: token, domain: host, path: '/' }])
+  // Whatever it sends is let in as that of an administrator.
+  await context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` })
   const tab = await context.newPage()
   const evil = `http://evil.test:${(page.address() as AddressInfo).port}/`
   await tab.goto(evil)

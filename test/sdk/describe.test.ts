@@ -48,6 +48,12 @@ t.test('metadata: `stream` = `true` marks a streaming endpoint', async (t) => {
   t.strictSame(describe(endpoint({ handle: () => 1 })).metadata, {})
 })
 
+t.test('metadata: `readOnly` = `true` marks an endpoint that changes nothing', async (t) => {
+  t.strictSame(describe(endpoint({ readOnly: true, handle: () => 1 })).metadata, {
+    readOnly: 'true',
+  })
+})
+
 t.test('metadata: `idempotent` = `false` marks what must not be repeated', async (t) => {
   t.strictSame(describe(endpoint({ idempotent: false, handle: () => 1 })).metadata, {
     idempotent: 'false',

@@ -6,12 +6,15 @@ import { checkEndpoints, endpoint, toEndpointName } from '../../sdk/endpoint.ts'
 t.test(
   'an endpoint is unary, may be repeated and says nothing of HTTP, unless it is declared otherwise',
   async (t) => {
-    const { kind, idempotent, description, http, request, response } = endpoint({ handle: () => 1 })
+    const { kind, idempotent, readOnly, description, http, request, response } = endpoint({
+      handle: () => 1,
+    })
     t.strictSame(
-      { kind, idempotent, description, http, request, response },
+      { kind, idempotent, readOnly, description, http, request, response },
       {
         kind: 'unary',
         idempotent: true,
+        readOnly: false,
         description: '',
         http: undefined,
         request: undefined,
@@ -60,6 +63,7 @@ t.test('what looks like a misspelt option is refused where it is declared', asyn
   t.throws(() => declare({ respnse: 1 }), /unknown option respnse, did you mean response\?/)
   const handle = () => {}
   t.throws(() => declare({ idempotent: 'no', handle }), /idempotent must be true or false/)
+  t.throws(() => declare({ readOnly: 1, handle }), /readOnly must be true or false, got 1/)
   t.throws(() => declare({ description: 5, handle }), /description must be text, got 5/)
 })
 
