@@ -105,7 +105,11 @@ t.test('HTTP/2: closes a connection whose only request never ends its head', asy
   t.teardown(() => raw.destroy())
   const [socket] = (await once(server, 'connection')) as [Socket]
   const session = performServerHandshake(socket)
-  const serving = { guard: new Guard(), secure: false, handle: () => t.fail('a request was served') }
+  const serving = {
+    guard: new Guard(),
+    secure: false,
+    handle: () => t.fail('a request was served'),
+  }
   const connection = new Http2Connection(session, socket, serving)
   await once(session, 'remoteSettings')
   raw.send(toFrame(FRAME.HEADERS, END_STREAM, 1, toBlock(toRequest('/'))))
