@@ -189,10 +189,10 @@ module.exports = {
       to: { path: '(^|/)(@uwsjs/|uWebSockets[.]js)' },
     },
     {
-      name: 'only-the-steering-sees-koffi',
-      comment: 'Functions of the system are called from exactly one place.',
+      name: 'only-system-calls-see-koffi',
+      comment: 'Each function of the system is called from exactly one place.',
       severity: 'error',
-      from: { pathNot: '^core/listener/steer[.]ts$' },
+      from: { pathNot: '^core/(listener/steer|process/protect-memory)[.]ts$' },
       to: { path: '(^|node_modules/)koffi/' },
     },
     {

@@ -41,7 +41,7 @@ export function findOwnCgroup(): string | undefined {
 
 /** Words that start a program in a group: what follows them. The program does not start if it cannot enter. */
 export function toEnter({ entrance }: Cgroup): readonly string[] {
-  return ['/bin/sh', '-c', 'echo 0 > "$0" && exec "$@"', entrance]
+  return ['/bin/sh', '-c', 'echo 0 > "$0" && unset PWD && exec "$@"', entrance]
 }
 
 /** Folder of the group of an instance or of a build. */
@@ -66,20 +66,16 @@ export function tryCreateCgroup(parent: string | undefined, id: string): Cgroup 
   }
 }
 
-/** Kills what a server that was killed left in the groups of these ids. */
+/** Kills what a server that was killed left in the groups of these ids. Returns the pids. */
 export async function removeCgroups(
   parent: string | undefined,
   ids: readonly string[],
-): Promise<void> {
-  if (parent === undefined) return
+): Promise<readonly number[]> {
+  if (parent === undefined) return []
   const folders = ids.map((id) => toCgroupFolder(parent, id)).filter((folder) => existsSync(folder))
-  await Promise.all(
-    folders.map((folder) =>
-      openCgroup(folder)
-        .remove()
-        .catch(() => {}),
-    ),
-  )
+  const pids = folders.flatMap(listPids)
+  await Promise.all(folders.map((folder) => openCgroup(folder).remove()))
+  return pids
 }
 
 function openCgroup(folder: string): Cgroup {
@@ -103,7 +99,16 @@ function killAll(folder: string): void {
     writeFileSync(join(folder, 'cgroup.kill'), '1')
   } catch {
     // Before Linux 5.14 there is no such file.
-    const pids = readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)
-    for (const pid of pids) signal(Number(pid), 'SIGKILL')
+    for (const pid of listPids(folder)) signal(pid, 'SIGKILL')
+  }
+}
+
+function listPids(folder: string): readonly number[] {
+  try {
+    const text = readFileSync(join(folder, 'cgroup.procs'), 'utf8')
+    return text.split('\n').filter(Boolean).map(Number)
+  } catch {
+    // Removed meanwhile.
+    return []
   }
 }

@@ -54,10 +54,10 @@ export async function endLeftCopies(parent: string, cgroup?: string): Promise<nu
   mkdirSync(parent, { recursive: true, mode: 0o700 })
   const instances = await readdir(parent)
   const noted = instances.flatMap((instance) => killNoted(join(parent, instance)) ?? [])
-  await removeCgroups(cgroup, instances)
+  const grouped = await removeCgroups(cgroup, instances)
   const marked = await endMarked(instances.map(toMark))
   await Promise.all(instances.map((instance) => removeFolder(join(parent, instance))))
-  return new Set([...noted, ...marked]).size
+  return new Set([...noted, ...grouped, ...marked]).size
 }
 
 /** The process that is noted in the folder, where it still ran. */

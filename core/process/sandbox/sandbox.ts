@@ -172,7 +172,7 @@ function toStartScript(names: readonly string[], dataBytes: number | undefined):
     'ulimit -c 0',
     ...(dataBytes === undefined ? [] : [`ulimit -d ${Math.ceil(dataBytes / 1024)}`]),
     ...names.map((name) => `export ${name}="$${PREFIX}${name}"; unset ${PREFIX}${name}`),
-    'cd "$0" && exec "$@"',
+    'cd "$0" && unset PWD OLDPWD && exec "$@"',
   ].join('\n')
 }
 
