@@ -55,7 +55,7 @@ export interface EgressPolicy {
    * Checks where a service, or a server, says that it is reached.
    *
    * @param id of the error.
-   * @returns what a host name resolves to, each address checked, in order; empty for an IP address.
+   * @returns what a host name resolves to, each address checked, sorted, at most 8; empty for an IP address.
    * @throws {GatewayError} 403 for a denied address, 400 for a host name without address, 503 while it cannot be resolved. Rejects.
    */
   readonly resolvePeer: (target: PeerTarget, id: string) => Promise<readonly string[]>
@@ -73,6 +73,9 @@ export interface EgressPolicy {
   /** Takes over changed settings. */
   readonly use: (settings: EgressSettings) => void
 }
+
+/** Addresses of a host name that connections go to: they are part of every list of nodes. */
+const PEER_ADDRESSES_MAX = 8
 
 export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
   const { listeners = () => [], resolve = resolveBySystem } = options
@@ -107,7 +110,9 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
         const denial = findPeerDenial(address, target)
         if (denial !== undefined) throw toError(what, target, address, denial, id)
       }
-      return classify(host) === undefined ? addresses.map(({ text }) => text).sort() : []
+      if (classify(host) !== undefined) return []
+      const texts = addresses.map(({ text }) => text)
+      return texts.sort().slice(0, PEER_ADDRESSES_MAX)
     },
 
     async resolveRepository(target, id) {
