@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { type CallerLine, parseCallerLines } from '../core/auth/caller-lines.ts'
 import { createIdentity, refuse } from '../core/auth/identity.ts'
 import { createLoginLimit } from '../core/auth/login-limit.ts'
-import { createSecretHasher } from '../core/auth/secret-hash.ts'
+import { createSecretHasher, type HashTurn } from '../core/auth/secret-hash.ts'
 import type { Session } from '../core/contracts/auth.ts'
 import { definePlugin, type PluginDefinition } from '../core/define-plugin.ts'
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
@@ -76,16 +76,16 @@ const plugin: PluginDefinition = definePlugin({
       return found?.digest === digest ? found.session : undefined
     }
 
-    async function verify(shown: Shown): Promise<Session> {
+    async function verify(shown: Shown, turn: HashTurn): Promise<Session> {
       // By one that came at the same time.
       const session = recall(shown)
       if (session !== undefined) return session
       const { id, password, place, digest } = shown
       const users = known
       const user = users.get(id)
-      const isRight = await hasher.matches(password, user?.hash)
+      const isRight = await hasher.matches(password, user?.hash, turn)
       // By a list that was replaced meanwhile: judged by that one.
-      if (users !== known) return verify(shown)
+      if (users !== known) return verify(shown, turn)
       if (user === undefined || !isRight)
         throw refuse(GATEWAY_ID, 'name or password not correct', challenge)
       verified.set(place, { digest, session: user.session })
@@ -95,7 +95,7 @@ const plugin: PluginDefinition = definePlugin({
     async function logIn(shown: Shown, address: string): Promise<Session> {
       try {
         const attempt = { namespace, account: shown.id, address }
-        return await limit.run(attempt, GATEWAY_ID, () => verify(shown))
+        return await limit.run(attempt, GATEWAY_ID, (turn) => verify(shown, turn))
       } catch (error) {
         // While guesses are refused, nothing tells the right one from others.
         verified.delete(shown.place)

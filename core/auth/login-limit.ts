@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { parseAddress } from '../address-set.ts'
 import { GatewayError } from '../errors.ts'
+import { type HashTurn, MAX_HASH_WAIT_MS, tooManyHashes } from './secret-hash.ts'
 
 /** Who tries to log in. */
 export interface LoginAttempt {
@@ -16,13 +17,14 @@ export interface LoginLimit {
    * Does what may turn out to be a failed login. Of those at the same time only as many begin as may fail: whole crowds may log in
    * at once, as long as they know their secrets. What `logIn` throws with 400 or 401 is a failed login; the rest is nobody's guess.
    *
+   * @param logIn gets whose turn it is to have a password checked: addresses take turns, those that have logged in before come first.
    * @param onRefused told when a limit refuses its first attempt of a minute, and of no other: what is refused costs nothing, and comes in any number. @default nobody
-   * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait; whatever `logIn` throws.
+   * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait, or the wait is longer than 5 s; whatever `logIn` throws.
    */
   readonly run: <T>(
     attempt: LoginAttempt,
     errorId: string,
-    logIn: () => Promise<T>,
+    logIn: (turn: HashTurn) => Promise<T>,
     onRefused?: () => void,
   ) => Promise<T>
 }
@@ -49,7 +51,9 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
   const buckets = new LRUCache<string, Bucket>(REMEMBERED)
   /** Accounts and addresses that have logged in: whoever fails elsewhere does not lock them out. */
   const known = new LRUCache<string, true>(REMEMBERED)
-  let waiting: (() => void)[] = []
+  /** Addresses from which anybody has logged in. */
+  const knownAddresses = new LRUCache<string, true>(REMEMBERED)
+  let waiting = new Set<() => void>()
 
   function open(name: string): Bucket {
     const now = nowMs()
@@ -69,18 +73,28 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
     return limits
   }
 
-  function wait(errorId: string): Promise<void> {
-    if (waiting.length >= WAITING_MAX)
-      throw new GatewayError(errorId, 503, 'too many log in at the same time, try again later', {
-        headers: ['retry-after', '5'],
-      })
-    return new Promise((resolve) => waiting.push(resolve))
+  function wait(errorId: string, maxWaitMs: number): Promise<void> {
+    if (waiting.size >= WAITING_MAX) throw tooManyHashes(errorId)
+    return new Promise((resolve, reject) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(
+        () => {
+          waiting.delete(wake)
+          reject(tooManyHashes(errorId))
+        },
+        Math.max(0, maxWaitMs),
+      )
+      waiting.add(wake)
+    })
   }
 
   function settle(limits: readonly [Bucket, number][]): void {
     for (const [bucket] of limits) bucket.pending--
     const woken = waiting
-    waiting = []
+    waiting = new Set()
     for (const wake of woken) wake()
   }
 
@@ -89,6 +103,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
       const address = toNetwork(from)
       const ofAccount = `${namespace}/${account}`.slice(0, 400)
       const both = `${ofAccount} ${address}`
+      const lastMs = nowMs() + MAX_HASH_WAIT_MS
       for (;;) {
         const limits = toLimits(ofAccount, both, address)
         const over = limits.find(([{ failed }, most]) => failed >= most)
@@ -99,13 +114,18 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
           throw tooMany(bucket.endsMs - nowMs(), errorId)
         }
         if (limits.some(([{ failed, pending }, most]) => failed + pending >= most)) {
-          await wait(errorId)
+          await wait(errorId, lastMs - nowMs())
           continue
         }
         for (const [bucket] of limits) bucket.pending++
         try {
-          const done = await logIn()
+          const done = await logIn({
+            key: address,
+            hasPriority: knownAddresses.has(address),
+            maxWaitMs: lastMs - nowMs(),
+          })
           known.set(both, true)
+          if (address !== '') knownAddresses.set(address, true)
           return done
         } catch (error) {
           if (isWrong(error)) for (const [bucket] of limits) bucket.failed++

@@ -7,6 +7,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { GatewayError } from '../errors.ts'
+import { type AcquireOptions, createFairQueue } from '../fair-queue.ts'
 
 /** 16 MiB and about a tenth of a second (RFC 7914; OWASP's cheapest in memory). */
 const LOG_COST = 14
@@ -17,46 +18,69 @@ const HASH_BYTES = 32
 
 /** At a time: the threads they run in also read files and look names up. */
 const RUNNING_MAX = 2
-/** More than these are refused: they would wait for longer than people do. */
-const WAITING_MAX = 100
+/** Longest wait for a hash, milliseconds; then 503. */
+export const MAX_HASH_WAIT_MS = 5000
+/** Seconds of `Retry-After` with that. */
+const RETRY_AFTER = ['retry-after', '5'] as const
+/** Waiters of a key, such as an address, and of all keys. */
+const WAITING_OF_KEY_MAX = 100
+const WAITING_MAX = 1000
 
 /** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, as the PHC string format has it. */
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,3})\$([\w+/]+)\$([\w+/]+)$/
 
 const derive = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt)
 
+/** Who waits for a hash. */
+export interface HashTurn extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
+  /** Keys, such as addresses, take turns. */
+  readonly key: string
+}
+
 /** Hashes secrets, and compares with hashes, without holding anything else up. */
 export interface SecretHasher {
-  /** @throws {GatewayError} 503 when too many wait. */
-  readonly hash: (secret: string) => Promise<string>
+  /**
+   * @param turn @default that of the server itself, with priority
+   * @throws {GatewayError} 503 when too many wait, or the wait is longer than {@link MAX_HASH_WAIT_MS}.
+   */
+  readonly hash: (secret: string, turn?: HashTurn) => Promise<string>
   /**
    * Whether a hash is of this secret. Without a hash it is not, and finding that out takes as long: how long
    * it takes says nothing about who exists.
    *
-   * @throws {GatewayError} 503 when too many wait.
+   * @param turn @default that of the server itself, with priority
+   * @throws {GatewayError} 503 as {@link hash}.
    */
-  readonly matches: (secret: string, hash: string | undefined) => Promise<boolean>
+  readonly matches: (secret: string, hash: string | undefined, turn?: HashTurn) => Promise<boolean>
 }
+
+/** Parameters of scrypt. */
+interface HashCost {
+  /** Binary logarithm of the cost. */
+  readonly logCost: number
+  readonly blocks: number
+  readonly parallel: number
+}
+
+const OF_SERVER: HashTurn = { key: '', hasPriority: true }
 
 /** @param logCost binary logarithm of the cost of hashes made from now on. */
 export function createSecretHasher(id: string, logCost: number = LOG_COST): SecretHasher {
-  const waiting: (() => void)[] = []
-  let running = 0
+  const own: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
+  const queue = createFairQueue({
+    places: RUNNING_MAX,
+    maxWaitingOfKey: WAITING_OF_KEY_MAX,
+    maxWaiting: WAITING_MAX,
+    toError: () => tooManyHashes(id),
+  })
 
   async function run(
     secret: string,
     salt: Buffer,
-    logCost: number,
-    blocks: number,
-    parallel: number,
+    { logCost, blocks, parallel }: HashCost,
+    { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashTurn,
   ) {
-    if (running === RUNNING_MAX) {
-      if (waiting.length === WAITING_MAX)
-        throw new GatewayError(id, 503, 'too many secrets are being checked, try again later', {
-          headers: ['retry-after', '5'],
-        })
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running++
+    const release = await queue.acquire(key, { hasPriority, maxWaitMs })
     try {
       const cost = 2 ** logCost
       // Twice what the algorithm takes.
@@ -65,32 +89,41 @@ export function createSecretHasher(id: string, logCost: number = LOG_COST): Secr
         ...{ N: cost, r: blocks, p: parallel, maxmem },
       })
     } finally {
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
+      release()
     }
   }
 
   return {
-    async hash(secret) {
+    async hash(secret, turn = OF_SERVER) {
       const salt = randomBytes(SALT_BYTES)
-      const hash = await run(secret, salt, logCost, BLOCKS, PARALLEL)
+      const hash = await run(secret, salt, own, turn)
       const parameters = `ln=${logCost},r=${BLOCKS},p=${PARALLEL}`
       return `$scrypt$${parameters}$${toText(salt)}$${toText(hash)}`
     },
 
-    async matches(secret, hash) {
+    async matches(secret, hash, turn = OF_SERVER) {
       const [, cost, blocks, parallel, salt, wanted] = FORM.exec(hash ?? '') ?? []
       if (wanted === undefined) {
-        await run(secret, randomBytes(SALT_BYTES), logCost, BLOCKS, PARALLEL)
+        await run(secret, randomBytes(SALT_BYTES), own, turn)
         return false
       }
       const bytes = Buffer.from(salt!, 'base64')
-      const found = await run(secret, bytes, Number(cost), Number(blocks), Number(parallel))
+      const shown = { logCost: Number(cost), blocks: Number(blocks), parallel: Number(parallel) }
+      const found = await run(secret, bytes, shown, turn)
       const expected = Buffer.from(wanted, 'base64')
       return found.length === expected.length && timingSafeEqual(found, expected)
     },
   }
+}
+
+/** 503, saying when to try again. */
+export function tooManyHashes(id: string): GatewayError {
+  return new GatewayError(
+    id,
+    503,
+    `too many passwords are being checked: no turn within ${MAX_HASH_WAIT_MS / 1000} s, try again later`,
+    { headers: RETRY_AFTER },
+  )
 }
 
 function toText(bytes: Buffer): string {

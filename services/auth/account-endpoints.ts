@@ -85,8 +85,8 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
           throw badRequest(errorId, 'request.old_secret must be given: the account is your own')
         const secrets = { old: old === '' ? undefined : old, new: new_secret }
         if (secrets.old === undefined) mustBeAdmin(ctx, namespace, errorId)
-        await attemptLogin(ctx, { namespace, id: target }, () =>
-          accounts.changeSecret(namespace, target, secrets, errorId),
+        await attemptLogin(ctx, { namespace, id: target }, (turn) =>
+          accounts.changeSecret(namespace, target, secrets, errorId, turn),
         )
         audit(ctx, 'account.change-secret', { namespace, target })
         return {}

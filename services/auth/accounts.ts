@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ADMIN, isWorkloadScope, parseWorkloadScope } from '../../core/auth/account-rights.ts'
-import type { SecretHasher } from '../../core/auth/secret-hash.ts'
+import type { HashTurn, SecretHasher } from '../../core/auth/secret-hash.ts'
 import type { Account } from '../../core/contracts/auth.ts'
 import type { StoreRecord } from '../../core/contracts/store.ts'
 import { isOfPlatform } from '../../core/platform-services.ts'
@@ -84,6 +84,7 @@ export interface Accounts {
   /**
    * The account whose secret this is. Who does not exist takes as long to be refused as who has another secret.
    *
+   * @param turn of the password check. @default that of the server itself
    * @throws {GatewayError} 400 for a wrong secret or id, alike.
    */
   readonly logIn: (
@@ -91,6 +92,7 @@ export interface Accounts {
     idOrName: string,
     secret: string,
     errorId: string,
+    turn?: HashTurn,
   ) => Promise<AccountRecord>
   /** In the order of their ids, a page at a time. */
   readonly list: (
@@ -108,12 +110,14 @@ export interface Accounts {
    * What was issued to it counts for nothing.
    *
    * @param secrets without the old one it is not asked for.
+   * @param turn of the check of the old secret. @default that of the server itself
    */
   readonly changeSecret: (
     namespace: string,
     id: string,
     secrets: { readonly old: string | undefined; readonly new: string },
     errorId: string,
+    turn?: HashTurn,
   ) => Promise<void>
   /** Replaces the scopes of an account and revokes its tokens; one that has exactly these is left alone. @returns whether they were others. */
   readonly setScopes: (
@@ -180,7 +184,7 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       const account: AccountRecord = {
         ...{ id, name, type, issuer: namespace, scopes: [...new Set(scopes)], metadata },
         created: Math.floor(nowMs() / 1000),
-        hash: await hasher.hash(secret),
+        hash: await hasher.hash(secret, turnOf(namespace)),
         since: await findSince(namespace, id),
       }
       const key = toAccountKey(namespace, id)
@@ -200,10 +204,10 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       return { account, secret }
     },
 
-    async logIn(namespace, idOrName, secret, errorId) {
+    async logIn(namespace, idOrName, secret, errorId, turn) {
       checkSecret('secret', secret, errorId)
       const account = await find(namespace, idOrName)
-      const matches = await hasher.matches(secret, account?.hash)
+      const matches = await hasher.matches(secret, account?.hash, turn)
       if (account === undefined || !matches)
         throw badRequest(errorId, 'Secret not correct, or no account with this ID')
       return account
@@ -234,16 +238,16 @@ export function createAccounts({ store, hasher, nowMs }: AccountsOptions): Accou
       return deleted === undefined ? this.delete(namespace, id, errorId) : true
     },
 
-    async changeSecret(namespace, id, { old, new: secret }, errorId) {
+    async changeSecret(namespace, id, { old, new: secret }, errorId, turn) {
       if (secret === '') throw badRequest(errorId, 'New secret should not be blank')
       checkNewSecret('new_secret', secret, errorId)
       const account =
         old === undefined
           ? await find(namespace, id)
-          : await this.logIn(namespace, id, old, errorId)
+          : await this.logIn(namespace, id, old, errorId, turn)
       if (account === undefined) throw badRequest(errorId, 'Account not found with this ID')
       const record = await read(namespace, account.id)
-      const hash = await hasher.hash(secret)
+      const hash = await hasher.hash(secret, turnOf(namespace))
       // Of two changes that both know the old secret one comes first, and the other no longer knows it.
       const isSame = record !== undefined && parseAccountRecord(record).hash === account.hash
       const changed = isSame && (await replace({ ...account, hash }, record.version))
@@ -303,6 +307,11 @@ function checkClaims(
       errorId,
       `request.name, request.scopes and request.metadata must be at most ${CLAIMS_MAX} bytes of JSON together, got ${bytes}`,
     )
+}
+
+/** Hashes of new secrets are ordered by callers that are known: by namespace, before logins of unknown addresses. */
+function turnOf(namespace: string): HashTurn {
+  return { key: `namespace ${namespace}`, hasPriority: true }
 }
 
 function checkName(field: string, name: string, errorId: string): void {

@@ -1,4 +1,5 @@
 import type { LoginLimit } from '../../core/auth/login-limit.ts'
+import type { HashTurn } from '../../core/auth/secret-hash.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Context } from '../../sdk/context.ts'
 import { type Audit, addressOf } from './audit.ts'
@@ -8,7 +9,7 @@ import { idOf } from './messages.ts'
 export type AttemptLogin = <T>(
   ctx: Context,
   what: { readonly namespace: string; readonly id: string },
-  logIn: () => Promise<T>,
+  logIn: (turn: HashTurn) => Promise<T>,
 ) => Promise<T>
 
 /** Wrong credentials, and an account that the rules do not let log in. */

@@ -158,8 +158,8 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
           if (id === '' || secret === '')
             throw badRequest(errorId, 'Credentials or a refresh token required')
           const namespace = namespaceOf(options, ctx)
-          const account = await attemptLogin(ctx, { namespace, id }, async () => {
-            const found = await accounts.logIn(namespace, id, secret, errorId)
+          const account = await attemptLogin(ctx, { namespace, id }, async (turn) => {
+            const found = await accounts.logIn(namespace, id, secret, errorId, turn)
             mustBeAllowed(found)
             return found
           })

@@ -145,3 +145,34 @@ t.test('more than wait already are refused', async (t) => {
   release()
   await Promise.all(running)
 })
+
+t.test('addresses that have logged in before have priority', async (t) => {
+  const { limit } = open()
+  const turnOf = (attempt: LoginAttempt) => limit.run(attempt, ID, async (turn) => turn)
+  t.match(await turnOf(JANE), { key: '192.0.2.1', hasPriority: false, maxWaitMs: 5000 })
+  t.match(await turnOf({ ...JANE, account: 'john' }), { hasPriority: true })
+  t.match(await turnOf({ ...JANE, address: '192.0.2.2' }), { hasPriority: false })
+  const unknown = { ...JANE, address: '' }
+  await turnOf(unknown)
+  t.match(await turnOf(unknown), { hasPriority: false }, 'no address is not one that is known')
+})
+
+t.test('an attempt that waits too long for others is 503 with Retry-After', async (t) => {
+  const clock = { ms: 1_000_000, stepMs: 0 }
+  const limit = createLoginLimit(() => {
+    clock.ms += clock.stepMs
+    return clock.ms
+  })
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const running = Array.from({ length: 5 }, () => limit.run(JANE, ID, () => held))
+  clock.stepMs = 2000
+  await t.rejects(
+    limit.run(JANE, ID, () => held),
+    { code: 503, headers: ['retry-after', '5'], message: /no turn within 5 s/ },
+  )
+  release()
+  await Promise.all(running)
+})

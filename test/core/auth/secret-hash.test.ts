@@ -47,3 +47,37 @@ t.test('of too many at once the last are refused, the others are answered', asyn
   for (const error of refused) t.match(error.message, /too many/)
   t.equal(await hasher.matches('x', undefined), false, 'and later ones are, too')
 })
+
+t.test('a check with priority goes before a flood of strangers', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  const done: string[] = []
+  const check = async (key: string, hasPriority = false): Promise<void> => {
+    await hasher.matches('x', undefined, { key, hasPriority })
+    done.push(key)
+  }
+  const flood = Array.from({ length: 120 }, (_, i) => check(`198.51.100.${i}`))
+  await Promise.all([check('192.0.2.1', true), ...flood])
+  t.ok(done.indexOf('192.0.2.1') <= 4, `it was number ${done.indexOf('192.0.2.1')}`)
+})
+
+t.test('many checks of one address delay the check of another by one', async (t) => {
+  const hasher = createSecretHasher('auth', CHEAP)
+  const done: string[] = []
+  const check = async (key: string): Promise<void> => {
+    await hasher.matches('x', undefined, { key })
+    done.push(key)
+  }
+  const flood = Array.from({ length: 60 }, () => check('198.51.100.1'))
+  await Promise.all([...flood, check('192.0.2.1')])
+  t.ok(done.indexOf('192.0.2.1') <= 4, `it was number ${done.indexOf('192.0.2.1')}`)
+})
+
+t.test('a check that waits too long is 503 with Retry-After', async (t) => {
+  const hasher = createSecretHasher('auth')
+  const running = [0, 1].map(() => hasher.matches('x', undefined))
+  await t.rejects(hasher.matches('x', undefined, { key: 'late', maxWaitMs: 0 }), {
+    ...{ id: 'auth', code: 503, headers: ['retry-after', '5'] },
+    message: 'too many passwords are being checked: no turn within 5 s, try again later',
+  })
+  await Promise.all(running)
+})
