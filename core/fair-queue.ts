@@ -38,30 +38,51 @@ interface Waiter {
   readonly start: () => void
 }
 
-/** Waiters of one priority, by key; the key whose turn it is comes first. */
+/** A key that waits for a place or has one. */
+interface Member {
+  inUse: number
+  waiting: number
+  /** Number of the grant it got last; 0: none since it came. */
+  lastGrant: number
+}
+
+/** Waiters of one priority, by key, in the order of their arrival. */
 interface Lane {
   readonly waiters: Map<string, Set<Waiter>>
   size: number
 }
 
-/** Places in a row for waiters with priority while others wait: a flood of them starves nobody. */
+/** Grants in a row for waiters with priority while others wait: a flood of them starves nobody. */
 const MAX_PRIORITY_STREAK = 3
 
-/** Grants places round robin among the keys, in the order of arrival within a key. */
+/** Grants places to the keys in turn, and to the waiters of a key in the order of their arrival. */
 export function createFairQueue(options: FairQueueOptions): FairQueue {
   const { places, leavesRoom = false, toError } = options
   const { maxWaitingOfKey = Number.POSITIVE_INFINITY, maxWaiting = Number.POSITIVE_INFINITY } =
     options
   const priority: Lane = { waiters: new Map(), size: 0 }
   const ordinary: Lane = { waiters: new Map(), size: 0 }
-  /** Places in use, by key; none is 0. */
-  const inUse = new Map<string, number>()
+  const members = new Map<string, Member>()
   let free = places
+  let grants = 0
   let streak = 0
 
-  function mayTake(key: string): boolean {
-    const own = inUse.get(key) ?? 0
-    return own === 0 || !leavesRoom || free > own
+  function open(key: string): Member {
+    const found = members.get(key) ?? { inUse: 0, waiting: 0, lastGrant: 0 }
+    members.set(key, found)
+    return found
+  }
+
+  function forget(key: string, { inUse, waiting }: Member): void {
+    if (inUse === 0 && waiting === 0) members.delete(key)
+  }
+
+  function add(lane: Lane, key: string, waiter: Waiter): Set<Waiter> {
+    const ofKey = lane.waiters.get(key) ?? new Set()
+    lane.waiters.set(key, ofKey.add(waiter))
+    lane.size++
+    open(key).waiting++
+    return ofKey
   }
 
   function remove(lane: Lane, key: string, waiter: Waiter): void {
@@ -69,39 +90,52 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     if (ofKey?.delete(waiter) !== true) return
     lane.size--
     if (ofKey.size === 0) lane.waiters.delete(key)
+    const member = open(key)
+    member.waiting--
+    forget(key, member)
+  }
+
+  /** The key whose turn it is: of those that may take a place, the one whose last grant is the longest ago. */
+  function findKey(lane: Lane): string | undefined {
+    let found: string | undefined
+    let oldest = Number.POSITIVE_INFINITY
+    for (const key of lane.waiters.keys()) {
+      const { inUse, lastGrant } = members.get(key)!
+      if (lastGrant >= oldest || (leavesRoom && inUse > 0 && inUse >= free)) continue
+      found = key
+      oldest = lastGrant
+    }
+    return found
   }
 
   /** False: nobody of the lane may take a place. */
   function grantOne(lane: Lane): boolean {
-    for (const [key, ofKey] of lane.waiters) {
-      if (!mayTake(key)) continue
-      const [waiter] = ofKey
-      remove(lane, key, waiter!)
-      // Behind the others.
-      if (lane.waiters.delete(key)) lane.waiters.set(key, ofKey)
-      free--
-      inUse.set(key, (inUse.get(key) ?? 0) + 1)
-      waiter!.start()
-      return true
-    }
-    return false
+    const key = findKey(lane)
+    if (key === undefined) return false
+    const member = open(key)
+    const [waiter] = lane.waiters.get(key)!
+    member.inUse++
+    member.lastGrant = ++grants
+    free--
+    remove(lane, key, waiter!)
+    waiter!.start()
+    return true
   }
 
   function grant(): void {
     while (free > 0) {
-      const isTurnOfOthers = streak >= MAX_PRIORITY_STREAK && grantOne(ordinary)
-      if (isTurnOfOthers) streak = 0
+      if (streak >= MAX_PRIORITY_STREAK && grantOne(ordinary)) streak = 0
       else if (grantOne(priority)) streak = ordinary.size === 0 ? 0 : streak + 1
-      else if (!grantOne(ordinary)) return
-      else streak = 0
+      else if (grantOne(ordinary)) streak = 0
+      else return
     }
   }
 
   function release(key: string): void {
+    const member = open(key)
+    member.inUse--
     free++
-    const left = inUse.get(key)! - 1
-    if (left === 0) inUse.delete(key)
-    else inUse.set(key, left)
+    forget(key, member)
     grant()
   }
 
@@ -110,8 +144,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       return new Promise((resolve, reject) => {
         if (signal?.aborted === true) return reject(signal.reason)
         const lane = hasPriority ? priority : ordinary
-        const ofKey = lane.waiters.get(key) ?? new Set()
         let timer: NodeJS.Timeout | undefined
+        let isStarted = false
+        let isReleased = false
         const settle = (): void => {
           clearTimeout(timer)
           signal?.removeEventListener('abort', onAbort)
@@ -122,8 +157,6 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           reject(reason)
         }
         const onAbort = (): void => giveUp(signal!.reason)
-        let isStarted = false
-        let isReleased = false
         const waiter: Waiter = {
           start() {
             isStarted = true
@@ -135,8 +168,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
             })
           },
         }
-        lane.waiters.set(key, ofKey.add(waiter))
-        lane.size++
+        const ofKey = add(lane, key, waiter)
         grant()
         if (isStarted) return
         if (ofKey.size > maxWaitingOfKey || lane.size > maxWaiting) return giveUp(toError('full'))

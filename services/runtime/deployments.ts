@@ -1,11 +1,11 @@
 import type { WorkloadState } from '../../core/contracts/runtime.ts'
+import { createFairQueue } from '../../core/fair-queue.ts'
 import type { ServiceLog } from '../../sdk/service-log.ts'
 import { type Deployment, startDeployment, toMessage } from './deployment.ts'
 import { type Folders, removeBuilds, removeFolder } from './folders.ts'
 import type { Objects } from './objects.ts'
 import type { Prepare } from './prepare.ts'
 import { type Revision, type ServiceRecord, toObjectKey } from './records.ts'
-import { createTurns } from './turns.ts'
 
 export interface DeploymentsOptions {
   readonly objects: Objects
@@ -13,7 +13,7 @@ export interface DeploymentsOptions {
   readonly prepare: Prepare
   /** Deletes the folder of a build. @default {@link removeFolder} */
   readonly removeBuild?: RemoveBuild | undefined
-  /** At a time. */
+  /** At a time; a namespace leaves one to others, where there are two or more. */
   readonly builds: number
   /** Gives a revision to the runtime. */
   readonly apply: (record: ServiceRecord, revision: Revision) => Promise<void>
@@ -42,7 +42,11 @@ export interface Deployments {
 export function createDeployments(options: DeploymentsOptions): Deployments {
   const { objects, folders, prepare, builds, apply, states, withLive, onChange, log, removeBuild } =
     options
-  const turns = createTurns(builds)
+  const queue = createFairQueue({
+    places: builds,
+    leavesRoom: true,
+    toError: (reason) => new Error(`the queue of builds is ${reason}`),
+  })
   const running = new Map<
     string,
     { readonly deployment: Deployment; readonly record: ServiceRecord }
@@ -121,7 +125,8 @@ export function createDeployments(options: DeploymentsOptions): Deployments {
     begin(record) {
       const key = toObjectKey(record)
       const deployment = startDeployment({
-        ...{ record, folders, prepare, turn: turns.take },
+        ...{ record, folders, prepare },
+        turn: (signal) => queue.acquire(record.namespace, { signal }),
         apply: (revision) => apply(record, revision),
         states: (signal) => states(key, signal),
         onPhase: () => onChange(key),

@@ -9,6 +9,7 @@ import type { RunOptions, ServiceMessage } from './messages.ts'
 import { LATEST } from './names.ts'
 import type { Objects } from './objects.ts'
 import { isUploaded, toUploadedSource } from './prepare.ts'
+import type { Admission } from './quotas.ts'
 import type { Reconciler } from './reconciler.ts'
 import {
   type Asked,
@@ -49,6 +50,7 @@ export interface OperationsOptions {
   readonly uploads: Uploads
   readonly secrets: Secrets
   readonly accounts: Pick<ServiceAccounts, 'remove'>
+  readonly admission: Admission
   readonly runtime: Runtime
   readonly server: string
   /** Whether repositories of a namespace may be files of this machine. */
@@ -75,6 +77,7 @@ export function createOperations(options: OperationsOptions): Operations {
     otherServerMs,
     nowMs,
     accounts,
+    admission,
   } = options
 
   function checkImage(image: string, errorId: string): void {
@@ -156,21 +159,33 @@ export function createOperations(options: OperationsOptions): Operations {
     }
     const wish = toWish(key, options, secrets)
     checkImage(wish.image, errorId)
-    const upload = wish.image === '' ? takeSource(key, source, errorId) : ''
-    const record: ServiceRecord = {
-      ...key,
-      ...{ source, metadata, wish, server, type: options.type },
-      owner: account?.id ?? '',
-      group: account?.issuer ?? '',
-      asked: toAsked('build', upload),
-      ...{ settled: '', secret: '', status: 'pending', startedMs: 0, retries: 0, deleting: false },
-      changedMs: nowMs(),
+    const settle = admission.admit(key, errorId)
+    try {
+      const upload = wish.image === '' ? takeSource(key, source, errorId) : ''
+      const record: ServiceRecord = {
+        ...key,
+        ...{ source, metadata, wish, server, type: options.type },
+        owner: account?.id ?? '',
+        group: account?.issuer ?? '',
+        asked: toAsked('build', upload),
+        ...{
+          settled: '',
+          secret: '',
+          status: 'pending',
+          startedMs: 0,
+          retries: 0,
+          deleting: false,
+        },
+        changedMs: nowMs(),
+      }
+      const isTaken =
+        there === undefined ? !(await objects.add(record)) : !(await replace(there, record))
+      if (isTaken) throw toTaken(key, errorId)
+      await reconciler.refresh()
+      return { record, isNew: true }
+    } finally {
+      settle()
     }
-    const isTaken =
-      there === undefined ? !(await objects.add(record)) : !(await replace(there, record))
-    if (isTaken) throw toTaken(key, errorId)
-    await reconciler.refresh()
-    return { record, isNew: true }
   }
 
   /** Puts a record into the place of one that never came up. False: something else was asked for meanwhile. */
@@ -197,35 +212,40 @@ export function createOperations(options: OperationsOptions): Operations {
     if (isUpload && there.server !== server)
       throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
     checkImage(wish.image, errorId)
-    const brings = wish.image === '' && (isNewSource || isUpload)
-    const kept = there.current === undefined && !isNewSource ? there.asked.upload : ''
-    const upload = brings ? takeSource(key, service.source, errorId) : kept
-    const source = service.source || there.source
-    const isFixed = isCommit(version) || isUploaded(source)
-    const canRestart =
-      isFixed && !isNewSource && !isUpload && needsNoBuild(there.wish, wish) && !options.force
-    const asked = isRollback
-      ? toAsked('rollback')
-      : toAsked(canRestart && there.current !== undefined ? 'restart' : 'build', upload)
-    const record = await objects.change(key, (now) => {
-      if (now.deleting) return now
-      const { failure: _, fault: __, update: ___, ...rest } = now
-      const serves = now.current !== undefined && now.status === 'running'
-      // It may have come up just then, and its upload is gone.
-      const isOver = upload === kept && now.current !== undefined
-      return {
-        ...{ ...rest, wish, source, type: options.type || now.type },
-        asked: isOver ? { ...asked, upload: '' } : asked,
-        metadata: { ...now.metadata, ...service.metadata },
-        ...(serves ? { update: 'pending' } : { status: 'pending' }),
-        changedMs: nowMs(),
-      }
-    })
-    if (record?.asked.id !== asked.id) throw toLeaving(key, errorId)
-    if (there.asked.upload !== upload && !isUnderWay(there))
-      await uploads.remove(there.asked.upload)
-    await reconciler.refresh()
-    return record
+    const settle = admission.admit(key, errorId)
+    try {
+      const brings = wish.image === '' && (isNewSource || isUpload)
+      const kept = there.current === undefined && !isNewSource ? there.asked.upload : ''
+      const upload = brings ? takeSource(key, service.source, errorId) : kept
+      const source = service.source || there.source
+      const isFixed = isCommit(version) || isUploaded(source)
+      const canRestart =
+        isFixed && !isNewSource && !isUpload && needsNoBuild(there.wish, wish) && !options.force
+      const asked = isRollback
+        ? toAsked('rollback')
+        : toAsked(canRestart && there.current !== undefined ? 'restart' : 'build', upload)
+      const record = await objects.change(key, (now) => {
+        if (now.deleting) return now
+        const { failure: _, fault: __, update: ___, ...rest } = now
+        const serves = now.current !== undefined && now.status === 'running'
+        // It may have come up just then, and its upload is gone.
+        const isOver = upload === kept && now.current !== undefined
+        return {
+          ...{ ...rest, wish, source, type: options.type || now.type },
+          asked: isOver ? { ...asked, upload: '' } : asked,
+          metadata: { ...now.metadata, ...service.metadata },
+          ...(serves ? { update: 'pending' } : { status: 'pending' }),
+          changedMs: nowMs(),
+        }
+      })
+      if (record?.asked.id !== asked.id) throw toLeaving(key, errorId)
+      if (there.asked.upload !== upload && !isUnderWay(there))
+        await uploads.remove(there.asked.upload)
+      await reconciler.refresh()
+      return record
+    } finally {
+      settle()
+    }
   }
 
   async function remove(order: Order): Promise<ServiceRecord> {

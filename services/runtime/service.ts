@@ -1,5 +1,6 @@
 import type { Runtime } from '../../core/contracts/runtime.ts'
 import type { Isolation } from '../../core/process/sandbox/sandbox.ts'
+import { noQuota } from '../../core/quota.ts'
 import { readAll } from '../../core/store/read-all.ts'
 import type { Store } from '../../core/store/store.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
@@ -19,6 +20,7 @@ import { createFolders, removeFolder } from './folders.ts'
 import { createObjects } from './objects.ts'
 import { createOperations } from './operations.ts'
 import { createPrepare } from './prepare.ts'
+import { createAdmission, type RuntimeQuotas } from './quotas.ts'
 import { createReconciler } from './reconciler.ts'
 import {
   OBJECTS_PREFIX,
@@ -42,6 +44,11 @@ import { endLeftWork } from './work-home.ts'
 import { toWorkload } from './workload.ts'
 
 const DESCRIPTION = 'Services this server runs'
+const NO_QUOTAS: RuntimeQuotas = {
+  programs: noQuota('quota_programs'),
+  builds: noQuota('quota_builds'),
+  uploads: noQuota('quota_uploads'),
+}
 
 /** What the runtime service is told. */
 export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'proxy'> {
@@ -69,12 +76,14 @@ export interface RuntimeServiceOptions extends Omit<ServiceOptions, 'name' | 'pr
   readonly events?: (event: RuntimeEvent) => Promise<void>
   /** Bytes of the disk that uploads and builds leave free. @default 0, they may fill it */
   readonly minFreeDiskBytes?: number
-  /** Builds at a time. @default 2 */
+  /** Builds at a time; a namespace leaves one to others. @default 3 */
   readonly builds?: number
   /** Namespaces whose administrators may run programs of this machine, besides operators. @default all of them */
   readonly namespaces?: readonly string[]
   /** Whether programs are isolated. @default they run as the user of the server */
   readonly isolation?: Promise<Isolation>
+  /** What namespaces may have. @default no limits */
+  readonly quotas?: RuntimeQuotas
   /** Milliseconds between two looks at everything. @default 5000 */
   readonly everyMs?: number
   /** How long another server may take to remove something, milliseconds. @default 10000 */
@@ -107,9 +116,10 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     reachedAt,
     events,
     minFreeDiskBytes = 0,
-    builds = 2,
+    builds = 3,
     isolation,
     namespaces,
+    quotas = NO_QUOTAS,
     everyMs = 5000,
     otherServerMs = 10_000,
     nowMs = Date.now,
@@ -135,7 +145,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
     },
   })
   const { findSandbox, pruneSandboxes, removeBuild } = createSandboxes(folders, isolation)
-  const uploads = createUploads(folders, room)
+  const uploads = createUploads({ folders, room, quota: quotas.uploads })
   const logIns = new Map<string, Promise<ServiceAccount>>()
 
   /** What an object logs in with: the same as long as it can be kept. */
@@ -220,6 +230,7 @@ export function createRuntimeService(options: RuntimeServiceOptions): RuntimeSer
   const operations = createOperations({
     ...{ objects, reconciler, uploads, secrets, accounts, runtime, server, allowsLocal, nowMs },
     otherServerMs,
+    admission: createAdmission(quotas, reconciler.records),
   })
   const tell = createTell({ log, nowMs, ...(events !== undefined && { keep: events }) })
   const ending = new AbortController()

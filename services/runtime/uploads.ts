@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir } from 'node:fs/promises'
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
-import { tooManyRequests } from '../../sdk/errors.ts'
+import { createFairQueue } from '../../core/fair-queue.ts'
+import { type Quota, quotaReached } from '../../core/quota.ts'
+import { formatDuration } from '../../core/units.ts'
+import { timeout, unavailable } from '../../sdk/errors.ts'
 import { withDeadline } from './deadline.ts'
 import type { DiskRoom } from './disk-room.ts'
 import { type Folders, removeFolder } from './folders.ts'
@@ -13,8 +16,8 @@ export interface Uploads {
   /**
    * Unpacks an archive; the one that waits for the same object is forgotten.
    *
-   * @throws {GatewayError} 400, 413 for what it is made of, 408 when it takes too long, 429 when too many come at a time, 507
-   *   when there is no room for it.
+   * @throws {GatewayError} 400, 413 for what it is made of, 408 when it takes too long or nothing comes, 429 when its namespace has
+   *   reached its quota, 503 when too many others are in progress, 507 when there is no room for it.
    */
   readonly take: (
     key: WorkloadKey,
@@ -31,22 +34,63 @@ export interface Uploads {
   readonly clean: (kept: ReadonlySet<string>) => Promise<void>
 }
 
-/** At a time, of all namespaces and of one: none keeps the others out. */
+/** At a time, of all namespaces; one leaves as many to others as it has. */
 const MOST = 16
-const MOST_OF_NAMESPACE = 8
-/** For all of it: one whose client sends nothing any more ends, too. */
+/** For all of it. */
 const TIMEOUT_MS = 10 * 60_000
+/** Without a further part: a client that stalls keeps its place no longer. */
+const IDLE_MS = 30_000
+/** Longest wait for a place. */
+const WAIT_MS = 5000
 /** What was uploaded and is not used is forgotten after so long. */
 const UNUSED_MS = 3600 * 1000
 
-export function createUploads(
-  folders: Folders,
-  room: DiskRoom,
-  timeoutMs: number = TIMEOUT_MS,
-): Uploads {
-  const waiting = new Map<string, { readonly id: string; readonly timer: NodeJS.Timeout }>()
-  /** Namespaces of those that are under way. */
-  const running: string[] = []
+export interface UploadsOptions {
+  readonly folders: Folders
+  readonly room: DiskRoom
+  /** Uploads of a namespace in progress, or waiting to be run. */
+  readonly quota: Quota
+  /** Milliseconds an upload may take. @default 600000 */
+  readonly timeoutMs?: number
+  /** Milliseconds without a further part. @default 30000 */
+  readonly idleMs?: number
+  /** Milliseconds to wait for a place. @default 5000 */
+  readonly maxWaitMs?: number
+}
+
+export function createUploads(options: UploadsOptions): Uploads {
+  const { folders, room, quota } = options
+  const { timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, maxWaitMs = WAIT_MS } = options
+  /** Uploaded, not yet run. */
+  const waiting = new Map<string, Upload>()
+  /** In progress, or waiting for a place. */
+  const running = new Set<{ readonly namespace: string }>()
+  const queue = createFairQueue({
+    places: MOST,
+    leavesRoom: true,
+    toError: () =>
+      unavailable(
+        'runtime',
+        `too many uploads are in progress: no place within ${formatDuration(maxWaitMs)}, try again later`,
+        { headers: ['retry-after', '5'] },
+      ),
+  })
+
+  /** @throws {GatewayError} 429 */
+  function checkQuota({ namespace }: WorkloadKey, own: string): void {
+    const limit = quota.limitOf(namespace)
+    if (limit === Number.POSITIVE_INFINITY) return
+    let count = 0
+    for (const upload of running) if (upload.namespace === namespace) count++
+    // One of the same object is replaced.
+    for (const [name, upload] of waiting)
+      if (upload.namespace === namespace && name !== own) count++
+    if (count >= limit)
+      throw quotaReached('runtime', 429, quota, {
+        ...{ namespace, limit: `${limit} uploads`, used: `${count}` },
+        remedy: 'run what was uploaded or wait until uploads have ended',
+      })
+  }
 
   function claim(key: WorkloadKey): string | undefined {
     const found = waiting.get(toObjectKey(key))
@@ -70,22 +114,25 @@ export function createUploads(
     },
 
     async take(key, parts, signal) {
-      const own = running.filter((namespace) => namespace === key.namespace)
-      const most = running.length >= MOST ? MOST : MOST_OF_NAMESPACE
-      if (running.length >= MOST || own.length >= MOST_OF_NAMESPACE)
-        throw tooManyRequests('runtime', `${most} uploads are under way already`)
-      running.push(key.namespace)
+      checkQuota(key, toObjectKey(key))
+      const upload = { namespace: key.namespace }
+      running.add(upload)
+      let release = (): void => {}
       try {
+        release = await queue.acquire(key.namespace, { maxWaitMs, signal })
         const id = randomUUID()
         await mkdir(folders.uploads, { recursive: true, mode: 0o700 })
         await withDeadline('the upload', timeoutMs, { signal }, (inTime) =>
-          room.use(inTime, (ending) => unpackSource(endWith(ending, parts), folders.upload(id))),
+          room.use(inTime, (ending) =>
+            unpackSource(endWith(ending, parts, idleMs), folders.upload(id)),
+          ),
         )
         await forget(key)
         const timer = setTimeout(() => void forget(key).catch(() => {}), UNUSED_MS).unref()
-        waiting.set(toObjectKey(key), { id, timer })
+        waiting.set(toObjectKey(key), { id, timer, namespace: key.namespace })
       } finally {
-        running.splice(running.indexOf(key.namespace), 1)
+        release()
+        running.delete(upload)
       }
     },
 
@@ -96,20 +143,38 @@ export function createUploads(
   }
 }
 
-/** The same parts, until the signal: none is waited for then. */
+interface Upload {
+  readonly id: string
+  /** Ends what is not run. */
+  readonly timer: NodeJS.Timeout
+  readonly namespace: string
+}
+
+/** The same parts, until the signal, or none has come for too long: none is waited for then. */
 async function* endWith(
   signal: AbortSignal,
   parts: AsyncIterable<Uint8Array>,
+  idleMs: number,
 ): AsyncGenerator<Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]()
+  let end = (_: unknown): void => {}
   const ended = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    end = reject
   })
   ended.catch(() => {})
+  signal.addEventListener('abort', () => end(signal.reason), { once: true })
+  const onIdle = (): void =>
+    end(timeout('runtime', `the upload sent nothing for ${formatDuration(idleMs)}`))
   for (;;) {
     signal.throwIfAborted()
-    const { done, value } = await Promise.race([iterator.next(), ended])
-    if (done === true) return
-    yield value
+    const timer = setTimeout(onIdle, idleMs)
+    try {
+      const { done, value } = await Promise.race([iterator.next(), ended])
+      if (done === true) return
+      clearTimeout(timer)
+      yield value
+    } finally {
+      clearTimeout(timer)
+    }
   }
 }

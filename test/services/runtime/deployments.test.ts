@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createMemoryStore } from '../../../adapters/store/memory.ts'
-import type { WorkloadState } from '../../../core/contracts/runtime.ts'
+import type { WorkloadKey, WorkloadState } from '../../../core/contracts/runtime.ts'
 import { readProcess } from '../../../core/process/processes.ts'
 import { createStore } from '../../../core/store/store.ts'
 import { createDeployments } from '../../../services/runtime/deployments.ts'
@@ -60,8 +60,12 @@ t.test(
   },
 )
 
-/** Deployments of which each comes up, after `before`. */
-function open(t: Test, before: () => Promise<void>) {
+/** Deployments of which each comes up, after `before`, and is built by `build`. */
+function open(
+  t: Test,
+  before: () => Promise<void>,
+  build: (key: WorkloadKey) => Promise<void> = async () => {},
+) {
   const store = createStore(createMemoryStore())
   t.teardown(store.close)
   const objects = createObjects(store)
@@ -70,7 +74,11 @@ function open(t: Test, before: () => Promise<void>) {
     ...{ objects, folders, builds: 2, withLive: (record) => record, log: createQuietLog('a').log },
     apply: async () => {},
     onChange: () => {},
-    async prepare({ asked, ...key }) {
+    async prepare({ asked, ...key }, { signal }) {
+      const stopped = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+      await Promise.race([build(key), stopped])
       mkdirSync(folders.build(key, asked.id), { recursive: true })
       return makeRevision(asked.id)
     },
@@ -115,4 +123,28 @@ t.test('what came up before it could be given up serves, too', async (t) => {
   await given
   t.match(await objects.read(record), { current: { id: 'one' }, previous: { id: 'zero' } })
   t.ok(existsSync(folders.build(record, 'one')))
+})
+
+t.test('builds of one namespace leave a place to those of others', async (t) => {
+  const builds = new Map<string, () => void>()
+  const { deployments, objects } = open(
+    t,
+    async () => {},
+    ({ namespace, name }) =>
+      new Promise((resolve) => {
+        builds.set(`${namespace}/${name}`, resolve)
+      }),
+  )
+  const begin = async (namespace: string, name: string): Promise<void> => {
+    const record = makeRecord({ namespace, name })
+    await objects.add(record)
+    deployments.begin(record)
+  }
+  const namespaces = () => [...builds.keys()].map((name) => name.split('/')[0])
+  for (const name of ['a', 'b', 'c']) await begin('tb', name)
+  await until(() => builds.size === 1)
+  await begin('mx', 'shop')
+  await until(() => builds.size === 2)
+  t.same(namespaces(), ['tb', 'mx'])
+  await deployments.close()
 })

@@ -3,20 +3,22 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { WorkloadKey } from '../../../core/contracts/runtime.ts'
+import { createQuota, noQuota } from '../../../core/quota.ts'
 import { createDiskRoom } from '../../../services/runtime/disk-room.ts'
 import { createFolders } from '../../../services/runtime/folders.ts'
-import { createUploads } from '../../../services/runtime/uploads.ts'
+import { createUploads, type UploadsOptions } from '../../../services/runtime/uploads.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 const KEY = { namespace: 'mx', name: 'shop', version: 'latest' }
 
-function open(t: Test, timeoutMs?: number) {
+function open(t: Test, options: Partial<UploadsOptions> = {}) {
   // What ends uploads in time keeps no program running: connections do.
   const connection = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(connection))
   const folders = createFolders(makeTempFolder(t, 'uploads'))
   const room = createDiskRoom({ folder: folders.uploads, leastBytes: 0 })
-  const all = createUploads(folders, room, timeoutMs)
+  const quota = noQuota('quota_uploads')
+  const all = createUploads({ folders, room, quota, ...options })
   const { signal } = new AbortController()
   const take = (key: WorkloadKey, parts: AsyncIterable<Uint8Array>) => all.take(key, parts, signal)
   return { folders, uploads: { ...all, take } }
@@ -73,19 +75,45 @@ t.test('what nobody needs any more is cleaned up', async (t) => {
 })
 
 t.test('an upload that comes to a stop ends, and leaves nothing', async (t) => {
-  const { folders, uploads } = open(t, 50)
+  const { folders, uploads } = open(t, { timeoutMs: 50 })
   const late = { code: 408, message: 'the upload took longer than 50ms' }
   await t.rejects(uploads.take(KEY, stall()), late)
   t.same(readdirSync(folders.uploads), [])
 })
 
-t.test('uploads of one namespace leave some for the others', async (t) => {
-  const { uploads } = open(t, 500)
-  const taken = Array.from({ length: 8 }, () => uploads.take(KEY, stall()))
-  await t.rejects(uploads.take(KEY, pack(t, 'one')), {
-    ...{ code: 429, message: '8 uploads are under way already' },
-  })
-  await uploads.take({ ...KEY, namespace: 'acme' }, pack(t, 'one'))
-  await Promise.allSettled(taken)
+t.test('an upload that sends nothing ends before its time', async (t) => {
+  const { folders, uploads } = open(t, { idleMs: 50 })
+  const idle = { code: 408, message: 'the upload sent nothing for 50ms' }
+  await t.rejects(uploads.take(KEY, stall()), idle)
+  t.same(readdirSync(folders.uploads), [])
+})
+
+t.test('stalled uploads of some namespaces leave a place to others', async (t) => {
+  const { uploads } = open(t, { idleMs: 1000, maxWaitMs: 50 })
+  const stalled = ['ta', 'tb'].flatMap((namespace) =>
+    Array.from({ length: 8 }, () => uploads.take({ ...KEY, namespace }, stall())),
+  )
+  const settled = Promise.allSettled(stalled)
   await uploads.take(KEY, pack(t, 'one'))
+  t.ok(uploads.claim(KEY))
+  const codes = (await settled).map((end) => end.status === 'rejected' && end.reason.code)
+  t.same([...new Set(codes)].sort(), [408, 503], 'those without a place are 503')
+})
+
+t.test('a namespace has as many uploads as its quota says', async (t) => {
+  const quota = createQuota('quota_uploads', { limit: 2, namespaces: {} })
+  const { uploads } = open(t, { quota })
+  const acme = { ...KEY, namespace: 'acme' }
+  await uploads.take(acme, pack(t, 'one'))
+  await uploads.take({ ...acme, name: 'other' }, pack(t, 'one'))
+  await uploads.take(acme, pack(t, 'in place of the first'))
+  const third = { ...acme, name: 'third' }
+  await t.rejects(uploads.take(third, pack(t, 'one')), {
+    code: 429,
+    message:
+      'quota_uploads of namespace acme is reached: 2 of 2 uploads in use; run what was uploaded or wait until uploads have ended, or raise it (quota_uploads=acme=...)',
+  })
+  for (let i = 0; i < 3; i++) await uploads.take({ ...KEY, name: `a${i}` }, pack(t, 'one'))
+  uploads.claim(acme)
+  await uploads.take(third, pack(t, 'one'))
 })

@@ -1,0 +1,61 @@
+import t from 'tap'
+import { createQuota, noQuota } from '../../../core/quota.ts'
+import { createAdmission } from '../../../services/runtime/quotas.ts'
+import { type ServiceRecord, toObjectKey } from '../../../services/runtime/records.ts'
+import { makeRecord } from './parts.ts'
+
+const ID = 'runtime.Runtime.Create'
+const ACME = { namespace: 'acme', name: 'shop', version: 'latest' }
+
+function open(programs: number, builds: number) {
+  const records = new Map<string, ServiceRecord>()
+  const limit = (name: string, limit: number) => createQuota(name, { limit, namespaces: {} })
+  const admission = createAdmission(
+    { programs: limit('quota_programs', programs), builds: limit('quota_builds', builds) },
+    records,
+  )
+  const add = (part: Partial<ServiceRecord>): void => {
+    const record = makeRecord({ ...ACME, ...part })
+    records.set(toObjectKey(record), record)
+  }
+  return { admission, records, add }
+}
+
+t.test('a namespace has as many programs as its quota says', (t) => {
+  const { admission, add } = open(2, 10)
+  add({ name: 'a', settled: 'one' })
+  const settle = admission.admit({ ...ACME, name: 'b' }, ID)
+  t.throws(() => admission.admit({ ...ACME, name: 'c' }, ID), {
+    ...{ id: ID, code: 429 },
+    message:
+      'quota_programs of namespace acme is reached: 2 of 2 programs in use; remove programs, or raise it (quota_programs=acme=...)',
+  })
+  admission.admit({ ...ACME, name: 'a' }, ID)()
+  admission.admit({ ...ACME, namespace: 'other', name: 'c' }, ID)()
+  for (let i = 0; i < 5; i++) admission.admit({ ...ACME, namespace: 'mx', name: `p${i}` }, ID)
+  settle()
+  admission.admit({ ...ACME, name: 'c' }, ID)
+  t.end()
+})
+
+t.test('a namespace has as many builds in progress or waiting as its quota says', (t) => {
+  const { admission, add } = open(10, 2)
+  add({ name: 'a', settled: '' })
+  add({ name: 'b', settled: 'one' })
+  const settle = admission.admit({ ...ACME, name: 'b' }, ID)
+  t.throws(() => admission.admit({ ...ACME, name: 'c' }, ID), {
+    code: 429,
+    message: /^quota_builds of namespace acme is reached: 2 of 2 builds in use; /,
+  })
+  admission.admit({ ...ACME, name: 'a' }, ID)()
+  settle()
+  admission.admit({ ...ACME, name: 'c' }, ID)
+  t.end()
+})
+
+t.test('without quotas everything is admitted', (t) => {
+  const programs = noQuota('quota_programs')
+  const admission = createAdmission({ programs, builds: noQuota('quota_builds') }, new Map())
+  for (let i = 0; i < 100; i++) admission.admit({ ...ACME, name: `p${i}` }, ID)
+  t.end()
+})
