@@ -7,6 +7,7 @@ import type { Gate } from '../core/contracts/auth.ts'
 import type { EventTopic } from '../core/contracts/events.ts'
 import type { EgressPolicy } from '../core/egress/egress-policy.ts'
 import type { Network } from '../core/network/network.ts'
+import { createQuota } from '../core/quota.ts'
 import { DEFAULT_NAMESPACE } from '../sdk/namespace.ts'
 import type { Service } from '../sdk/service.ts'
 import type { ServiceHost } from '../sdk/service-host.ts'
@@ -115,6 +116,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         gate,
         policy: { egress, isLocal: settings.profile === 'local' },
         log: toLog('registry'),
+        quota: createQuota('quota_registrations', settings.quotaRegistrations),
         // Of a registry that servers share, each would tell the same changes.
         ...(settings.registry === 'memory' && { broker }),
       })
@@ -203,7 +205,10 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       made.events = createEventsService({
         ...toOptions('events', context),
         adapter,
-        events: toEventsLimits(settings),
+        events: {
+          ...toEventsLimits(settings),
+          quota: createQuota('quota_events', settings.quotaEvents),
+        },
       })
       return made.events
     },
@@ -265,6 +270,11 @@ async function createRuntime(context: BuiltInContext): Promise<BuiltIn> {
     egress: context.egress,
     isAlone: isOfOneServer(settings),
     minFreeDiskBytes: settings.minFreeDiskBytes,
+    quotas: {
+      programs: createQuota('quota_programs', settings.quotaPrograms),
+      builds: createQuota('quota_builds', settings.quotaBuilds),
+      uploads: createQuota('quota_uploads', settings.quotaUploads),
+    },
     reachedAt: host.address,
     events: (event) => keepEvent({ namespace: DEFAULT_NAMESPACE, topic: 'runtime' }, event, made),
   })

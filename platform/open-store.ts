@@ -1,9 +1,14 @@
 import type { StoreAdapter } from '../core/contracts/store.ts'
 import { hideSecret } from '../core/hide-secret.ts'
+import { createQuota } from '../core/quota.ts'
+import type { StoreQuotas } from '../core/store/usage.ts'
 import type { Settings } from './settings.ts'
 
 export interface OpenStoreOptions {
-  readonly settings: Pick<Settings, 'store' | 'storeSync' | 'maxStoreBytes'>
+  readonly settings: Pick<
+    Settings,
+    'store' | 'storeSync' | 'maxStoreBytes' | 'quotaStore' | 'quotaConfig'
+  >
   /** Where a file lies. */
   readonly folder: string
   readonly onWarning: (message: string) => void
@@ -31,18 +36,22 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter
 
 async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
   const { settings, folder, onWarning } = options
+  const quotas: StoreQuotas = {
+    store: createQuota('quota_store', settings.quotaStore),
+    config: createQuota('quota_config', settings.quotaConfig),
+  }
   switch (settings.store) {
     case 'memory': {
       const { createMemoryStore } = await import('../adapters/store/memory.ts')
-      return createMemoryStore({ maxBytes: settings.maxStoreBytes })
+      return createMemoryStore({ maxBytes: settings.maxStoreBytes, quotas })
     }
     case 'lmdb': {
       const { createLmdbStore } = await import('../adapters/store/lmdb.ts')
-      return createLmdbStore({ folder, sync: settings.storeSync, onWarning })
+      return createLmdbStore({ folder, sync: settings.storeSync, onWarning, quotas })
     }
     default: {
       const { createPostgresStore } = await import('../adapters/store/postgres.ts')
-      return createPostgresStore({ url: settings.store, onWarning })
+      return createPostgresStore({ url: settings.store, onWarning, quotas })
     }
   }
 }

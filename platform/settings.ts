@@ -2,6 +2,7 @@
 import type { EventRetention } from '../core/contracts/events.ts'
 import type { UserIdRange } from '../core/process/sandbox/user-ids.ts'
 import { PROFILES, type ProfileName } from './profiles.ts'
+import { QUOTA_SETTINGS, type QuotaSettings } from './settings-quotas.ts'
 import { parseMaxAge, parseMaxBytes, parseRetentions } from './settings-retention.ts'
 import { parseNamespaceNames, parseUserIds } from './settings-runtime.ts'
 import {
@@ -61,7 +62,7 @@ import {
 } from './settings-values.ts'
 
 /** Everything `mx api` and `mx server` can be told, checked. One property per row of {@link SETTINGS}. */
-export interface Settings {
+export interface Settings extends QuotaSettings {
   /** What `mx server` is made of where nothing else is said. */
   readonly profile: ProfileName
   readonly address: Address
@@ -581,6 +582,7 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     live: false,
     parse: one(parseRoom),
   },
+  ...QUOTA_SETTINGS,
   network: {
     name: 'network',
     kind: 'text',

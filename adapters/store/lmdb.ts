@@ -10,7 +10,17 @@ import type {
 } from '../../core/contracts/store.ts'
 import { openEnvironment } from '../../core/lmdb/environment.ts'
 import { isFull } from '../../core/lmdb/is-full.ts'
+import { createReserve } from '../../core/lmdb/reserve.ts'
 import { storeAway, storeFull } from '../../core/store/errors.ts'
+import {
+  findExcess,
+  type GroupCheck,
+  NO_STORE_QUOTAS,
+  RECORD_OVERHEAD_BYTES,
+  type StoreArea,
+  type StoreQuotas,
+  toArea,
+} from '../../core/store/usage.ts'
 import {
   ALL,
   fromExpiryKey,
@@ -20,7 +30,13 @@ import {
   toKey,
   toTableEnd,
 } from './lmdb/keys.ts'
-import { formatRecord, parseHead, parseRecord, type RecordHead } from './lmdb/record-bytes.ts'
+import {
+  formatRecord,
+  parseHead,
+  parseRecord,
+  type RecordHead,
+  toRecordLength,
+} from './lmdb/record-bytes.ts'
 
 export interface LmdbStoreOptions {
   /** Where the file lies; made where it is missing, for its owner alone. One process at a time may have it open. */
@@ -33,10 +49,17 @@ export interface LmdbStoreOptions {
   readonly sync?: 'always' | 'os'
   /** Told in a line when it cannot be written any more, as for want of room, and when it can again. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
+  /** @default no limits */
+  readonly quotas?: StoreQuotas
 }
 
 const LAST_VERSION = Buffer.from('last version')
 const NOTHING = Buffer.alloc(0)
+/** Whether bytes in use are noted; a note of each area begins with {@link USAGE}. */
+const COUNTED = Buffer.from('counted')
+const USAGE = 'usage '
+/** Of a page of the tree, which a change may have to copy. */
+const PAGE_BYTES = 4096
 
 /**
  * Keeps records in a file (LMDB): a B-tree that is read without being copied, and that every write leaves whole.
@@ -44,11 +67,18 @@ const NOTHING = Buffer.alloc(0)
  * @throws {Error} when the folder cannot be used.
  */
 export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
-  const { folder, sync = 'os', onWarning } = options
-  const { openTable, openTextTable, transact, close } = openEnvironment(folder, {
+  const { folder, sync = 'os', onWarning, quotas = NO_STORE_QUOTAS } = options
+  const environment = openEnvironment(folder, {
     what: 'the store',
     isFlushed: sync === 'always',
     ...(onWarning && { onWarning }),
+  })
+  const { openTable, openTextTable, transact, close } = environment
+  const reserve = createReserve({
+    what: 'the store',
+    folder,
+    readFreeBytes: environment.readFreeBytes,
+    onWarning: onWarning ?? ((message) => process.emitWarning(message)),
   })
   /** By `keys.ts`. */
   const records = openTextTable('records')
@@ -60,24 +90,64 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
   let committing: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
+  /** Bytes by area, as far as the transaction under way has looked at them. */
+  const usage = new Map<StoreArea, number>()
+  let isCounted = notes.get(COUNTED) !== undefined
+
+  function usedOf(area: StoreArea): number {
+    const known = usage.get(area)
+    if (known !== undefined) return known
+    const used = notes.get(toUsageKey(area))?.readDoubleLE() ?? 0
+    usage.set(area, used)
+    return used
+  }
+
+  function count(table: StoreTable, bytes: number): void {
+    const area = toArea(table)
+    usage.set(area, usedOf(area) + bytes)
+  }
+
+  /** What a file holds that is of a version that did not count. */
+  function countAll(): void {
+    for (const { key, value } of records.getRange({ start: ALL[0], end: ALL[1] }))
+      count(parseKey(key).table, toSize(key, value.length))
+    void notes.put(COUNTED, NOTHING)
+    isCounted = true
+  }
+
   const findHead = (key: string): RecordHead | undefined => {
     const bytes = records.getBinaryFast(key)
     return bytes === undefined ? undefined : parseHead(bytes)
   }
 
-  function write(key: string, { value, metadata, expiresMs }: StoreChange): number {
+  const check: Omit<GroupCheck, 'isLow'> = {
+    quotas,
+    usedOf,
+    sizeOf: ({ table, key, value, metadata }) =>
+      toSize(toKey(table, key), toRecordLength({ value: value!, metadata })),
+    sizeBefore({ table, key }) {
+      const name = toKey(table, key)
+      return sizeOfHead(name, findHead(name))
+    },
+  }
+
+  function write(key: string, { table, value, metadata, expiresMs }: StoreChange): number {
     const version = ++lastVersion
-    forgetExpiry(key, findHead(key))
-    void records.put(key, formatRecord({ value: value!, metadata, expiresMs, version }))
+    const head = findHead(key)
+    forgetExpiry(key, head)
+    const bytes = formatRecord({ value: value!, metadata, expiresMs, version })
+    void records.put(key, bytes)
+    count(table, toSize(key, bytes.length) - sizeOfHead(key, head))
     if (expiresMs > 0) void expiries.put(toExpiryKey(expiresMs, key), NOTHING)
     return version
   }
 
-  function remove(key: string): number {
+  function remove(key: string, table: StoreTable): number {
     const head = findHead(key)
     if (head === undefined) return 0
     forgetExpiry(key, head)
     void records.remove(key)
+    count(table, -sizeOfHead(key, head))
     return head.version
   }
 
@@ -86,33 +156,37 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
       void expiries.remove(toExpiryKey(head.expiresMs, key))
   }
 
-  function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
+  function commitGroup(group: StoreGroup, nowMs: number, isLow: boolean): StoreOutcome {
     for (let index = 0; index < group.length; index++) {
       const { table, key, ifVersion } = group[index]!
       if (ifVersion === undefined) continue
       const version = toVersion(findHead(toKey(table, key)), nowMs)
       if (version !== ifVersion) return { index, version }
     }
-    return group.map(commitChange)
+    return findExcess(group, isLow ? { ...check, isLow } : check) ?? group.map(commitChange)
   }
 
   function commitChange(change: StoreChange): number {
     const key = toKey(change.table, change.key)
-    return change.value === undefined ? remove(key) : write(key, change)
+    return change.value === undefined ? remove(key, change.table) : write(key, change)
   }
 
   /** Runs changes; what fails is told as callers should have it. */
   async function change<T>(run: () => T): Promise<T> {
     const done = transact(() => {
       const before = lastVersion
+      usage.clear()
+      if (!isCounted) countAll()
       const result = run()
       if (lastVersion !== before) void notes.put(LAST_VERSION, toBytes(lastVersion))
+      for (const [area, bytes] of usage) void notes.put(toUsageKey(area), toBytes(bytes))
       return result
     })
     committing = done.catch(() => {})
     try {
       return await done
     } catch (error) {
+      isCounted = notes.get(COUNTED) !== undefined
       throw isFull(error, folder) ? storeFull(error) : storeAway(error)
     }
   }
@@ -138,7 +212,10 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
       return { records: found, more: false }
     },
 
-    commit: (groups, nowMs) => change(() => groups.map((group) => commitGroup(group, nowMs))),
+    commit(groups, nowMs) {
+      const isLow = reserve.isLow(() => toWorstBytes(groups))
+      return change(() => groups.map((group) => commitGroup(group, nowMs, isLow)))
+    },
 
     listTables({ database, after, limit }) {
       const tables: StoreTable[] = []
@@ -160,9 +237,11 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
         const notes = [...expiries.getKeys({ end: toExpiryKey(nowMs + 1, ''), limit })]
         for (const note of notes) {
           const key = fromExpiryKey(note)
+          const place = parseKey(key)
           void expiries.remove(note)
+          count(place.table, -sizeOfHead(key, findHead(key)))
           void records.remove(key)
-          purged.push(parseKey(key))
+          purged.push(place)
         }
         return purged
       }),
@@ -174,6 +253,28 @@ export function createLmdbStore(options: LmdbStoreOptions): StoreAdapter {
       await close()
     },
   }
+}
+
+function toUsageKey(area: StoreArea): Buffer {
+  return Buffer.from(USAGE + area)
+}
+
+/** Bytes a record counts with. */
+function toSize(key: string, length: number): number {
+  return RECORD_OVERHEAD_BYTES + key.length + length
+}
+
+/** As {@link toSize}; 0 without a record. */
+function sizeOfHead(key: string, head: RecordHead | undefined): number {
+  return head === undefined ? 0 : toSize(key, head.length)
+}
+
+/** Bytes of the file that groups may need. */
+function toWorstBytes(groups: readonly StoreGroup[]): number {
+  let bytes = 0
+  for (const group of groups)
+    for (const { value } of group) bytes += PAGE_BYTES + (value?.length ?? 0)
+  return bytes
 }
 
 function toVersion(head: RecordHead | undefined, nowMs: number): number {

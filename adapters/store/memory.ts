@@ -7,12 +7,26 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../../core/contracts/store.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { storeFull } from '../../core/store/errors.ts'
+import {
+  findExcess,
+  type GroupCheck,
+  NO_STORE_QUOTAS,
+  type StoreArea,
+  type StoreQuotas,
+  toArea,
+} from '../../core/store/usage.ts'
 import { createSortedKeys, type SortedKeys } from './memory/sorted-keys.ts'
 
 export interface MemoryStoreOptions {
-  /** Most bytes that records take, about; a write that would make it more is refused with 507. @default 268435456 */
+  /**
+   * Most bytes that records take, about; writes beyond it fail with 507. A sixteenth more is reserved for accounts, rules,
+   * certificates and runtime objects. @default 268435456
+   */
   readonly maxBytes?: number
+  /** @default no limits */
+  readonly quotas?: StoreQuotas
 }
 
 interface MemoryTable {
@@ -23,12 +37,15 @@ interface MemoryTable {
 
 /** What a record takes besides its key, value and metadata, about. */
 const RECORD_BYTES = 300
+/** Of the limit, what accounts, rules, certificates and runtime objects may take beyond it. */
+const RESERVED_SHARE = 1 / 16
 const NO_BYTES = new Uint8Array(0)
 const NO_METADATA = {}
 
 /** Keeps records in this process, as many as there is room for; they end with it. */
 export function createMemoryStore({
   maxBytes = 256 * 1024 * 1024,
+  quotas = NO_STORE_QUOTAS,
 }: MemoryStoreOptions = {}): StoreAdapter {
   /** By database and name, joined by NUL; none is empty. */
   const tables = new Map<string, MemoryTable>()
@@ -38,6 +55,7 @@ export function createMemoryStore({
   const expiring = createSortedKeys()
   let lastVersion = 0
   let usedBytes = 0
+  const usage = new Map<StoreArea, number>()
 
   function open(table: StoreTable): MemoryTable {
     const name = toName(table)
@@ -55,13 +73,21 @@ export function createMemoryStore({
     return record === undefined || isExpired(record, nowMs) ? 0 : record.version
   }
 
+  function count(table: StoreTable, bytes: number): void {
+    usedBytes += bytes
+    const area = toArea(table)
+    const used = (usage.get(area) ?? 0) + bytes
+    if (used === 0) usage.delete(area)
+    else usage.set(area, used)
+  }
+
   function remove({ table, key }: StorePlace): number {
     const name = toName(table)
     const found = tables.get(name)
     const record = found?.records.get(key)
     if (found === undefined || record === undefined) return 0
     found.records.delete(key)
-    usedBytes -= toBytes(record)
+    count(found.table, -toBytes(record))
     found.keys.delete(key)
     if (record.expiresMs > 0) expiring.delete(toExpiring(name, record))
     if (found.records.size === 0) {
@@ -76,7 +102,7 @@ export function createMemoryStore({
     const old = records.get(key)
     const record = { key, value: value!, metadata, expiresMs, version: ++lastVersion }
     records.set(key, record)
-    usedBytes += toBytes(record) - (old === undefined ? 0 : toBytes(old))
+    count(table, toBytes(record) - (old === undefined ? 0 : toBytes(old)))
     if (old === undefined) keys.add(key)
     const name = toName(table)
     if (old !== undefined && old.expiresMs > 0) expiring.delete(toExpiring(name, old))
@@ -84,17 +110,26 @@ export function createMemoryStore({
     return record.version
   }
 
-  /** By how many bytes it would become more, at most: conditions may not hold. */
-  function growthOf(groups: readonly StoreGroup[]): number {
+  const check: Omit<GroupCheck, 'isLow'> = {
+    quotas,
+    usedOf: (area) => usage.get(area) ?? 0,
+    sizeOf: ({ key, value, metadata }) => toBytes({ key, value: value!, metadata }),
+    sizeBefore({ table, key }) {
+      const old = tables.get(toName(table))?.records.get(key)
+      return old === undefined ? 0 : toBytes(old)
+    },
+  }
+
+  /** Why there is no room for a group; undefined: there is. */
+  function findLack(group: StoreGroup): GatewayError | undefined {
     let growth = 0
-    for (const group of groups)
-      for (const { table, key, value, metadata } of group) {
-        if (value === undefined) continue
-        const old = tables.get(toName(table))?.records.get(key)
-        const before = old === undefined ? 0 : toBytes(old)
-        growth += Math.max(0, toBytes({ key, value, metadata }) - before)
-      }
-    return growth
+    for (const change of group) {
+      if (change.value === undefined) continue
+      growth += Math.max(0, check.sizeOf(change) - check.sizeBefore(change))
+    }
+    if (usedBytes + growth > maxBytes * (1 + RESERVED_SHARE))
+      return storeFull(new Error(`records in memory may take ${maxBytes} bytes`))
+    return findExcess(group, { ...check, isLow: usedBytes + growth > maxBytes })
   }
 
   function commitGroup(group: StoreGroup, nowMs: number): StoreOutcome {
@@ -103,6 +138,8 @@ export function createMemoryStore({
       const version = versionOf(change, nowMs)
       if (version !== change.ifVersion) return { index, version }
     }
+    const lack = findLack(group)
+    if (lack !== undefined) return lack
     return group.map((change) => (change.value === undefined ? remove(change) : write(change)))
   }
 
@@ -128,11 +165,7 @@ export function createMemoryStore({
       return { records, more: false }
     },
 
-    commit(groups, nowMs) {
-      if (usedBytes + growthOf(groups) > maxBytes)
-        throw storeFull(new Error(`records in memory may take ${maxBytes} bytes`))
-      return groups.map((group) => commitGroup(group, nowMs))
-    },
+    commit: (groups, nowMs) => groups.map((group) => commitGroup(group, nowMs)),
 
     listTables({ database, after, limit }) {
       const found: StoreTable[] = []

@@ -5,9 +5,11 @@ import type {
   StorePlace,
 } from '../../core/contracts/store.ts'
 import { storeAway } from '../../core/store/errors.ts'
+import { NO_STORE_QUOTAS, type StoreQuotas } from '../../core/store/usage.ts'
 import { createConnections } from './postgres/connections.ts'
 import { decide, findDecisive, type Known, type Plan } from './postgres/decide.ts'
 import { type Listening, listen } from './postgres/listen.ts'
+import { createQuotaCheck } from './postgres/quotas.ts'
 import { toKnown, toRecord, toTable } from './postgres/rows.ts'
 import { prepareSchema, toChannel } from './postgres/schema.ts'
 import { createStatements } from './postgres/statements.ts'
@@ -27,6 +29,8 @@ export interface PostgresStoreOptions {
   readonly heartbeatMs?: number
   /** Told what is dangerous about the server, and when it goes away and comes back. @default process.emitWarning */
   readonly onWarning?: (message: string) => void
+  /** @default no limits */
+  readonly quotas?: StoreQuotas
 }
 
 /** No name is empty. */
@@ -54,6 +58,7 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
     onWarning,
   })
   const { ask } = connections
+  const quotaCheck = createQuotaCheck(options.quotas ?? NO_STORE_QUOTAS, statements, ask)
   const underWay = new Set<Promise<unknown>>()
   const listeners = new Set<Listening>()
   let closing: Promise<void> | undefined
@@ -71,6 +76,17 @@ export function createPostgresStore(options: PostgresStoreOptions): StoreAdapter
   }
 
   async function commit(
+    groups: readonly StoreGroup[],
+    nowMs: number,
+  ): Promise<readonly StoreOutcome[]> {
+    const excesses = await quotaCheck.check(groups)
+    const fitting = groups.filter((_, index) => excesses[index] === undefined)
+    const outcomes = await commitFitting(fitting, nowMs)
+    let at = 0
+    return excesses.map((excess) => excess ?? outcomes[at++]!)
+  }
+
+  async function commitFitting(
     groups: readonly StoreGroup[],
     nowMs: number,
   ): Promise<readonly StoreOutcome[]> {

@@ -1,4 +1,5 @@
 import type { Maybe } from '../chain.ts'
+import type { GatewayError } from '../errors.ts'
 
 /** Where records lie: services have one table each, namespaces a database each (specification: Store record). */
 export interface StoreTable {
@@ -76,8 +77,11 @@ export interface StoreConflict {
   readonly version: number
 }
 
-/** What became of a group: of each change the version it wrote or, deleted, of the record it removed, expired or not (0: there was none). */
-export type StoreOutcome = readonly number[] | StoreConflict
+/**
+ * What became of a group: of each change the version it wrote or, deleted, of the record it removed, expired or not (0: there was
+ * none); or why nothing of it happened, as an error where there is no room for it (507).
+ */
+export type StoreOutcome = readonly number[] | StoreConflict | GatewayError
 
 /** A change somebody made. */
 export interface StoreEvent {

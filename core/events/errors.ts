@@ -2,7 +2,7 @@ import type { EventTopic } from '../contracts/events.ts'
 import { GatewayError } from '../errors.ts'
 
 /** Id of their errors: the built-in service's name. */
-const EVENTS_ID = 'events'
+export const EVENTS_ID = 'events'
 
 /** 507: there is no room for what was to be stored. Nothing of it was; reading goes on. */
 export function eventsFull(cause: unknown): GatewayError {

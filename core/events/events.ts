@@ -12,6 +12,7 @@ import type {
 import type { GatewayError } from '../errors.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { isOutage } from '../is-outage.ts'
+import { noQuota, type Quota } from '../quota.ts'
 import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.ts'
 import { type ConsumeOptions, toConsumption } from './consume-options.ts'
 import { createConsumer, type EventConsumer } from './consumer.ts'
@@ -40,6 +41,8 @@ export interface EventsOptions {
   readonly retention?: Partial<EventRetention>
   /** How much some topics keep instead, by name, in all namespaces. @default as `retention` says */
   readonly topics?: Readonly<Record<string, Partial<EventRetention>>>
+  /** Bytes of events of a namespace; more are rejected with 507. @default no limits */
+  readonly quota?: Quota
   /** Milliseconds from one look for what need not be kept to the next. @default 10000 */
   readonly retainMs?: number
   /** Milliseconds since 1970. @default Date.now */
@@ -118,7 +121,10 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
     tooMuch: () => refuse(503, 'too many events are waiting'),
     ...(options.maxWaitingBytes !== undefined && { maxWaitingBytes: options.maxWaitingBytes }),
   })
-  const known = createKnownTopics(adapter, { maxTopics, maxAllTopics })
+  const known = createKnownTopics(adapter, {
+    ...{ maxTopics, maxAllTopics },
+    quota: options.quota ?? noQuota('quota_events'),
+  })
   const retainer = startRetention(adapter, {
     everyMs: retainMs,
     nowMs,
@@ -188,6 +194,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       const event = { id, timestampMs, metadata, payload }
       checkEvent(event, getMaxPayloadBytes())
       const isNew = !known.has(topic) && (await known.admit(topic))
+      known.addBytes(topic, sizeOfEvent(event))
       const sequence = await queue.push({ topic, event })
       if (isNew) retainer.begin(topic)
       return { id, sequence, timestampMs }
@@ -253,7 +260,9 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
       checkOpen()
       checkTopic(topic)
       known.forget(topic)
-      return (await adapter.deleteTopic?.(topic)) ?? false
+      const isDeleted = (await adapter.deleteTopic?.(topic)) ?? false
+      if (isDeleted) known.learnBytes(topic.namespace, await adapter.listTopics(topic.namespace))
+      return isDeleted
     },
 
     endConsumers,

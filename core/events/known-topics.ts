@@ -1,5 +1,7 @@
-import type { EventsAdapter, EventTopic } from '../contracts/events.ts'
-import { refuse } from './errors.ts'
+import type { EventsAdapter, EventTopic, TopicState } from '../contracts/events.ts'
+import { type Quota, quotaReached } from '../quota.ts'
+import { formatSize } from '../units.ts'
+import { EVENTS_ID, refuse } from './errors.ts'
 
 /** The topics there are, as far as is known here: others may make some, too. */
 export interface KnownTopics {
@@ -11,8 +13,16 @@ export interface KnownTopics {
    */
   readonly admit: (topic: EventTopic) => Promise<boolean>
   /** Those there are, in place of those known so far; one that was admitted since the last time may be about to be made, and stays. */
-  readonly learn: (topics: readonly EventTopic[]) => void
+  readonly learn: (topics: readonly TopicState[]) => void
   readonly forget: (topic: EventTopic) => void
+  /**
+   * Counts an event of a topic that is known. What retention removes is counted until topics are learnt the next time.
+   *
+   * @throws {GatewayError} 507 when its namespace has reached its quota.
+   */
+  readonly addBytes: (topic: EventTopic, bytes: number) => void
+  /** What the topics of a namespace take, in place of what was counted. */
+  readonly learnBytes: (namespace: string, topics: readonly TopicState[]) => void
 }
 
 export interface KnownTopicsOptions {
@@ -20,17 +30,21 @@ export interface KnownTopicsOptions {
   readonly maxTopics: number
   /** Of all namespaces. */
   readonly maxAllTopics: number
+  /** Bytes of events of a namespace. */
+  readonly quota: Quota
 }
 
 export function createKnownTopics(
   adapter: Pick<EventsAdapter, 'listTopics'>,
-  { maxTopics, maxAllTopics }: KnownTopicsOptions,
+  { maxTopics, maxAllTopics, quota }: KnownTopicsOptions,
 ): KnownTopics {
   /** By namespace. */
   const known = new Map<string, Set<string>>()
   /** Admitted since it was learnt what there is. */
   let admitted: EventTopic[] = []
   let count = 0
+  /** Bytes, by namespace. */
+  const usage = new Map<string, number>()
   let learning: Promise<void> | undefined
 
   const has = ({ namespace, topic }: EventTopic): boolean =>
@@ -43,7 +57,10 @@ export function createKnownTopics(
     count++
   }
 
-  function learn(topics: readonly EventTopic[]): void {
+  function learn(topics: readonly TopicState[]): void {
+    usage.clear()
+    for (const { namespace, bytes } of topics)
+      usage.set(namespace, (usage.get(namespace) ?? 0) + bytes)
     known.clear()
     count = 0
     for (const topic of [...topics, ...admitted]) add(topic)
@@ -71,6 +88,25 @@ export function createKnownTopics(
       add(topic)
       admitted.push(topic)
       return true
+    },
+
+    addBytes({ namespace }, bytes) {
+      const limit = quota.limitOf(namespace)
+      if (limit === Number.POSITIVE_INFINITY) return
+      const used = usage.get(namespace) ?? 0
+      if (used + bytes > limit)
+        throw quotaReached(EVENTS_ID, 507, quota, {
+          ...{ namespace, limit: formatSize(limit), used: `${used} bytes` },
+          remedy: 'delete topics or keep events for less long (events_max_age)',
+        })
+      usage.set(namespace, used + bytes)
+    },
+
+    learnBytes(namespace, topics) {
+      usage.set(
+        namespace,
+        topics.reduce((sum, { bytes }) => sum + bytes, 0),
+      )
     },
 
     forget({ namespace, topic }) {

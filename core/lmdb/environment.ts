@@ -24,7 +24,20 @@ export interface Environment {
   readonly openTextTable: (name: string) => LmdbTextTable
   /** Runs `change` in a transaction of its own: all of its writes or none are there afterwards. */
   readonly transact: <T>(change: () => T) => Promise<T>
+  /** Bytes of the file that hold nothing, and are used again. */
+  readonly readFreeBytes: () => number
   readonly close: () => Promise<void>
+}
+
+/** Pages of a tree, as LMDB counts them; the library has no type for it. */
+interface TreeStats {
+  readonly pageSize: number
+  readonly lastPageNumber: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+  readonly root: TreeStats
+  readonly free: TreeStats
 }
 
 export interface EnvironmentOptions {
@@ -40,6 +53,8 @@ export interface EnvironmentOptions {
 const FILES = ['data.mdb', 'lock.mdb'] as const
 /** What became of a transaction that failed lmdb-js may notice only with the next one: after this long one is made for that. */
 const OVERDUE_MS = 5000
+/** That say where the trees are. */
+const META_PAGES = 2
 const BYTES = {
   encoding: 'binary',
   encoder: bytesValues,
@@ -84,6 +99,7 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
   } catch (cause) {
     throw cannotOpen(cause)
   }
+  const opened: { readonly getStats: () => object }[] = []
   const failures = createFailures({ what, folder, onWarning })
   let hasFailed = false
 
@@ -92,7 +108,9 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
     options: DatabaseOptions,
   ): Database<Buffer, K> {
     try {
-      return root.openDB<Buffer, K>(name, options)
+      const database = root.openDB<Buffer, K>(name, options)
+      opened.push(database)
+      return database
     } catch (cause) {
       throw cannotOpen(cause)
     }
@@ -120,10 +138,20 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
     openTable: (name) => openDatabase<Buffer>(name, BYTES),
     openTextTable: (name) => openDatabase<string>(name, TEXTS),
     transact,
+    readFreeBytes() {
+      const stats = root.getStats() as TreeStats
+      const trees = [stats.root, stats.free, ...opened.map((one) => one.getStats() as TreeStats)]
+      const used = trees.reduce((sum, tree) => sum + countPages(tree), META_PAGES)
+      return (stats.lastPageNumber + 1 - used) * stats.pageSize
+    },
     async close() {
       // Closing waits for the last transaction to be flushed: one that failed never is.
       if (hasFailed) await root.transaction(() => {}).catch(() => {})
       await root.close()
     },
   }
+}
+
+function countPages({ treeBranchPageCount, treeLeafPageCount, overflowPages }: TreeStats): number {
+  return treeBranchPageCount + treeLeafPageCount + overflowPages
 }

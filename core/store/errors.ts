@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 
 /** Id of the store's errors: the built-in service's name. */
-const STORE_ID = 'store'
+export const STORE_ID = 'store'
 
 /** 507: there is no room for what was to be written. Nothing of it was stored; reading goes on. */
 export function storeFull(cause: unknown): GatewayError {

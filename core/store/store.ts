@@ -8,7 +8,7 @@ import type {
   StoreRecord,
   StoreTable,
 } from '../contracts/store.ts'
-import type { GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { isOutage } from '../is-outage.ts'
 import {
@@ -157,6 +157,7 @@ export function createStore(adapter: StoreAdapter, options: StoreOptions = {}): 
 
   /** What whoever wrote a group is told, once those who watch were. */
   function conclude(group: StoreGroup, outcome: StoreOutcome): readonly number[] | GatewayError {
+    if (outcome instanceof GatewayError) return outcome
     if ('index' in outcome) return toConflict(group[outcome.index]!, outcome.version)
     if (adapter.watch === undefined && watchers.size > 0) tell(group, outcome)
     return outcome

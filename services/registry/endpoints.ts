@@ -1,4 +1,5 @@
 import { isReservedName } from '../../core/platform-services.ts'
+import type { Quota } from '../../core/quota.ts'
 import { Type } from '../../core/schema.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import type { AccountChecks } from '../../sdk/account-checks.ts'
@@ -31,6 +32,7 @@ import type { Watches } from './watches.ts'
  * What the registry offers (specification: Registry endpoints): the services of the default domain to everybody, those of others
  * to members of their namespaces (reference 15.15). Services register themselves, operators the services of the platform.
  *
+ * @param quota of nodes of a namespace.
  * @param ownAddress where built-in services of this process are reached; undefined: there are no others.
  * @param checkAddresses checks where the nodes of a registration are.
  */
@@ -41,6 +43,7 @@ export function createEndpoints(
   { mustBeMember, mustBeService, mustBeOperator }: AccountChecks,
   ownAddress: string | undefined,
   checkAddresses: CheckAddresses,
+  quota: Quota,
 ): Endpoints {
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
@@ -114,7 +117,7 @@ export function createEndpoints(
         const service = await checkAddresses(given, name, ctx, id)
         const domain = domains.open(name, id)
         checkLetterCase(domain, service, id)
-        checkRoom(domain, service, id)
+        checkRoom(domain, service, id, quota)
         const { registry } = domain
         const { register } = registry
         if (register === undefined) throw isFixed(domain, id)

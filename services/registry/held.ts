@@ -11,6 +11,8 @@ export interface HeldVersion {
 export interface Held {
   /** Versions of all services. */
   readonly size: () => number
+  /** Nodes of all versions. */
+  readonly nodes: () => number
   readonly find: (service: Pick<Service, 'name' | 'version'>) => HeldVersion | undefined
   /** Bytes of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
@@ -26,9 +28,13 @@ export function createHeld(registry: Registry, domain: string): Held {
   const bytesByName = new Map<string, number>()
   /** Registered names by their form in lower case. */
   const names = new Map<string, string>()
+  let nodes = 0
   const stop = registry.watch?.(({ type, service }) => {
     const key = toKey(service)
-    const before = versions.get(key)?.bytes ?? 0
+    const known = versions.get(key)
+    const before = known?.bytes ?? 0
+    nodes -= known?.service.nodes.length ?? 0
+    if (type !== 'delete') nodes += service.nodes.length
     const bytes = type === 'delete' ? 0 : toEntryBytes(service, domain)
     if (type === 'delete') versions.delete(key)
     else versions.set(key, { service, bytes })
@@ -45,6 +51,7 @@ export function createHeld(registry: Registry, domain: string): Held {
 
   return {
     size: () => versions.size,
+    nodes: () => nodes,
     find: (service) => versions.get(toKey(service)),
     bytesOf: (name) => bytesByName.get(name) ?? 0,
     findOtherCase(name) {

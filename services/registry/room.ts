@@ -1,4 +1,5 @@
 import type { Service } from '../../core/contracts/registry.ts'
+import { type Quota, quotaReached } from '../../core/quota.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import type { Domain } from './domains.ts'
 import { toEntryBytes, toNodeBytes } from './entry.ts'
@@ -10,9 +11,10 @@ import { MAX_SERVICE_BYTES, MAX_VERSION_BYTES, MAX_VERSION_NODES, MAX_VERSIONS }
  * What is there already may be registered again, as long as it does not get longer.
  *
  * @param id of the error.
+ * @param quota of nodes of a domain, by its name.
  * @throws {GatewayError} 429 naming the bound, and what would exceed it.
  */
-export function checkRoom(domain: Domain, service: Service, id: string): void {
+export function checkRoom(domain: Domain, service: Service, id: string, quota: Quota): void {
   const known = domain.find(service)
   if (known === undefined && domain.size() >= MAX_VERSIONS)
     throw tooManyRequests(id, `there are ${MAX_VERSIONS} versions in ${domain.name} already`)
@@ -26,6 +28,13 @@ export function checkRoom(domain: Domain, service: Service, id: string): void {
       ? 0
       : known.bytes - toEntryBytes({ ...known.service, nodes: [] }, domain.name)) -
     replaced.reduce((sum, node) => sum + toNodeBytes(node), 0)
+  const added = nodes - before.service.nodes.length
+  const limit = quota.limitOf(domain.name)
+  if (added > 0 && domain.nodes() + added > limit)
+    throw quotaReached(id, 429, quota, {
+      ...{ namespace: domain.name, limit: `${limit} nodes`, used: `${domain.nodes()}` },
+      remedy: 'deregister nodes',
+    })
   const name = `${service.name} ${service.version}`
   if (nodes > MAX_VERSION_NODES && nodes > before.service.nodes.length)
     throw tooManyRequests(

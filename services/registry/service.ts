@@ -1,5 +1,6 @@
 import type { Broker } from '../../core/contracts/broker.ts'
 import type { Registry } from '../../core/contracts/registry.ts'
+import { noQuota, type Quota } from '../../core/quota.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
 import { createAccountChecks } from '../../sdk/account-checks.ts'
 import { Service, type ServiceOptions } from '../../sdk/service.ts'
@@ -26,6 +27,8 @@ export interface RegistryServiceOptions
   readonly maxWatchers?: number
   /** Decides where nodes may be that others than operators register. @default anywhere */
   readonly policy?: NodePolicy
+  /** Nodes a namespace may register; one more is refused with 429. @default no limits */
+  readonly quota?: Quota
   /** Milliseconds since 1970. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -62,7 +65,8 @@ export interface RegistryService {
  */
 export function createRegistryService(options: RegistryServiceOptions): RegistryService {
   const { createRegistry, listDomains, broker, ...more } = options
-  const { maxWatchers = 50_000, nowMs = Date.now, policy, ...rest } = more
+  const { maxWatchers = 50_000, nowMs = Date.now, policy, ...others } = more
+  const { quota = noQuota('quota_registrations'), ...rest } = others
   const domains = createDomains(createRegistry, listDomains)
   const { registry } = domains.open(DEFAULT_DOMAIN, '')
   const service = new Service({
@@ -82,6 +86,7 @@ export function createRegistryService(options: RegistryServiceOptions): Registry
       createAccountChecks(rest.gate),
       rest.host?.address,
       createAddressCheck(policy),
+      quota,
     ),
   )
   if (broker !== undefined) publishChanges(watches, broker, service.log)

@@ -465,6 +465,7 @@ async function commit(
 ): Promise<readonly (readonly number[])[]> {
   const outcomes = await adapter.commit(groups, NOW_MS)
   return outcomes.map((outcome) => {
+    if (outcome instanceof Error) throw outcome
     if ('index' in outcome) throw new Error(`conflict: ${JSON.stringify(outcome)}`)
     return outcome
   })

@@ -1,7 +1,10 @@
 import type { StoreRecord } from '../../../core/contracts/store.ts'
 
 /** What a record is besides its key and value. */
-export type RecordHead = Pick<StoreRecord, 'version' | 'expiresMs'>
+export interface RecordHead extends Pick<StoreRecord, 'version' | 'expiresMs'> {
+  /** Bytes of all of it. */
+  readonly length: number
+}
 
 /** Version and expiry, both as 64-bit floats, and how long the metadata are; the metadata as JSON and the value follow. */
 const HEAD_BYTES = 8 + 8 + 4
@@ -26,9 +29,21 @@ export function formatRecord({
   return bytes
 }
 
+/** Bytes of the record in the file, but for metadata that are not ASCII. */
+export function toRecordLength({
+  value,
+  metadata,
+}: Pick<StoreRecord, 'value' | 'metadata'>): number {
+  return HEAD_BYTES + value.length + (isEmpty(metadata) ? 0 : JSON.stringify(metadata).length)
+}
+
 /** @param bytes those of a record; they may be used again afterwards. */
 export function parseHead(bytes: Buffer): RecordHead {
-  return { version: bytes.readDoubleLE(0), expiresMs: bytes.readDoubleLE(8) }
+  return {
+    version: bytes.readDoubleLE(0),
+    expiresMs: bytes.readDoubleLE(8),
+    length: bytes.length,
+  }
 }
 
 /**

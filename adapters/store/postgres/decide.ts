@@ -5,6 +5,7 @@ import type {
   StoreOutcome,
   StorePlace,
 } from '../../../core/contracts/store.ts'
+import { GatewayError } from '../../../core/errors.ts'
 
 /** What is there under a key. */
 export interface Known {
@@ -110,9 +111,11 @@ export function decide(
     toOutcomes(first) {
       const toVersion = (version: number): number => (version < 0 ? first - 1 - version : version)
       return outcomes.map((outcome) =>
-        'index' in outcome
-          ? { index: outcome.index, version: toVersion(outcome.version) }
-          : outcome.map(toVersion),
+        outcome instanceof GatewayError
+          ? outcome
+          : 'index' in outcome
+            ? { index: outcome.index, version: toVersion(outcome.version) }
+            : outcome.map(toVersion),
       )
     },
   }

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { RECORD_OVERHEAD_BYTES } from '../../../core/store/usage.ts'
 import { LOCK_CLASS } from './statements.ts'
 
 /** PostgreSQL 12, the first with `plan_cache_mode`. */
@@ -73,6 +74,45 @@ const STEPS: readonly ((schema: string) => string)[] = [
       PERFORM pg_notify('${toChannel(schema)}', event) FROM unnest(events) AS told (event);
       RETURN first;
     END $$;
+  `,
+  (schema) => `
+    -- What records are counted together: areas of core/store/usage.ts.
+    CREATE FUNCTION ${schema}.kind_of("table" text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+      SELECT CASE WHEN $1 = 'config' THEN 'config' WHEN $1 IN ('acme', 'auth', 'runtime') THEN 'reserved' ELSE 'store' END
+    $$;
+    CREATE FUNCTION ${schema}.size_of(key text, value bytea, metadata json) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+      SELECT (${RECORD_OVERHEAD_BYTES} + octet_length($1) + octet_length($2) + octet_length($3::text))::bigint
+    $$;
+    CREATE TABLE ${schema}.usage (
+      database text COLLATE "C" NOT NULL,
+      kind text COLLATE "C" NOT NULL,
+      bytes bigint NOT NULL,
+      PRIMARY KEY (database, kind)
+    );
+    -- In triggers, so that it is right whoever writes. Writers are alone (see write_records): none waits for another here.
+    CREATE FUNCTION ${schema}.count_usage() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      IF TG_OP <> 'DELETE' THEN
+        INSERT INTO ${schema}.usage AS known (database, kind, bytes)
+        SELECT database, ${schema}.kind_of("table"), sum(${schema}.size_of(key, value, metadata)) FROM added GROUP BY 1, 2
+        ON CONFLICT (database, kind) DO UPDATE SET bytes = known.bytes + excluded.bytes;
+      END IF;
+      IF TG_OP <> 'INSERT' THEN
+        INSERT INTO ${schema}.usage AS known (database, kind, bytes)
+        SELECT database, ${schema}.kind_of("table"), -sum(${schema}.size_of(key, value, metadata)) FROM gone GROUP BY 1, 2
+        ON CONFLICT (database, kind) DO UPDATE SET bytes = known.bytes + excluded.bytes;
+      END IF;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER count_added AFTER INSERT ON ${schema}.records
+      REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.count_usage();
+    CREATE TRIGGER count_changed AFTER UPDATE ON ${schema}.records
+      REFERENCING OLD TABLE AS gone NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.count_usage();
+    CREATE TRIGGER count_gone AFTER DELETE ON ${schema}.records
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.count_usage();
+    INSERT INTO ${schema}.usage (database, kind, bytes)
+    SELECT database, ${schema}.kind_of("table"), sum(${schema}.size_of(key, value, metadata))
+    FROM ${schema}.records GROUP BY 1, 2;
   `,
 ]
 

@@ -14,6 +14,10 @@ export interface Statements {
   /** Versions and expiries of keys; those that are not there are left out. */
   readonly look: Statement
   readonly findExpired: Statement
+  /** Bytes of databases, by kind of table. */
+  readonly usage: Statement
+  /** Bytes of the records of keys; those that are not there are left out. */
+  readonly sizes: Statement
   /** See `write_records` in schema.ts. */
   readonly write: Statement
   /** Until the transaction ends. */
@@ -97,6 +101,17 @@ export function createStatements(schema: string): Statements {
       name: 'expired',
       text: `SELECT database, "table", key, expires, version FROM ${records}
         WHERE expires > 0 AND expires <= $1 ORDER BY expires LIMIT $2`,
+    },
+    usage: {
+      name: 'usage',
+      text: `SELECT database, kind, bytes FROM ${schema}.usage WHERE database = ANY($1::text[])`,
+    },
+    sizes: {
+      name: 'sizes',
+      text: `SELECT wanted.place, ${schema}.size_of(found.key, found.value, found.metadata)
+        FROM unnest($1::text[], $2::text[], $3::text[])
+          WITH ORDINALITY AS wanted (database, "table", key, place)
+        JOIN ${records} AS found USING (database, "table", key)`,
     },
     write: {
       name: 'write',

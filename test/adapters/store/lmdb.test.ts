@@ -3,6 +3,7 @@ import t from 'tap'
 import { createLmdbStore } from '../../../adapters/store/lmdb.ts'
 import { testStore } from '../../contracts/store.ts'
 import { testStoreModel } from '../../contracts/store-model.ts'
+import { testStoreQuotas } from '../../contracts/store-quotas.ts'
 import { makeTempFolder } from '../../fixtures/temp-folder.ts'
 
 for (const sync of ['os', 'always'] as const)
@@ -15,6 +16,17 @@ for (const sync of ['os', 'always'] as const)
       }
     })
   })
+
+t.test('quotas', async (t) => {
+  testStoreQuotas(
+    t,
+    (t) => {
+      const folder = makeTempFolder(t, 'lmdb')
+      return (quotas) => createLmdbStore({ folder, quotas })
+    },
+    true,
+  )
+})
 
 t.test('model', async (t) => {
   const folder = makeTempFolder(t, 'lmdb')

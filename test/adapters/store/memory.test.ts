@@ -3,8 +3,10 @@ import { createMemoryStore } from '../../../adapters/store/memory.ts'
 import { createStore } from '../../../core/store/store.ts'
 import { testStore } from '../../contracts/store.ts'
 import { testStoreModel } from '../../contracts/store-model.ts'
+import { testStoreQuotas } from '../../contracts/store-quotas.ts'
 
 testStore(t, () => ({ adapter: createMemoryStore() }))
+testStoreQuotas(t, () => (quotas) => createMemoryStore({ quotas }), false)
 testStoreModel(t, () => createMemoryStore(), 1000)
 
 t.test(
@@ -36,12 +38,13 @@ t.test('records count by more than their values, and expired ones no more', asyn
   const value = Buffer.alloc(0)
   const write = { table, value, metadata: { name: 'x'.repeat(100) }, ifVersion: undefined }
   let count = 0
-  t.throws(
-    () => {
-      for (;;) void adapter.commit([[{ ...write, key: String(count++), expiresMs: 1 }]], 0)
-    },
-    { code: 507 },
-  )
+  const add = async () => {
+    const [outcome] = await adapter.commit([[{ ...write, key: String(count++), expiresMs: 1 }]], 0)
+    return outcome
+  }
+  let outcome = await add()
+  while (!(outcome instanceof Error)) outcome = await add()
+  t.match(outcome, { code: 507 })
   t.ok(count > 100 && count < 300, `${count}`)
   t.equal((await adapter.purge!(2, 1000)).length, count - 1)
   for (let i = 1; i < count; i++)

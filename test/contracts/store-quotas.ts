@@ -1,0 +1,98 @@
+import type { Test } from 'tap'
+import type { Maybe } from '../../core/chain.ts'
+import type { StoreAdapter, StoreChange } from '../../core/contracts/store.ts'
+import { createQuota } from '../../core/quota.ts'
+import type { StoreQuotas } from '../../core/store/usage.ts'
+
+/** Opens what the adapter before, now closed, kept; or a store that keeps nothing. */
+export type OpenWithQuotas = (quotas: StoreQuotas) => Maybe<StoreAdapter>
+
+const NOW_MS = 1_000_000
+const LIMIT = 100_000
+const QUOTAS: StoreQuotas = {
+  store: createQuota('quota_store', { limit: LIMIT, namespaces: { large: 1e9 } }),
+  config: createQuota('quota_config', { limit: LIMIT, namespaces: {} }),
+}
+
+/** Quotas of namespaces, as every store must keep them. */
+export function testStoreQuotas(
+  t: Test,
+  create: (t: Test) => Maybe<OpenWithQuotas>,
+  keeps: boolean,
+): void {
+  const write = (key: string, bytes: number, more: Partial<StoreChange> = {}): StoreChange => ({
+    ...{ table: { database: 'acme', table: 'a' }, key, value: Buffer.alloc(bytes) },
+    ...{ metadata: {}, expiresMs: 0, ifVersion: undefined },
+    ...more,
+  })
+  const remove = (key: string): StoreChange => write(key, 0, { value: undefined })
+  const toCommit =
+    (adapter: StoreAdapter) =>
+    async (...group: StoreChange[]): Promise<unknown> => {
+      const [outcome] = await adapter.commit([group], NOW_MS)
+      return outcome instanceof Error ? outcome : 'done'
+    }
+  const excess = {
+    ...{ id: 'store', code: 507 },
+    message:
+      /^quota_store of namespace acme is reached: \d+ bytes of 100000b? in use; delete records or blobs, or raise it \(quota_store=acme=\.\.\.\)$/,
+  }
+
+  t.test(
+    'quotas: a namespace keeps as much as its quota says, and others are not held up',
+    async (t) => {
+      const adapter = await (await create(t))(QUOTAS)
+      t.teardown(() => adapter.close?.())
+      const commit = toCommit(adapter)
+      t.equal(await commit(write('a', 60_000)), 'done')
+      t.match(await commit(write('b', 60_000)), excess)
+      t.equal(await adapter.read(write('b', 0).table, 'b'), undefined)
+      t.equal(await commit(write('a', 61_000)), 'done', 'what is replaced counts no more')
+      t.match(await commit(write('c', 1), write('b', 60_000)), excess, 'a group as a whole')
+      const outcomes = await adapter.commit(
+        [
+          [write('b', 60_000)],
+          [write('b', 60_000, { table: { database: 'other', table: 'a' } })],
+          [write('b', 60_000, { table: { database: 'acme', table: 'config' } })],
+          [write('b', 600_000, { table: { database: 'mx', table: 'a' } })],
+          [write('b', 600_000, { table: { database: 'large', table: 'a' } })],
+          [write('b', 600_000, { table: { database: 'acme', table: 'auth' } })],
+        ],
+        NOW_MS,
+      )
+      t.same(
+        outcomes.map((outcome) => outcome instanceof Error),
+        [true, false, false, false, false, false],
+      )
+    },
+  )
+
+  t.test('quotas: what is deleted, expires or gets shorter gives room back', async (t) => {
+    const adapter = await (await create(t))(QUOTAS)
+    t.teardown(() => adapter.close?.())
+    const commit = toCommit(adapter)
+    t.equal(await commit(write('a', 90_000)), 'done')
+    t.match(await commit(write('b', 20_000)), excess)
+    t.equal(await commit(write('a', 70_000)), 'done')
+    t.equal(await commit(write('b', 20_000, { expiresMs: NOW_MS + 1 })), 'done')
+    t.match(await commit(write('c', 20_000)), excess)
+    t.equal(await commit(remove('a'), write('c', 60_000)), 'done')
+    t.match(await commit(write('d', 30_000)), excess)
+    await adapter.purge!(NOW_MS + 1, 100)
+    t.equal(await commit(write('d', 30_000)), 'done')
+    for (const key of ['c', 'd']) t.equal(await commit(remove(key)), 'done')
+    t.equal(await commit(write('e', 95_000)), 'done')
+  })
+
+  if (keeps)
+    t.test('quotas: what was kept counts when the store is opened again', async (t) => {
+      const open = await create(t)
+      const first = await open(QUOTAS)
+      t.equal(await toCommit(first)(write('a', 90_000)), 'done')
+      await first.close?.()
+      const again = await open(QUOTAS)
+      t.teardown(() => again.close?.())
+      t.match(await toCommit(again)(write('b', 20_000)), excess)
+      t.equal(await toCommit(again)(remove('a'), write('b', 20_000)), 'done')
+    })
+}
