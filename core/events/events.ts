@@ -12,7 +12,7 @@ import type {
 import type { GatewayError } from '../errors.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { isOutage } from '../is-outage.ts'
-import { noQuota, type Quota } from '../quota.ts'
+import type { Quota } from '../quota.ts'
 import { checkEvent, checkName, checkTopic, MAX_METADATA_BYTES } from './checks.ts'
 import { type ConsumeOptions, toConsumption } from './consume-options.ts'
 import { createConsumer, type EventConsumer } from './consumer.ts'
@@ -123,7 +123,7 @@ export function createEvents(adapter: EventsAdapter, options: EventsOptions = {}
   })
   const known = createKnownTopics(adapter, {
     ...{ maxTopics, maxAllTopics },
-    quota: options.quota ?? noQuota('quota_events'),
+    ...(options.quota !== undefined && { quota: options.quota }),
   })
   const retainer = startRetention(adapter, {
     everyMs: retainMs,

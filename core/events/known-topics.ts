@@ -1,5 +1,5 @@
 import type { EventsAdapter, EventTopic, TopicState } from '../contracts/events.ts'
-import { type Quota, quotaReached } from '../quota.ts'
+import { noQuota, type Quota, quotaReached } from '../quota.ts'
 import { formatSize } from '../units.ts'
 import { EVENTS_ID, refuse } from './errors.ts'
 
@@ -30,13 +30,13 @@ export interface KnownTopicsOptions {
   readonly maxTopics: number
   /** Of all namespaces. */
   readonly maxAllTopics: number
-  /** Bytes of events of a namespace. */
-  readonly quota: Quota
+  /** Bytes of events of a namespace. @default no limits */
+  readonly quota?: Quota
 }
 
 export function createKnownTopics(
   adapter: Pick<EventsAdapter, 'listTopics'>,
-  { maxTopics, maxAllTopics, quota }: KnownTopicsOptions,
+  { maxTopics, maxAllTopics, quota = noQuota('quota_events') }: KnownTopicsOptions,
 ): KnownTopics {
   /** By namespace. */
   const known = new Map<string, Set<string>>()

@@ -76,6 +76,28 @@ for (const sync of ['os', 'always'] as const) {
   )
 }
 
+t.test('on a disk that a tenant filled, operators act and the tenant makes room', async (t) => {
+  const disk = mountSmallDisk(t, 16)
+  if (disk === undefined) return
+  const folder = `${disk.folder}/store`
+  const store = createStore(createLmdbStore({ folder, onWarning: () => {} }))
+  t.teardown(store.close)
+  const table = { database: 'tb', table: 'a' }
+  const value = Buffer.alloc(20_000)
+  let count = 0
+  const fill = async (): Promise<void> => {
+    for (;;) await store.commit([{ table, key: String(count++), value }])
+  }
+  await t.rejects(fill(), { code: 507 })
+  await t.rejects(fill(), { code: 507 })
+  for (let i = 0; i < 100; i++)
+    await store.commit([
+      { table: { database: 'mx', table: 'auth' }, key: `rule/${i}`, value: Buffer.alloc(200) },
+    ])
+  for (let i = 0; i < 100; i++) await store.commit([{ table, key: String(i) }])
+  await store.commit([{ table, key: 'in the room there is', value }])
+})
+
 t.test('a full disk does not end the process, and is told in a line', async (t) => {
   const disk = mountSmallDisk(t, 4)
   if (disk === undefined) return

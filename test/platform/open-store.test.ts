@@ -7,13 +7,16 @@ import { openStore } from '../../platform/open-store.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { makeTempFolder } from '../fixtures/temp-folder.ts'
 
+const NO_QUOTA = { limit: Number.POSITIVE_INFINITY, namespaces: {} }
+const QUOTAS = { quotaStore: NO_QUOTA, quotaConfig: NO_QUOTA }
+
 t.setTimeout(120_000)
 
 const TABLE = { database: 'mx', table: 'a' }
 
 function open(store: string, folder: string): Promise<StoreAdapter> {
   return openStore({
-    settings: { store, storeSync: 'os', maxStoreBytes: 1024 },
+    settings: { store, storeSync: 'os', maxStoreBytes: 1024, ...QUOTAS },
     folder,
     onWarning: () => {},
   })

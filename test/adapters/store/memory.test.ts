@@ -50,3 +50,33 @@ t.test('records count by more than their values, and expired ones no more', asyn
   for (let i = 1; i < count; i++)
     await adapter.commit([[{ ...write, key: String(i), expiresMs: 0 }]], 0)
 })
+
+t.test('a store that is full has a reserve for accounts, rules and runtime objects', async (t) => {
+  const adapter = createMemoryStore({ maxBytes: 160_000 })
+  const write = (database: string, table: string, key: string, bytes: number) => ({
+    ...{ table: { database, table }, key, value: Buffer.alloc(bytes) },
+    ...{ metadata: {}, expiresMs: 0, ifVersion: undefined },
+  })
+  const outcomes = await adapter.commit(
+    [
+      [write('tb', 'a', '1', 150_000)],
+      [write('tb', 'a', '2', 10_000)],
+      [write('mx', 'a', '2', 10_000)],
+      [write('mx', 'auth', 'rule', 10_000)],
+      [write('mx', 'runtime', 'object', 5_000)],
+      [write('mx', 'auth', 'more', 10_000)],
+    ],
+    0,
+  )
+  t.same(
+    outcomes.map((outcome) => outcome instanceof Error && outcome.message),
+    [
+      false,
+      'the store is full: nothing was written',
+      'the store is full: nothing was written',
+      false,
+      false,
+      'the store is full: nothing was written',
+    ],
+  )
+})

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { EventTopic, TopicState } from '../../../core/contracts/events.ts'
 import { createKnownTopics } from '../../../core/events/known-topics.ts'
+import { createQuota } from '../../../core/quota.ts'
 
 const toTopic = (topic: string, namespace = 'mx'): EventTopic => ({ namespace, topic })
 const toState = (topic: string): TopicState => ({ ...toTopic(topic), first: 1, last: 1, bytes: 1 })
@@ -64,4 +65,26 @@ t.test('what could not be looked up is looked up again', async (t) => {
   await t.rejects(known.admit(toTopic('a')), { message: 'away' })
   isAway = false
   t.equal(await known.admit(toTopic('a')), true)
+})
+
+t.test('a namespace has as many bytes of events as its quota says', async (t) => {
+  const state = (namespace: string, bytes: number) => ({
+    ...{ namespace, topic: 'orders', first: 1, last: 1, bytes },
+  })
+  const quota = createQuota('quota_events', { limit: 1000, namespaces: {} })
+  const adapter = { listTopics: () => [state('acme', 900), state('mx', 900)] }
+  const known = createKnownTopics(adapter, { maxTopics: 10, maxAllTopics: 10, quota })
+  const acme = { namespace: 'acme', topic: 'orders' }
+  t.notOk(await known.admit(acme))
+  known.addBytes(acme, 100)
+  t.throws(() => known.addBytes(acme, 1), {
+    ...{ id: 'events', code: 507 },
+    message: /^quota_events of namespace acme is reached: 1000 bytes of 1000b? in use; /,
+  })
+  known.addBytes({ ...acme, namespace: 'mx' }, 5000)
+  known.addBytes({ ...acme, namespace: 'other' }, 1000)
+  known.learn([state('acme', 400)])
+  known.addBytes(acme, 600)
+  known.learnBytes('acme', [])
+  known.addBytes(acme, 1000)
 })
