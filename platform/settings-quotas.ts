@@ -25,8 +25,21 @@ const ROW = { kind: 'list', splitFlag: true, only: 'server', live: false } as co
 const MAX_COUNT = 999_999_999
 const parseNumber = parseCount(0, MAX_COUNT, ', or none')
 
+/** As rows of `settings.ts` are. */
+interface QuotaRow {
+  readonly name: string
+  readonly kind: 'list'
+  readonly form: string
+  readonly description: string
+  readonly default: string
+  readonly splitFlag: true
+  readonly only: 'server'
+  readonly live: false
+  readonly parse: (texts: readonly string[]) => QuotaLimits
+}
+
 /** Rows of the table of settings. Namespace `mx`, the operators', has no quota unless it is named. */
-export const QUOTA_SETTINGS = {
+export const QUOTA_SETTINGS: { readonly [K in keyof QuotaSettings]: QuotaRow } = {
   quotaStore: toBytesRow('quota_store', '1gb', 'records and blobs', 'writes beyond it are 507'),
   quotaConfig: toBytesRow(
     'quota_config',
@@ -39,23 +52,23 @@ export const QUOTA_SETTINGS = {
   quotaPrograms: toCountRow('quota_programs', '100', 'Programs of the runtime'),
   quotaBuilds: toCountRow('quota_builds', '20', 'Builds in progress or waiting'),
   quotaUploads: toCountRow('quota_uploads', '20', 'Uploads in progress, or waiting to be run'),
-} as const
+}
 
-function toBytesRow(name: string, limit: string, what: string, effect: string) {
+function toBytesRow(name: string, limit: string, what: string, effect: string): QuotaRow {
   return {
     ...ROW,
     ...{ name, default: limit, form: 'size,namespace=size,...' },
     description: `Bytes of ${what} of a namespace, but mx, or none; ${effect}`,
-    parse: (texts: readonly string[]): QuotaLimits => parseQuota(texts, limit, parseLimit),
+    parse: (texts) => parseQuota(texts, limit, parseLimit),
   }
 }
 
-function toCountRow(name: string, limit: string, what: string) {
+function toCountRow(name: string, limit: string, what: string): QuotaRow {
   return {
     ...ROW,
     ...{ name, default: limit, form: 'number,namespace=number,...' },
     description: `${what} of a namespace, but mx, or none; 429 for more`,
-    parse: (texts: readonly string[]): QuotaLimits =>
+    parse: (texts) =>
       parseQuota(texts, limit, (text) =>
         text.trim() === 'none' ? Number.POSITIVE_INFINITY : parseNumber(text),
       ),
