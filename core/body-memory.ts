@@ -15,8 +15,17 @@ export interface BodyMemory {
 
 const maxBytes = toMaxBytes(process.constrainedMemory(), totalmem())
 
-/** Request bodies that wait to be whole, or for the answer, of all exchanges together. */
-export const bodyMemory: BodyMemory = { usedBytes: 0, maxBytes }
+/** Most of them by default: with what the process takes otherwise, well below 256 MiB. */
+const BUFFERED_MOST_BYTES = 128 * 1024 * 1024
+
+/**
+ * Request bytes that are buffered: bodies that wait to be complete, for a response, or for a backend that is slow to read them,
+ * and WebSocket messages for slow readers. Counted by `request-buffers.ts`.
+ */
+export const bodyMemory: BodyMemory = {
+  usedBytes: 0,
+  maxBytes: Math.min(maxBytes, BUFFERED_MOST_BYTES),
+}
 
 /** Requests in frames that wait for the answer of a service, of all connections together. Apart from the others: gateways send calls with and without bodies. */
 export const callMemory: BodyMemory = { usedBytes: 0, maxBytes }

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { inspect } from 'node:util'
 import type { CallTarget } from './auth/authorize.ts'
-import { bodyMemory, mayWait, refuseBody, refuseReply, replyMemory } from './body-memory.ts'
+import { mayWait, refuseBody, refuseReply, replyMemory } from './body-memory.ts'
 import { ByteBuffer } from './byte-buffer.ts'
 import { type Chain, compileChain, type ReportFault } from './chain.ts'
 import type { Account, Session } from './contracts/auth.ts'
@@ -12,12 +12,14 @@ import { formatError, GATEWAY_ID, GatewayError } from './errors.ts'
 import { isFinalStatus } from './final-status.ts'
 import { toWireError } from './grpc/error-reply.ts'
 import { appendParsed, HeaderList } from './headers.ts'
+import { countBuffered, mayBuffer, type RequestBuffer } from './request-buffers.ts'
 import type { RequestLine, Route } from './route.ts'
 import type { LostKind } from './rpc/call.ts'
 import type { AcceptOptions, ServerSocket, SocketReceiver } from './server-socket.ts'
 import type { ExchangeTrace } from './tracing/exchange-trace.ts'
 import { turnMs } from './turn-clock.ts'
 import type { FailureKind } from './upstream/call.ts'
+import { copyToMemory, returnMemory } from './upstream/send-memory.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** The far side of an exchange: whoever consumes the request body and produces a streamed reply. */
@@ -78,7 +80,7 @@ const EMPTY = new Uint8Array(0)
  * the constructor, so all exchanges of a listener have the same shape; none is a
  * `#` field, which would keep that constructor out of line (docs/decisions/2026-11-22-fields-are-assigned.md).
  */
-export abstract class Exchange implements RequestLine {
+export abstract class Exchange implements RequestLine, RequestBuffer {
   readonly method: string
   readonly path: string
   /** As received, without the `?`; empty when there is none. */
@@ -155,6 +157,7 @@ export abstract class Exchange implements RequestLine {
   /** Body bytes received and sent so far. */
   bytesIn = 0
   bytesOut = 0
+  bufferedBytes = 0
 
   /** The request body is a stream of messages: its client may be silent for as long as it likes. */
   patient = false
@@ -169,8 +172,8 @@ export abstract class Exchange implements RequestLine {
   private reading = false
   private queue: Uint8Array[] | undefined = undefined
   private queuedBytes = 0
-  /** Counted in `bodyMemory`. */
-  private heldBytes = 0
+  /** Of {@link bufferedBytes}, those handed to a backend's connection that the kernel has not taken yet. */
+  private sendingBytes = 0
   /** Counted in `replyMemory`. */
   private waitingBytes = 0
   private bodyPaused = false
@@ -288,11 +291,14 @@ export abstract class Exchange implements RequestLine {
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
     this.reading = true
     const queue = this.queue
-    this.queue = undefined
-    this.queuedBytes = 0
     if (queue !== undefined) {
-      for (const [i, chunk] of queue.entries())
+      this.queue = undefined
+      countBuffered(this, this.bufferedBytes - this.queuedBytes)
+      this.queuedBytes = 0
+      for (const [i, chunk] of queue.entries()) {
         peer.onRequestBody(chunk, this.bodyDone && i === queue.length - 1)
+        returnMemory(chunk)
+      }
     }
     if (this.bodyPaused && this.reading) this.resumeBody()
   }
@@ -332,10 +338,27 @@ export abstract class Exchange implements RequestLine {
    * its exchanges together; the answer is `refuseBody`.
    */
   hold(bytes: number): boolean {
-    if (bodyMemory.usedBytes + bytes > bodyMemory.maxBytes) return false
-    bodyMemory.usedBytes += bytes
-    this.heldBytes += bytes
+    if (!mayBuffer(this, bytes)) return false
+    countBuffered(this, this.bufferedBytes + bytes)
     return true
+  }
+
+  /** Counts the bytes of the request body that wait in the connection to a backend. The exchange may be given up by it. */
+  countSending(bytes: number): void {
+    const more = bytes - this.sendingBytes
+    if (more === 0 || this.finished) return
+    this.sendingBytes = bytes
+    countBuffered(this, this.bufferedBytes + more)
+  }
+
+  /** A body that was collected and is complete is part of a call in flight, which is not ended for its bytes. */
+  get isCuttable(): boolean {
+    return !this.bodyDone || this.sendingBytes > 0
+  }
+
+  cutBuffered(isLarge: boolean): void {
+    this.sendingBytes = 0
+    this.giveUp(isLarge ? tooMuchBuffered(this.bytesIn) : refuseBody(GATEWAY_ID))
   }
 
   /** Stops reading the request body until {@link resumeBody}; what is in flight still arrives. */
@@ -362,9 +385,11 @@ export abstract class Exchange implements RequestLine {
     if (this.bytesIn > this.bodyLimit) return this.giveUp(tooLarge(this.bodyLimit))
     if (this.reading && this.peer !== undefined) return this.peer.onRequestBody(chunk, last)
     this.queue ??= []
-    this.queue.push(Uint8Array.prototype.slice.call(chunk))
-    this.queuedBytes += chunk.length + PIECE_BYTES
+    this.queue.push(copyToMemory(chunk))
+    const bytes = chunk.length + PIECE_BYTES
+    this.queuedBytes += bytes
     if (this.queuedBytes > QUEUE_MAX_BYTES) this.pauseBody()
+    countBuffered(this, this.bufferedBytes + bytes)
   }
 
   // --- the reply ---
@@ -491,11 +516,11 @@ export abstract class Exchange implements RequestLine {
   protected finish(): void {
     if (this.finished) return
     this.finished = true
-    this.queue = undefined
-    if (this.heldBytes > 0) {
-      bodyMemory.usedBytes -= this.heldBytes
-      this.heldBytes = 0
+    if (this.queue !== undefined) {
+      for (const chunk of this.queue) returnMemory(chunk)
+      this.queue = undefined
     }
+    if (this.bufferedBytes > 0) countBuffered(this, 0)
     if (this.waitingBytes > 0) {
       replyMemory.usedBytes -= this.waitingBytes
       this.waitingBytes = 0
@@ -587,7 +612,7 @@ export abstract class Exchange implements RequestLine {
     this.peer = undefined
     this.reading = false
     this.queue = chunks
-    this.queuedBytes = bytes
+    this.queuedBytes = Math.min(bytes, this.bufferedBytes)
     if (bytes > QUEUE_MAX_BYTES) this.pauseBody()
   }
 
@@ -600,4 +625,9 @@ export abstract class Exchange implements RequestLine {
 
 function tooLarge(limit: number): GatewayError {
   return new GatewayError(GATEWAY_ID, 413, `request body must not be longer than ${limit} bytes`)
+}
+
+function tooMuchBuffered(bytesIn: number): GatewayError {
+  const detail = `the client sends the request body faster than the backend reads it: ${bytesIn} bytes came, and too many wait (setting max_buffered)`
+  return new GatewayError(GATEWAY_ID, 413, detail)
 }

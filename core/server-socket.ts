@@ -41,9 +41,10 @@ export interface ServerSocket {
   /** Cuts the connection; `onClose` is called with 1006 before this returns. */
   terminate(): void
   /**
-   * Delivers no more messages until {@link resume}, and reads none: those that come all the same wait here, 128 MiB of them
-   * at most, then 1013. So it ends with a client that sends faster than this process reads, and with any that goes on
-   * sending where the library below the listener `uws` cannot hold it back (versions other than 20.51).
+   * Delivers no more messages until {@link resume}, and reads none. Those that arrive all the same are buffered. Once the requests
+   * of the process buffer too much together (`max_buffered`), the WebSocket that buffers most is closed with 1013: one of a
+   * client that sends faster than this process reads, or of any that goes on sending where the library below the listener
+   * `uws` cannot pause it (versions other than 20.51).
    *
    * That the client leaves may be noticed only then. One held back for a minute on end is given up with 1013.
    */

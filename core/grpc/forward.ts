@@ -199,7 +199,9 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
       stream.close(CANCEL)
     })
     stream.on('drain', () => {
-      if (this.#isOf(stream)) this.#x.resumeBody()
+      if (!this.#isOf(stream)) return
+      this.#x.countSending(0)
+      this.#x.resumeBody()
     })
     // Followed by `close`, which is what counts.
     stream.on('error', () => {})
@@ -253,6 +255,7 @@ class GrpcForwarding implements Peer, Http2Call, Timed {
       this.#sent = true
       this.#awaitHead()
     } else if (bytes.length > 0 && !stream.write(bytes)) this.#x.pauseBody()
+    this.#x.countSending(stream.writableLength)
   }
 
   /** The backend's turn: it answers in time, unless the client has set one of its own. */

@@ -1,13 +1,8 @@
 import { replyMemory } from '../body-memory.ts'
+import { countBuffered, type RequestBuffer } from '../request-buffers.ts'
 import type { ServerSocket, SocketReceiver } from '../server-socket.ts'
 import { ABNORMAL, isCloseCode, TOO_BIG, TRY_AGAIN_LATER, toReason } from './close-codes.ts'
-import {
-  CLIENT_HIGH_BYTES,
-  CLIENT_LOW_BYTES,
-  HELD_MAX_BYTES,
-  STALL_MAX_MS,
-  type TrafficMeter,
-} from './traffic.ts'
+import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, STALL_MAX_MS, type TrafficMeter } from './traffic.ts'
 
 /** What a message costs in memory while it is kept, beside its bytes. */
 const MESSAGE_COST_BYTES = 256
@@ -33,7 +28,8 @@ export abstract class AcceptedSocket implements ServerSocket {
   #stall: NodeJS.Timeout | undefined = undefined
   /** While there are any, the client is not read on. */
   #kept: Kept[] = []
-  #keptBytes = 0
+  /** Counts them; undefined: there never were any. */
+  #keptBuffer: RequestBuffer | undefined = undefined
   /** Counted in `replyMemory`. */
   #waitingBytes = 0
 
@@ -144,7 +140,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     this.#over = true
     clearTimeout(this.#stall)
     const kept = this.#kept
-    this.#kept = []
+    this.#dropKept()
     for (const { data, binary } of kept) this.#receiver.onMessage(data, binary)
     this.#end(code, reason, aborted)
   }
@@ -178,8 +174,12 @@ export abstract class AcceptedSocket implements ServerSocket {
 
   #keep(data: Uint8Array, binary: boolean): void {
     this.#kept.push({ data: Uint8Array.prototype.slice.call(data), binary })
-    this.#keptBytes += data.length + MESSAGE_COST_BYTES
-    if (this.#keptBytes > HELD_MAX_BYTES) this.close(TRY_AGAIN_LATER, 'sends more than is read')
+    this.#keptBuffer ??= {
+      bufferedBytes: 0,
+      isCuttable: true,
+      cutBuffered: () => this.close(TRY_AGAIN_LATER, 'sends more than is read'),
+    }
+    this.#countKept(data.length + MESSAGE_COST_BYTES)
   }
 
   #deliver(): void {
@@ -187,7 +187,7 @@ export abstract class AcceptedSocket implements ServerSocket {
     let next = 0
     while (next < kept.length && !this.#paused && !this.#over) {
       const { data, binary } = kept[next++]!
-      this.#keptBytes -= data.length + MESSAGE_COST_BYTES
+      this.#countKept(-data.length - MESSAGE_COST_BYTES)
       this.#receiver.onMessage(data, binary)
     }
     kept.splice(0, next)
@@ -198,9 +198,19 @@ export abstract class AcceptedSocket implements ServerSocket {
   #letGo(): void {
     const isHeld = this.#paused || this.#kept.length > 0
     this.#paused = false
-    this.#kept = []
+    this.#dropKept()
     clearTimeout(this.#stall)
     if (isHeld) this.resumeRead()
+  }
+
+  #countKept(bytes: number): void {
+    const buffer = this.#keptBuffer!
+    countBuffered(buffer, buffer.bufferedBytes + bytes)
+  }
+
+  #dropKept(): void {
+    this.#kept = []
+    if (this.#keptBuffer !== undefined) countBuffered(this.#keptBuffer, 0)
   }
 
   /** Takes note of what waits for a slow client. */

@@ -1,36 +1,71 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import { countBuffered, type RequestBuffer } from '../request-buffers.ts'
+import { copyToMemory, returnMemory } from '../upstream/send-memory.ts'
 import type { ClientThrottle } from './client-throttle.ts'
+import { NO_STATUS } from './close-codes.ts'
+import { holdTurn } from './held-replies.ts'
 import { STALL_MAX_MS } from './traffic.ts'
 
 /** Bytes waiting for a slow backend at which the client is no longer read, and at which it is again. */
 const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
+/** Fewer bytes than these are not counted as buffered: nearly all messages are sent at once. */
+const COUNTED_MIN_BYTES = 64 * 1024
+/**
+ * Bytes that one tick may bring from paused clients: of all together, and of the one at hand. uSockets reads a socket on while it
+ * fills the whole buffer of 512 KiB, also when it is paused, and other clients wait for the end of the tick.
+ */
+const TICK_MAX_BYTES = 16 * 1024 * 1024
+const TICK_SHARE_BYTES = 4 * 1024 * 1024
 /** What a frame costs in memory while it waits, beside its payload. */
 const FRAME_COST_BYTES = 512
+
+/** The tick in which a paused client sent last, and what all of them have sent in it. */
+const tick = { turn: -1, bytes: 0 }
 
 const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
 
+type FrameKind = 'text' | 'binary' | 'ping' | 'pong'
+
+interface QueuedFrame {
+  readonly kind: FrameKind
+  readonly data: Uint8Array
+}
+
 /**
- * Writes the client's frames to the backend's WebSocket, at the pace of the backend.
+ * Writes the client's frames to the backend's WebSocket, at the pace of the backend. Frames beyond 1 MiB are queued as they came:
+ * `ws` would mask each into a copy at once, at a millisecond a megabyte, in ticks that may bring a hundred of them.
  *
  * The arguments' memory may be reused after each call.
  */
-export class BackendWriter {
+export class BackendWriter implements RequestBuffer {
+  bufferedBytes = 0
+  readonly isCuttable = true
   readonly #backend: WebSocket
   readonly #connection: Socket
   readonly #maxWaitingBytes: number
   readonly #throttle: ClientThrottle | undefined
-  readonly #onStall: () => void
-  /** Frames not handed to the kernel yet. */
+  readonly #onOverflow: () => void
+  #queue: QueuedFrame[] = []
+  #queuedBytes = 0
+  /** What its client has sent in `tick`, if it was the same tick. */
+  #tickTurn = -1
+  #tickBytes = 0
+  /** Frames queued or not handed to the kernel yet. */
   #frames = 0
   #corked = false
   #released = false
-  /** Runs while the client is held back. */
+  /** To be sent to the backend behind the queue. */
+  #close: { readonly code: number; readonly reason: string } | undefined = undefined
+  /** Runs while the client is paused. */
   #stall: NodeJS.Timeout | undefined = undefined
   readonly #sent = (): void => {
     this.#frames--
+    if (this.bufferedBytes === 0) return
+    if (this.#sendingBytes <= LOW_BYTES) this.#sendQueue()
+    this.#count()
     if (this.#stall !== undefined && this.#waitingBytes <= LOW_BYTES) this.#resume()
   }
   readonly #uncork = (): void => {
@@ -39,82 +74,161 @@ export class BackendWriter {
   }
 
   /**
-   * @param maxWaitingBytes what may wait, the client held back or not.
-   * @param throttle the client's, where the library has one.
-   * @param onStall called once when the backend takes nothing for too long, or too much waits for it.
+   * @param maxWaitingBytes limit of this writer alone, besides the one of the process.
+   * @param throttle pauses the client; undefined where the library cannot.
+   * @param onOverflow called once when the backend takes nothing for too long, or too much waits for it.
    */
   constructor(
     backend: WebSocket,
     connection: Socket,
     maxWaitingBytes: number,
     throttle: ClientThrottle | undefined,
-    onStall: () => void,
+    onOverflow: () => void,
   ) {
     this.#backend = backend
     this.#connection = connection
     this.#maxWaitingBytes = maxWaitingBytes
     this.#throttle = throttle
-    this.#onStall = onStall
+    this.#onOverflow = onOverflow
   }
 
   send(message: ArrayBuffer, binary: boolean): void {
-    this.#before()
-    // Masked into a copy before `send` returns, as it must be: the memory is the caller's.
-    this.#backend.send(Buffer.from(message), binary ? BINARY : TEXT, this.#sent)
-    this.#after()
+    this.#write(binary ? 'binary' : 'text', message)
   }
 
   ping(data: ArrayBuffer): void {
-    this.#before()
-    this.#backend.ping(Buffer.from(data), undefined, this.#sent)
-    this.#after()
+    this.#write('ping', data)
   }
 
   pong(data: ArrayBuffer): void {
-    this.#before()
-    this.#backend.pong(Buffer.from(data), undefined, this.#sent)
-    this.#after()
+    this.#write('pong', data)
   }
 
-  /** The client is about to be closed, or gone: it is held back no longer. */
-  release(clientOpen: boolean): void {
+  /** Closes the backend's WebSocket behind the frames that wait. `code` 1005: without a code. */
+  close(code: number, reason: string): void {
+    if (this.#queue.length === 0) return this.#closeBackend(code, reason)
+    this.#close = { code, reason }
+    this.#stall ??= setTimeout(() => this.#backend.terminate(), STALL_MAX_MS).unref()
+  }
+
+  /** The backend's WebSocket is closed: nothing of what waits can be sent. */
+  drop(): void {
+    for (const { data } of this.#queue) returnMemory(data)
+    this.#queue = []
+    this.#queuedBytes = 0
+    clearTimeout(this.#stall)
+    this.#released = true
+    countBuffered(this, 0)
+  }
+
+  /** The client is about to be closed, or gone: it is no longer paused. */
+  release(isClientOpen: boolean): void {
     this.#released = true
     if (this.#stall === undefined) return
     clearTimeout(this.#stall)
     this.#stall = undefined
-    if (clientOpen) this.#throttle?.resume()
+    if (isClientOpen) this.#throttle?.resume()
     else this.#throttle?.stop()
   }
 
+  cutBuffered(): void {
+    this.drop()
+    this.#backend.terminate()
+    this.#onOverflow()
+  }
+
+  /** Handed to `ws`, and not to the kernel yet. */
+  get #sendingBytes(): number {
+    return this.#backend.bufferedAmount
+  }
+
   get #waitingBytes(): number {
-    return this.#backend.bufferedAmount + this.#frames * FRAME_COST_BYTES
+    return this.#sendingBytes + this.#queuedBytes + this.#frames * FRAME_COST_BYTES
+  }
+
+  #write(kind: FrameKind, data: ArrayBuffer): void {
+    if (this.#released) return
+    this.#frames++
+    if (this.#queue.length === 0 && this.#sendingBytes <= HIGH_BYTES) {
+      this.#send(kind, Buffer.from(data))
+    } else {
+      this.#queue.push({ kind, data: copyToMemory(new Uint8Array(data)) })
+      this.#queuedBytes += data.byteLength
+    }
+    const waiting = this.#waitingBytes
+    if (waiting <= COUNTED_MIN_BYTES) return
+    countBuffered(this, waiting)
+    if (waiting <= HIGH_BYTES || this.#released) return
+    if (waiting > this.#maxWaitingBytes || this.#floods(data.byteLength)) this.cutBuffered()
+    else if (this.#throttle !== undefined) this.#pause(this.#throttle)
+  }
+
+  #floods(bytes: number): boolean {
+    const now = holdTurn()
+    if (tick.turn !== now) {
+      tick.turn = now
+      tick.bytes = 0
+    }
+    if (this.#tickTurn !== now) {
+      this.#tickTurn = now
+      this.#tickBytes = 0
+    }
+    tick.bytes += bytes
+    this.#tickBytes += bytes
+    // One message may be as long as the limit says.
+    return tick.bytes > TICK_MAX_BYTES && this.#tickBytes > TICK_SHARE_BYTES + bytes
   }
 
   /** Frames that came in together go out together: one system call in place of one each. */
-  #before(): void {
-    this.#frames++
-    if (this.#corked) return
-    this.#corked = true
-    this.#connection.cork()
-    setImmediate(this.#uncork)
+  #send(kind: FrameKind, data: Buffer): void {
+    if (!this.#corked) {
+      this.#corked = true
+      this.#connection.cork()
+      setImmediate(this.#uncork)
+    }
+    const backend = this.#backend
+    // Masked into a copy before it returns, as it must be: the memory is the caller's.
+    if (kind === 'ping') backend.ping(data, undefined, this.#sent)
+    else if (kind === 'pong') backend.pong(data, undefined, this.#sent)
+    else backend.send(data, kind === 'binary' ? BINARY : TEXT, this.#sent)
   }
 
-  #after(): void {
+  #sendQueue(): void {
+    let sent = 0
+    while (sent < this.#queue.length && this.#sendingBytes <= HIGH_BYTES) {
+      const { kind, data } = this.#queue[sent++]!
+      this.#queuedBytes -= data.length
+      this.#send(kind, Buffer.from(data.buffer, data.byteOffset, data.length))
+      returnMemory(data)
+    }
+    this.#queue.splice(0, sent)
+    if (this.#queue.length > 0 || this.#close === undefined) return
+    const { code, reason } = this.#close
+    this.#close = undefined
+    clearTimeout(this.#stall)
+    this.#stall = undefined
+    this.#closeBackend(code, reason)
+  }
+
+  #count(): void {
     const waiting = this.#waitingBytes
-    if (waiting <= HIGH_BYTES || this.#released) return
-    if (waiting > this.#maxWaitingBytes) this.#onStall()
-    else if (this.#throttle !== undefined) this.#pause(this.#throttle)
+    countBuffered(this, waiting > COUNTED_MIN_BYTES ? waiting : 0)
+  }
+
+  #closeBackend(code: number, reason: string): void {
+    if (code === NO_STATUS) this.#backend.close()
+    else this.#backend.close(code, reason)
   }
 
   #pause(throttle: ClientThrottle): void {
     // Again with every frame: a write to the client that does not go out whole makes the library read on.
     throttle.pause()
-    this.#stall ??= setTimeout(this.#onStall, STALL_MAX_MS).unref()
+    this.#stall ??= setTimeout(() => this.cutBuffered(), STALL_MAX_MS).unref()
   }
 
   #resume(): void {
     clearTimeout(this.#stall)
     this.#stall = undefined
-    this.#throttle?.resume()
+    if (!this.#released) this.#throttle?.resume()
   }
 }

@@ -2,12 +2,6 @@
 export const CLIENT_HIGH_BYTES: number = 1024 * 1024
 export const CLIENT_LOW_BYTES: number = 256 * 1024
 
-/**
- * What of a client that is held back may wait for its receiver, in bytes. µWebSockets stops reading only when there is
- * less than the 512 KiB it reads at once: a client that is faster than this process gets in what it likes.
- */
-export const HELD_MAX_BYTES: number = 128 * 1024 * 1024
-
 /** How long a client may be held back on end, in milliseconds. */
 export const STALL_MAX_MS = 60_000
 

@@ -12,20 +12,16 @@ import {
   WS_ERRORS,
 } from './close-codes.ts'
 import type { SocketOwner } from './socket-owner.ts'
-import {
-  CLIENT_HIGH_BYTES,
-  CLIENT_LOW_BYTES,
-  HELD_MAX_BYTES,
-  type TrafficMeter,
-} from './traffic.ts'
+import { CLIENT_HIGH_BYTES, CLIENT_LOW_BYTES, type TrafficMeter } from './traffic.ts'
 import type { WebSocket as ClientSocket } from './uws-types.d.ts'
 
 /**
  * A WebSocket of a client and one to a backend, joined: messages, pings and close codes go
  * from one to the other, and the end of either is the end of both.
  *
- * Each side holds the other back. A client that sends more than its backend takes all the same is ended with 1013
- * once 128 MiB wait or, where the library cannot hold a client back, twice the message limit.
+ * Each side pauses the other. A client that sends more than its backend reads all the same is closed with 1013 once the requests of
+ * the process buffer too much together and it buffers most (`max_buffered`) or, where the library cannot pause a client, once
+ * twice the message limit waits.
  */
 export class Tunnel implements SocketOwner {
   readonly #meter: TrafficMeter
@@ -66,16 +62,14 @@ export class Tunnel implements SocketOwner {
   opened(client: ClientSocket, throttle: ClientThrottle | undefined): void {
     this.#client = client
     this.#throttle = throttle
-    const maxWaitingBytes = throttle === undefined ? 2 * this.#maxMessageBytes : HELD_MAX_BYTES
+    const maxWaitingBytes =
+      throttle === undefined ? 2 * this.#maxMessageBytes : Number.POSITIVE_INFINITY
     this.#writer = new BackendWriter(
       this.#backend,
       this.#connection,
       maxWaitingBytes,
       throttle,
-      () => {
-        this.#backend.terminate()
-        this.#end(TRY_AGAIN_LATER, 'the backend is too slow')
-      },
+      () => this.#overflow(),
     )
   }
 
@@ -122,8 +116,10 @@ export class Tunnel implements SocketOwner {
     this.#throttle?.stop()
     if (this.#ended) return
     this.#writer!.release(false)
-    if (code === ABNORMAL) this.#backend.terminate()
-    else this.#closeBackend(code, reason)
+    if (code === ABNORMAL) {
+      this.#backend.terminate()
+      this.#writer!.drop()
+    } else this.#closeBackend(code, reason)
     this.#ended = true
     this.#onEnd(abrupt)
   }
@@ -158,6 +154,14 @@ export class Tunnel implements SocketOwner {
   #backendClosed(code: number, reason: Buffer): void {
     if (code === ABNORMAL) this.#end(INTERNAL_ERROR, 'the backend is gone')
     else this.#end(code, reason)
+    this.#writer?.drop()
+  }
+
+  /** A client that sends too fast stays paused until the library gives up its connection: it would be read for nothing. */
+  #overflow(): void {
+    if (this.#ended) return
+    this.#throttle?.stop()
+    this.#end(TRY_AGAIN_LATER, 'the backend reads more slowly than the client sends')
   }
 
   #end(code: number, reason: string | Buffer): void {
@@ -176,7 +180,7 @@ export class Tunnel implements SocketOwner {
     const backend = this.#backend
     // Its close frame lies behind what was not read for the client's sake.
     if (backend.isPaused) backend.resume()
-    if (code === NO_STATUS) backend.close()
-    else backend.close(code, reason)
+    if (this.#writer === undefined) backend.terminate()
+    else this.#writer.close(code, reason)
   }
 }

@@ -30,6 +30,9 @@ const HELD_MAX_BYTES = 64 * 1024
  */
 const PIECE_BYTES = 15 * 1024
 
+/** Body bytes of an ended request that one tick may bring. */
+const FLOOD_BYTES = 4 * 1024 * 1024
+
 /** What a listener's exchanges share. */
 export interface Life {
   readonly peers: PeerAddresses
@@ -64,6 +67,8 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   #length = -1
   #headSent = false
   #readPaused = false
+  /** Body bytes received in the last tick that brought some. */
+  #tickBytes = 0
   /** The body comes in pieces, or its last one came while it was held back; or its client is slow to take the reply. */
   #isFollowed = false
   /** Looks at it since its client took something of the reply. */
@@ -109,6 +114,7 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
     res.onAborted(() => this.abort())
     if (this.bodyLength !== 0 && malformed === undefined) {
       res.onData((chunk, last) => {
+        if (this.#floods(chunk.byteLength)) return this.cut()
         this.#follow(last)
         this.#heldTurn = holdTurn()
         this.receive(new Uint8Array(chunk), last)
@@ -352,6 +358,15 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
   protected resumeRead(): void {
     this.#readPaused = false
     readOn(this.#res)
+  }
+
+  /**
+   * Whether the client of an ended request sends so fast that the tick does not end: the library reads a socket on while it fills
+   * the whole buffer, 512 KiB, also when it is paused.
+   */
+  #floods(bytes: number): boolean {
+    this.#tickBytes = this.#heldTurn === turn ? this.#tickBytes + bytes : bytes
+    return this.answered && this.#tickBytes > FLOOD_BYTES
   }
 
   /** For a piece of the body: one in a single piece, as most are, needs nobody who looks after it. */

@@ -75,7 +75,9 @@ class Forwarding implements Peer, UpstreamCall {
 
   onRequestBody(chunk: Uint8Array, last: boolean): void {
     if (this.#over) return
-    if (!this.connection!.sendBody(chunk, last) && !last) this.#x.pauseBody()
+    const connection = this.connection!
+    if (!connection.sendBody(chunk, last) && !last) this.#x.pauseBody()
+    this.#x.countSending(connection.unsentBytes)
   }
 
   onDrain(): void {
@@ -99,6 +101,7 @@ class Forwarding implements Peer, UpstreamCall {
   }
 
   onBodyDrain(): void {
+    this.#x.countSending(0)
     this.#x.resumeBody()
   }
 

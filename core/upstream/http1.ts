@@ -66,6 +66,15 @@ const NOTHING = Buffer.alloc(0)
 /** Every connection reads its heads into the same one, too, and takes what it needs at once: thousands may be idle. */
 const REPLY = createReplyHead()
 
+/** Queued bytes that are offered to the kernel together. */
+const BATCH_BYTES = 1024 * 1024
+
+interface QueuedPiece {
+  readonly bytes: Buffer
+  /** To be returned once they are sent; undefined: left to the garbage collector. */
+  readonly memory: Buffer | undefined
+}
+
 const HEAD = 0
 const BODY_LENGTH = 1
 const BODY_CHUNKED = 2
@@ -114,6 +123,12 @@ export class Http1Connection {
   /** How many of the last calls are not written yet. */
   #unsent = 0
   #bodyLeft = 0
+  /**
+   * Pieces that wait for the kernel to take those written before. A stream of Node.js frees what it queues only after the current
+   * tick, and uSockets may read hundreds of megabytes in one.
+   */
+  #queue: QueuedPiece[] = []
+  #queuedBytes = 0
 
   constructor(options: Http1Options, owner: ConnectionOwner) {
     this.#options = options
@@ -151,17 +166,18 @@ export class Http1Connection {
       this.#ended = true
       if (this.#calls.length <= this.#unsent) this.destroy()
     })
-    this.#socket.on('drain', () => {
-      // From here on it is the client who is slow, if anyone.
-      if (this.#bodyLeft !== 0) this.#deadlineMs = 0
-      this.#calls[0]?.onBodyDrain()
-    })
+    this.#socket.on('drain', () => this.#drained())
     this.#socket.on('close', () => this.#gone())
   }
 
   /** In the midst of a reply that may take its time: whoever queues behind it waits as long. */
   get streaming(): boolean {
     return this.#state !== HEAD
+  }
+
+  /** Bytes written that the kernel has not taken yet. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength + this.#queuedBytes
   }
 
   /** Calls under way. */
@@ -193,7 +209,9 @@ export class Http1Connection {
     const out = this.#out
     this.#out = ''
     this.#unsent = 0
-    if (!this.closed) this.#socket.write(out, 'latin1')
+    if (this.closed) return
+    if (this.#queue.length === 0) this.#socket.write(out, 'latin1')
+    else this.#write(Buffer.from(out, 'latin1'), undefined)
   }
 
   /** Sends a piece of the current call's body; `chunk` may be reused after the call. False: wait for `onBodyDrain`. */
@@ -213,17 +231,53 @@ export class Http1Connection {
     bytes.write(tail, head.length + chunk.length, 'latin1')
     if (!chunked) this.#bodyLeft -= chunk.length
     if (last) this.#bodyLeft = 0
-    const taken =
-      memory === undefined
-        ? this.#socket.write(bytes)
-        : this.#socket.write(bytes, (error) => {
-            // After an error it is unknown who still reads it: left to the garbage collector.
-            if (error == null) returnMemory(memory)
-          })
+    const taken = this.#write(bytes, memory)
     // Once the socket has taken a piece, the next one is the client's to send.
     if (last) this.#limit(this.#timeouts.replyMs)
     else this.#deadlineMs = taken ? 0 : clock.nowMs + this.#timeouts.idleMs
     return taken
+  }
+
+  /** Writes bytes behind those that are queued. False: wait for `drain`. */
+  #write(bytes: Buffer, memory: Buffer | undefined): boolean {
+    const socket = this.#socket
+    if (socket.writableLength > 0 && socket.writableNeedDrain) {
+      this.#queue.push({ bytes, memory })
+      this.#queuedBytes += bytes.length
+      return false
+    }
+    if (memory === undefined) return socket.write(bytes)
+    // Called for a lost connection, too, when the kernel reads no more of it.
+    return socket.write(bytes, () => returnMemory(memory))
+  }
+
+  #drained(): void {
+    const queue = this.#queue
+    const socket = this.#socket
+    if (queue.length > 0) {
+      let bytes = 0
+      socket.cork()
+      while (queue.length > 0 && bytes < BATCH_BYTES) {
+        const piece = queue.shift()!
+        bytes += piece.bytes.length
+        socket.write(piece.bytes, () => {
+          if (piece.memory !== undefined) returnMemory(piece.memory)
+        })
+      }
+      this.#queuedBytes -= bytes
+      socket.uncork()
+      if (this.#bodyLeft !== 0) this.#deadlineMs = clock.nowMs + this.#timeouts.idleMs
+      if (queue.length > 0 || socket.writableNeedDrain) return
+    }
+    // From here on it is the client who is slow, if anyone.
+    if (this.#bodyLeft !== 0) this.#deadlineMs = 0
+    this.#calls[0]?.onBodyDrain()
+  }
+
+  #dropQueue(): void {
+    for (const { memory } of this.#queue) if (memory !== undefined) returnMemory(memory)
+    this.#queue = []
+    this.#queuedBytes = 0
   }
 
   /** Stops reading; what has been read is still delivered. */
@@ -338,6 +392,7 @@ export class Http1Connection {
   #retire(): UpstreamCall[] {
     this.closed = true
     this.#socket.destroy()
+    this.#dropQueue()
     const calls = this.#calls.splice(0)
     // Kept connections end at any time. Those of a fresh one are not given back: a backend
     // that accepts and closes would be asked for ever.
@@ -485,7 +540,10 @@ export class Http1Connection {
     const call = this.#calls.shift()
     if (call === undefined) return
     // A reply that came before the end of the request leaves the rest of it without a reader.
-    const requestSent = this.#bodyLeft === 0 && this.#heldHead === ''
+    const requestSent =
+      this.#bodyLeft === 0 &&
+      this.#heldHead === '' &&
+      (call.bodyLength === 0 || this.unsentBytes === 0)
     if (!this.#persistent || !requestSent || this.#ended) {
       const others = this.#retire()
       if (streamed) call.onReplyEnd()

@@ -3,15 +3,39 @@ const POOLED_MIN_BYTES = 16 * 1024
 /** Size classes are powers of two, from the first above {@link POOLED_MIN_BYTES} to 1 MiB. */
 const CLASS_MIN = 15
 const CLASS_MAX = 20
-/** Most bytes kept for reuse. */
-const SPARE_MAX_BYTES = 8 * 1024 * 1024
+/** A page is divided into blocks of one class. Once all of them are free, it may serve another class. */
+const PAGE_BYTES = 2 ** CLASS_MAX
+/**
+ * Pages are allocated together: V8 answers the allocation of each `ArrayBuffer` with a step of garbage collection once there are
+ * many, which takes longer than copying a megabyte. A slab is larger than what glibc takes from its heap (32 MiB): its memory
+ * returns to the system when it is freed.
+ */
+const SLAB_PAGES = 33
+/** How long unused slabs are retained: to fault fresh pages in costs several times what copying into warm ones does. */
+const IDLE_MS = 10_000
+/** Blocks that are never returned pin their slabs: beyond so many, all slabs are left to the garbage collector. */
+const SLABS_MAX = 16
 
-const spare: Buffer[][] = Array.from({ length: CLASS_MAX - CLASS_MIN + 1 }, () => [])
-let spareBytes = 0
+interface Page {
+  readonly memory: Buffer
+  /** Of its blocks; -1: it has none yet. */
+  classIndex: number
+  blocks: Buffer[]
+  /** Places of the free ones in {@link blocks}. */
+  free: number[]
+}
+
+/** Pages of each slab, by its memory. */
+const slabs = new Map<ArrayBufferLike, readonly Page[]>()
+const freePages: Page[] = []
+/** Pages with a free block, by class. */
+const partial: Page[][] = Array.from({ length: CLASS_MAX - CLASS_MIN + 1 }, () => [])
+let isUsed = false
+let idle: NodeJS.Timeout | undefined
 
 /** Whether memory of this size comes from {@link takeMemory} and goes back to it. */
 export function isPooled(size: number): boolean {
-  return size >= POOLED_MIN_BYTES && size <= 2 ** CLASS_MAX
+  return size >= POOLED_MIN_BYTES && size <= PAGE_BYTES
 }
 
 /**
@@ -21,18 +45,76 @@ export function isPooled(size: number): boolean {
  * frees so late that the process grows by as much.
  */
 export function takeMemory(size: number): Buffer {
+  isUsed = true
   const index = classOf(size)
-  const memory = spare[index]!.pop()
-  if (memory === undefined) return Buffer.allocUnsafeSlow(2 ** (index + CLASS_MIN))
-  spareBytes -= memory.length
-  return memory
+  const pages = partial[index]!
+  if (pages.length === 0) pages.push(takePage(index))
+  const page = pages[pages.length - 1]!
+  const block = page.blocks[page.free.pop()!]!
+  if (page.free.length === 0) pages.pop()
+  return block
 }
 
-/** Takes back memory nobody reads any more. */
-export function returnMemory(memory: Buffer): void {
-  if (spareBytes + memory.length > SPARE_MAX_BYTES) return
-  spareBytes += memory.length
-  spare[classOf(memory.length)]!.push(memory)
+/** A copy of `bytes`, in memory to be returned where it is pooled. */
+export function copyToMemory(bytes: Uint8Array): Uint8Array {
+  if (!isPooled(bytes.length)) return Uint8Array.prototype.slice.call(bytes)
+  const copy = takeMemory(bytes.length).subarray(0, bytes.length)
+  copy.set(bytes)
+  return copy
+}
+
+/** Takes back memory that nothing reads any more: all of it, or a part from its beginning. */
+export function returnMemory(memory: Uint8Array): void {
+  const page = slabs.get(memory.buffer)?.[Math.floor(memory.byteOffset / PAGE_BYTES)]
+  // Its slab was released in the meantime.
+  if (page === undefined) return
+  const pages = partial[page.classIndex]!
+  const place = (memory.byteOffset % PAGE_BYTES) / page.blocks[0]!.length
+  if (page.free.push(place) === 1) pages.push(page)
+  if (page.free.length < page.blocks.length) return
+  pages.splice(pages.indexOf(page), 1)
+  freePages.push(page)
+}
+
+/** Leaves all slabs to the garbage collector, once their blocks are unused. */
+function releaseSlabs(): void {
+  slabs.clear()
+  freePages.length = 0
+  for (const pages of partial) pages.length = 0
+  clearInterval(idle)
+  idle = undefined
+}
+
+function takePage(index: number): Page {
+  if (freePages.length === 0) addSlab()
+  const page = freePages.pop()!
+  const size = 2 ** (index + CLASS_MIN)
+  if (page.classIndex !== index) {
+    page.classIndex = index
+    page.blocks = []
+    page.free = []
+    for (let at = 0; at < PAGE_BYTES; at += size) {
+      page.free.push(page.blocks.length)
+      page.blocks.push(page.memory.subarray(at, at + size))
+    }
+  }
+  return page
+}
+
+function addSlab(): void {
+  if (slabs.size === SLABS_MAX) releaseSlabs()
+  const slab = Buffer.allocUnsafeSlow(SLAB_PAGES * PAGE_BYTES)
+  const pages: Page[] = []
+  for (let at = slab.length - PAGE_BYTES; at >= 0; at -= PAGE_BYTES) {
+    const memory = slab.subarray(at, at + PAGE_BYTES)
+    pages.unshift({ memory, classIndex: -1, blocks: [], free: [] })
+    freePages.push(pages[0]!)
+  }
+  slabs.set(slab.buffer, pages)
+  idle ??= setInterval(() => {
+    if (!isUsed) releaseSlabs()
+    isUsed = false
+  }, IDLE_MS).unref()
 }
 
 function classOf(size: number): number {

@@ -1,0 +1,50 @@
+// What floods of request bytes cost the gateway and its other clients: `npm run bench:slow-backends [-- seconds]`. Fails when a goal is missed.
+import { guardGoals } from './goals.ts'
+import { readOrigin, writeResult } from './http/results.ts'
+import { type Flood, measureFlood } from './slow-backends/measure-flood.ts'
+
+const [seconds = 8] = process.argv.slice(2).map(Number)
+const KINDS: readonly Omit<Flood, 'listener' | 'seconds'>[] = [
+  { kind: 'uploads', count: 40, pace: 'never', mib: 90 },
+  { kind: 'uploads', count: 20, pace: 'late', mib: 90 },
+  { kind: 'uploads', count: 20, pace: 'prompt', mib: 90 },
+  { kind: 'uploads', count: 4, pace: 'late', mib: 90 },
+  { kind: 'sockets', count: 12, pace: 'never', mib: 1 },
+  { kind: 'sockets', count: 4, pace: 'never', mib: 1 },
+]
+const LISTENERS = ['uws', 'node'] as const
+
+const rows = []
+for (const kind of KINDS) {
+  for (const listener of LISTENERS) {
+    const flood = { ...kind, listener, seconds }
+    const figures = await measureFlood(flood)
+    rows.push({ ...flood, ...figures })
+    process.stdout.write(`${JSON.stringify({ ...flood, ...figures })}\n`)
+  }
+}
+const lines = rows.map((row) => {
+  const { listener, kind, count, pace, mib, rssMiB, peakMiB, gets, failedGets } = row
+  const ended = Object.entries(row.outcomes)
+    .map(([outcome, times]) => `${outcome}: ${times}`)
+    .join(', ')
+  const latency = `${row.medianMs.toFixed(1)} | ${row.maxMs.toFixed(0)} | ${gets - failedGets} of ${gets}`
+  return `| ${listener} | ${count} ${kind}, ${mib} MiB | ${pace} | ${peakMiB} | ${rssMiB} | ${latency} | ${ended} |`
+})
+const head = [
+  '| listener | clients | the backend reads | peak RSS, MiB | RSS at the end, MiB | GET, median ms | slowest ms | GETs answered | ends of the clients |',
+  '|---|---|---|--:|--:|--:|--:|--:|---|',
+]
+const table = `${[...head, ...lines].join('\n')}\n`
+const title = 'Floods of request bytes'
+const origin = readOrigin('npm run bench:slow-backends --', 'node:http')
+const path = writeResult('slow-backends', title, origin, { seconds, rows }, table)
+process.stdout.write(`\n## ${title}\n\n${table}\nWritten to ${path}.md and .json\n`)
+guardGoals(
+  rows
+    .filter(({ pace }) => pace === 'never')
+    .flatMap(({ listener, kind, count, peakMiB, maxMs }) => [
+      { what: `${listener}, ${count} ${kind}, MiB`, value: peakMiB, atMost: 256 },
+      { what: `${listener}, ${count} ${kind}, slowest GET, ms`, value: maxMs, atMost: 100 },
+    ]),
+)

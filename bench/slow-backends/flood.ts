@@ -1,0 +1,82 @@
+// Clients that send as fast as they can. Arguments: port, `uploads` or `sockets`, how many, path, MiB of an upload or a message.
+// Prints how many connections ended in which way, as JSON, when it is told to stop or all uploads are done.
+import { connect, type Socket } from 'node:net'
+
+const MIB = 1024 * 1024
+const RECONNECT_MS = 100
+const [port, kind, count, path, mib] = process.argv.slice(2)
+const sizeBytes = Number(mib) * MIB
+const outcomes: Record<string, number> = {}
+let open = Number(count)
+
+process.on('SIGTERM', report)
+for (let i = 0; i < Number(count); i++) kind === 'uploads' ? upload() : flood()
+
+/** One upload; its outcome is the status of the reply, `cut` without one. */
+function upload(): void {
+  const piece = Buffer.alloc(Math.min(sizeBytes, MIB), 'x')
+  let status = ''
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Length: ${sizeBytes}\r\n\r\n`)
+  send(socket, piece, sizeBytes / piece.length)
+  socket.on('data', (data: Buffer) => {
+    status ||= data.toString('latin1', 9, 12)
+    socket.destroy()
+  })
+  socket.on('close', () => {
+    note(status || 'cut')
+    if (--open === 0) report()
+  })
+}
+
+/** A WebSocket that sends messages without end, and another one when it is closed; its outcome is the close code. */
+function flood(): void {
+  let code = ''
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+  )
+  // Behind the answer to the handshake.
+  socket.once('data', () =>
+    send(socket, toFrame(Buffer.alloc(sizeBytes, 'x')), Number.POSITIVE_INFINITY),
+  )
+  socket.on('error', () => {})
+  socket.on('data', (data: Buffer) => {
+    if (data[0] === 0x88) code = String(data.readUInt16BE(2))
+  })
+  socket.on('close', () => {
+    note(code || 'cut')
+    setTimeout(flood, RECONNECT_MS)
+  })
+}
+
+/** Sends a piece again and again, as fast as the other end reads. */
+function send(socket: Socket, piece: Buffer, pieces: number): void {
+  let left = pieces
+  const write = (): void => {
+    while (left > 0 && !socket.destroyed) {
+      left--
+      if (!socket.write(piece)) return
+    }
+  }
+  socket.on('drain', write)
+  write()
+}
+
+/** A binary message in a frame masked with zeros (RFC 6455 §5.2). */
+function toFrame(payload: Buffer): Buffer {
+  const head = Buffer.alloc(14)
+  head[0] = 0x82
+  head[1] = 0xff
+  head.writeBigUInt64BE(BigInt(payload.length), 2)
+  return Buffer.concat([head, payload])
+}
+
+function note(outcome: string): void {
+  outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+}
+
+function report(): void {
+  process.stdout.write(`${JSON.stringify(outcomes)}\n`, () => process.exit())
+}

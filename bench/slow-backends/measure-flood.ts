@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { Agent, get } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Cores, findPort, readUsage, startProgram } from '../http/processes.ts'
+import { waitUntilOpen, waitUntilReady } from '../http/ready.ts'
+import { toNodeCommand } from '../rivals/rival.ts'
+
+/** What floods the gateway, and how it is served. */
+export interface Flood {
+  readonly listener: 'uws' | 'node'
+  readonly kind: 'uploads' | 'sockets'
+  /** Connections at a time. */
+  readonly count: number
+  /** When the backend reads. */
+  readonly pace: 'never' | 'late' | 'prompt'
+  /** MiB of an upload, or of a message. */
+  readonly mib: number
+  /** How long it goes on; uploads that are done end it sooner. */
+  readonly seconds: number
+}
+
+export interface FloodFigures {
+  readonly rssMiB: number
+  readonly peakMiB: number
+  /** Latency of honest GETs beside it. */
+  readonly gets: number
+  readonly failedGets: number
+  readonly medianMs: number
+  readonly maxMs: number
+  /** Connections of the flood, by status, close code, or `cut`. */
+  readonly outcomes: Readonly<Record<string, number>>
+}
+
+const MIB = 1024 * 1024
+const GET_EVERY_MS = 20
+const ANYWHERE: Cores = []
+
+/** Floods a gateway of its own, with GETs beside. */
+export async function measureFlood(flood: Flood): Promise<FloodFigures> {
+  const { listener, kind, count, pace, mib, seconds } = flood
+  const backendPort = await findPort()
+  const backend = startProgram(
+    toNodeCommand('../slow-backends/backend', String(backendPort)),
+    ANYWHERE,
+  )
+  await waitUntilOpen(backend, backendPort)
+  const port = await findPort()
+  const gateway = startProgram(
+    toNodeCommand(
+      '../../cli/main',
+      ...['api', '--handler=web', `--listener=${listener}`, `--address=127.0.0.1:${port}`],
+      ...['--access_log=off', '--log_level=error', '--backend', `b=127.0.0.1:${backendPort}`],
+      ...(process.env['BENCH_FLAGS']?.split(' ') ?? []),
+    ),
+    ANYWHERE,
+  )
+  const url = `http://127.0.0.1:${port}/b/prompt`
+  try {
+    await waitUntilReady(gateway, url)
+    const clients = startProgram(
+      toNodeCommand(
+        '../slow-backends/flood',
+        ...[String(port), kind, String(count), `/b/${pace}`, String(mib)],
+      ),
+      ANYWHERE,
+    )
+    const startMs = performance.now()
+    const times: number[] = []
+    let failedGets = 0
+    const agent = new Agent({ keepAlive: true })
+    while (performance.now() - startMs < seconds * 1000 && !clients.exited()) {
+      const beganMs = performance.now()
+      if (!(await isAnswered(url, agent))) failedGets++
+      times.push(performance.now() - beganMs)
+      await wait(GET_EVERY_MS)
+    }
+    agent.destroy()
+    const { rssBytes, peakBytes } = readUsage(gateway.pid)
+    if (!clients.exited()) {
+      process.kill(clients.pid, 'SIGTERM')
+      while (!clients.exited()) await wait(GET_EVERY_MS)
+    }
+    const outcomes = JSON.parse(clients.log() || '{}') as Record<string, number>
+    await clients.stop()
+    times.sort((a, b) => a - b)
+    return {
+      rssMiB: Math.round(rssBytes / MIB),
+      peakMiB: Math.round(peakBytes / MIB),
+      gets: times.length,
+      failedGets,
+      medianMs: times[times.length >> 1] ?? Number.NaN,
+      maxMs: times.at(-1) ?? Number.NaN,
+      outcomes,
+    }
+  } finally {
+    await gateway.stop()
+    await backend.stop()
+  }
+}
+
+async function isAnswered(url: string, agent: Agent): Promise<boolean> {
+  const request = get(url, { agent, timeout: 20_000 })
+  request.on('timeout', () => request.destroy())
+  try {
+    const [reply] = await once(request, 'response')
+    reply.resume()
+    await once(reply, 'end')
+    return reply.statusCode === 200
+  } catch {
+    return false
+  }
+}
