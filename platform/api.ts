@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
-import { replyMemory } from '../core/body-memory.ts'
+import { bodyMemory, replyMemory } from '../core/body-memory.ts'
 import type { Chain, Maybe } from '../core/chain.ts'
 import type { Gate } from '../core/contracts/auth.ts'
 import type { Registry } from '../core/contracts/registry.ts'
@@ -153,6 +153,7 @@ async function open(options: ApiOptions, closing: Closing): Promise<Api> {
   let plan = planPlugins(configuration)
   const { settings } = configuration
   const { fileLimit = readFileLimit() } = options
+  if (settings.maxBufferedBytes !== 'auto') bodyMemory.maxBytes = settings.maxBufferedBytes
   if (settings.maxUnreadBytes !== 'auto') replyMemory.maxBytes = settings.maxUnreadBytes
   const maxConnections = capConnections(settings.maxConnections, fileLimit, log)
   const upstreams = createUpstreams(configuration, {

@@ -174,6 +174,8 @@ export interface Settings extends QuotaSettings {
   readonly egressAllow: readonly string[]
   readonly maxBodyBytes: number
   readonly maxMessageBytes: number
+  /** Of request bytes that wait in a process. */
+  readonly maxBufferedBytes: number | 'auto'
   /** Of answers that clients have not taken yet, of a process. */
   readonly maxUnreadBytes: number | 'auto'
   readonly maxConnections: number | 'auto'
@@ -937,6 +939,16 @@ export const SETTINGS: { readonly [K in keyof Settings]: Setting<Settings[K]> } 
     default: '16mb',
     live: true,
     parse: one(parseLimit),
+  },
+  maxBufferedBytes: {
+    name: 'max_buffered',
+    kind: 'text',
+    form: 'size',
+    description:
+      'Memory limit of buffered request bytes, per worker: bodies and WebSocket messages that wait for slow backends or for their end. Beyond it the largest request is ended: 413 or 503, 1013 for WebSockets. auto is a sixteenth of the memory, from 32 to 128 MiB',
+    default: 'auto',
+    live: false,
+    parse: one(parseLimitOrAuto),
   },
   maxUnreadBytes: {
     name: 'max_unread',

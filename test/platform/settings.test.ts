@@ -31,6 +31,7 @@ t.test('every setting has a default that its own check accepts', async (t) => {
   t.equal(settings.maxMessageBytes, 16 * 1024 * 1024)
   t.equal(settings.workers, 1)
   t.equal(settings.maxUnreadBytes, 'auto')
+  t.equal(settings.maxBufferedBytes, 'auto')
   t.same(settings.backends, [])
   t.equal(Object.keys(settings).length, SETTING_KEYS.length)
 })

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { bodyMemory } from '../../../core/body-memory.ts'
 import type { ServiceInUse } from '../../../core/directory.ts'
 import type { TlsPair } from '../../../core/listener/tls.ts'
 import type { RequestMetrics } from '../../../core/metrics/request-metrics.ts'
@@ -8,6 +9,7 @@ import {
   OTHER,
   type RouteCounters,
 } from '../../../core/metrics/route-counters.ts'
+import { cuts } from '../../../core/request-buffers.ts'
 import type { Measured } from '../../api.ts'
 import { readVersion } from '../../version.ts'
 import { createSamples, type Metric, type Samples, toLabels } from './samples.ts'
@@ -24,6 +26,8 @@ export function readGateway(measured: Measured): Metric[] {
   if (metrics !== undefined) readCounted(metrics, samples)
   samples.add('active', measured.inFlight())
   samples.add('connections', measured.connections())
+  samples.add('bufferedBytes', bodyMemory.usedBytes)
+  samples.add('bufferCuts', cuts.count)
   const directories = measured.directories()
   readServices(
     directories.flatMap((directory) => [...directory.services()]),

@@ -18,6 +18,8 @@ export type MetricKey =
   | 'active'
   | 'connections'
   | 'aborted'
+  | 'bufferedBytes'
+  | 'bufferCuts'
   | 'nodes'
   | 'upstreamConnections'
   | 'upstreamActive'
@@ -92,6 +94,20 @@ export const METRICS: Readonly<Record<MetricKey, MetricRow>> = {
     name: 'mx_requests_aborted_total',
     type: 'counter',
     help: 'Requests whose reply was not complete: the client left, or the node failed',
+    labels: [],
+    of: 'sum',
+  },
+  bufferedBytes: {
+    name: 'mx_request_buffered_bytes',
+    type: 'gauge',
+    help: 'Request bytes in memory: bodies and WebSocket messages that wait for slow backends or for their end (max_buffered)',
+    labels: [],
+    of: 'sum',
+  },
+  bufferCuts: {
+    name: 'mx_request_buffer_overflows_total',
+    type: 'counter',
+    help: 'Requests and WebSockets ended because too many request bytes were buffered (max_buffered)',
     labels: [],
     of: 'sum',
   },

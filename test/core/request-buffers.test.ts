@@ -1,0 +1,202 @@
+import t, { type Test } from 'tap'
+import { bodyMemory } from '../../core/body-memory.ts'
+import { countBuffered, cuts, mayBuffer, type RequestBuffer } from '../../core/request-buffers.ts'
+import { LISTENERS, openGateway } from '../fixtures/gateway.ts'
+import { openRawBackend, until } from '../fixtures/raw-backend.ts'
+import { RawClient } from '../fixtures/raw-client.ts'
+import { connectWebSocket, openBackendServer, openWebGateway } from '../fixtures/web-gateway.ts'
+
+const MIB = 1024 * 1024
+
+/** Limits what this process may buffer, until the test is over. */
+function allow(t: Test, bytes: number): void {
+  const { maxBytes } = bodyMemory
+  bodyMemory.maxBytes = bytes
+  t.teardown(() => {
+    bodyMemory.maxBytes = maxBytes
+  })
+}
+
+function createBuffer(name: string, log: string[], isCuttable = true): RequestBuffer {
+  return {
+    bufferedBytes: 0,
+    isCuttable,
+    cutBuffered: (isLarge) => log.push(`${name}${isLarge ? ' (large)' : ''}`),
+  }
+}
+
+t.test('beyond the budget the request that buffers most is ended', async (t) => {
+  allow(t, 1000)
+  const log: string[] = []
+  const before = cuts.count
+  const buffers = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => createBuffer(name, log))
+  for (const [i, buffer] of buffers.entries()) countBuffered(buffer, 150 + i)
+  t.strictSame(log, [])
+  t.equal(bodyMemory.usedBytes, 915)
+  countBuffered(buffers[0]!, 240)
+  t.strictSame(log, ['a'], 'the one that grew')
+  countBuffered(buffers[1]!, 400)
+  t.strictSame(log, ['a', 'b (large)'])
+  t.equal(cuts.count - before, 2)
+  t.equal(bodyMemory.usedBytes, 152 + 153 + 154 + 155)
+  for (const buffer of buffers) countBuffered(buffer, 0)
+  t.equal(bodyMemory.usedBytes, 0)
+})
+
+t.test('a claim ends only what buffers more than the claimant would', async (t) => {
+  allow(t, 1000)
+  const log: string[] = []
+  const complete = createBuffer('complete', log, false)
+  const [large, small, claimant] = ['large', 'small', 'claimant'].map((n) => createBuffer(n, log))
+  countBuffered(complete, 500)
+  countBuffered(large!, 300)
+  countBuffered(small!, 100)
+  t.equal(mayBuffer(claimant!, 350), false, 'it would buffer most')
+  t.strictSame(log, [])
+  t.equal(mayBuffer(claimant!, 150), true)
+  t.strictSame(log, ['large (large)'], 'never a call in flight')
+  for (const buffer of [complete, small!]) countBuffered(buffer, 0)
+})
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  t.test(
+    `${name}: an upload to a backend that does not read is rejected beyond the budget`,
+    async (t) => {
+      allow(t, 32_000)
+      const backend = await openRawBackend(t, { keep: false })
+      const { port, gateway } = await openGateway(t, { app: [backend.port] }, { listener })
+      const client = new RawClient(port)
+      const accepted = backend.connection()
+      client.send(`POST /app/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${64 * MIB}\r\n\r\n`)
+      const { socket } = await accepted
+      socket.pause()
+      const piece = Buffer.alloc(64 * 1024)
+      const send = () => {
+        while (!client.closed && client.socket.writable && client.socket.write(piece));
+      }
+      client.socket.on('drain', send)
+      send()
+      await client.until(({ closed, text }) => closed || text.includes('\r\n\r\n'))
+      if (client.text !== '') t.match(client.text, /^HTTP\/1\.1 413 .*max_buffered/s)
+      client.socket.destroy()
+      await until(() => gateway.inFlight === 0)
+      t.equal(bodyMemory.usedBytes, 0)
+    },
+  )
+
+  t.test(`${name}: a slow upload within the budget is paused and completes`, async (t) => {
+    allow(t, 16 * MIB)
+    const before = cuts.count
+    const backend = await openRawBackend(t, { keep: false })
+    const { port } = await openGateway(t, { app: [backend.port] }, { listener })
+    const accepted = backend.connection()
+    const client = new RawClient(port)
+    const bytes = 8 * MIB
+    client.send(`POST /app/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`)
+    const connection = await accepted
+    connection.socket.pause()
+    client.send(Buffer.alloc(bytes))
+    await until(() => bodyMemory.usedBytes > 0)
+    connection.socket.resume()
+    await connection.until(() => connection.received >= bytes)
+    connection.reply()
+    await client.until(({ text }) => text.endsWith('ok'))
+    await until(() => bodyMemory.usedBytes === 0)
+    t.equal(cuts.count, before)
+  })
+}
+
+t.test('uploads that flood the listener uws take no more memory than the budget', async (t) => {
+  allow(t, 8 * MIB)
+  const backend = await openRawBackend(t, { keep: false })
+  const { port, gateway } = await openGateway(t, { app: [backend.port] })
+  backend.server.on('connection', (socket) => socket.pause())
+  let mostBytes = 0
+  const look = () => {
+    mostBytes = Math.max(mostBytes, bodyMemory.usedBytes)
+  }
+  const before = process.memoryUsage().arrayBuffers
+  const piece = Buffer.alloc(4 * MIB)
+  const clients = Array.from({ length: 8 }, () => {
+    const client = new RawClient(port)
+    client.send(`POST /app/x HTTP/1.1\r\nHost: a\r\nContent-Length: ${64 * MIB}\r\n\r\n`)
+    client.socket.on('drain', () => {
+      look()
+      if (client.socket.writable) client.socket.write(piece)
+    })
+    client.socket.write(piece)
+    return client
+  })
+  await until(() => cuts.count > 0 && clients.some(({ closed, text }) => closed || text !== ''))
+  look()
+  t.ok(mostBytes <= 8 * MIB, `${mostBytes} bytes are counted`)
+  // Two slabs, and what this process itself sends.
+  const grown = process.memoryUsage().arrayBuffers - before
+  t.ok(grown < 100 * MIB, `${grown} bytes more`)
+  for (const { socket } of clients) socket.destroy()
+  await until(() => gateway.inFlight === 0)
+  t.equal(bodyMemory.usedBytes, 0)
+})
+
+for (const [name, listener] of Object.entries(LISTENERS)) {
+  t.test(
+    `${name}: a WebSocket that floods a backend is closed or paused, and others go on`,
+    async (t) => {
+      allow(t, 4 * MIB)
+      const backend = await openBackendServer(t)
+      const { port } = await openWebGateway(t, listener, [backend.port])
+      const accepted = backend.accepted()
+      const flooding = await connectWebSocket(t, port)
+      ;(await accepted).pause()
+      let code = 0
+      flooding.on('close', (is) => {
+        code = is
+      })
+      flooding.on('error', () => {})
+      for (let i = 0; i < 48; i++) flooding.send(Buffer.alloc(MIB))
+      if (name === 'uws') {
+        await until(() => code !== 0)
+        t.ok(code === 1013 || code === 1006, `closed with ${code}`)
+      }
+      t.ok(bodyMemory.usedBytes <= 4 * MIB)
+      const honest = backend.accepted()
+      const client = await connectWebSocket(t, port)
+      const peer = await honest
+      const heard = new Promise((resolve) => peer.once('message', (data) => resolve(String(data))))
+      client.send('hello')
+      t.equal(await heard, 'hello')
+      flooding.terminate()
+      await until(() => bodyMemory.usedBytes === 0)
+    },
+  )
+}
+
+t.test(
+  'messages that waited for a slow backend arrive in order, and before the close',
+  async (t) => {
+    const backend = await openBackendServer(t)
+    const { port } = await openWebGateway(t, LISTENERS.uws, [backend.port])
+    const accepted = backend.accepted()
+    const client = await connectWebSocket(t, port)
+    const peer = await accepted
+    peer.pause()
+    const count = 400
+    for (let i = 0; i < count; i++) {
+      const message = Buffer.alloc(i % 2 === 0 ? 60_000 : 10, i)
+      message.writeUInt16BE(i)
+      client.send(message)
+    }
+    client.close(4001, 'done')
+    await until(() => bodyMemory.usedBytes > 0)
+    const order: number[] = []
+    peer.on('message', (data: Buffer) => order.push(data.readUInt16BE(0)))
+    const closed = new Promise((resolve) => peer.once('close', (code) => resolve(code)))
+    peer.resume()
+    t.equal(await closed, 4001)
+    t.strictSame(
+      order,
+      Array.from({ length: count }, (_, i) => i),
+    )
+    t.equal(bodyMemory.usedBytes, 0)
+  },
+)
