@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { createAddressSet } from '../core/address-set.ts'
-import { isOperator } from '../core/auth/is-operator.ts'
+import { isOperator } from '../core/auth/account-rights.ts'
 import type { Handler, Step } from '../core/chain.ts'
 import type { Node } from '../core/contracts/registry.ts'
 import { GatewayError } from '../core/errors.ts'

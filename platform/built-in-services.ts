@@ -114,7 +114,12 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
         listDomains: list,
         host,
         gate,
-        policy: { egress, isLocal: settings.profile === 'local' },
+        policy: {
+          egress,
+          isLocal: settings.profile === 'local',
+          programNamespaces:
+            settings.runtime === 'process' ? [DEFAULT_NAMESPACE, ...settings.runtimeNamespaces] : [],
+        },
         log: toLog('registry'),
         quota: createQuota('quota_registrations', settings.quotaRegistrations),
         // Of a registry that servers share, each would tell the same changes.

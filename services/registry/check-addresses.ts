@@ -1,6 +1,5 @@
+import { isOperator, isWorkload } from '../../core/auth/account-rights.ts'
 import { CALLER_ADDRESS } from '../../core/auth/caller-fields.ts'
-import { isOperator } from '../../core/auth/is-operator.ts'
-import { isWorkload } from '../../core/auth/is-workload.ts'
 import type { Node, Service } from '../../core/contracts/registry.ts'
 import type { EgressPolicy } from '../../core/egress/egress-policy.ts'
 import { DEFAULT_DOMAIN } from '../../core/service-entry.ts'
@@ -12,6 +11,8 @@ export interface NodePolicy {
   readonly egress: Pick<EgressPolicy, 'resolvePeer'>
   /** Whether services of the default namespace may be on loopback, as in profile `local`. */
   readonly isLocal: boolean
+  /** Namespaces whose programs run on this machine: their workloads may be on loopback, where they could connect themselves. */
+  readonly programNamespaces: readonly string[]
 }
 
 /**
@@ -39,7 +40,7 @@ export function createAddressCheck(policy: NodePolicy | undefined): CheckAddress
     const from = contextMetadata.get(ctx, CALLER_ADDRESS)[0]
     const mayBeLocal =
       (policy.isLocal && domain === DEFAULT_DOMAIN) ||
-      (account !== undefined && isWorkload(account))
+      (account !== undefined && isWorkload(account) && policy.programNamespaces.includes(domain))
     const checked: Node[] = []
     // One after the other: no registration has more than one host name looked up at a time.
     for (const node of nodes) {

@@ -23,11 +23,12 @@ const egress = openEgress({ resolve: async () => ['192.0.2.9', '192.0.2.7'] })
 async function check(registration: Registration): Promise<Readonly<Record<string, string>>> {
   const { address, account = { id: 'a', scopes: ['admin'] }, from = '127.0.0.1' } = registration
   const { domain = 'mx', isLocal = false, resolved } = registration
+  const policy = { egress, isLocal, programNamespaces: ['mx'] }
   const whole = { name: '', type: 'user' as const, issuer: 'tb', metadata: {}, ...account }
   const metadata = { 'mx-account': formatAccount(whole), 'mx-address': from }
   const service = makeService('shop', [])
   const node = { id: 'n', address, metadata: resolved === undefined ? {} : { resolved } }
-  const checked = await createAddressCheck({ egress, isLocal })(
+  const checked = await createAddressCheck(policy)(
     { ...service, nodes: [node] },
     domain,
     createContext({ metadata }),
@@ -43,6 +44,11 @@ t.test('a program that the runtime runs may be on loopback, other accounts may n
   await t.rejects(check({ address: '127.0.0.1:9001', account: WORKLOAD, from: '192.0.2.7' }), {
     code: 403,
   })
+  await t.rejects(
+    check({ address: '127.0.0.1:9001', account: WORKLOAD, domain: 'tb' }),
+    { code: 403 },
+    'a namespace that runs no programs here creates such accounts, too',
+  )
 })
 
 t.test('profile local allows loopback in the default namespace', async (t) => {
@@ -71,7 +77,9 @@ t.test('a host name is registered with the addresses that were checked', async (
     nodes: [{ id: 'n', address: 'shop.test:80', metadata: { resolved: '127.0.0.1' } }],
   }
   const ctx = createContext({ metadata: { 'mx-address': '192.0.2.7' } })
-  const checkAlone = createAddressCheck({ egress: alone, isLocal: false })
+  const checkAlone = createAddressCheck({
+    ...{ egress: alone, isLocal: false, programNamespaces: [] },
+  })
   const { nodes } = await checkAlone(service, 'mx', ctx, 'registry')
   t.same(nodes[0]!.metadata, { resolved: '192.0.2.7' }, 'what a caller claims does not count')
 })
