@@ -32,7 +32,7 @@ export function noQuota(name: string): Quota {
 }
 
 /** What reached a quota. */
-export interface QuotaUse {
+interface QuotaUse {
   readonly namespace: string
   /** The limit and what is in use, with their unit: `10 programs`. */
   readonly limit: string

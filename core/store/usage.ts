@@ -44,7 +44,7 @@ export function toArea({ database, table }: StoreTable): StoreArea {
   return RESERVED.has(table) ? `${database}\0reserved` : `${database}\0store`
 }
 
-export function isReservedArea(area: StoreArea): boolean {
+function isReservedArea(area: StoreArea): boolean {
   return area.endsWith('\0reserved')
 }
 

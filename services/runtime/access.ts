@@ -3,7 +3,7 @@ import { forbidden } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
 
 export interface RunAccessOptions {
-  readonly checks: AccountChecks
+  readonly checks: Pick<AccountChecks, 'mustBeAdmin' | 'mustBeOperator'>
   /** Namespaces whose administrators may run programs; undefined: those of all namespaces. */
   readonly namespaces: readonly string[] | undefined
 }

@@ -13,7 +13,8 @@ function check(
   fields: readonly string[] = NAVIGATION,
 ): void {
   const x = { headers: new HeaderList(fields), route: toRoute(service, endpoint) }
-  const declared = metadata && { name: endpoint, metadata }
+  const value = { name: '', type: '', values: [] }
+  const declared = metadata && { name: endpoint, request: value, response: value, metadata }
   checkNavigation(x as unknown as Exchange, declared)
 }
 

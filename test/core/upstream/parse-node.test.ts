@@ -62,6 +62,7 @@ t.test('metadata says protocol, weight and pipeline', async (t) => {
     weight: 1,
     pipeline: 1,
     draining: false,
+    resolved: '',
   }
   t.same(parseNode(makeNode('a:80')), plain)
   t.same(parseNode(makeNode('a:80', { protocol: 'http', transport: 'grpc', region: 'x' })), plain)
@@ -85,6 +86,7 @@ t.test('malformed metadata is a reason, never a guess', async (t) => {
     [{ weight: '-1' }, 'weight must be a whole number from 1 to 1000, got "-1"'],
     [{ weight: ' 1' }, 'weight must be a whole number from 1 to 1000, got " 1"'],
     [{ pipeline: '65' }, 'pipeline must be a whole number from 1 to 64, got "65"'],
+    [{ resolved: '10.0.0.1,a' }, 'resolved must be IP addresses, got "10.0.0.1,a"'],
   ]
   for (const [metadata, reason] of cases) t.equal(parseNode(makeNode('a:80', metadata)), reason)
   t.match(

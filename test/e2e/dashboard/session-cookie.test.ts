@@ -179,7 +179,7 @@ t.test(
     const flags = readFlags([...QUIET_WORDS, ...tls], 'server')
     const configuration = await configurationFrom(flags, { MX_PROFILE: 'test' }, 'server')()
     const secure = await startServer({ configuration, log: createLog('silent') })
-    t.teardown(server.close)
+    t.teardown(secure.close)
     const url = `https://localhost:${secure.webAddress.port}`
     const context = await browser.newContext({ ignoreHTTPSErrors: true })
     t.teardown(() => context.close())

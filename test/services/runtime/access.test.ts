@@ -1,9 +1,9 @@
 import t from 'tap'
-import { mustBeAdmin, mustBeMember, mustBeOperator } from '../../../sdk/account-checks.ts'
+import { mustBeAdmin, mustBeOperator } from '../../../sdk/account-checks.ts'
 import type { Account, Context } from '../../../sdk/context.ts'
 import { createRunCheck } from '../../../services/runtime/access.ts'
 
-const checks = { mustBeMember, mustBeAdmin, mustBeOperator }
+const checks = { mustBeAdmin, mustBeOperator }
 
 /** Code and text of the denial; undefined: none. */
 function deny(account: Partial<Account> | undefined, namespace: string, namespaces?: string[]) {
@@ -26,7 +26,7 @@ t.test(
     t.equal(deny(tenant, 'tb', ['ta', 'tb']), undefined)
     t.equal(deny(tenant, 'tb'), undefined, 'images are isolated by what runs them')
     t.match(deny(tenant, 'tb', ['ta']), [403, /namespace tb, list it in runtime_namespaces/])
-    t.match(deny({ issuer: 'mx', scopes: ['service'] }, 'mx', []), [403, /the scope admin/])
+    t.match(deny({ issuer: 'mx', scopes: ['service'] }, 'mx', []), [401, /the scope admin/])
     t.match(deny(tenant, 'mx', ['mx']), [403])
     t.match(deny({ issuer: 'tb', scopes: ['read'] }, 'tb', ['tb']), [401])
     t.match(deny(undefined, 'tb', ['tb']), [401])

@@ -3,6 +3,8 @@ import { openPlatformStore } from '../../fixtures/platform-store.ts'
 
 const KEY = 'must be 1 to 1024 bytes of UTF-8 without NUL'
 const NAME = 'must be letters, digits and inner dots, dashes or underscores, at most 253'
+const NAMESPACE =
+  'must be letters, digits and inner dots, dashes or underscores; mx in lower case only; at most 253 characters'
 const PART = 'must be at most 1024 bytes of UTF-8 without NUL'
 const LONG = 'k'.repeat(1025)
 
@@ -46,7 +48,7 @@ const ROWS: readonly (readonly [string, unknown, string])[] = [
   [
     'Write',
     { record: { key: 'a' }, options: { database: '..' } },
-    `request.options.database ${NAME}, got ".."`,
+    `request.options.database ${NAMESPACE}, got ".."`,
   ],
   ['Write', { record: { key: 'a' }, options: { table: 'a/b' } }, `request.options.table ${NAME}`],
   [
@@ -71,11 +73,11 @@ const ROWS: readonly (readonly [string, unknown, string])[] = [
   ['Read', { options: { prefix: true, order: 'up' } }, 'request.options.order must be'],
   ['Read', { options: { prefix: true, limit: -1 } }, 'request.options.limit must be'],
   ['Read', { options: { prefix: true, offset: 'x' } }, 'request.options.offset must be'],
-  ['Read', { options: { prefix: true, database: 'a b' } }, `request.options.database ${NAME}`],
+  ['Read', { options: { prefix: true, database: 'a b' } }, `request.options.database ${NAMESPACE}`],
   ['Delete', {}, 'request.key is missing'],
   ['Delete', { key: '' }, `request.key ${KEY}`],
   ['Delete', { key: 'a', options: { version: 0.5 } }, 'request.options.version must be'],
-  ['Tables', { database: '/' }, `request.database ${NAME}`],
+  ['Tables', { database: '/' }, `request.database ${NAMESPACE}`],
 ]
 
 t.test('malformed requests are 400 by the path of the field, and nothing is stored', async (t) => {

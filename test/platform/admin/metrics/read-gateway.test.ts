@@ -96,6 +96,8 @@ t.test('what was asked, answered, repeated and left out is told', async (t) => {
   t.equal(of('http_server_active_requests'), 0)
   t.ok(of('mx_client_connections')! >= 1)
   t.equal(of('mx_requests_aborted_total'), 0)
+  t.equal(of('mx_request_buffered_bytes'), 0)
+  t.equal(of('mx_request_buffer_overflows_total'), 0)
   t.equal(of('mx_build_info', { version: readVersion() }), 1)
   t.ok(of('process_resident_memory_bytes')! > 0)
 })
