@@ -118,7 +118,9 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
           egress,
           isLocal: settings.profile === 'local',
           programNamespaces:
-            settings.runtime === 'process' ? [DEFAULT_NAMESPACE, ...settings.runtimeNamespaces] : [],
+            settings.runtime === 'process'
+              ? [DEFAULT_NAMESPACE, ...settings.runtimeNamespaces]
+              : [],
         },
         log: toLog('registry'),
         quota: createQuota('quota_registrations', settings.quotaRegistrations),
