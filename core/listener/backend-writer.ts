@@ -16,8 +16,8 @@ const COUNTED_MIN_BYTES = 64 * 1024
  * Bytes that one tick may bring from paused clients: of all together, and of the one at hand. uSockets reads a socket on while it
  * fills the whole buffer of 512 KiB, also when it is paused, and other clients wait for the end of the tick.
  */
-const TICK_MAX_BYTES = 16 * 1024 * 1024
-const TICK_SHARE_BYTES = 4 * 1024 * 1024
+const TICK_MAX_BYTES = 64 * 1024 * 1024
+const TICK_SHARE_BYTES = 16 * 1024 * 1024
 /** What a frame costs in memory while it waits, beside its payload. */
 const FRAME_COST_BYTES = 512
 
