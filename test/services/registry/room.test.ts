@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createQuota } from '../../../core/quota.ts'
 import {
   openPlatformRegistry,
   type PlatformRegistry,
@@ -87,4 +88,19 @@ t.test('all versions of a service together fit into a reply', async (t) => {
   const { services } = await call<Services>('GetService', { service: 'greeter' })
   t.equal(services.length, taken)
   t.same(await call('Register', toRegistration('other', ['a:1'])), {})
+})
+
+t.test('a namespace has as many nodes as its quota says', async (t) => {
+  const quota = createQuota('quota_registrations', { limit: 2, namespaces: {} })
+  const { call } = await openPlatformRegistry(t, { quota })
+  const register = (name: string, domain: string) =>
+    call('Register', { name, nodes: toNodes(0).slice(0, 2), options: { domain } })
+  await register('greeter', 'acme')
+  await register('greeter', 'acme')
+  await register('greeter', 'mx')
+  await register('other', 'mx')
+  await t.rejects(register('other', 'acme'), {
+    code: 429,
+    message: /^quota_registrations of namespace acme is reached: 2 of 2 nodes in use; /,
+  })
 })
