@@ -67,15 +67,15 @@ t.test('an answer that was read gives its memory to the next one', async (t) => 
     return sink
   }
   const first = collect('abc')
-  const [memory] = first.chunks
+  const memory = placeOf(first.chunks[0])
   const other = collect('def')
-  t.not(other.chunks[0]?.buffer, memory?.buffer, 'not before')
+  t.not(placeOf(other.chunks[0]), memory, 'not before')
   first.release()
   first.release()
   t.same(first.chunks, [])
   const [next, last] = [collect('ghi'), collect('jkl')]
-  t.equal(next.chunks[0]?.buffer, memory?.buffer)
-  t.not(last.chunks[0]?.buffer, memory?.buffer, 'given once')
+  t.equal(placeOf(next.chunks[0]), memory)
+  t.not(placeOf(last.chunks[0]), memory, 'given once')
   t.same(
     [other, next, last].map((sink) => Buffer.concat(sink.chunks).toString()),
     ['def', 'ghi', 'jkl'],
@@ -88,11 +88,16 @@ t.test('a long answer gives all of its memory', async (t) => {
     sink.write(Buffer.alloc(bytes))
     return sink
   }
-  const buffersOf = (sink: AnswerSink) => new Set(sink.chunks.map(({ buffer }) => buffer))
+  const placesOf = (sink: AnswerSink) => new Set(sink.chunks.map(placeOf))
   const long = collect(200_000)
-  const given = buffersOf(long)
+  const given = placesOf(long)
   t.equal(given.size, 4)
   long.release()
   t.same(long.chunks, [])
-  t.same(buffersOf(collect(200_000)), given)
+  t.same(placesOf(collect(200_000)), given)
 })
+
+/** Blocks are parts of large buffers: where a chunk begins in its buffer. All of this file fit into one. */
+function placeOf(chunk: Buffer | undefined): number | undefined {
+  return chunk?.byteOffset
+}

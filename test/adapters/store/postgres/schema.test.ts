@@ -12,7 +12,7 @@ t.test('the schema', async (t) => {
     const clients = await Promise.all(Array.from({ length: 8 }, () => connect(t, server)))
     await Promise.all(clients.map((client) => prepareSchema(client, 'many', quiet)))
     t.same((await clients[0]!.query('SELECT version FROM many.schema_version')).rows, [
-      { version: 1 },
+      { version: 2 },
     ])
     t.same((await clients[0]!.query('SELECT count(*)::int FROM many.records')).rows, [{ count: 0 }])
     await prepareSchema(clients[0]!, 'many', quiet)
@@ -39,7 +39,32 @@ t.test('the schema', async (t) => {
     })
     await server.query('CREATE SCHEMA given AUTHORIZATION guest', 'mx')
     await prepareSchema(client, 'given', quiet)
-    t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 1 }])
+    t.same((await client.query('SELECT version FROM given.schema_version')).rows, [{ version: 2 }])
+  })
+
+  t.test('of version 1 is upgraded, and its records are counted', async (t) => {
+    const client = await connect(t, server)
+    await prepareSchema(client, 'older', quiet)
+    await client.query(`
+      DROP TABLE older.usage;
+      DROP FUNCTION older.count_usage CASCADE;
+      DROP FUNCTION older.size_of; DROP FUNCTION older.kind_of;
+      UPDATE older.schema_version SET version = 1;
+    `)
+    await client.query(`
+      INSERT INTO older.records (database, "table", key, value, metadata, expires, version)
+      VALUES ('tb', 'shop', 'k', '\\x010203', '{}', 0, 1), ('tb', 'auth', 'k', '\\x01', '{}', 0, 2)
+    `)
+    await prepareSchema(client, 'older', quiet)
+    const read = () =>
+      client.query('SELECT kind, bytes::int FROM older.usage WHERE database = $1 ORDER BY kind', [
+        'tb',
+      ])
+    const before = (await read()).rows
+    t.match(before, [{ kind: 'reserved' }, { kind: 'store' }])
+    t.equal(before[1].bytes - before[0].bytes, 2, 'two more bytes in the table shop')
+    await client.query(`DELETE FROM older.records WHERE "table" = 'shop'`)
+    t.match((await read()).rows, [before[0], { kind: 'store', bytes: 0 }], 'triggers count on')
   })
 
   t.test('of a newer mx is left alone', async (t) => {
@@ -48,7 +73,7 @@ t.test('the schema', async (t) => {
     await client.query('UPDATE newer.schema_version SET version = 99')
     await t.rejects(prepareSchema(client, 'newer', quiet), {
       message:
-        'the schema newer in PostgreSQL is of version 99, made by a newer mx: this one knows 1',
+        'the schema newer in PostgreSQL is of version 99, made by a newer mx: this one knows 2',
     })
   })
 
