@@ -167,6 +167,10 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
           await begun
           await keepEvent(AUDIT_TOPIC, record, made)
         },
+        quotas: {
+          accounts: createQuota('quota_accounts', settings.quotaAccounts),
+          rules: createQuota('quota_rules', settings.quotaRules),
+        },
         ...(made.secretKey && { sealer: made.secretKey }),
         ...(authPrivateKey !== '' && { privateKey: createPrivateKey(authPrivateKey) }),
         ...(profile === 'test' && { hasher: createSecretHasher('auth', TEST_COST) }),

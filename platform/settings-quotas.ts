@@ -10,6 +10,10 @@ export interface QuotaSettings {
   readonly quotaConfig: QuotaLimits
   /** Bytes of events. */
   readonly quotaEvents: QuotaLimits
+  /** Accounts that administrators of the namespace create. */
+  readonly quotaAccounts: QuotaLimits
+  /** Rules that administrators of the namespace create. */
+  readonly quotaRules: QuotaLimits
   /** Nodes in the registry. */
   readonly quotaRegistrations: QuotaLimits
   /** Runtime objects. */
@@ -48,6 +52,8 @@ export const QUOTA_SETTINGS: { readonly [K in keyof QuotaSettings]: QuotaRow } =
     'changes beyond it are 507',
   ),
   quotaEvents: toBytesRow('quota_events', '4gb', 'events', 'publishing beyond it is 507'),
+  quotaAccounts: toCountRow('quota_accounts', '1000', 'Accounts'),
+  quotaRules: toCountRow('quota_rules', '1000', 'Rules'),
   quotaRegistrations: toCountRow('quota_registrations', '10000', 'Nodes in the registry'),
   quotaPrograms: toCountRow('quota_programs', '100', 'Programs of the runtime'),
   quotaBuilds: toCountRow('quota_builds', '20', 'Builds in progress or waiting'),

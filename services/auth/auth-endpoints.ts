@@ -1,4 +1,5 @@
 import { TOKEN_LIFE_MAX_S } from '../../core/auth/access-token.ts'
+import { isOperator } from '../../core/auth/account-rights.ts'
 import type { Revocation } from '../../core/auth/revocations.ts'
 import { TokenError } from '../../core/auth/token-error.ts'
 import { type TUnsafe, Type } from '../../core/schema.ts'
@@ -14,6 +15,7 @@ import type { AttemptRefresh } from './attempt-refresh.ts'
 import type { Audit } from './audit.ts'
 import { type PublicJwk, toJwks } from './jwks.ts'
 import { idOf, namespaceOf, Options, secret, ToldAccount, text, toMessage } from './messages.ts'
+import type { AdmitAccount } from './quotas.ts'
 import type { Revoked } from './revoked.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { type TokenNews, tellTokens } from './tell-tokens.ts'
@@ -28,6 +30,7 @@ export interface AuthEndpointsOptions {
   readonly attemptLogin: AttemptLogin
   readonly attemptRefresh: AttemptRefresh
   readonly admitLogin: AdmitLogin
+  readonly admitAccount: AdmitAccount
   readonly watchers: Watchers
   readonly audit: Audit
 }
@@ -73,7 +76,7 @@ const GivenMetadata: TUnsafe<Readonly<Record<string, string>>> = Type.Unsafe(
 /** What the handler `Auth` offers (reference 2.1). */
 export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
   const { accounts, tokens, keys, revoked, attemptLogin, attemptRefresh, admitLogin } = options
-  const { watchers, audit } = options
+  const { admitAccount, watchers, audit } = options
 
   return {
     generate: endpoint({
@@ -93,16 +96,16 @@ export function createAuthEndpoints(options: AuthEndpointsOptions): Endpoints {
       async handle({ id, name, type, scopes, metadata, secret, options }, ctx) {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
-        mustBeAdmin(ctx, namespace, errorId)
-        const made = await accounts.create(
-          namespace,
-          {
-            ...{ id, scopes, metadata, type: toType(type, errorId) },
-            ...(name !== '' && { name }),
-            ...(secret !== '' && { secret }),
-          },
-          errorId,
-        )
+        const caller = mustBeAdmin(ctx, namespace, errorId)
+        const input = {
+          ...{ id, scopes, metadata, type: toType(type, errorId) },
+          ...(name !== '' && { name }),
+          ...(secret !== '' && { secret }),
+        }
+        const create = () => accounts.create(namespace, input, errorId)
+        const made = await (isOperator(caller)
+          ? create()
+          : admitAccount(namespace, errorId, create))
         audit(ctx, 'account.create', { namespace, target: id })
         return { account: { ...toMessage(made.account), secret: made.secret } }
       },

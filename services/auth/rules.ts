@@ -2,11 +2,13 @@ import { isOperator } from '../../core/auth/account-rights.ts'
 import { DEFAULT_RULE } from '../../core/auth/default-rule.ts'
 import { type Judged, RuleBook } from '../../core/auth/rule-book.ts'
 import type { Rule } from '../../core/contracts/auth.ts'
+import { noQuota, type Quota } from '../../core/quota.ts'
 import { commitIf } from '../../core/store/commit-if.ts'
 import { formatKept } from '../../core/store/kept-json.ts'
 import { readAll } from '../../core/store/read-all.ts'
 import type { Store, StoreWrite } from '../../core/store/store.ts'
 import { badRequest, conflict, unavailable } from '../../sdk/errors.ts'
+import { checkCount } from './quotas.ts'
 import {
   parseRuleRecord,
   RULES_HEADS_PREFIX,
@@ -34,7 +36,7 @@ export interface Rules {
   readonly namespaces: (signal?: AbortSignal) => Promise<readonly string[]>
   /** In the order of their ids; the default rule where there have never been any. Kept once the rules are changed: who only reads writes nothing. */
   readonly list: (namespace: string, signal?: AbortSignal) => Promise<readonly Rule[]>
-  /** @throws {GatewayError} 409 for what asks for {@link RuleChange.force}. */
+  /** @throws {GatewayError} 409 for what asks for {@link RuleChange.force}; 429 naming the quota. */
   readonly create: (
     namespace: string,
     rule: Rule,
@@ -50,7 +52,8 @@ export interface Rules {
   ) => Promise<void>
 }
 
-export function createRules(store: Store): Rules {
+/** @param quota of rules that callers who are not operators create. @default no limits */
+export function createRules(store: Store, quota: Quota = noQuota('quota_rules')): Rules {
   /** All of one moment: the head is written with each change. */
   async function read(
     namespace: string,
@@ -121,6 +124,10 @@ export function createRules(store: Store): Rules {
           throw badRequest(errorId, 'A rule with this ID already exists')
         if (rules.length >= RULES_MAX)
           throw badRequest(errorId, `a namespace has at most ${RULES_MAX} rules`)
+        if (options.caller !== undefined && !isOperator(options.caller)) {
+          const count = { namespace, used: rules.length, limit: quota.limitOf(namespace) }
+          checkCount(quota, { ...count, what: 'rules' }, errorId)
+        }
         return { write: toWrite(namespace, rule), after: [...rules, rule] }
       }
       await change(namespace, errorId, edit, options)

@@ -14,6 +14,7 @@ import { createAttemptRefresh } from './attempt-refresh.ts'
 import { type AuditRecord, createAudit } from './audit.ts'
 import { auditAccounts } from './audited-accounts.ts'
 import { createAuthEndpoints } from './auth-endpoints.ts'
+import { type AuthQuotas, createAdmitAccount, NO_AUTH_QUOTAS } from './quotas.ts'
 import { openRevoked } from './revoked.ts'
 import { createRuleEndpoints } from './rule-endpoints.ts'
 import { createRules } from './rules.ts'
@@ -38,6 +39,8 @@ export interface AuthServiceOptions extends Omit<ServiceOptions, 'name'> {
   readonly maxWatchers?: number
   /** @default scrypt, about a tenth of a second */
   readonly hasher?: SecretHasher
+  /** @default no limits */
+  readonly quotas?: AuthQuotas
   /** Unix time. @default Date.now */
   readonly nowMs?: () => number
 }
@@ -65,7 +68,8 @@ export interface AuthService {
  */
 export async function openAuthService(options: AuthServiceOptions): Promise<AuthService> {
   const { store, sealer, privateKey, maxWatchers = 10_000, nowMs = Date.now, ...more } = options
-  const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...rest } = more
+  const { audit: keep = () => {}, hasher = createSecretHasher('auth'), ...others } = more
+  const { quotas = NO_AUTH_QUOTAS, ...rest } = others
   const service = new Service({ metadata: { description: DESCRIPTION }, ...rest, name: 'auth' })
   const onWarning = (message: string): void => service.log.warn({}, message)
   const audit = createAudit({ log: service.log, keep, nowMs })
@@ -80,7 +84,7 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
     revoked.close()
     throw error
   })
-  const rules = createRules(store)
+  const rules = createRules(store, quotas.rules)
   const accounts = createAccounts({ store, hasher, nowMs })
   const tokens = createTokens({ store, accounts, keys, revoked, nowMs })
   const source = createSource({ store, rules, keys, revoked })
@@ -88,11 +92,15 @@ export async function openAuthService(options: AuthServiceOptions): Promise<Auth
   const attemptLogin = createAttemptLogin(createLoginLimit(nowMs), audit)
   const attemptRefresh = createAttemptRefresh({ tokens, audit, nowMs })
   const admitLogin = createAdmitLogin(rest.gate)
+  const admitAccount = createAdmitAccount(store, quotas.accounts)
   const shared = { accounts, attemptLogin, watchers, audit }
   service
     .handle(
       'Auth',
-      createAuthEndpoints({ ...shared, attemptRefresh, admitLogin, tokens, keys, revoked }),
+      createAuthEndpoints({
+        ...shared,
+        ...{ attemptRefresh, admitLogin, admitAccount, tokens, keys, revoked },
+      }),
     )
     .handle('Accounts', createAccountEndpoints(shared))
     .handle('Rules', createRuleEndpoints({ ...shared, rules, source }))
