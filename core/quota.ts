@@ -11,18 +11,24 @@ export interface Quota {
 
 /** A quota as it is set. */
 export interface QuotaLimits {
-  /** For namespaces that are not named, except the default one, which has none then. */
-  readonly limit: number
+  /** For namespaces that are not named, except the default one, which has none then. `auto`: by what there is room for. */
+  readonly limit: number | 'auto'
   /** By namespace. */
   readonly namespaces: Readonly<Record<string, number>>
 }
 
-export function createQuota(name: string, { limit, namespaces }: QuotaLimits): Quota {
+/** @param autoLimit what `auto` means. @default no limit */
+export function createQuota(
+  name: string,
+  { limit, namespaces }: QuotaLimits,
+  autoLimit: number = Number.POSITIVE_INFINITY,
+): Quota {
   const named = new Map(Object.entries(namespaces))
+  const common = limit === 'auto' ? autoLimit : limit
   return {
     name,
     limitOf: (namespace) =>
-      named.get(namespace) ?? (namespace === DEFAULT_DOMAIN ? Number.POSITIVE_INFINITY : limit),
+      named.get(namespace) ?? (namespace === DEFAULT_DOMAIN ? Number.POSITIVE_INFINITY : common),
   }
 }
 

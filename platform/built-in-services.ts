@@ -216,10 +216,7 @@ export const BUILT_IN_SERVICES: readonly BuiltInEntry[] = [
       made.events = createEventsService({
         ...toOptions('events', context),
         adapter,
-        events: {
-          ...toEventsLimits(settings),
-          quota: createQuota('quota_events', settings.quotaEvents),
-        },
+        events: toEventsLimits(settings),
       })
       return made.events
     },

@@ -3,6 +3,7 @@ import type { EventsAdapter } from '../core/contracts/events.ts'
 import type { EventsOptions } from '../core/events/events.ts'
 import { hideSecret } from '../core/hide-secret.ts'
 import type { Settings } from './settings.ts'
+import { toEventsQuota } from './settings-quotas.ts'
 
 export interface OpenEventsOptions {
   readonly settings: Pick<Settings, 'events' | 'eventsReplicas' | 'storeSync'>
@@ -10,6 +11,9 @@ export interface OpenEventsOptions {
   readonly folder: string
   readonly onWarning: (message: string) => void
 }
+
+/** Most that events in memory take. */
+const MEMORY_BYTES = 256 * 1024 * 1024
 
 /**
  * Opens what keeps events, by the setting `events`, and looks into it. Its adapter is loaded by those only who use it.
@@ -43,14 +47,21 @@ export async function openEvents(options: OpenEventsOptions): Promise<EventsAdap
 export function toEventsLimits(
   settings: Pick<
     Settings,
-    'eventsTopics' | 'eventsMaxAgeMs' | 'eventsMaxBytes' | 'eventsRetention'
+    | 'events'
+    | 'eventsTopics'
+    | 'eventsMaxAgeMs'
+    | 'eventsMaxBytes'
+    | 'eventsRetention'
+    | 'quotaEvents'
   >,
-): Pick<EventsOptions, 'maxTopics' | 'retention' | 'topics'> {
-  const { eventsTopics, eventsMaxAgeMs, eventsMaxBytes, eventsRetention } = settings
+): Pick<EventsOptions, 'maxTopics' | 'retention' | 'topics' | 'quota'> {
+  const { events, eventsTopics, eventsMaxAgeMs, eventsMaxBytes, eventsRetention } = settings
+  const capacity = events === 'memory' ? MEMORY_BYTES : Number.POSITIVE_INFINITY
   return {
     maxTopics: eventsTopics,
     retention: { maxAgeMs: eventsMaxAgeMs, maxBytes: eventsMaxBytes },
     topics: eventsRetention,
+    quota: toEventsQuota(settings, capacity),
   }
 }
 
@@ -62,8 +73,10 @@ interface Loaded {
 
 async function load({ settings, folder, onWarning }: OpenEventsOptions): Promise<Loaded> {
   switch (settings.events) {
-    case 'memory':
-      return { adapter: (await import('../adapters/events/memory.ts')).createMemoryEvents() }
+    case 'memory': {
+      const { createMemoryEvents } = await import('../adapters/events/memory.ts')
+      return { adapter: createMemoryEvents({ maxBytes: MEMORY_BYTES }) }
+    }
     case 'lmdb': {
       const { createLmdbEvents } = await import('../adapters/events/lmdb.ts')
       return { adapter: createLmdbEvents({ folder, sync: settings.storeSync, onWarning }) }

@@ -1,8 +1,7 @@
 import type { StoreAdapter } from '../core/contracts/store.ts'
 import { hideSecret } from '../core/hide-secret.ts'
-import { createQuota } from '../core/quota.ts'
-import type { StoreQuotas } from '../core/store/usage.ts'
 import type { Settings } from './settings.ts'
+import { toStoreQuotas } from './settings-quotas.ts'
 
 export interface OpenStoreOptions {
   readonly settings: Pick<
@@ -36,10 +35,7 @@ export async function openStore(options: OpenStoreOptions): Promise<StoreAdapter
 
 async function load(options: OpenStoreOptions): Promise<StoreAdapter> {
   const { settings, folder, onWarning } = options
-  const quotas: StoreQuotas = {
-    store: createQuota('quota_store', settings.quotaStore),
-    config: createQuota('quota_config', settings.quotaConfig),
-  }
+  const quotas = toStoreQuotas(settings)
   switch (settings.store) {
     case 'memory': {
       const { createMemoryStore } = await import('../adapters/store/memory.ts')

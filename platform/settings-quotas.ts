@@ -1,6 +1,7 @@
-import type { QuotaLimits } from '../core/quota.ts'
+import { createQuota, type Quota, type QuotaLimits } from '../core/quota.ts'
 import { isServiceName } from '../core/service-name.ts'
-import { parseCount, parseLimit } from './settings-values.ts'
+import type { StoreQuotas } from '../core/store/usage.ts'
+import { parseCount, parseLimit, parseLimitOrAuto } from './settings-values.ts'
 
 /** What a namespace may use: a limit, and others for some by name. */
 export interface QuotaSettings {
@@ -44,14 +45,13 @@ interface QuotaRow {
 
 /** Rows of the table of settings. Namespace `mx`, the operators', has no quota unless it is named. */
 export const QUOTA_SETTINGS: { readonly [K in keyof QuotaSettings]: QuotaRow } = {
-  quotaStore: toBytesRow('quota_store', '1gb', 'records and blobs', 'writes beyond it are 507'),
+  quotaStore: toBytesRow('quota_store', 'records and blobs', 'writes beyond it are 507'),
   quotaConfig: toBytesRow(
     'quota_config',
-    '64mb',
     'configuration and its history',
     'changes beyond it are 507',
   ),
-  quotaEvents: toBytesRow('quota_events', '4gb', 'events', 'publishing beyond it is 507'),
+  quotaEvents: toBytesRow('quota_events', 'events', 'publishing beyond it is 507'),
   quotaAccounts: toCountRow('quota_accounts', '1000', 'Accounts'),
   quotaRules: toCountRow('quota_rules', '1000', 'Rules'),
   quotaRegistrations: toCountRow('quota_registrations', '10000', 'Nodes in the registry'),
@@ -60,12 +60,49 @@ export const QUOTA_SETTINGS: { readonly [K in keyof QuotaSettings]: QuotaRow } =
   quotaUploads: toCountRow('quota_uploads', '20', 'Uploads in progress, or waiting to be run'),
 }
 
-function toBytesRow(name: string, limit: string, what: string, effect: string): QuotaRow {
+/** Limits of `auto`, bytes: where there is room for many namespaces, and the share of a memory they have together. */
+const AUTO = {
+  store: { bytes: 1024 ** 3, share: 1 / 2 },
+  config: { bytes: 64 * 1024 ** 2, share: 1 / 4 },
+  events: { bytes: 4 * 1024 ** 3, share: 1 / 2 },
+} as const
+
+/** Quotas of the store. What `auto` means leaves room for others in a store in memory. */
+export function toStoreQuotas({
+  store,
+  maxStoreBytes,
+  quotaStore,
+  quotaConfig,
+}: Pick<QuotaSettings, 'quotaStore' | 'quotaConfig'> & {
+  readonly store: string
+  readonly maxStoreBytes: number
+}): StoreQuotas {
+  const capacity = store === 'memory' ? maxStoreBytes : Number.POSITIVE_INFINITY
+  return {
+    store: createQuota('quota_store', quotaStore, toAuto('store', capacity)),
+    config: createQuota('quota_config', quotaConfig, toAuto('config', capacity)),
+  }
+}
+
+/** @param capacity bytes of events there is room for; `Infinity`: as many as the disk takes. */
+export function toEventsQuota(
+  { quotaEvents }: Pick<QuotaSettings, 'quotaEvents'>,
+  capacity: number,
+): Quota {
+  return createQuota('quota_events', quotaEvents, toAuto('events', capacity))
+}
+
+function toAuto(what: keyof typeof AUTO, capacity: number): number {
+  const { bytes, share } = AUTO[what]
+  return Math.min(bytes, Math.floor(capacity * share))
+}
+
+function toBytesRow(name: string, what: string, effect: string): QuotaRow {
   return {
     ...ROW,
-    ...{ name, default: limit, form: 'size,namespace=size,...' },
-    description: `Bytes of ${what} of a namespace, but mx, or none; ${effect}`,
-    parse: (texts) => parseQuota(texts, limit, parseLimit),
+    ...{ name, default: 'auto', form: 'size,namespace=size,...' },
+    description: `Bytes of ${what} of a namespace, but mx, auto or none; ${effect}`,
+    parse: (texts) => parseQuota(texts, 'auto', parseLimit, parseLimitOrAuto),
   }
 }
 
@@ -90,15 +127,16 @@ function parseQuota(
   texts: readonly string[],
   defaultText: string,
   parse: (text: string) => number,
+  parseCommon: (text: string) => number | 'auto' = parse,
 ): QuotaLimits {
-  let limit: number | undefined
+  let limit: number | 'auto' | undefined
   const namespaces: Record<string, number> = Object.create(null)
   for (const text of texts) {
     const at = text.indexOf('=')
     if (at < 0) {
       if (limit !== undefined)
         throw new RangeError(`must have one limit without a namespace, got ${JSON.stringify(text)}`)
-      limit = parse(text)
+      limit = parseCommon(text)
       continue
     }
     const namespace = text.slice(0, at).trim()
@@ -107,5 +145,5 @@ function parseQuota(
     if (namespace in namespaces) throw new RangeError(`names the namespace ${namespace} twice`)
     namespaces[namespace] = parse(text.slice(at + 1))
   }
-  return { limit: limit ?? parse(defaultText), namespaces }
+  return { limit: limit ?? parseCommon(defaultText), namespaces }
 }

@@ -43,6 +43,24 @@ t.test('a store is opened by its text', async (t) => {
   await again.close?.()
 })
 
+t.test('a namespace cannot fill a store in memory by default', async (t) => {
+  const settings = { store: 'memory', storeSync: 'os', maxStoreBytes: 100_000 } as const
+  const AUTO = { limit: 'auto', namespaces: {} } as const
+  const quotas = { quotaStore: AUTO, quotaConfig: AUTO }
+  const adapter = await openStore({
+    settings: { ...settings, ...quotas },
+    folder: '',
+    onWarning() {},
+  })
+  const store = createStore(adapter)
+  const write = (database: string, key: string) =>
+    store.commit([{ table: { database, table: 'a' }, key, value: Buffer.alloc(40_000) }])
+  await write('acme', 'a')
+  await t.rejects(write('acme', 'b'), { code: 507, message: /^quota_store of namespace acme / })
+  await write('other', 'a')
+  await store.close()
+})
+
 t.test('PostgreSQL is asked before the store is used', async (t) => {
   const server = await startPostgres(t)
   if (server === undefined) return

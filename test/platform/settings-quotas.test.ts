@@ -1,8 +1,9 @@
 import t from 'tap'
 import { createQuota } from '../../core/quota.ts'
-import { QUOTA_SETTINGS } from '../../platform/settings-quotas.ts'
+import { QUOTA_SETTINGS, toEventsQuota, toStoreQuotas } from '../../platform/settings-quotas.ts'
+import { parseLimit } from '../../platform/settings-values.ts'
 
-const { quotaStore, quotaPrograms } = QUOTA_SETTINGS
+const { quotaStore, quotaConfig, quotaEvents, quotaPrograms } = QUOTA_SETTINGS
 
 t.test('a quota is a limit for all namespaces but mx, and others for some by name', (t) => {
   const { limitOf } = createQuota('quota_store', quotaStore.parse(['2mb', 'acme=5mb', 'tb=none']))
@@ -11,6 +12,27 @@ t.test('a quota is a limit for all namespaces but mx, and others for some by nam
   ])
   const named = createQuota('quota_programs', quotaPrograms.parse(['mx=7', 'tb=none']))
   t.same(['mx', 'tb', 'other'].map(named.limitOf), [7, Number.POSITIVE_INFINITY, 100])
+  t.end()
+})
+
+t.test('by default a namespace leaves room for others in a store and events in memory', (t) => {
+  const toLimits = (store: string, maxStore: string, texts: readonly string[]) => {
+    const quotas = toStoreQuotas({
+      ...{ store, maxStoreBytes: parseLimit(maxStore) },
+      ...{ quotaStore: quotaStore.parse(texts), quotaConfig: quotaConfig.parse(texts) },
+    })
+    return [quotas.store.limitOf('acme'), quotas.config.limitOf('acme')]
+  }
+  const mb = 1024 ** 2
+  t.same(toLimits('memory', '256mb', ['auto']), [128 * mb, 64 * mb])
+  t.same(toLimits('memory', '4mb', ['tb=1mb']), [2 * mb, mb])
+  t.same(toLimits('memory', '4mb', ['3mb']), [3 * mb, 3 * mb])
+  t.same(toLimits('memory', 'none', ['auto']), [1024 * mb, 64 * mb])
+  t.same(toLimits('lmdb', '256mb', ['auto']), [1024 * mb, 64 * mb])
+  const events = { quotaEvents: quotaEvents.parse(['auto']) }
+  t.equal(toEventsQuota(events, 256 * mb).limitOf('acme'), 128 * mb)
+  t.equal(toEventsQuota(events, Number.POSITIVE_INFINITY).limitOf('acme'), 4096 * mb)
+  t.equal(toEventsQuota(events, 256 * mb).limitOf('mx'), Number.POSITIVE_INFINITY)
   t.end()
 })
 
