@@ -19,7 +19,7 @@ export interface LoginLimit {
    *
    * @param logIn gets whose turn it is to have a password checked: addresses take turns, those that have logged in before come first.
    * @param onRefused told when a limit refuses its first attempt of a minute, and of no other: what is refused costs nothing, and comes in any number. @default nobody
-   * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait, or the wait is longer than 5 s; whatever `logIn` throws.
+   * @throws {GatewayError} 429 saying when to try again, after too many that failed; 503 when too many wait, or an address that has not logged in before waits longer than 5 s; whatever `logIn` throws.
    */
   readonly run: <T>(
     attempt: LoginAttempt,
@@ -73,21 +73,23 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
     return limits
   }
 
-  function wait(errorId: string, maxWaitMs: number): Promise<void> {
-    if (waiting.size >= WAITING_MAX) throw tooManyHashes(errorId)
+  /** @param maxWaitMs undefined: an address that has logged in before waits for others of its own only. */
+  function wait(errorId: string, maxWaitMs: number | undefined): Promise<void> {
+    const most = maxWaitMs === undefined ? 2 * WAITING_MAX : WAITING_MAX
+    if (waiting.size >= most) throw tooManyHashes(errorId)
     return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined
       const wake = (): void => {
         clearTimeout(timer)
         resolve()
       }
-      const timer = setTimeout(
-        () => {
-          waiting.delete(wake)
-          reject(tooManyHashes(errorId))
-        },
-        Math.max(0, maxWaitMs),
-      )
       waiting.add(wake)
+      if (maxWaitMs === undefined) return
+      const giveUp = (): void => {
+        waiting.delete(wake)
+        reject(tooManyHashes(errorId))
+      }
+      timer = setTimeout(giveUp, Math.max(0, maxWaitMs))
     })
   }
 
@@ -114,7 +116,7 @@ export function createLoginLimit(nowMs: () => number): LoginLimit {
           throw tooMany(bucket.endsMs - nowMs(), errorId)
         }
         if (limits.some(([{ failed, pending }, most]) => failed + pending >= most)) {
-          await wait(errorId, lastMs - nowMs())
+          await wait(errorId, knownAddresses.has(address) ? undefined : lastMs - nowMs())
           continue
         }
         for (const [bucket] of limits) bucket.pending++

@@ -18,7 +18,7 @@ const HASH_BYTES = 32
 
 /** At a time: the threads they run in also read files and look names up. */
 const RUNNING_MAX = 2
-/** Longest wait for a hash, milliseconds; then 503. */
+/** Longest wait for a hash without priority, milliseconds; then 503. */
 export const MAX_HASH_WAIT_MS = 5000
 /** Seconds of `Retry-After` with that. */
 const RETRY_AFTER = ['retry-after', '5'] as const
@@ -29,7 +29,16 @@ const WAITING_MAX = 1000
 /** `$scrypt$ln=14,r=8,p=5$<salt>$<hash>`, as the PHC string format has it. */
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,3})\$([\w+/]+)\$([\w+/]+)$/
 
-const derive = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt)
+type Derive = (
+  secret: BinaryLike,
+  salt: BinaryLike,
+  bytes: number,
+  options: ScryptOptions,
+) => Promise<Buffer>
+
+const deriveByScrypt: Derive = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(
+  scrypt,
+)
 
 /** Who waits for a hash. */
 export interface HashTurn extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitMs'> {
@@ -41,7 +50,7 @@ export interface HashTurn extends Pick<AcquireOptions, 'hasPriority' | 'maxWaitM
 export interface SecretHasher {
   /**
    * @param turn @default that of the server itself, with priority
-   * @throws {GatewayError} 503 when too many wait, or the wait is longer than {@link MAX_HASH_WAIT_MS}.
+   * @throws {GatewayError} 503 when too many wait, or the wait without priority is longer than {@link MAX_HASH_WAIT_MS}.
    */
   readonly hash: (secret: string, turn?: HashTurn) => Promise<string>
   /**
@@ -64,8 +73,15 @@ interface HashCost {
 
 const OF_SERVER: HashTurn = { key: '', hasPriority: true }
 
-/** @param logCost binary logarithm of the cost of hashes made from now on. */
-export function createSecretHasher(id: string, logCost: number = LOG_COST): SecretHasher {
+/**
+ * @param logCost binary logarithm of the cost of hashes made from now on.
+ * @param derive @default scrypt
+ */
+export function createSecretHasher(
+  id: string,
+  logCost: number = LOG_COST,
+  derive: Derive = deriveByScrypt,
+): SecretHasher {
   const own: HashCost = { logCost, blocks: BLOCKS, parallel: PARALLEL }
   const queue = createFairQueue({
     places: RUNNING_MAX,
@@ -80,7 +96,8 @@ export function createSecretHasher(id: string, logCost: number = LOG_COST): Secr
     { logCost, blocks, parallel }: HashCost,
     { key, hasPriority = false, maxWaitMs = MAX_HASH_WAIT_MS }: HashTurn,
   ) {
-    const release = await queue.acquire(key, { hasPriority, maxWaitMs })
+    // With priority the wait is as long as the checks in progress: on a slow machine, too, it ends.
+    const release = await queue.acquire(key, hasPriority ? { hasPriority } : { maxWaitMs })
     try {
       const cost = 2 ** logCost
       // Twice what the algorithm takes.

@@ -1,5 +1,7 @@
+import { mock } from 'node:test'
 import t from 'tap'
 import { createLoginLimit, type LoginAttempt } from '../../../core/auth/login-limit.ts'
+import { createSecretHasher } from '../../../core/auth/secret-hash.ts'
 import { badRequest } from '../../../sdk/errors.ts'
 
 const ID = 'auth.Auth.Token'
@@ -176,3 +178,38 @@ t.test('an attempt that waits too long for others is 503 with Retry-After', asyn
   release()
   await Promise.all(running)
 })
+
+t.test(
+  'in a flood on a slow machine, an address that logged in before is next, whenever that is',
+  async (t) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    t.teardown(() => mock.timers.reset())
+    const running: (() => void)[] = []
+    const hasher = createSecretHasher('auth', 4, async () => {
+      await new Promise<void>((resolve) => running.push(resolve))
+      return Buffer.alloc(32)
+    })
+    const { clock, limit, succeed } = open()
+    await succeed(JANE)
+    const logIn = (address: string) =>
+      limit
+        .run({ ...JANE, address, account: address }, ID, (turn) => hasher.hash('x', turn))
+        .then(
+          () => 'in',
+          ({ code }: { code: number }) => code,
+        )
+    const strangers = Array.from({ length: 40 }, (_, i) => logIn(`198.51.100.${i}`))
+    // More than one address may try at a time.
+    const known = Array.from({ length: 40 }, () => logIn(JANE.address))
+    await new Promise(setImmediate)
+    clock.ms += 60_000
+    mock.timers.tick(60_000)
+    t.same(await Promise.all(strangers.slice(2)), Array(38).fill(503))
+    for (let i = 0; i < 42; i++) {
+      running.shift()?.()
+      await new Promise(setImmediate)
+    }
+    t.same(await Promise.all(known), Array(40).fill('in'))
+    t.same(await Promise.all(strangers.slice(0, 2)), ['in', 'in'], 'those whose turn it was')
+  },
+)
