@@ -2,7 +2,7 @@ import type { WorkloadState } from '../../core/contracts/runtime.ts'
 import { type BuildOutput, openBuildOutput } from './build-output.ts'
 import type { Folders } from './folders.ts'
 import type { Prepare } from './prepare.ts'
-import type { Revision, ServiceRecord } from './records.ts'
+import { needsBuild, type Revision, type ServiceRecord } from './records.ts'
 
 export interface DeploymentOptions {
   readonly record: ServiceRecord
@@ -48,7 +48,7 @@ export function startDeployment(options: DeploymentOptions): Deployment {
     const { write, end } = await output
     let leave = (): void => {}
     try {
-      leave = await turn(signal)
+      if (needsBuild(record)) leave = await turn(signal)
       enter('building')
       return await prepare(record, { onOutput: write, signal })
     } catch (error) {

@@ -159,7 +159,7 @@ export function createOperations(options: OperationsOptions): Operations {
     }
     const wish = toWish(key, options, secrets)
     checkImage(wish.image, errorId)
-    const settle = admission.admit(key, errorId)
+    const settle = admission.admit(key, wish.image === '', errorId)
     try {
       const upload = wish.image === '' ? takeSource(key, source, errorId) : ''
       const record: ServiceRecord = {
@@ -212,18 +212,21 @@ export function createOperations(options: OperationsOptions): Operations {
     if (isUpload && there.server !== server)
       throw unavailable(errorId, `server ${there.server} runs it: upload the source there`)
     checkImage(wish.image, errorId)
-    const settle = admission.admit(key, errorId)
+    const source = service.source || there.source
+    const isFixed = isCommit(version) || isUploaded(source)
+    const canRestart =
+      isFixed && !isNewSource && !isUpload && needsNoBuild(there.wish, wish) && !options.force
+    const kind = isRollback
+      ? 'rollback'
+      : canRestart && there.current !== undefined
+        ? 'restart'
+        : 'build'
+    const settle = admission.admit(key, kind === 'build' && wish.image === '', errorId)
     try {
       const brings = wish.image === '' && (isNewSource || isUpload)
       const kept = there.current === undefined && !isNewSource ? there.asked.upload : ''
       const upload = brings ? takeSource(key, service.source, errorId) : kept
-      const source = service.source || there.source
-      const isFixed = isCommit(version) || isUploaded(source)
-      const canRestart =
-        isFixed && !isNewSource && !isUpload && needsNoBuild(there.wish, wish) && !options.force
-      const asked = isRollback
-        ? toAsked('rollback')
-        : toAsked(canRestart && there.current !== undefined ? 'restart' : 'build', upload)
+      const asked = toAsked(kind, isRollback ? '' : upload)
       const record = await objects.change(key, (now) => {
         if (now.deleting) return now
         const { failure: _, fault: __, update: ___, ...rest } = now

@@ -1,6 +1,6 @@
 import type { WorkloadKey } from '../../core/contracts/runtime.ts'
 import { type Quota, quotaReached } from '../../core/quota.ts'
-import { isUnderWay, type ServiceRecord, toObjectKey } from './records.ts'
+import { isUnderWay, needsBuild, type ServiceRecord, toObjectKey } from './records.ts'
 
 /** What a namespace may have of the runtime. */
 export interface RuntimeQuotas {
@@ -14,12 +14,13 @@ export interface RuntimeQuotas {
 /** Keeps namespaces within their quotas. */
 export interface Admission {
   /**
-   * Admits a build of an object, and the object where it is new.
+   * Admits what is asked for of an object, and the object where it is new.
    *
+   * @param isBuild whether it is built, as of `needsBuild`.
    * @returns to be called once the record says so, or nothing came of it.
    * @throws {GatewayError} 429 naming the quota.
    */
-  readonly admit: (key: WorkloadKey, errorId: string) => () => void
+  readonly admit: (key: WorkloadKey, isBuild: boolean, errorId: string) => () => void
 }
 
 /** @param records all objects, as they are known. */
@@ -28,7 +29,7 @@ export function createAdmission(
   records: ReadonlyMap<string, ServiceRecord>,
 ): Admission {
   /** Admitted, and not yet among the records: several come at once. */
-  const admitted = new Map<symbol, WorkloadKey>()
+  const admitted = new Map<symbol, { readonly key: WorkloadKey; readonly isBuild: boolean }>()
 
   /** The other objects of a namespace that are there, or being built. */
   function listOthers(namespace: string, own: string): { all: Set<string>; building: Set<string> } {
@@ -37,19 +38,19 @@ export function createAdmission(
     for (const [key, record] of records) {
       if (record.namespace !== namespace || key === own) continue
       all.add(key)
-      if (isUnderWay(record) && !record.deleting) building.add(key)
+      if (isUnderWay(record) && needsBuild(record) && !record.deleting) building.add(key)
     }
     for (const one of admitted.values()) {
-      const key = toObjectKey(one)
-      if (one.namespace !== namespace || key === own) continue
+      const key = toObjectKey(one.key)
+      if (one.key.namespace !== namespace || key === own) continue
       all.add(key)
-      building.add(key)
+      if (one.isBuild) building.add(key)
     }
     return { all, building }
   }
 
   return {
-    admit(key, errorId) {
+    admit(key, isBuild, errorId) {
       const { namespace } = key
       const own = toObjectKey(key)
       const [most, mostBuilds] = [programs.limitOf(namespace), builds.limitOf(namespace)]
@@ -60,14 +61,14 @@ export function createAdmission(
             ...{ namespace, limit: `${most} programs`, used: `${all.size}` },
             remedy: 'remove programs',
           })
-        if (building.size >= mostBuilds)
+        if (isBuild && building.size >= mostBuilds)
           throw quotaReached(errorId, 429, builds, {
             ...{ namespace, limit: `${mostBuilds} builds`, used: `${building.size}` },
             remedy: 'try again once a build has ended',
           })
       }
       const id = Symbol()
-      admitted.set(id, key)
+      admitted.set(id, { key, isBuild })
       return () => admitted.delete(id)
     },
   }

@@ -131,6 +131,11 @@ export function isUnderWay({ asked, settled }: ServiceRecord): boolean {
   return asked.id !== settled
 }
 
+/** Whether what was asked for is built: restarts and rollbacks run builds there are, and images are built elsewhere. */
+export function needsBuild({ asked, wish }: Pick<ServiceRecord, 'asked' | 'wish'>): boolean {
+  return asked.kind === 'build' && wish.image === ''
+}
+
 /** Whether it failed before it ever ran: whatever is run next may have its name. */
 export function neverCameUp(record: ServiceRecord): boolean {
   return record.current === undefined && !record.deleting && !isUnderWay(record)

@@ -54,6 +54,26 @@ t.test('it is over once what was built runs', async (t) => {
   t.equal(await read(), 'building\n')
 })
 
+t.test('only what is built waits for a place', async (t) => {
+  const turn = () => new Promise<never>(() => {})
+  const { asked, wish } = makeRecord()
+  const records = [
+    makeRecord({ asked: { ...asked, kind: 'restart' } }),
+    makeRecord({ asked: { ...asked, kind: 'rollback' } }),
+    makeRecord({ wish: { ...wish, image: 'shop:1' } }),
+  ]
+  for (const record of records) {
+    const { deployment } = start(t, [RUNNING], { record, turn })
+    t.match(await deployment.done, { id: 'one' })
+  }
+  const { deployment } = start(t, [RUNNING], {
+    turn: async () => {
+      throw new Error('no place')
+    },
+  })
+  await t.rejects(deployment.done, { message: 'no place' })
+})
+
 t.test('what does not come up is an error, with what the runtime says', async (t) => {
   const error = 'it exited with 1'
   const failed = { ...RUNNING, status: 'error', error } as const

@@ -24,17 +24,17 @@ function open(programs: number, builds: number) {
 t.test('a namespace has as many programs as its quota says', (t) => {
   const { admission, add } = open(2, 10)
   add({ name: 'a', settled: 'one' })
-  const settle = admission.admit({ ...ACME, name: 'b' }, ID)
-  t.throws(() => admission.admit({ ...ACME, name: 'c' }, ID), {
+  const settle = admission.admit({ ...ACME, name: 'b' }, true, ID)
+  t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     ...{ id: ID, code: 429 },
     message:
       'quota_programs of namespace acme is reached: 2 of 2 programs in use; remove programs, or raise it (quota_programs=acme=...)',
   })
-  admission.admit({ ...ACME, name: 'a' }, ID)()
-  admission.admit({ ...ACME, namespace: 'other', name: 'c' }, ID)()
-  for (let i = 0; i < 5; i++) admission.admit({ ...ACME, namespace: 'mx', name: `p${i}` }, ID)
+  admission.admit({ ...ACME, name: 'a' }, true, ID)()
+  admission.admit({ ...ACME, namespace: 'other', name: 'c' }, true, ID)()
+  for (let i = 0; i < 5; i++) admission.admit({ ...ACME, namespace: 'mx', name: `p${i}` }, true, ID)
   settle()
-  admission.admit({ ...ACME, name: 'c' }, ID)
+  admission.admit({ ...ACME, name: 'c' }, true, ID)
   t.end()
 })
 
@@ -42,20 +42,33 @@ t.test('a namespace has as many builds in progress or waiting as its quota says'
   const { admission, add } = open(10, 2)
   add({ name: 'a', settled: '' })
   add({ name: 'b', settled: 'one' })
-  const settle = admission.admit({ ...ACME, name: 'b' }, ID)
-  t.throws(() => admission.admit({ ...ACME, name: 'c' }, ID), {
+  const settle = admission.admit({ ...ACME, name: 'b' }, true, ID)
+  t.throws(() => admission.admit({ ...ACME, name: 'c' }, true, ID), {
     code: 429,
     message: /^quota_builds of namespace acme is reached: 2 of 2 builds in use; /,
   })
-  admission.admit({ ...ACME, name: 'a' }, ID)()
+  admission.admit({ ...ACME, name: 'a' }, true, ID)()
   settle()
-  admission.admit({ ...ACME, name: 'c' }, ID)
+  admission.admit({ ...ACME, name: 'c' }, true, ID)
+  t.end()
+})
+
+t.test('restarts, rollbacks and images are no builds', (t) => {
+  const { admission, add } = open(10, 2)
+  const image = { ...makeRecord({}).wish, image: 'shop:1' }
+  add({ name: 'a', settled: '', asked: { id: 'two', kind: 'restart', upload: '' } })
+  add({ name: 'b', settled: '', asked: { id: 'two', kind: 'rollback', upload: '' } })
+  add({ name: 'c', settled: '', wish: image })
+  admission.admit({ ...ACME, name: 'd' }, false, ID)
+  for (const name of ['e', 'f']) admission.admit({ ...ACME, name }, true, ID)
+  t.throws(() => admission.admit({ ...ACME, name: 'g' }, true, ID), { code: 429 })
+  admission.admit({ ...ACME, name: 'g' }, false, ID)
   t.end()
 })
 
 t.test('without quotas everything is admitted', (t) => {
   const programs = noQuota('quota_programs')
   const admission = createAdmission({ programs, builds: noQuota('quota_builds') }, new Map())
-  for (let i = 0; i < 100; i++) admission.admit({ ...ACME, name: `p${i}` }, ID)
+  for (let i = 0; i < 100; i++) admission.admit({ ...ACME, name: `p${i}` }, true, ID)
   t.end()
 })
