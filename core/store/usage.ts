@@ -39,9 +39,16 @@ export const RECORD_OVERHEAD_BYTES = 100
 const RESERVED: ReadonlySet<string> = new Set(['acme', 'auth', 'runtime'])
 const CONFIG_TABLE = 'config'
 
+/** Consecutive writes are mostly to one table. */
+const last = { database: '', table: '', area: '\0store' }
+
 export function toArea({ database, table }: StoreTable): StoreArea {
-  if (table === CONFIG_TABLE) return `${database}\0config`
-  return RESERVED.has(table) ? `${database}\0reserved` : `${database}\0store`
+  if (database === last.database && table === last.table) return last.area
+  const kind = table === CONFIG_TABLE ? 'config' : RESERVED.has(table) ? 'reserved' : 'store'
+  last.database = database
+  last.table = table
+  last.area = `${database}\0${kind}`
+  return last.area
 }
 
 function isReservedArea(area: StoreArea): boolean {
@@ -55,18 +62,7 @@ function isReservedArea(area: StoreArea): boolean {
  */
 export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError | undefined {
   const { quotas, usedOf, sizeOf, sizeBefore, isLow = false } = check
-  let single: StoreArea | undefined
-  let isSingle = true
-  let atMost = 0
-  for (const change of group) {
-    if (change.value === undefined) continue
-    const area = toArea(change.table)
-    if (single !== undefined && area !== single) isSingle = false
-    single = area
-    atMost += sizeOf(change)
-  }
-  if (single === undefined) return undefined
-  if (!isLow && isSingle && usedOf(single) + atMost <= limitOf(single, quotas)) return undefined
+  if (!isLow && fits(group, check)) return undefined
   const growth = new Map<StoreArea, number>()
   for (const change of group) {
     const area = toArea(change.table)
@@ -79,6 +75,24 @@ export function findExcess(group: StoreGroup, check: GroupCheck): GatewayError |
     if (isLow && !isReservedArea(area)) return storeFull(new Error('only the reserve is left'))
   }
   return undefined
+}
+
+/** Whether a group is within quotas by its own size alone. */
+function fits(group: StoreGroup, { quotas, usedOf, sizeOf }: GroupCheck): boolean {
+  let single: StoreArea | undefined
+  let limit = Number.POSITIVE_INFINITY
+  let atMost = 0
+  for (const change of group) {
+    if (change.value === undefined) continue
+    const area = toArea(change.table)
+    if (single === undefined) {
+      single = area
+      limit = limitOf(area, quotas)
+    } else if (area !== single) return false
+    if (limit !== Number.POSITIVE_INFINITY) atMost += sizeOf(change)
+  }
+  if (single === undefined || limit === Number.POSITIVE_INFINITY) return true
+  return usedOf(single) + atMost <= limit
 }
 
 function limitOf(area: StoreArea, quotas: StoreQuotas): number {
