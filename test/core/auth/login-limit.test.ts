@@ -74,6 +74,17 @@ t.test(
   },
 )
 
+t.test(
+  'guesses from many addresses do not keep out who is on the machine of the server',
+  async (t) => {
+    const { fail, succeed } = open()
+    for (let i = 0; i < 50; i++) await fail({ ...JANE, address: `198.51.100.${i}` })
+    t.equal(await fail({ ...JANE, address: '203.0.113.1' }), 429)
+    for (const address of ['127.0.0.1', '::1'])
+      t.equal(await succeed({ ...JANE, address }), 'in', address)
+  },
+)
+
 t.test('of those without an address all count together', async (t) => {
   const { fail } = open()
   for (let i = 0; i < 300; i++) t.equal(await fail({ ...JANE, account: `a${i}`, address: '' }), 400)
