@@ -96,10 +96,15 @@ export function parseRange(
   const base = parseAddress(slash === -1 ? text : text.slice(0, slash))
   const most = base?.kind() === 'ipv6' ? 128 : 32
   const bits = slash === -1 ? most : Number(text.slice(slash + 1) || Number.NaN)
-  if (base === undefined || !Number.isInteger(bits) || bits < 0 || bits > most) {
+  if (base === undefined || hasPort(text) || !Number.isInteger(bits) || bits < 0 || bits > most) {
     throw new RangeError(
       `${what} must be address ranges such as 10.0.0.0/8, 2001:db8::/32, ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, got ${JSON.stringify(text)}`,
     )
   }
   return [base, bits]
+}
+
+/** A port would count for nothing: the setting would allow more than it says. */
+function hasPort(text: string): boolean {
+  return text.includes(']:') || /^[^:]+:\d*$/.test(text)
 }

@@ -156,7 +156,7 @@ function findLost(
 ): string | undefined {
   const [before, after] = versions.map((rules) => new RuleBook(namespace, rules))
   if (canLogIn(before!) && !canLogIn(after!))
-    return 'this is the last rule that lets anybody log in: without it only operators can'
+    return 'no rule allows logins after this change: only operators can log in'
   // Others are let in by the rules of their own namespace, and no rule denies operators.
   if (caller?.issuer !== namespace || isOperator(caller)) return undefined
   if (canChange(before!, caller) && !canChange(after!, caller))

@@ -58,6 +58,8 @@ t.test('more addresses than are remembered are still told apart', async (t) => {
 t.test('what is no range is refused by the name of its option', async (t) => {
   for (const bad of [
     '10.0.0.0/33',
+    '127.0.0.1:80',
+    '[::1]:80',
     '::/129',
     '10.0.0.0/',
     '10.0.0.0/-1',

@@ -64,7 +64,7 @@ t.test('what locks everybody out is asked about before it is done', async (t) =>
   const warned = page.getByRole('dialog', { name: 'This may lock you out' })
   await remove.click()
   await asked.getByRole('button', { name: 'Delete rule' }).click()
-  await warned.getByText('this is the last rule that lets anybody log in').waitFor()
+  await warned.getByText('no rule allows logins after this change').waitFor()
   await checkAccessibility(t, page, 'auth-lock-out')
   await warned.getByRole('button', { name: 'Cancel' }).click()
   await warned.waitFor({ state: 'detached' })

@@ -17,10 +17,10 @@ t.test('a resource is written as on the command line', (t) => {
 
 t.test('what a change would cost is told without what the request has to say', (t) => {
   const detail =
-    'this is the last rule that lets anybody log in: without it nobody can; set request.force (mx auth: --force) to do it nonetheless'
+    'no rule allows logins after this change: only operators can log in; set request.force (mx auth: --force) to do it nonetheless'
   t.equal(
     findLost(409, detail),
-    'this is the last rule that lets anybody log in: without it nobody can',
+    'no rule allows logins after this change: only operators can log in',
   )
   t.equal(findLost(409, 'something else'), 'something else')
   t.equal(findLost(400, detail), undefined)
