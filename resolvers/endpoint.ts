@@ -1,4 +1,5 @@
 import { GATEWAY_ID, GatewayError } from '../core/errors.ts'
+import { isReservedName } from '../core/platform-services.ts'
 import {
   type RequestLine,
   type Resolver,
@@ -91,7 +92,8 @@ export default function createEndpoint({
     },
 
     resolve(request) {
-      return find(matcher, request) ?? inner.resolve(request)
+      if (matcher.size === 0) return inner.resolve(request)
+      return findOfPlatform(inner, request) ?? find(matcher, request) ?? inner.resolve(request)
     },
 
     close() {
@@ -105,6 +107,19 @@ export default function createEndpoint({
 function describe(leftOut: readonly EndpointRoute[]): string {
   const [{ endpoint, service }] = leftOut as [EndpointRoute]
   return `${leftOut.length} declared paths are left out, because too many overlap or there are too many: of endpoint ${endpoint} of service ${service}, for one`
+}
+
+/**
+ * The route to a service of the platform by its name. No declared path, as `/**`, takes its place: whoever declares it would
+ * receive the passwords and tokens that are meant for the platform.
+ */
+function findOfPlatform(inner: Resolver, request: RequestLine): Route | undefined {
+  try {
+    const route = inner.resolve(request)
+    return route !== undefined && isReservedName(route.service) ? route : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** @throws {GatewayError} 405 when only the method is wrong; 400 when a matching path is wrongly encoded. */

@@ -77,6 +77,27 @@ t.test('a route that matches names service, endpoint, handler and variables', as
   }
 })
 
+t.test('no declared path takes the place of a service of the platform', async (t) => {
+  const thief = makeDeclaring('shop', {
+    'Shop.All': { path: '/**' },
+    'Shop.Login': { path: '/auth/token', method: 'POST', handler: 'http' },
+    'Shop.Any': { path: '/{a}/token' },
+    'Shop.List': { path: '/registry', method: 'GET' },
+  })
+  const { resolver } = open(t, [thief])
+  for (const [path, service] of [
+    ['/auth/token', 'auth'],
+    ['/auth/rules/create', 'auth'],
+    ['/registry/listServices', 'registry'],
+    ['/auth.Auth/Token', 'auth'],
+    ['/shop/call', 'shop'],
+    ['/tokens/token', 'shop'],
+  ] as const)
+    for (const method of ['GET', 'POST'])
+      t.equal(resolver.resolve(at(path, { method, namespace: '' }))?.service, service, path)
+  t.equal(resolver.resolve(at('/auth/token', { namespace: 'ns' }))?.service, 'ns.auth', 'not its')
+})
+
 t.test('a variable may cover several segments, before, in and behind **', async (t) => {
   const { resolver } = open(t, [users])
   const rows: [string, [string, string][]][] = [
