@@ -1,3 +1,4 @@
+import { toNotTaken } from '../../core/auth/authorize.ts'
 import { Type } from '../../core/schema.ts'
 import { mustBeAdmin, mustBeMember } from '../../sdk/account-checks.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
@@ -18,6 +19,28 @@ const MAX_PAGE = 1000
 /** What the handler `Accounts` offers (reference 2.1). */
 export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoints {
   const { accounts, attemptLogin, audit } = options
+  let deletion: Promise<unknown> = Promise.resolve()
+
+  /**
+   * Deletes an account, one at a time: two administrators that delete each other at once would leave none.
+   *
+   * @throws {GatewayError} 401 for a caller that was deleted meanwhile.
+   */
+  async function remove(
+    caller: { readonly issuer: string; readonly id: string },
+    account: { readonly namespace: string; readonly id: string },
+    errorId: string,
+  ): Promise<boolean> {
+    const isStored = async () => (await accounts.find(caller.issuer, caller.id)) !== undefined
+    const wasStored = await isStored()
+    const done = deletion.then(async () => {
+      if (wasStored && !(await isStored())) throw toNotTaken(errorId)
+      return accounts.delete(account.namespace, account.id, errorId)
+    })
+    deletion = done.catch(() => {})
+    return done
+  }
+
   return {
     list: endpoint({
       readOnly: true,
@@ -54,7 +77,7 @@ export function createAccountEndpoints(options: AccountEndpointsOptions): Endpoi
         if (caller.issuer === namespace && caller.id === id)
           throw badRequest(errorId, "Can't delete your own account")
         const account = await accounts.find(namespace, id)
-        if (account?.id !== id || !(await accounts.delete(namespace, id, errorId)))
+        if (account?.id !== id || !(await remove(caller, { namespace, id }, errorId)))
           throw badRequest(errorId, 'Account not found with this ID')
         audit(ctx, 'account.delete', { namespace, target: id })
         return {}

@@ -69,6 +69,18 @@ t.test('administrators are deleted by administrators alone', async (t) => {
   await call('Accounts.Delete', { id: 'boss' }, ADMIN)
 })
 
+t.test('of two administrators that delete each other at once, one is left', async (t) => {
+  const { call } = await open(t)
+  const bosses: Caller[] = ['anna', 'bob'].map((id) => ({ id, scopes: ['admin'] }))
+  for (const { id, scopes } of bosses) await call('Auth.Generate', { id, scopes }, ADMIN)
+  const done = await Promise.allSettled([
+    call('Accounts.Delete', { id: 'bob' }, bosses[0]),
+    call('Accounts.Delete', { id: 'anna' }, bosses[1]),
+  ])
+  t.same(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  t.match(done.find(({ status }) => status === 'rejected'), { reason: { code: 401 } })
+})
+
 t.test('who knows the secret changes it', async (t) => {
   const { call, records } = await open(t)
   const change = (request: object, caller?: Caller) =>
