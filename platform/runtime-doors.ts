@@ -7,6 +7,8 @@ import { Client } from '../sdk/client.ts'
 import { createEventFeed } from '../sdk/event-feed.ts'
 import { register } from '../sdk/registration.ts'
 import type { ServiceLog } from '../sdk/service-log.ts'
+import { OWNER, toOwner } from '../services/registry/node-owner.ts'
+import { toAccountId } from '../services/runtime/accounts.ts'
 
 export interface RuntimeDoorsOptions {
   /** Where services of a namespace are registered. */
@@ -69,8 +71,11 @@ export function createRuntimeDoors({ registryOf, log }: RuntimeDoorsOptions): Do
 }
 
 /** A copy of a program that knows nothing of the platform, as others find it: gateways pass on to it whatever its paths are. */
-function toEntry({ name, version }: Workload, instance: string, address: string): Service {
-  const metadata = { protocol: 'http', [INSTANCE]: instance }
+function toEntry(workload: Workload, instance: string, address: string): Service {
+  const { namespace, name, version } = workload
+  // Other accounts could register nodes of the name otherwise, and receive its requests.
+  const owner = toOwner({ issuer: namespace, id: toAccountId(workload) })
+  const metadata = { protocol: 'http', [INSTANCE]: instance, [OWNER]: owner }
   const node: Node = { id: `${name}-${instance}`, address, metadata }
   const route = { path: `/${name},/${name}/**`, handler: 'web' }
   const endpoint = { name: 'Http.Any', request: NOTHING, response: NOTHING, metadata: route }

@@ -5,7 +5,7 @@ import type { Account } from '../../sdk/context.ts'
 import { conflict } from '../../sdk/errors.ts'
 import { ask } from './ask.ts'
 
-/** Metadata of a node: who registered it. Callers cannot set it. */
+/** Metadata of a node: the account that registered it, or for whose program the runtime did. Callers cannot set it. */
 export const OWNER = 'mx-owner'
 
 /** The entry with its owner in the metadata of each node: it survives restarts of the service, and other servers of a shared registry see it. */
@@ -50,7 +50,7 @@ export async function mustOwnName(
     )
 }
 
-/** A digest: the registry of namespace `mx` is public, and the ids of accounts are not. */
-function toOwner({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
+/** The {@link OWNER} of an account's nodes. A digest: the registry of namespace `mx` is public, and the ids of accounts are not. */
+export function toOwner({ issuer, id }: Pick<Account, 'issuer' | 'id'>): string {
   return createHash('sha256').update(`${issuer}/${id}`).digest('base64url').slice(0, 22)
 }

@@ -3,6 +3,7 @@ import type { Registry, Service } from '../../core/contracts/registry.ts'
 import type { Workload } from '../../core/contracts/runtime.ts'
 import { Directory } from '../../core/directory.ts'
 import { createRuntimeDoors } from '../../platform/runtime-doors.ts'
+import { mustOwnName, withOwner } from '../../services/registry/node-owner.ts'
 import { createTestPool } from '../fixtures/rpc-proxy.ts'
 import { createQuietLog, createService, openRegistry } from '../fixtures/sdk-services.ts'
 
@@ -126,4 +127,35 @@ t.test('one that fell is known, and called no more, until it leaves', async (t) 
   await second.fall()
   await second.leave()
   t.equal(await ways(), undefined)
+})
+
+t.test('a registered program owns its name, also while it is down and draining', async (t) => {
+  const { doors, registry } = open(t)
+  const domain = { registry, namespace: 'mx' }
+  const toAccount = (id: string, scope: string) => ({
+    ...{ id, issuer: 'mx', type: 'service', metadata: {}, scopes: [scope] },
+  })
+  const external = toAccount('external', 'service')
+  const checkTakeover = async (state: string | undefined): Promise<void> => {
+    const [entry] = await registry.getService('shop')
+    t.equal(entry?.nodes[0]?.metadata['state'], state)
+    const beside = { ...entry!, nodes: [{ id: 'a', address: '127.0.0.1:9', metadata: {} }] }
+    for (const service of [beside, { ...beside, version: 'v2' }, withOwner(entry!, external)])
+      await t.rejects(mustOwnName(service, domain, external, 'registry'), { code: 409 }, state)
+    const workload = toAccount('shop@v1', 'workload:mx/shop')
+    await mustOwnName(beside, domain, workload, 'registry')
+  }
+  const draining: Promise<void>[] = []
+  registry.watch!(({ service }) => {
+    if (service.nodes[0]?.metadata['state'] === 'draining') draining.push(checkTakeover('draining'))
+  })
+  const door = await doors.register(WORKLOAD, 'one', '127.0.0.1:5')
+  await checkTakeover(undefined)
+  await door.fall()
+  await checkTakeover('down')
+  await door.leave()
+  const second = await doors.register(WORKLOAD, 'two', '127.0.0.1:6')
+  await second.leave()
+  await Promise.all(draining)
+  t.ok(draining.length > 0)
 })
