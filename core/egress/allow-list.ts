@@ -23,8 +23,13 @@ const WORDS: ReadonlyMap<string, readonly AddressKind[]> = new Map([
   ['loopback', ['loopback', 'this server']],
   ['link-local', ['link-local']],
 ])
-/** Kinds that a wider range contains: 0.0.0.0/0 is written by those who mean other machines. */
-const SENSITIVE: ReadonlySet<AddressKind> = new Set(['loopback', 'link-local', 'cloud metadata'])
+/** Kinds that a wider range does not allow: `0.0.0.0/0` and `10.0.0.0/8` stand for other machines. */
+const SENSITIVE: ReadonlySet<AddressKind> = new Set([
+  'loopback',
+  'this server',
+  'link-local',
+  'cloud metadata',
+])
 /** Kinds that a connection to one program never has. */
 const NEVER: ReadonlySet<AddressKind> = new Set(['unspecified', 'multicast', 'reserved'])
 
@@ -46,7 +51,7 @@ export function isNeverAllowed(kind: AddressKind): boolean {
 /**
  * Creates an allow list from address ranges and the words `public`, `private`, `loopback` and `link-local`.
  *
- * Loopback, link-local and metadata addresses are allowed by a word or by a range that begins with such an address:
+ * Loopback, link-local, metadata and interface addresses are allowed by a word or by a range that begins with such an address:
  * `127.0.0.0/8` allows loopback, `0.0.0.0/0` does not.
  *
  * @param setting name, for errors.
@@ -56,17 +61,16 @@ export function createAllowList(ranges: readonly string[], setting: string): All
   const kinds = new Set(ranges.flatMap((range) => WORDS.get(range) ?? []))
   const parsed = ranges
     .filter((range) => !WORDS.has(range))
-    .map((text) => {
-      const range = parseRange(text, setting, [...WORDS.keys()])
-      return { range, kind: classify(range[0].toString())?.kind }
-    })
+    .map((text) => parseRange(text, setting, [...WORDS.keys()]))
   return {
     has({ ip, kind }) {
       if (NEVER.has(kind)) return false
       if (kinds.has(kind)) return true
       return parsed.some(
-        ({ range, kind: ofRange }) =>
-          (!SENSITIVE.has(kind) || kind === ofRange) && isInside(ip, range),
+        (range) =>
+          isInside(ip, range) &&
+          // At each check: the addresses of the machine change.
+          (!SENSITIVE.has(kind) || kind === classify(range[0].toString())?.kind),
       )
     },
   }

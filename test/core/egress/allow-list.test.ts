@@ -54,6 +54,10 @@ t.test('addresses of the machine are not among private or public ones', async (t
   t.notOk(has(['private', 'public'], own))
   t.ok(has(['loopback'], own))
   t.ok(has([own], own))
+  const wider = own.includes(':')
+    ? [`${own.split(':')[0]}::/16`, '::/0']
+    : [`${own.split('.')[0]}.0.0.0/8`, '0.0.0.0/0']
+  for (const range of wider) t.notOk(has([range], own), range)
 })
 
 t.test('rejects a malformed range', async (t) => {
