@@ -16,7 +16,10 @@ export interface Held {
   readonly find: (service: Pick<Service, 'name' | 'version'>) => HeldVersion | undefined
   /** Bytes of the entries of all versions of a service. */
   readonly bytesOf: (name: string) => number
-  /** The registered name that differs from `name` in letter case only; undefined: there is none. */
+  /**
+   * A registered name that differs from `name` in letter case only; undefined: there is none, or `name` is registered, too, as a
+   * registry that others fill may have both.
+   */
   readonly findOtherCase: (name: string) => string | undefined
   /** Listens to the registry no more. */
   readonly close: () => void
@@ -26,8 +29,8 @@ export interface Held {
 export function createHeld(registry: Registry, domain: string): Held {
   const versions = new Map<string, HeldVersion>()
   const bytesByName = new Map<string, number>()
-  /** Registered names by their form in lower case. */
-  const names = new Map<string, string>()
+  /** Registered names by their form in lower case; each list has a name. */
+  const names = new Map<string, readonly string[]>()
   let nodes = 0
   const stop = registry.watch?.(({ type, service }) => {
     const key = toKey(service)
@@ -39,14 +42,16 @@ export function createHeld(registry: Registry, domain: string): Held {
     if (type === 'delete') versions.delete(key)
     else versions.set(key, { service, bytes })
     const all = (bytesByName.get(service.name) ?? 0) - before + bytes
+    const isNew = !bytesByName.has(service.name)
+    if (all > 0) bytesByName.set(service.name, all)
+    else bytesByName.delete(service.name)
+    const isGone = !bytesByName.has(service.name)
+    if (isNew === isGone) return
     const lowerName = service.name.toLowerCase()
-    if (all > 0) {
-      bytesByName.set(service.name, all)
-      if (!names.has(lowerName)) names.set(lowerName, service.name)
-    } else {
-      bytesByName.delete(service.name)
-      if (names.get(lowerName) === service.name) names.delete(lowerName)
-    }
+    const others = (names.get(lowerName) ?? []).filter((name) => name !== service.name)
+    const registered = isGone ? others : [...others, service.name]
+    if (registered.length > 0) names.set(lowerName, registered)
+    else names.delete(lowerName)
   })
 
   return {
@@ -55,8 +60,7 @@ export function createHeld(registry: Registry, domain: string): Held {
     find: (service) => versions.get(toKey(service)),
     bytesOf: (name) => bytesByName.get(name) ?? 0,
     findOtherCase(name) {
-      const found = names.get(name.toLowerCase())
-      return found === name ? undefined : found
+      return bytesByName.has(name) ? undefined : names.get(name.toLowerCase())?.[0]
     },
     close: () => stop?.(),
   }

@@ -55,3 +55,18 @@ t.test(
     t.equal(held.findOtherCase('Shop'), undefined)
   },
 )
+
+t.test('two names that differ in letter case only are both found until they leave', async (t) => {
+  const registry = createMemoryRegistry()
+  t.teardown(() => registry.close?.())
+  const held = createHeld(registry, 'mx')
+  for (const name of ['Shop', 'shop']) registry.register(makeService(name, ['a:1']))
+  t.equal(held.findOtherCase('shop'), undefined, 'is renewed')
+  t.equal(held.findOtherCase('Shop'), undefined)
+  t.equal(held.findOtherCase('SHOP'), 'Shop')
+  registry.deregister(makeService('Shop', ['a:1']))
+  t.equal(held.findOtherCase('Shop'), 'shop')
+  t.equal(held.findOtherCase('shop'), undefined)
+  registry.deregister(makeService('shop', ['a:1']))
+  t.equal(held.findOtherCase('Shop'), undefined)
+})
