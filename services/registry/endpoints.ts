@@ -21,7 +21,7 @@ import {
   TTL_SECONDS,
 } from './limits.ts'
 import { Entries, Entry, GivenEntry, Options } from './messages.ts'
-import { mustOwnName, withOwner } from './node-owner.ts'
+import { createOwnedChanges, withOwner } from './node-owner.ts'
 import { refuseOwnNodes } from './own-nodes.ts'
 import { readPage } from './page.ts'
 import { checkRoom } from './room.ts'
@@ -45,6 +45,7 @@ export function createEndpoints(
   checkAddresses: CheckAddresses,
   quota: Quota,
 ): Endpoints {
+  const changeAsOwner = createOwnedChanges()
   /** The domain that is read from. */
   const readable = (options: { readonly domain: string }, ctx: Context): string => {
     const domain = toDomain(options)
@@ -116,14 +117,16 @@ export function createEndpoints(
         checkNodes(given, id)
         const service = await checkAddresses(given, name, ctx, id)
         const domain = domains.open(name, id)
-        checkLetterCase(domain, service, id)
-        checkRoom(domain, service, id, quota)
         const { registry } = domain
         const { register } = registry
         if (register === undefined) throw isFixed(domain, id)
-        await mustOwnName(service, { registry, namespace: name }, ctx.account, id)
         const ttlSeconds = entry.options.ttl || TTL_SECONDS
-        await ask(registry, id, () => register(service, { ttlSeconds }))
+        await changeAsOwner(service, { registry, namespace: name }, ctx, id, () => {
+          // Without an await before the registration: other registrations would come between.
+          checkLetterCase(domain, service, id)
+          checkRoom(domain, service, id, quota)
+          return ask(registry, id, () => register(service, { ttlSeconds }))
+        })
         return {}
       },
     }),
@@ -144,8 +147,9 @@ export function createEndpoints(
           const { deregister } = registry
           if (deregister === undefined) throw isFixed(domain, id)
           await refuseOwnNodes(service, registry, ownAddress, id)
-          await mustOwnName(service, { registry, namespace: name }, ctx.account, id)
-          await ask(registry, id, () => deregister(service))
+          await changeAsOwner(service, { registry, namespace: name }, ctx, id, () =>
+            ask(registry, id, () => deregister(service)),
+          )
         }
         return {}
       },

@@ -1,11 +1,15 @@
 import t from 'tap'
+import type { Registry } from '../../../core/contracts/registry.ts'
+import { createOwnedChanges, withOwner } from '../../../services/registry/node-owner.ts'
 import { openAuthServer } from '../../fixtures/auth-doors.ts'
 import { toRegistration } from '../../fixtures/platform-registry.ts'
+import { openRegistry } from '../../fixtures/sdk-services.ts'
+import { makeService } from '../../fixtures/services.ts'
 
 t.setTimeout(60_000)
 
 t.test('a name belongs to the account whose nodes are registered, while they are', async (t) => {
-  const { ask, doors, admin, logIn } = await openAuthServer(t)
+  const { ask, doors, admin, logIn } = await openAuthServer(t, ['--register_allow=loopback'])
   const scopes: Readonly<Record<string, string>> = {
     ...{ first: 'service', second: 'service', shop: 'workload:mx/shop' },
   }
@@ -48,5 +52,35 @@ t.test('a name belongs to the account whose nodes are registered, while they are
   t.equal(await register('first', 'shop', 9001), 200)
   t.equal(await register('shop', 'shop', 9005), 200, 'the workload owns its name')
   t.match(await register('second', 'shop', 9006), /^409 /)
-  t.equal(await leave('shop', 'shop', 9001), 200)
+  t.equal(await leave('shop', 'shop', 9001), 200)})
+
+t.test('one of several accounts that take a free name at once gets it', async (t) => {
+  const memory = openRegistry(t)
+  // As a registry elsewhere: all accounts read before one has registered.
+  const registry: Registry = {
+    ...memory,
+    async getService(name) {
+      const found = await memory.getService(name)
+      await new Promise((resolve) => setImmediate(resolve))
+      return found
+    },
+  }
+  const changeAsOwner = createOwnedChanges()
+  const take = (id: string, signal = new AbortController().signal) => {
+    const account = { id, issuer: 'mx', type: 'service', metadata: {}, scopes: ['service'] }
+    const service = withOwner(makeService('greeter', ['127.0.0.1:9001']), account)
+    const scope = { registry, namespace: 'mx' }
+    return changeAsOwner(service, scope, { account, signal }, 'registry', async () => {
+      await memory.register!(service)
+    })
+  }
+  const outcomes = await Promise.allSettled(['first', 'second', 'third'].map((id) => take(id)))
+  const [first, ...others] = outcomes
+  t.match(first, { status: 'fulfilled' })
+  for (const outcome of others) t.match(outcome, { status: 'rejected', reason: { code: 409 } })
+  await take('first')
+  await memory.deregister!(makeService('greeter', ['127.0.0.1:9001']))
+  const late = AbortSignal.abort(new Error('too late'))
+  await t.rejects(take('second', late), { message: 'too late' })
+  await take('second')
 })
