@@ -1,5 +1,6 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { PluginLog } from '../../core/define-plugin.ts'
+import { type ResolveHost, resolveAddresses, resolveBySystem } from '../../core/egress/resolve.ts'
 
 export interface IssuerKeysOptions {
   /** The operator's, as what it says of its keys: the outgoing address policy does not apply. */
@@ -113,8 +114,35 @@ async function discover(issuer: string): Promise<string> {
   )
   if (named !== issuer) throw new Error('the discovery document is of another issuer')
   if (typeof uri !== 'string') throw new Error('the discovery document has no jwks_uri')
-  // Nobody elsewhere sends the gateway to what listens on its own machine.
-  return checkUrl(uri, 'jwks_uri', new URL(issuer).protocol === 'http:').href
+  return (await checkJwksUri(uri, issuer)).href
+}
+
+/**
+ * Checks the `jwks_uri` of a discovery document. On another host than the issuer's it must not lead to this machine, to link-local or to
+ * metadata addresses; issuers on this machine (plain HTTP) may name loopback.
+ *
+ * The connection resolves the name again: for another address the certificate does not match, and nothing is sent.
+ *
+ * @throws {TypeError} for a URL that is not secure.
+ * @throws {Error} for a denied address, and {@link resolveAddresses}. Rejects.
+ */
+export async function checkJwksUri(
+  uri: string,
+  issuer: string,
+  resolve: ResolveHost = resolveBySystem,
+): Promise<URL> {
+  const { protocol, hostname } = new URL(issuer)
+  const isLocal = protocol === 'http:'
+  const url = checkUrl(uri, 'jwks_uri', isLocal)
+  if (url.hostname === hostname) return url
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  for (const { text, kind } of await resolveAddresses(host, resolve, 'oidc')) {
+    if (kind === 'public' || kind === 'private' || (isLocal && kind === 'loopback')) continue
+    throw new Error(
+      `jwks_uri ${JSON.stringify(url.href)} of the issuer is denied: ${text} is a ${kind} address. Set jwksUri if it is right.`,
+    )
+  }
+  return url
 }
 
 async function fetchJson(url: string): Promise<Record<string, unknown>> {
