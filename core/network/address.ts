@@ -9,6 +9,8 @@ export interface ServerAddress {
   readonly secure: boolean
   /** `mx://host:port` or `mxs://host:port`. */
   readonly text: string
+  /** IP addresses to connect to, as the outgoing address policy checked them. @default what the host name resolves to at each connection */
+  readonly resolved?: readonly string[]
 }
 
 const FORM = /^(?:(mxs?):\/\/)?(.*)$/s

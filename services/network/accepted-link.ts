@@ -3,13 +3,14 @@ import type { Introduction } from '../../core/network/handshake.ts'
 import { type LinkMessage, readMessage } from '../../core/network/messages.ts'
 import { badRequest, timeout } from '../../sdk/errors.ts'
 import type { Admission } from './admission.ts'
+import type { CheckedPeer } from './check-peer.ts'
 import { MAX_REASON } from './link-call.ts'
 import { createOutbox, type NewsSource } from './outbox.ts'
 
 /** Whom a link tells that another server opened. */
 export interface AcceptOwner {
   /** The peer has shown that it may: from now on it is told these news. @throws {GatewayError} when there must be no link. */
-  readonly onOpen: (link: AcceptedLink, peer: Introduction) => NewsSource
+  readonly onOpen: (link: AcceptedLink, peer: CheckedPeer) => NewsSource
   readonly onClose: (link: AcceptedLink) => void
 }
 
@@ -18,7 +19,7 @@ export interface AcceptOptions {
   readonly messages: AsyncIterable<unknown>
   readonly admission: Admission
   /** Checks the peer's address. @default it is believed */
-  readonly checkPeer?: ((peer: Introduction) => Promise<Introduction>) | undefined
+  readonly checkPeer?: ((peer: Introduction) => Promise<CheckedPeer>) | undefined
   /** Id of errors. */
   readonly id: string
   readonly owner: AcceptOwner
@@ -91,7 +92,7 @@ export function acceptLink(options: AcceptOptions): AcceptedLink {
     timer = setInterval(() => {
       if (++silentLooks > LOOKS) outbox.end(timeout(id, `nothing was heard of ${caller.id}`))
     }, LOOK_MS).unref()
-    const peer = checkPeer === undefined ? caller : await checkPeer(caller)
+    const peer: CheckedPeer = checkPeer === undefined ? caller : await checkPeer(caller)
     if (closed) throw new Left()
     outbox.begin(owner.onOpen(link, peer))
     for (;;) await answerPing()

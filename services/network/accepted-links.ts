@@ -6,7 +6,7 @@ import { createTeller, type Teller } from '../../core/network/teller.ts'
 import { conflict, tooManyRequests, unavailable } from '../../sdk/errors.ts'
 import { type AcceptedLink, type AcceptOwner, acceptLink } from './accepted-link.ts'
 import type { Admission } from './admission.ts'
-import type { CheckPeer } from './check-peer.ts'
+import type { CheckedPeer, CheckPeer } from './check-peer.ts'
 import { NETWORK } from './link-call.ts'
 import type { Links } from './links.ts'
 
@@ -59,7 +59,7 @@ export function createAcceptedLinks(options: AcceptedLinksOptions): AcceptedLink
   const byPeer = new Map<string, Entry>()
   let state: 'starting' | 'open' | 'stopping' = 'starting'
 
-  function welcome(link: AcceptedLink, peer: Introduction): Teller {
+  function welcome(link: AcceptedLink, peer: CheckedPeer): Teller {
     const { id } = peer
     const old = byPeer.get(id)
     if (old === undefined && byPeer.size >= MAX_PEERS)

@@ -1,10 +1,11 @@
 import { createBackOff } from '../../core/back-off.ts'
+import { createPinnedLookup } from '../../core/egress/pinned-lookup.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { ServerAddress } from '../../core/network/address.ts'
 import type { Introduction } from '../../core/network/handshake.ts'
 import type { LinkMessage, RouteNews } from '../../core/network/messages.ts'
 import { createRoundTrip, type RoundTrip } from '../../core/network/round-trip.ts'
-import { Channel } from '../../core/rpc/channel.ts'
+import { Channel, type ChannelOptions } from '../../core/rpc/channel.ts'
 import type { Admission } from './admission.ts'
 import { LinkCall, NETWORK } from './link-call.ts'
 
@@ -89,7 +90,6 @@ interface Attempt {
 }
 
 export function createLink({ address, admission, owner }: LinkOptions): Link {
-  const { host, port, secure } = address
   const backOff = createBackOff()
   let state: LinkState = 'connecting'
   let reason: GatewayError | undefined
@@ -103,9 +103,7 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
     clearTimeout(timer)
     state = 'connecting'
     const channel = new Channel({
-      host,
-      port,
-      secure,
+      ...toChannelTarget(address),
       background: true,
       connectTimeoutMs: OPEN_MS,
       pingAfterMs: SILENCE_MS,
@@ -248,4 +246,10 @@ export function createLink({ address, admission, owner }: LinkOptions): Link {
   }
   begin()
   return link
+}
+
+/** Where a channel to a server connects. */
+export function toChannelTarget({ host, port, secure, resolved }: ServerAddress): ChannelOptions {
+  const target = { host, port, secure }
+  return resolved === undefined ? target : { ...target, lookup: createPinnedLookup(resolved) }
 }

@@ -9,10 +9,12 @@ import type { RouteNews } from '../../core/network/messages.ts'
 import type { Network } from '../../core/network/network.ts'
 import type { Caller } from '../../core/rpc/caller.ts'
 import { Channel } from '../../core/rpc/channel.ts'
+import { RESOLVED } from '../../core/upstream/parse-node.ts'
 import { tooManyRequests } from '../../sdk/errors.ts'
 import { addLocalNode } from '../../sdk/local-services.ts'
 import type { Admission } from './admission.ts'
-import { createLink, type Link, type LinkOwner, SILENCE_MS } from './link.ts'
+import type { CheckedPeer } from './check-peer.ts'
+import { createLink, type Link, type LinkOwner, SILENCE_MS, toChannelTarget } from './link.ts'
 import { NETWORK } from './link-call.ts'
 import { createPeerCaller, createTraffic, type Traffic } from './peer-caller.ts'
 
@@ -37,7 +39,7 @@ export interface Links {
   /** Links with the server at an address, for ever. @throws {GatewayError} 429 when there are too many. */
   readonly connect: (address: ServerAddress) => Link
   /** Links with a server that has opened a link to this one, until {@link forget}. @throws {GatewayError} 429 */
-  readonly answer: (peer: Introduction) => void
+  readonly answer: (peer: CheckedPeer) => void
   readonly forget: (peer: string) => void
   readonly list: () => LinkInfo[]
   readonly close: () => void
@@ -63,13 +65,14 @@ interface Way {
 
 export function createLinks({ admission, network, log, onChange }: LinksOptions): Links {
   const { table, nodes } = network
+  /** By {@link toKey}. */
   const entries = new Map<string, Entry>()
   /** Those that stand, or will in a moment, by the id of the server. */
   const taken = new Map<string, Link>()
   /** Servers that have opened a link to this one. */
   const callers = new Set<string>()
 
-  const find = ({ address }: Link): Entry => entries.get(address.text)!
+  const find = ({ address }: Link): Entry => entries.get(toKey(address))!
   const listLinked = (): Entry[] => [...entries.values()].filter(({ way }) => way !== undefined)
   const tellChange = (): void => onChange(listLinked().map(({ peer }) => peer!.id))
 
@@ -157,18 +160,18 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
       peer: undefined,
       way: undefined,
     }
-    entries.set(address.text, entry)
+    entries.set(toKey(address), entry)
     return entry
   }
 
   function remove({ link }: Entry): void {
-    entries.delete(link.address.text)
+    entries.delete(toKey(link.address))
     link.close()
   }
 
   return {
     connect(address) {
-      const entry = entries.get(address.text) ?? open(address)
+      const entry = entries.get(toKey(address)) ?? open(address)
       entry.isWanted = true
       entry.link.wake()
       return entry.link
@@ -181,7 +184,8 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
         entry.peer?.id === peer.id || entry.link.address.text === address?.text
       const known = [...entries.values()].filter(isKnown)
       if (known.length === 0 && address !== undefined) {
-        const entry = open(address)
+        const { resolved } = peer
+        const entry = open(resolved === undefined ? address : { ...address, resolved })
         entry.askedBy = peer.id
         known.push(entry)
       }
@@ -208,15 +212,25 @@ export function createLinks({ admission, network, log, onChange }: LinksOptions)
   }
 }
 
-function openChannel({ host, port, secure }: ServerAddress): Channel {
-  return new Channel({ host, port, secure, background: true, pingAfterMs: SILENCE_MS })
+/** A link to checked addresses is not the one that an operator opens to the same name. */
+function toKey({ text, resolved = [] }: ServerAddress): string {
+  return [text, ...resolved].join(' ')
 }
 
-function toNode({ secure, text }: ServerAddress, peer: string): Node {
+function openChannel(address: ServerAddress): Channel {
+  return new Channel({
+    ...toChannelTarget(address),
+    background: true,
+    pingAfterMs: SILENCE_MS,
+  })
+}
+
+function toNode({ secure, text, resolved }: ServerAddress, peer: string): Node {
+  const metadata = { protocol: secure ? 'mxs' : 'mx', server: peer }
   return {
     // Not the peer's id: another link to it is another node.
     id: `${peer}-${randomUUID()}`,
     address: text.slice(text.indexOf('//') + 2),
-    metadata: { protocol: secure ? 'mxs' : 'mx', server: peer },
+    metadata: resolved === undefined ? metadata : { ...metadata, [RESOLVED]: resolved.join(',') },
   }
 }

@@ -3,6 +3,7 @@ import type { Introduction } from '../../../core/network/handshake.ts'
 import { createPeerCheck } from '../../../services/network/check-peer.ts'
 import { until } from '../../contracts/registry.ts'
 import { openEgress } from '../../fixtures/egress.ts'
+import { openServer as openPeer, where } from '../../fixtures/network.ts'
 import { createQuietLog } from '../../fixtures/sdk-services.ts'
 import { openServer } from '../../fixtures/server.ts'
 
@@ -12,12 +13,16 @@ async function check(address: string, from: string) {
   const { log, lines } = createQuietLog('network')
   const peer = { id: 'b', address } as Introduction
   const checked = await createPeerCheck(egress, log)(peer, from)
-  return { address: checked.address, lines }
+  return { address: checked.address, resolved: checked.resolved, lines }
 }
 
-t.test('a server is linked back where its link comes from, by address', async (t) => {
+t.test('a server is linked back where its link comes from', async (t) => {
   t.match(await check('mx://192.0.2.7:8081', '192.0.2.7'), { address: 'mx://192.0.2.7:8081' })
-  t.match(await check('mxs://b.test:8081', '192.0.2.7'), { address: 'mxs://192.0.2.7:8081' })
+  t.match(
+    await check('mxs://b.test:8081', '192.0.2.7'),
+    { address: 'mxs://b.test:8081', resolved: ['192.0.2.7'] },
+    'by the name, which the certificate is for, and at the address that was checked',
+  )
   t.match(await check('mx://127.0.0.1:8081', '127.0.0.1'), { address: 'mx://127.0.0.1:8081' })
   t.match(await check('mx://[2001:db8::7]:1', '2001:db8::7'), { address: 'mx://[2001:db8::7]:1' })
   t.match(await check('', '192.0.2.7'), { address: '' })
@@ -29,6 +34,23 @@ t.test('no link goes to any other address, and the log says why', async (t) => {
     t.equal(checked.address, '')
     t.match(lines[0], /server address .* is denied by the outgoing address policy/)
   }
+})
+
+t.test('the link back, and calls, go to the address that was checked', async (t) => {
+  const local = openEgress({ registerAllow: ['loopback'], resolve: async () => ['127.0.0.1'] })
+  const a = await openPeer(t, 'a', { egress: local })
+  const first = await openPeer(t, 'b')
+  await first.close()
+  const port = Number(first.address.split(':')[1])
+  // The system resolves no name in `.test` (RFC 6761 §6.2).
+  const advertise = `mx://b.test:${port}`
+  const b = await openPeer(t, 'b', { port, advertise, nodes: [a.address] })
+  await b.serve('greeter')
+  await until(async () => (await a.status()).links[0]?.state === 'linked')
+  t.match((await a.status()).links, [{ address: advertise, id: 'b' }])
+  t.equal(await where(a, 'greeter'), 'b')
+  const metadata = { resolved: '127.0.0.1' }
+  t.match(a.network.nodes.get('b'), { address: `b.test:${port}`, metadata })
 })
 
 t.test('a server without a network token does not link where strangers send it', async (t) => {
