@@ -118,8 +118,17 @@ export function mustBeOperator(ctx: Called, id: string): Account {
   return mustBeAdmin(ctx, DEFAULT_NAMESPACE, id)
 }
 
-/** RFC 6750 §3.1: who calls is known, and lacks a scope (decision 29). */
-function toMissingScope(id: string, scope: string, namespace: string, hint = ''): GatewayError {
+/**
+ * The error for a known caller that lacks a scope: 401 (decision 29, RFC 6750 §3.1).
+ *
+ * @param hint follows the message.
+ */
+export function toMissingScope(
+  id: string,
+  scope: string,
+  namespace: string,
+  hint = '',
+): GatewayError {
   return unauthorized(
     id,
     `Permission denied: ${id} requires the scope ${scope} in namespace ${namespace}${hint}`,

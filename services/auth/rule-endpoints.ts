@@ -1,3 +1,4 @@
+import { ADMIN, isOperator } from '../../core/auth/account-rights.ts'
 import { toJudged } from '../../core/auth/endpoint-rules.ts'
 import { isAlwaysAllowed } from '../../core/auth/repair-calls.ts'
 import { RuleBook } from '../../core/auth/rule-book.ts'
@@ -6,10 +7,10 @@ import { type TUnsafe, Type } from '../../core/schema.ts'
 import {
   mustBeAdmin,
   mustBeMember,
-  mustBeOperator,
   mustBeService,
+  toMissingScope,
 } from '../../sdk/account-checks.ts'
-import type { Context } from '../../sdk/context.ts'
+import type { Account, Context } from '../../sdk/context.ts'
 import { type Endpoints, endpoint } from '../../sdk/endpoint.ts'
 import { badRequest } from '../../sdk/errors.ts'
 import { DEFAULT_NAMESPACE } from '../../sdk/namespace.ts'
@@ -96,7 +97,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeAdmin(ctx, namespace, errorId)
-        if (force) mustBeOperator(ctx, errorId)
+        if (force) mustBeAllowedToForce(caller, errorId)
         const rule = toRule(given, errorId)
         await rules.create(namespace, rule, { force, caller }, errorId)
         audit(ctx, 'rule.create', { namespace, target: describe(rule) })
@@ -113,7 +114,7 @@ export function createRuleEndpoints(options: RuleEndpointsOptions): Endpoints {
         const errorId = idOf(ctx)
         const namespace = namespaceOf(options, ctx)
         const caller = mustBeAdmin(ctx, namespace, errorId)
-        if (force) mustBeOperator(ctx, errorId)
+        if (force) mustBeAllowedToForce(caller, errorId)
         if (id === '') throw badRequest(errorId, 'ID missing')
         await rules.delete(namespace, id, { force, caller }, errorId)
         audit(ctx, 'rule.delete', { namespace, target: id })
@@ -225,6 +226,16 @@ function mustBeEnforcer(ctx: Context, namespace: string): void {
   const isOfPlatform = account?.issuer === DEFAULT_NAMESPACE && isEnforcer(account)
   if (!isOfPlatform && !isEnforcer(mustBeMember(ctx, namespace, idOf(ctx))))
     mustBeService(ctx, namespace, idOf(ctx))
+}
+
+/**
+ * Denies `force` to administrators of other namespaces than `mx`. They belong to the namespace of the call, so that it is not 403.
+ *
+ * @throws {GatewayError} 401
+ */
+function mustBeAllowedToForce(caller: Account, errorId: string): void {
+  if (!isOperator(caller))
+    throw toMissingScope(errorId, ADMIN, DEFAULT_NAMESPACE, ' when force is set')
 }
 
 /** All of it: who reads the record may find the rule changed. */

@@ -66,7 +66,13 @@ t.test('nobody is locked out by mistake', async (t) => {
   await t.rejects(call('Rules.Delete', { id: 'default' }, ADMIN), { code: 409, message: /force/ })
   const ofAcme = { ...ADMIN, issuer: 'acme' }
   const forced = { id: 'default', force: true, options: { namespace: 'acme' } }
-  await t.rejects(call('Rules.Delete', forced, ofAcme), { code: 403 }, 'force takes an operator')
+  const toDenial = (id: string) => ({
+    ...{ id, code: 401 },
+    message: `Permission denied: ${id} requires the scope admin in namespace mx when force is set`,
+  })
+  await t.rejects(call('Rules.Delete', forced, ofAcme), toDenial('auth.Rules.Delete'))
+  const create = { ...forced, rule: LOGIN }
+  await t.rejects(call('Rules.Create', create, ofAcme), toDenial('auth.Rules.Create'))
   const denial = { ...MEMBERS_ONLY, id: 'none', scope: '', access: 'DENIED' }
   await t.rejects(call('Rules.Create', { rule: denial }, ADMIN), { code: 409 })
   await call('Rules.Delete', { id: 'default', force: true }, ADMIN)
