@@ -4,7 +4,7 @@ import { countBuffered, type RequestBuffer } from '../request-buffers.ts'
 import { copyToMemory, returnMemory } from '../upstream/send-memory.ts'
 import type { ClientThrottle } from './client-throttle.ts'
 import { NO_STATUS } from './close-codes.ts'
-import { holdTurn } from './held-replies.ts'
+import { type TickReader, TickShare } from './tick-share.ts'
 import { STALL_MAX_MS } from './traffic.ts'
 
 /** Bytes waiting for a slow backend at which the client is no longer read, and at which it is again. */
@@ -12,17 +12,8 @@ const HIGH_BYTES = 1024 * 1024
 const LOW_BYTES = 256 * 1024
 /** Fewer bytes than these are not counted as buffered: nearly all messages are sent at once. */
 const COUNTED_MIN_BYTES = 64 * 1024
-/**
- * Bytes that one tick may bring from paused clients: of all together, and of the one at hand. uSockets reads a socket on while it
- * fills the whole buffer of 512 KiB, also when it is paused, and other clients wait for the end of the tick.
- */
-const TICK_MAX_BYTES = 64 * 1024 * 1024
-const TICK_SHARE_BYTES = 16 * 1024 * 1024
 /** What a frame costs in memory while it waits, beside its payload. */
 const FRAME_COST_BYTES = 512
-
-/** The tick in which a paused client sent last, and what all of them have sent in it. */
-const tick = { turn: -1, bytes: 0 }
 
 const TEXT = { binary: false } as const
 const BINARY = { binary: true } as const
@@ -40,7 +31,7 @@ interface QueuedFrame {
  *
  * The arguments' memory may be reused after each call.
  */
-export class BackendWriter implements RequestBuffer {
+export class BackendWriter implements RequestBuffer, TickReader {
   bufferedBytes = 0
   readonly isCuttable = true
   readonly #backend: WebSocket
@@ -50,9 +41,10 @@ export class BackendWriter implements RequestBuffer {
   readonly #onOverflow: () => void
   #queue: QueuedFrame[] = []
   #queuedBytes = 0
-  /** What its client has sent in `tick`, if it was the same tick. */
-  #tickTurn = -1
-  #tickBytes = 0
+  /** Payloads of the client's frames since the start. */
+  #receivedBytes = 0
+  readonly #tickShare: TickShare | undefined
+  #isPausedForTick = false
   /** Frames queued or not handed to the kernel yet. */
   #frames = 0
   #corked = false
@@ -90,6 +82,7 @@ export class BackendWriter implements RequestBuffer {
     this.#maxWaitingBytes = maxWaitingBytes
     this.#throttle = throttle
     this.#onOverflow = onOverflow
+    this.#tickShare = throttle && new TickShare(this)
   }
 
   send(message: ArrayBuffer, binary: boolean): void {
@@ -118,17 +111,32 @@ export class BackendWriter implements RequestBuffer {
     this.#queuedBytes = 0
     clearTimeout(this.#stall)
     this.#released = true
+    this.#tickShare?.end()
     countBuffered(this, 0)
   }
 
   /** The client is about to be closed, or gone: it is no longer paused. */
   release(isClientOpen: boolean): void {
     this.#released = true
-    if (this.#stall === undefined) return
+    this.#tickShare?.end()
+    if (this.#stall === undefined && !this.#isPausedForTick) return
     clearTimeout(this.#stall)
     this.#stall = undefined
+    this.#isPausedForTick = false
     if (isClientOpen) this.#throttle?.resume()
     else this.#throttle?.stop()
+  }
+
+  pauseForTick(): void {
+    if (this.#stall !== undefined) return
+    this.#isPausedForTick = true
+    this.#throttle!.pause()
+  }
+
+  resumeAfterTick(): void {
+    if (!this.#isPausedForTick) return
+    this.#isPausedForTick = false
+    if (this.#stall === undefined) this.#throttle!.resume()
   }
 
   cutBuffered(): void {
@@ -149,6 +157,7 @@ export class BackendWriter implements RequestBuffer {
   #write(kind: FrameKind, data: ArrayBuffer): void {
     if (this.#released) return
     this.#frames++
+    this.#receivedBytes += data.byteLength
     if (this.#queue.length === 0 && this.#sendingBytes <= HIGH_BYTES) {
       this.#send(kind, Buffer.from(data))
     } else {
@@ -157,26 +166,12 @@ export class BackendWriter implements RequestBuffer {
     }
     const waiting = this.#waitingBytes
     if (waiting <= COUNTED_MIN_BYTES) return
+    const readBytes = this.#receivedBytes - this.#sendingBytes - this.#queuedBytes
+    const floods = this.#tickShare?.add(data.byteLength, readBytes) === true
     countBuffered(this, waiting)
     if (waiting <= HIGH_BYTES || this.#released) return
-    if (waiting > this.#maxWaitingBytes || this.#floods(data.byteLength)) this.cutBuffered()
+    if (waiting > this.#maxWaitingBytes || floods) this.cutBuffered()
     else if (this.#throttle !== undefined) this.#pause(this.#throttle)
-  }
-
-  #floods(bytes: number): boolean {
-    const now = holdTurn()
-    if (tick.turn !== now) {
-      tick.turn = now
-      tick.bytes = 0
-    }
-    if (this.#tickTurn !== now) {
-      this.#tickTurn = now
-      this.#tickBytes = 0
-    }
-    tick.bytes += bytes
-    this.#tickBytes += bytes
-    // One message may be as long as the limit says.
-    return tick.bytes > TICK_MAX_BYTES && this.#tickBytes > TICK_SHARE_BYTES + bytes
   }
 
   /** Frames that came in together go out together: one system call in place of one each. */
@@ -229,6 +224,6 @@ export class BackendWriter implements RequestBuffer {
   #resume(): void {
     clearTimeout(this.#stall)
     this.#stall = undefined
-    if (!this.#released) this.#throttle?.resume()
+    if (!this.#released && !this.#isPausedForTick) this.#throttle?.resume()
   }
 }
