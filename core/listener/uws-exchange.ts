@@ -366,7 +366,9 @@ export class UwsExchange extends Exchange implements SocketExchange, Upload, Hel
    */
   #floods(bytes: number): boolean {
     this.#tickBytes = this.#heldTurn === turn ? this.#tickBytes + bytes : bytes
-    return this.answered && this.#tickBytes > FLOOD_BYTES
+    // A response that is still streaming may be for a client that sends at the same time.
+    const isEnded = this.finished || (this.answered && !this.streaming)
+    return isEnded && this.#tickBytes > FLOOD_BYTES
   }
 
   /** For a piece of the body: one in a single piece, as most are, needs nobody who looks after it. */
