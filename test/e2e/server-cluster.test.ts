@@ -11,7 +11,6 @@ import { startConsul } from '../fixtures/consul.ts'
 import { startNats } from '../fixtures/nats.ts'
 import { startPostgres } from '../fixtures/postgres.ts'
 import { createService, openClient } from '../fixtures/sdk-services.ts'
-import { ADMIN } from '../fixtures/server.ts'
 import { launchServer, type ServerProcess, startServerProcess } from '../fixtures/server-process.ts'
 
 t.setTimeout(180_000)
@@ -35,7 +34,7 @@ async function openCluster(t: Test) {
     `--events=${nats.url}`,
     `--store=${postgres.url()}`,
   ]
-  const env = { MX_CONFIG_SECRET_KEY: makeSecretKey(), MX_ADMIN_PASSWORD: ADMIN.secret }
+  const env = { MX_CONFIG_SECRET_KEY: makeSecretKey(), MX_ADMIN_PASSWORD: 'open-sesame' }
   return { words, env, start: () => startServerProcess(t, words, { env }) }
 }
 
@@ -72,7 +71,7 @@ t.test('servers of a cluster are one platform', async (t) => {
   })
   await until(() => heard.length === 1)
 
-  const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: ADMIN })
+  const greeter = createService(t, { name: 'greeter', proxy: one.proxy, auth: one.auth })
   greeter.handle('Greeter', { hello: endpoint({ handle: () => ({ message: 'Hello' }) }) })
   await greeter.start()
   for (const { gateway } of [one, two])
@@ -114,7 +113,7 @@ t.test('a server of another key is refused', async (t) => {
   const cluster = await openCluster(t)
   if (cluster === undefined) return
   const one = await cluster.start()
-  await createConfig(openClient(t, { proxy: one.proxy, auth: ADMIN })).set('a', 'x', {
+  await createConfig(openClient(t, { proxy: one.proxy, auth: one.auth })).set('a', 'x', {
     secret: true,
   })
   const { ended, output } = launchServer(t, cluster.words, {

@@ -78,7 +78,10 @@ t.test('of two administrators that delete each other at once, one is left', asyn
     call('Accounts.Delete', { id: 'anna' }, bosses[1]),
   ])
   t.same(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-  t.match(done.find(({ status }) => status === 'rejected'), { reason: { code: 401 } })
+  t.match(
+    done.find(({ status }) => status === 'rejected'),
+    { reason: { code: 401 } },
+  )
 })
 
 t.test('who knows the secret changes it', async (t) => {
